@@ -1,0 +1,1 @@
+"""Pure readers: text and numbers in, data out."""

@@ -1,0 +1,1 @@
+"""What a kernel is, how it is built, run, checked and timed."""

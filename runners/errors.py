@@ -1,0 +1,72 @@
+"""Everything that can go wrong and is told to a reader, in one tree.
+
+KernelwrightError
+├── SpecError            a spec, contract or candidate that does not say what it must
+│   └── ExpressionError  an expression over symbols that is not allowed or has no value
+├── AccessError          a path outside the allowed roots, or a file that cannot be read
+├── ReferenceFailed      the reference raised, or returned what the contract does not promise
+├── BaselineRefused      the baseline does not build, or does not agree with its reference
+├── HandleUnknown        a kernel_id, variant_id, search_id or job_id that the store does not hold
+├── ToolchainMissing     no compiler or driver on this machine for what was asked
+├── ProcessLost          a process of ours ended when it should not have
+└── StoreError           the state file is of another version, locked, or damaged
+
+A candidate that does not build, is wrong or hangs is not an error: it is an
+Evaluation with an ending (`model.Ending`).
+"""
+
+from __future__ import annotations
+
+
+class KernelwrightError(Exception):
+    """What was wrong, what is valid, and what to do next, in words for a person or a model."""
+
+    def __init__(self, message: str, *, valid: str = "", next_step: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.valid = valid
+        self.next_step = next_step
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.valid:
+            parts.append(f"Valid: {self.valid}")
+        if self.next_step:
+            parts.append(f"Next: {self.next_step}")
+        return "\n".join(parts)
+
+
+class SpecError(KernelwrightError):
+    """A spec, contract or candidate that does not say what it must."""
+
+
+class ExpressionError(SpecError):
+    """An expression over symbols that is not allowed or has no value."""
+
+
+class AccessError(KernelwrightError):
+    """A path outside the allowed roots, or a file that cannot be read."""
+
+
+class ReferenceFailed(KernelwrightError):
+    """The reference raised, or returned what the contract does not promise."""
+
+
+class BaselineRefused(KernelwrightError):
+    """The baseline does not build, or does not agree with its reference."""
+
+
+class HandleUnknown(KernelwrightError):
+    """A handle that the store does not hold."""
+
+
+class ToolchainMissing(KernelwrightError):
+    """No compiler or driver on this machine for what was asked."""
+
+
+class ProcessLost(KernelwrightError):
+    """A process of ours ended when it should not have."""
+
+
+class StoreError(KernelwrightError):
+    """The state file is of another version, locked, or damaged."""

@@ -1,0 +1,1 @@
+"""One toolchain a file: source of one language in, artifact out."""

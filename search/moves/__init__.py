@@ -1,0 +1,1 @@
+"""One move a file: a transformation that can be proposed."""

@@ -1,0 +1,1 @@
+"""The outside: MCP application, jobs, command line."""

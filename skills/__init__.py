@@ -1,0 +1,1 @@
+"""Expert knowledge, one folder a skill, and the catalogue that reads it."""
