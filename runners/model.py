@@ -1,0 +1,219 @@
+"""The nouns of the evaluator: variant, artifact facts, gate results, comparison, evaluation.
+
+All are frozen records: they travel between processes, into the store and out to clients.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Tier = Literal["device", "native", "program"]
+
+
+class Record(BaseModel):
+    """A frozen value that is stored or sent; unknown fields are a mistake."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Ending(StrEnum):
+    """How an evaluation ended; exactly one a variant."""
+
+    build_failed = "build_failed"
+    rejected = "rejected"  # the static screen or the plan check refused it
+    launch_failed = "launch_failed"  # it crashed
+    timed_out = "timed_out"
+    wrong = "wrong"
+    unsafe = "unsafe"  # it wrote where it must not
+    cheated = "cheated"
+    unstable = "unstable"  # noise kept it from a verdict
+    slower = "slower"
+    tie = "tie"
+    faster = "faster"
+    lost = "lost"  # our own process failed; nothing is known of the variant
+
+    @property
+    def measured(self) -> bool:
+        """Whether a comparison belongs to this ending."""
+        return self in (Ending.slower, Ending.tie, Ending.faster, Ending.unstable)
+
+    @property
+    def final(self) -> bool:
+        """Whether the same variant must not be paid for again."""
+        return self not in (Ending.lost, Ending.unstable)
+
+
+def content_hash(value: Any, length: int = 12) -> str:
+    """Hexadecimal digest of a JSON value; key order does not matter."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:length]
+
+
+class BuildOptions(Record):
+    """What the compiler is told beside the source."""
+
+    compiler: str | None = None
+    """g++, clang++ ...; None: the toolchain's first choice"""
+    flags: tuple[str, ...] | None = None
+    """None: the spec's flags, else the toolchain's default"""
+
+
+class Variant(Record):
+    """Source, plan, build options and parameter values of a kernel."""
+
+    kernel_id: str
+    source: str
+    source_key: str
+    """hash of the normalised source: layout and comments left out (`normalise.source_key`)"""
+    plan: dict[str, Any] | None = None
+    """a launch plan in place of the spec's"""
+    options: BuildOptions = BuildOptions()
+    parameters: dict[str, int] = Field(default_factory=dict[str, int])
+
+    @property
+    def variant_id(self) -> str:
+        """Content hash: the same kernel written with other names of files is the same variant."""
+        content = {
+            "kernel": self.kernel_id,
+            "source": self.source_key,
+            "plan": self.plan,
+            "options": self.options.model_dump(),
+            "parameters": self.parameters,
+        }
+        return "v" + content_hash(content)
+
+
+class Candidate(Record):
+    """A concrete proposal: a method and any of diff, full source, plan, options, parameters."""
+
+    method: str = Field(min_length=1, max_length=200)
+    """canonical move id, or free text"""
+    detail: str = ""
+    source: str | None = None
+    diff: str | None = None
+    """unified diff against the node's source"""
+    plan: dict[str, Any] | None = None
+    options: BuildOptions | None = None
+    parameters: dict[str, int] | None = None
+    """values that change; the others stay as they are in the node"""
+    prior: float = Field(1.0, gt=0)
+    """relative weight among the candidates of one question"""
+    predicted_gain: float | None = None
+    """expected speedup over the node minus 1; None: unknown"""
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if self.source is not None and self.diff is not None:
+            raise ValueError("give source or diff, not both")
+        parts = (self.source, self.diff, self.plan, self.options, self.parameters)
+        if all(p is None for p in parts):
+            raise ValueError("a candidate needs source, diff, plan, options or parameters")
+        return self
+
+
+class BuildFacts(Record):
+    """What the compiler told about a build."""
+
+    compiler: str
+    """name and version"""
+    command: str
+    seconds: float
+    warnings: tuple[str, ...] = ()
+    code_bytes: int | None = None
+    registers: int | None = None
+    spill_bytes: int | None = None
+    shared_bytes: int | None = None
+
+
+class GateResult(Record):
+    """What one gate found. `note` never blocks."""
+
+    gate: str
+    outcome: Literal["passed", "failed", "note", "skipped"]
+    message: str = ""
+    evidence: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+
+Judgement = Literal["faster", "slower", "tie", "unstable"]
+
+
+class Ratio(Record):
+    """How much faster the candidate is than one other side, with a 95 % interval."""
+
+    over: str
+    """variant id of the other side"""
+    speedup: float
+    low: float
+    high: float
+    judgement: Judgement
+
+
+class WorkloadTimes(Record):
+    """Median times on one workload; `blocks` keeps every block's median, in run order."""
+
+    workload: str
+    weight: float
+    median_ms: dict[str, float]
+    blocks_ms: dict[str, tuple[float, ...]]
+
+
+class Comparison(Record):
+    """A paired, interleaved measurement of a candidate against one or more sides."""
+
+    candidate: str
+    ratios: tuple[Ratio, ...]
+    workloads: tuple[WorkloadTimes, ...]
+    resolution: float
+    """a difference below this is not told from noise on this machine (0.02 = 2 %)"""
+    samples: int
+    seconds: float
+    dropped_blocks: int = 0
+
+    def over(self, variant_id: str) -> Ratio | None:
+        """The ratio over that side, None when it did not take part."""
+        return next((r for r in self.ratios if r.over == variant_id), None)
+
+
+class Evaluation(Record):
+    """All that happened to a variant, with exactly one ending."""
+
+    evaluation_id: str
+    variant_id: str
+    kernel_id: str
+    ending: Ending
+    tier: Tier
+    message: str
+    """one line for the reader: why this ending"""
+    build: BuildFacts | None = None
+    gates: tuple[GateResult, ...] = ()
+    comparison: Comparison | None = None
+    speedup: float | None = None
+    """over the baseline; None unless measured"""
+    interval: tuple[float, float] | None = None
+    became_incumbent: bool = False
+    code_hash: str | None = None
+    """hash of machine code and resolved plan; equal code shares its measurement"""
+    same_code_as: str | None = None
+    """variant whose measurement is shared"""
+    seconds: dict[str, float] = Field(default_factory=dict[str, float])
+    """where the time went: build, check, compare"""
+    finished_at: str = ""
+
+    @model_validator(mode="after")
+    def _ending_fits(self) -> Self:
+        if self.ending.measured and self.comparison is None:
+            raise ValueError(f"`{self.ending}` without a comparison")
+        if not self.ending.measured and self.speedup is not None:
+            raise ValueError(f"`{self.ending}` cannot have a speedup")
+        return self
+
+
+def ordered(parameters: Mapping[str, int]) -> str:
+    """`ORDER=2 TILE=64`, for people."""
+    return " ".join(f"{name}={value}" for name, value in sorted(parameters.items()))

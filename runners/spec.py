@@ -1,0 +1,319 @@
+"""KernelSpec: what the user writes down about a kernel, as it is read from JSON.
+
+Field texts travel into the published JSON schema (`kernelwright spec --schema`).
+Reading a spec from disk, with its sources and roots, is `spec_files.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from .dtypes import DTYPES, DtypeName
+from .errors import ExpressionError
+from .expressions import names_in
+
+Expression = int | str
+Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
+KernelType = Literal["triton", "cuda", "cpp"]
+Role = Literal["input", "output", "inout", "scalar"]
+InitKind = Literal["randn", "uniform", "zeros", "ones", "full", "arange", "randint", "file"]
+RESERVED = frozenset({"seed"})
+
+
+class Part(BaseModel):
+    """A part of a spec: unknown fields are refused, docstrings become schema descriptions."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class Init(Part):
+    """How an array's values are made; every kind but the constant ones follows the seed."""
+
+    kind: InitKind
+    low: float = 0.0
+    """lower bound (uniform, randint) or start (arange)"""
+    high: float = 1.0
+    """upper bound, exclusive (uniform, randint)"""
+    value: float = 0.0
+    """the value (full)"""
+    scale: float = 1.0
+    """standard deviation (randn) or step (arange)"""
+    shift: float = 0.0
+    """mean (randn)"""
+    path: str | None = None
+    """a .npy file beside the spec (file)"""
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.kind == "file" and not self.path:
+            raise ValueError("init `file` needs `path`, a .npy file beside the spec")
+        if self.kind in ("uniform", "randint") and not self.low < self.high:
+            raise ValueError(f"init `{self.kind}` needs low < high")
+        return self
+
+
+class Tolerance(Part):
+    """When an output counts as right: error <= factor * error of the trusted result + floor."""
+
+    factor: float = Field(2.0, ge=0)
+    """how much worse than the trusted low-precision result is accepted"""
+    floor: float | None = Field(None, ge=0)
+    """error relative to the row's RMS that is always accepted; None: by dtype"""
+
+
+class Argument(Part):
+    """One argument of the kernel, in the order of its parameter list."""
+
+    name: Name
+    role: Role
+    dtype: DtypeName
+    shape: tuple[Expression, ...] = ()
+    """sizes, as numbers or expressions over symbols; empty for scalars"""
+    strides: tuple[Expression, ...] | None = None
+    """in elements; None: row-major and contiguous"""
+    align: int = Field(16, ge=1, le=4096)
+    """the alignment in bytes that a caller promises; a power of two"""
+    init: Init | None = None
+    """how inputs and inouts are filled; default randn for floats, randint 0..10 for integers"""
+    value: Expression | float | None = None
+    """a scalar's value: a number or an expression over symbols"""
+    tolerance: Tolerance = Tolerance()  # pyright: ignore[reportCallIssue]
+
+    @field_validator("init", mode="before")
+    @classmethod
+    def _init_by_name(cls, value: Any) -> Any:
+        return {"kind": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.role == "scalar":
+            if self.shape or self.strides or self.init:
+                raise ValueError(f"scalar `{self.name}` has a value, no shape, strides or init")
+            if self.value is None:
+                raise ValueError(f"scalar `{self.name}` needs `value`, a number or expression")
+        else:
+            if not self.shape:
+                raise ValueError(f"`{self.name}` needs a shape; a single number is shape [1]")
+            if self.value is not None:
+                raise ValueError(f"`{self.name}` is an array: give `init`, not `value`")
+        if self.role == "output" and self.init:
+            raise ValueError(
+                f"output `{self.name}` is undefined on entry; one that needs a start value "
+                "has role `inout`"
+            )
+        if self.strides is not None and len(self.strides) != len(self.shape):
+            raise ValueError(
+                f"`{self.name}` has {len(self.shape)} sizes, {len(self.strides)} strides"
+            )
+        if self.align & (self.align - 1):
+            raise ValueError(f"align of `{self.name}` must be a power of two")
+        return self
+
+    @property
+    def filled(self) -> Init:
+        """The init that applies, the default made explicit."""
+        if self.init is not None:
+            return self.init
+        if DTYPES[self.dtype].floor is not None:
+            return Init(kind="randn")
+        return Init(kind="randint", low=0, high=2 if self.dtype == "bool" else 10)
+
+
+class Symbol(Part):
+    """The legal values of a size. Without a domain only listed workloads are legal shapes."""
+
+    min: int = Field(1, ge=0)
+    max: int = Field(ge=0)
+    multiple_of: int = Field(1, ge=1)
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        if -(-self.min // self.multiple_of) * self.multiple_of > self.max:
+            raise ValueError("no multiple of multiple_of lies between min and max")
+        return self
+
+
+class Workload(Part):
+    """A shape that really occurs: a value for every symbol, with a weight."""
+
+    name: Name
+    symbols: dict[Name, int]
+    weight: float = Field(1.0, gt=0)
+    held_out: bool = False
+    """kept from planners, used to judge the winner"""
+
+
+class Parameter(Part):
+    """A tunable value: a macro in C++ and CUDA, a constexpr in Triton."""
+
+    values: tuple[int, ...] = Field(min_length=1, max_length=256)
+    default: int | None = None
+    """the baseline's value; None: the first"""
+
+    @model_validator(mode="after")
+    def _default_is_legal(self) -> Self:
+        if self.default is not None and self.default not in self.values:
+            raise ValueError(f"default {self.default} is not among the values {self.values}")
+        if len(set(self.values)) != len(self.values):
+            raise ValueError("a value is listed twice")
+        return self
+
+    @property
+    def start(self) -> int:
+        """The value of the baseline."""
+        return self.values[0] if self.default is None else self.default
+
+
+class Contract(Part):
+    """IOContract: what goes in, what comes out, how exact, and the work that must be done."""
+
+    arguments: tuple[Argument, ...] = Field(min_length=1, max_length=64)
+    deterministic: bool = True
+    math: Literal["ieee", "tf32", "fast"] = "ieee"
+    bytes: Expression | None = None
+    """bytes that any implementation must move between memory and chip"""
+    flops: Expression | None = None
+    """floating-point operations that any implementation must do"""
+
+    @model_validator(mode="after")
+    def _has_outputs(self) -> Self:
+        names = [a.name for a in self.arguments]
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise ValueError(f"argument names occur twice: {', '.join(twice)}")
+        if not any(a.role in ("output", "inout") for a in self.arguments):
+            raise ValueError("no argument has role `output` or `inout`: nothing could be checked")
+        return self
+
+
+class Metadata(Part):
+    """Names that the source itself uses."""
+
+    kernel_name: Name
+    """the entry function"""
+
+
+class Kernel(Part):
+    """The source to start from."""
+
+    kernel_type: KernelType
+    source_code: str | None = None
+    source_path: str | None = None
+    files: tuple[str, ...] = ()
+    """further files beside the spec that the source includes"""
+    include_dirs: tuple[str, ...] = ()
+    defines: dict[Name, str | int] = Field(default_factory=dict[str, str | int])
+    metadata: Metadata
+    compiler: str | None = None
+    """g++ or clang++ for C++; None: the first that is present"""
+    flags: tuple[str, ...] | None = None
+    """compiler flags in place of the default (-O3 -march=native for C++)"""
+    launch: dict[str, Any] | None = None
+    """grid, block and shared bytes of a single launch (CUDA, Triton)"""
+    plan: dict[str, Any] | None = None
+    """a declared launch plan (CUDA)"""
+    invocation_example: str = ""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.source_code is None) == (self.source_path is None):
+            raise ValueError("give exactly one of source_code and source_path")
+        return self
+
+
+class Reference(Part):
+    """The truth: a Python `reference(**arrays)` that returns the outputs in order."""
+
+    source_code: str | None = None
+    source_path: str | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.source_code is None) == (self.source_path is None):
+            raise ValueError("give exactly one of source_code and source_path")
+        return self
+
+
+class DeviceProfile(Part):
+    """The device that a variant is built for."""
+
+    gpu_name: str = ""
+    arch: str = "native"
+
+
+class KernelSpec(Part):
+    """What is to be made faster, and what must stay true of it."""
+
+    name: Name
+    kernel: Kernel
+    io: Contract
+    symbols: dict[Name, Symbol | None] = Field(default_factory=dict[str, Symbol | None])
+    """sizes; null: only the listed workloads are legal"""
+    workloads: tuple[Workload, ...] = Field(min_length=1, max_length=32)
+    parameters: dict[Name, Parameter] = Field(default_factory=dict[str, Parameter])
+    constraints: tuple[str, ...] = ()
+    """expressions over parameters that must be true"""
+    reference: Reference | Literal["baseline"]
+    """`baseline`: the baseline itself is the truth; no fp64 then, and every result says so"""
+    device_profile: DeviceProfile = DeviceProfile()
+
+    @field_validator("reference", mode="before")
+    @classmethod
+    def _reference_by_path(cls, value: Any) -> Any:
+        if isinstance(value, str) and value != "baseline":
+            return {"source_path": value}
+        return value
+
+    @model_validator(mode="after")
+    def _names_agree(self) -> Self:
+        symbols, parameters = set(self.symbols), set(self.parameters)
+        if both := sorted(symbols & parameters):
+            raise ValueError(f"both a symbol and a parameter: {', '.join(both)}")
+        for where, text in self._expressions():
+            allowed = parameters if where == "constraints" else symbols
+            if unknown := sorted(_names(where, text) - allowed):
+                known = ", ".join(sorted(allowed)) or "none"
+                raise ValueError(f"{where}: `{unknown[0]}` is not declared (known: {known})")
+        self._check_workloads(symbols)
+        return self
+
+    def _expressions(self) -> list[tuple[str, Expression | float]]:
+        found: list[tuple[str, Expression | float]] = [("constraints", c) for c in self.constraints]
+        for a in self.io.arguments:
+            sizes = [*a.shape, *(a.strides or ()), *(() if a.value is None else (a.value,))]
+            found += [(f"io.arguments.{a.name}", s) for s in sizes]
+        work = (("io.bytes", self.io.bytes), ("io.flops", self.io.flops))
+        return found + [(where, e) for where, e in work if e is not None]
+
+    def _check_workloads(self, symbols: set[str]) -> None:
+        names = [w.name for w in self.workloads]
+        if len(set(names)) != len(names):
+            raise ValueError("two workloads have the same name")
+        if all(w.held_out for w in self.workloads):
+            raise ValueError("every workload is held out: at least one must be visible")
+        for w in self.workloads:
+            if set(w.symbols) != symbols:
+                raise ValueError(
+                    f"workload `{w.name}` binds {sorted(w.symbols)}, symbols are {sorted(symbols)}"
+                )
+            for name, size in w.symbols.items():
+                _check_in_domain(w.name, name, size, self.symbols[name])
+
+
+def _names(where: str, text: Expression | float) -> frozenset[str]:
+    try:
+        return names_in(text)
+    except ExpressionError as error:
+        raise ValueError(f"{where}: {error.message}; valid: {error.valid}") from error
+
+
+def _check_in_domain(workload: str, name: str, size: int, domain: Symbol | None) -> None:
+    if domain is None:
+        return
+    if not domain.min <= size <= domain.max or size % domain.multiple_of:
+        raise ValueError(
+            f"workload `{workload}`: {name} = {size} is outside its domain "
+            f"({domain.min}..{domain.max}, multiple of {domain.multiple_of})"
+        )
