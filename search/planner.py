@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..runners.model import BuildOptions, Candidate, Ending, Record
-from ..runners.spec import KernelSpec, KernelType
+from ..runners.spec import KernelSpec
+from .moves.base import State
 
 
 class Tried(Record):
@@ -37,18 +38,6 @@ class Tried(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """The kernel as it is in a node: what a candidate changes."""
-
-    kernel_type: KernelType
-    source: str
-    parameters: dict[str, int]
-    """the value of every parameter, the baseline's where nothing changed it"""
-    options: BuildOptions
-    plan: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Statistics:
     """What the search knows of a node."""
 
@@ -66,14 +55,14 @@ class Statistics:
 class Context:
     """All that a planner may see when it is asked for candidates from one node.
 
-    The caller of the engine gives the first five; the engine fills in the rest
-    and takes held-out workloads out of `spec`.
+    The caller of the engine gives the first four; the engine fills in the rest
+    and takes held-out workloads out of the spec.
     """
 
     search_id: str
     variant_id: str
-    spec: KernelSpec
     state: State
+    """the kernel as it is in the node: source, parameters, options, plan, and the spec"""
     headroom: str = ""
     """what limits the kernel and how far the floor is, in words"""
     statistics: Statistics = Statistics()
@@ -81,6 +70,11 @@ class Context:
     """everything proposed from this node so far, oldest first"""
     wanted: int = 1
     """how many new candidates are useful now"""
+
+    @property
+    def spec(self) -> KernelSpec:
+        """The kernel's spec, without held-out workloads."""
+        return self.state.spec
 
 
 class Question(Record):
@@ -123,9 +117,9 @@ def question_from(context: Context) -> Question:
         search_id=context.search_id,
         variant_id=context.variant_id,
         source=context.state.source,
-        parameters=context.state.parameters,
+        parameters=dict(context.state.parameters),
         options=context.state.options,
-        plan=context.state.plan,
+        plan=None if context.state.plan is None else dict(context.state.plan),
         speedup=context.statistics.speedup,
         ending=context.statistics.ending,
         tried=context.history,
