@@ -57,9 +57,9 @@ class Init(Part):
 class Tolerance(Part):
     """When an output counts as right: error <= factor * error of the trusted result + floor."""
 
-    factor: float = Field(2.0, ge=0)
+    factor: float = Field(default=2.0, ge=0)
     """how much worse than the trusted low-precision result is accepted"""
-    floor: float | None = Field(None, ge=0)
+    floor: float | None = Field(default=None, ge=0)
     """error relative to the row's RMS that is always accepted; None: by dtype"""
 
 
@@ -79,7 +79,7 @@ class Argument(Part):
     """how inputs and inouts are filled; default randn for floats, randint 0..10 for integers"""
     value: Expression | float | None = None
     """a scalar's value: a number or an expression over symbols"""
-    tolerance: Tolerance = Tolerance()  # pyright: ignore[reportCallIssue]
+    tolerance: Tolerance = Tolerance()
 
     @field_validator("init", mode="before")
     @classmethod
@@ -124,9 +124,9 @@ class Argument(Part):
 class Symbol(Part):
     """The legal values of a size. Without a domain only listed workloads are legal shapes."""
 
-    min: int = Field(1, ge=0)
+    min: int = Field(default=1, ge=0)
     max: int = Field(ge=0)
-    multiple_of: int = Field(1, ge=1)
+    multiple_of: int = Field(default=1, ge=1)
 
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
@@ -140,7 +140,7 @@ class Workload(Part):
 
     name: Name
     symbols: dict[Name, int]
-    weight: float = Field(1.0, gt=0)
+    weight: float = Field(default=1.0, gt=0)
     held_out: bool = False
     """kept from planners, used to judge the winner"""
 

@@ -1,1 +1,22 @@
 """One toolchain a file: source of one language in, artifact out."""
+
+from __future__ import annotations
+
+from ..errors import ToolchainMissing
+from .base import BuildOutcome, BuildRequest, Shape, Toolchain
+from .host_cpp import HostCpp
+
+TOOLCHAINS: tuple[Toolchain, ...] = (HostCpp(),)
+
+__all__ = ["TOOLCHAINS", "BuildOutcome", "BuildRequest", "Shape", "Toolchain", "toolchain_for"]
+
+
+def toolchain_for(kernel_type: str) -> Toolchain:
+    """The toolchain of a kernel type. Raises ToolchainMissing when this machine has none."""
+    for toolchain in TOOLCHAINS:
+        if toolchain.kernel_type == kernel_type:
+            if missing := toolchain.missing():
+                raise ToolchainMissing(missing, next_step="kernelwright doctor lists what is here")
+            return toolchain
+    known = ", ".join(t.kernel_type for t in TOOLCHAINS)
+    raise ToolchainMissing(f"no toolchain builds `{kernel_type}` kernels", valid=known)

@@ -1,0 +1,124 @@
+"""The server's side of building: requests go to the zygote, modules come into one folder."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+
+from .errors import KernelwrightError, ProcessLost
+from .plan import Module
+from .process import Child, Limits, clean_environment, spawner
+from .toolchains import BuildOutcome, BuildRequest, toolchain_for
+from .zygote import OUTCOME
+
+
+class Builder:
+    """Builds variants, as many at once as it is asked to from different threads.
+
+    `modules` keeps machine code by its hash; `scratch` holds a private folder a build,
+    removed when the build is over.
+    """
+
+    def __init__(self, modules: Path, scratch: Path) -> None:
+        self._modules, self._scratch = modules, scratch
+        modules.mkdir(parents=True, exist_ok=True)
+        scratch.mkdir(parents=True, exist_ok=True)
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+        self._zygote: Child | None = None
+        self._waiting: dict[int, Future[None]] = {}
+
+    def build(self, request: BuildRequest) -> BuildOutcome:
+        """Build and wait. Raises ToolchainMissing, or ProcessLost when our own child broke."""
+        toolchain_for(request.kernel.spec.kernel.kernel_type)
+        number = next(self._numbers)
+        folder = self._scratch / f"build-{number}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        try:
+            self._submit(number, folder, request).result()
+            text = (folder / OUTCOME).read_text(encoding="utf-8")
+            outcome = BuildOutcome.model_validate_json(text)
+            if outcome.artifact is not None:
+                for module in outcome.artifact.modules:
+                    self._keep(folder / module_name(module), module)
+            return outcome
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def module_path(self, module: Module) -> Path:
+        """Where the machine code of a module lies."""
+        return self._modules / module_name(module)
+
+    def close(self) -> None:
+        """End the zygote and all builds; waiting callers get ProcessLost."""
+        with self._lock:
+            zygote, self._zygote = self._zygote, None
+        if zygote is not None:
+            zygote.close()
+
+    def _keep(self, built: Path, module: Module) -> None:
+        target = self.module_path(module)
+        if not target.exists():
+            partial = target.with_suffix(".part")
+            shutil.copyfile(built, partial)
+            partial.rename(target)
+
+    def _submit(self, number: int, folder: Path, request: BuildRequest) -> Future[None]:
+        future: Future[None] = Future()
+        message = {
+            "build": number,
+            "folder": str(folder),
+            "request": request.model_dump(mode="json"),
+        }
+        with self._lock:
+            zygote = self._running_zygote()
+            self._waiting[number] = future
+            zygote.channel.send(message)
+        return future
+
+    def _running_zygote(self) -> Child:
+        if self._zygote is None or self._zygote.poll() is not None:
+            self._zygote = spawner().start_python(
+                "zygote",
+                name="zygote",
+                scratch=self._scratch,
+                environment=clean_environment(self._scratch),
+                limits=Limits(),
+            )
+            reader = threading.Thread(
+                target=self._read, args=(self._zygote,), name="builder", daemon=True
+            )
+            reader.start()
+        return self._zygote
+
+    def _read(self, zygote: Child) -> None:
+        """Hand each answer to the caller who waits for it, until the zygote ends."""
+        try:
+            while True:
+                message, _ = zygote.channel.receive()
+                future = self._waiting.pop(int(message.get("done") or message["failed"]))
+                if "done" in message:
+                    future.set_result(None)
+                else:
+                    future.set_exception(self._broken(zygote, str(message["why"])))
+        except (KernelwrightError, OSError) as error:
+            with self._lock:
+                waiting, self._waiting = self._waiting, {}
+            for future in waiting.values():
+                future.set_exception(self._broken(zygote, str(error)))
+
+    def _broken(self, zygote: Child, why: str) -> ProcessLost:
+        detail = zygote.stderr_text(2000).strip()
+        return ProcessLost(
+            f"the build process failed: {why}" + (f"\n{detail}" if detail else ""),
+            next_step="ask again; the builder starts anew",
+        )
+
+
+def module_name(module: Module) -> str:
+    """The file name of a module."""
+    return f"{module.sha256}.{module.kind}"

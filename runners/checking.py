@@ -1,0 +1,127 @@
+"""Runner and oracle together: run a variant, have every new output judged, once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .gates import Run
+from .oracle import Oracle, OutputVerdict
+from .oracle_messages import JudgeOutputs
+from .pools import SeedPool
+from .runner import Runner
+from .runner_messages import Block, Check, RunResult, SideTimes
+from .spec import Contract
+
+POISONS = (0xFF, 0xA5)
+"""NaN in every float type, and a pattern that is a plausible number; -1 and a large integer."""
+
+Verdicts = tuple[OutputVerdict, ...]
+
+
+@dataclass
+class Checker:
+    """Knows every output that was ever judged, by pool, seed and digest.
+
+    Equal bytes are equally right: variants that compute the same bits, and the timed runs
+    of one that was checked, cost a hash instead of a comparison.
+    """
+
+    runner: Runner
+    oracle: Oracle
+    adopting: frozenset[str] = frozenset()
+    """kernels whose baseline is the truth: what is run first for them is adopted"""
+    _known: dict[str, dict[tuple[int, str], Verdicts]] = field(
+        default_factory=dict[str, dict[tuple[int, str], Verdicts]]
+    )
+    _pools: dict[str, SeedPool] = field(default_factory=dict[str, SeedPool])
+
+    def attach(self, pool: SeedPool, contract: Contract) -> None:
+        """Make the inputs of a pool and hand them to the runner."""
+        self.runner.attach(pool, contract, self.oracle.make_pool(pool))
+        self._known[pool.pool] = {}
+        self._pools[pool.pool] = pool
+
+    def has(self, pool: str) -> bool:
+        """Whether a pool is attached."""
+        return pool in self._pools
+
+    def check(
+        self,
+        variant_id: str,
+        pool: SeedPool,
+        slots: Sequence[int],
+        *,
+        timeout_s: float,
+        barely_aligned: bool = False,
+        adopt: bool = False,
+    ) -> list[Run]:
+        """Run on some seeds in a fresh process, poisons alternating, and judge the outputs.
+
+        Raises ProcessLost and ReferenceFailed.
+        """
+        message = Check(
+            variant=variant_id,
+            pool=pool.pool,
+            slots=tuple(slots),
+            poisons=tuple(POISONS[i % len(POISONS)] for i in range(len(slots))),
+            barely_aligned=barely_aligned,
+            timeout_s=timeout_s,
+            known=self._digests(pool.pool),
+        )
+        results, fd = self.runner.check(message)
+        try:
+            verdicts = self._judge(pool.pool, results, fd, adopt)
+        finally:
+            os.close(fd)
+        return [
+            Run(pool.contract.label, False, r, v) for r, v in zip(results, verdicts, strict=True)
+        ]
+
+    def block(
+        self,
+        pool: SeedPool,
+        rounds: Sequence[Sequence[str]],
+        calls: dict[str, int],
+        timeout_s: float,
+    ) -> tuple[list[SideTimes], list[Run]]:
+        """One block of timed samples, every output re-checked."""
+        message = Block(
+            pool=pool.pool,
+            rounds=tuple(tuple(order) for order in rounds),
+            calls=calls,
+            poison=POISONS[0],
+            timeout_s=timeout_s,
+            known=self._digests(pool.pool),
+        )
+        sides, fd = self.runner.block(message)
+        try:
+            results = [r for side in sides for r in side.results]
+            verdicts = self._judge(pool.pool, results, fd, adopt=False)
+        finally:
+            os.close(fd)
+        label = pool.contract.label
+        return sides, [Run(label, True, r, v) for r, v in zip(results, verdicts, strict=True)]
+
+    def _digests(self, pool: str) -> dict[str, tuple[str, ...]]:
+        by_slot = dict[str, list[str]]()
+        for slot, digest in self._known[pool]:
+            by_slot.setdefault(str(slot), []).append(digest)
+        return {slot: tuple(digests) for slot, digests in by_slot.items()}
+
+    def _judge(
+        self, pool: str, results: Sequence[RunResult], fd: int, adopt: bool
+    ) -> list[Verdicts]:
+        known = self._known[pool]
+        new = [r for r in results if r.stored is not None and (r.slot, r.digest) not in known]
+        if new:
+            message = JudgeOutputs(
+                pool=pool,
+                slots=tuple(r.slot for r in new),
+                places=tuple(r.stored for r in new if r.stored is not None),
+                adopt=adopt,
+            )
+            for result, verdicts in zip(new, self.oracle.judge(message, fd), strict=True):
+                known[result.slot, result.digest] = verdicts
+        return [() if r.fault else known[r.slot, r.digest] for r in results]

@@ -1,0 +1,289 @@
+"""A running child: watching it, reading what it wrote, and killing all that belongs to it.
+
+What is killed with a child: its process group and session, everything beneath it in the process
+tree (a child of ours adopts its orphans, so daemons stay in its tree while it lives), and any
+orphan that came to us and bears the child's mark in its environment. A program that ends by
+itself and leaves behind a process of another session with a wiped environment escapes this;
+a supervised start closes that gap where PID namespaces are to be had.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from . import launch
+from .channel import Channel
+from .errors import KernelwrightError, ProcessLost
+
+TEXT_BYTES = 64 << 10
+KILL_PATIENCE_S = 10.0
+MARK = "KERNELWRIGHT_CHILD"
+"""The environment variable that names a child to us when it has lost its place in the tree."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a child may use; None means without limit. There are never core dumps."""
+
+    wall_s: float | None = None
+    """Seconds from start to SIGKILL; None for a child that its owner ends."""
+    cpu_s: int | None = None
+    """Processor seconds of each process (RLIMIT_CPU)."""
+    memory_bytes: int | None = None
+    """Address space of each process (RLIMIT_AS); None for CUDA, which reserves terabytes."""
+    file_bytes: int = 1 << 30
+    """Largest file it may write (RLIMIT_FSIZE), its stdout included; past it: EFBIG."""
+    open_files: int = 1024
+
+    def rlimits(self) -> dict[str, int]:
+        """Names of the `resource` module and their values."""
+        limits = {
+            "RLIMIT_CORE": 0,
+            "RLIMIT_FSIZE": self.file_bytes,
+            "RLIMIT_NOFILE": self.open_files,
+        }
+        if self.cpu_s is not None:
+            limits["RLIMIT_CPU"] = self.cpu_s
+        if self.memory_bytes is not None:
+            limits["RLIMIT_AS"] = self.memory_bytes
+        return limits
+
+
+def describe_returncode(returncode: int) -> str:
+    """How a process ended, in words: "exit status 3", "killed by SIGSEGV"."""
+    if returncode >= 0:
+        return f"exit status {returncode}"
+    try:
+        return f"killed by {signal.Signals(-returncode).name}"
+    except ValueError:  # a real-time signal
+        return f"killed by signal {-returncode}"
+
+
+class Log:
+    """Where a child writes stdout or stderr: read through our own descriptor, never by name,
+    so that a child which puts a link in the file's place learns nothing."""
+
+    def __init__(self, path: Path) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_NOFOLLOW
+        self.fd = os.open(path, flags, 0o600)
+        self._kept = ""
+
+    def text(self, limit: int) -> str:
+        """All of it, or the first and last `limit`/2 bytes and how much lies between."""
+        if self.fd < 0:
+            return self._kept
+        size = os.fstat(self.fd).st_size
+        if size <= limit:
+            return os.pread(self.fd, size, 0).decode(errors="replace")
+        half = limit // 2
+        head, tail = os.pread(self.fd, half, 0), os.pread(self.fd, half, size - half)
+        left_out = f"\n[... {size - 2 * half} bytes left out ...]\n"
+        return head.decode(errors="replace") + left_out + tail.decode(errors="replace")
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            self._kept = self.text(TEXT_BYTES)
+            os.close(self.fd)
+            self.fd = -1
+
+
+class Child:
+    """A process of ours and everything it starts. Leaving its `with` block kills it."""
+
+    def __init__(
+        self,
+        popen: subprocess.Popen[bytes],
+        *,
+        name: str,
+        mark: str,
+        limits: Limits,
+        logs: tuple[Log, Log],
+        channel: Channel | None = None,
+    ) -> None:
+        self.pid = popen.pid
+        self.name = name
+        self.limits = limits
+        self.started = time.monotonic()
+        self.ended: float | None = None
+        self.timed_out = False
+        self._popen = popen
+        self._mark = mark
+        self._logs = logs
+        self._channel = channel
+        self._pidfd = os.pidfd_open(popen.pid)
+        self._lock = threading.RLock()
+        self._returncode: int | None = None
+        self._killed = False
+
+    @property
+    def channel(self) -> Channel:
+        """Our end of the channel of a child started with `start_python`."""
+        if self._channel is None:
+            raise KernelwrightError(f"{self.name} was started without a channel")
+        return self._channel
+
+    def poll(self) -> int | None:
+        """The return code (negative: the signal), None while it runs. Never blocks for long.
+
+        When the child is seen to have ended, what it left behind is killed before we return.
+        """
+        return self.wait(0.0)
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        """The return code, or None if it still runs after `timeout` seconds.
+
+        Kills the child when its wall-clock limit passes meanwhile.
+        """
+        if self._returncode is None:
+            now = time.monotonic()
+            left = self.wall_left(now)
+            patience = left if timeout is None else min(timeout, left)
+            if self._has_ended(None if patience == float("inf") else patience):
+                self._finish()
+            elif self.wall_left(time.monotonic()) <= 0:
+                self._kill(timed_out=True)
+        return self._returncode
+
+    def wall_left(self, now: float) -> float:
+        """Seconds until the wall-clock limit; infinite without one."""
+        if self.limits.wall_s is None:
+            return float("inf")
+        return max(0.0, self.started + self.limits.wall_s - now)
+
+    def kill(self) -> None:
+        """End the child and everything beneath it, and reap it. May be called again."""
+        self._kill(timed_out=False)
+
+    def stdout_text(self, limit: int = TEXT_BYTES) -> str:
+        """What it wrote to stdout so far; the middle is left out beyond `limit` bytes."""
+        return self._logs[0].text(limit)
+
+    def stderr_text(self, limit: int = TEXT_BYTES) -> str:
+        """What it wrote to stderr so far; the middle is left out beyond `limit` bytes."""
+        return self._logs[1].text(limit)
+
+    def describe_end(self) -> str:
+        """How it ended, in words: "exit status 3", "killed by SIGSEGV", "killed after 10 s"."""
+        if self._returncode is None:
+            return "still running"
+        if self.timed_out:
+            return f"killed after {self.limits.wall_s:g} s"
+        if self._killed:
+            return "killed by its owner"
+        return describe_returncode(self._returncode)
+
+    def close(self) -> None:
+        """Kill it and close our descriptors; the texts stay readable up to `TEXT_BYTES`."""
+        self.kill()
+        with self._lock:
+            for log in self._logs:
+                log.close()
+            if self._channel is not None:
+                self._channel.close()
+            if self._pidfd >= 0:
+                os.close(self._pidfd)
+                self._pidfd = -1
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _kill(self, *, timed_out: bool) -> None:
+        with self._lock:
+            if self._returncode is None and not self._has_ended(0.0):
+                self._killed = True
+                self.timed_out |= timed_out
+            self._finish()
+
+    def _has_ended(self, timeout: float | None) -> bool:
+        poll = select.poll()
+        poll.register(self._pidfd, select.POLLIN)
+        return bool(poll.poll(None if timeout is None else timeout * 1000))
+
+    def _finish(self) -> None:
+        with self._lock:
+            if self._returncode is not None:
+                return
+            _sweep(self.pid, self._mark)
+            try:
+                self._returncode = self._popen.wait(KILL_PATIENCE_S)
+            except subprocess.TimeoutExpired as error:
+                raise ProcessLost(
+                    f"{self.name} (pid {self.pid}) does not die: it hangs in the kernel",
+                    next_step="look at the driver's messages (dmesg); a restart may be needed",
+                ) from error
+            self.ended = time.monotonic()
+
+
+def kill_tree(pid: int) -> None:
+    """Kill `pid`, its group and session and everything beneath it; reap what is ours."""
+    _sweep(pid, None)
+    with suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+
+
+def _sweep(pid: int, mark: str | None) -> None:
+    """Kill `pid` and all that belongs to it; `pid` itself is left to be reaped by its owner.
+
+    All are stopped first: no parent dies before we have seen its children beneath it.
+    """
+    me = os.getpid()
+    family: set[int] = set()
+
+    def beneath(table: dict[int, launch.ProcessRow]) -> set[int]:
+        family.update(launch.descendants(pid, table))
+        return family
+
+    def belonging(table: dict[int, launch.ProcessRow]) -> set[int]:
+        beneath(table)
+        for row in table.values():
+            adopted = mark is not None and row.parent == me and _bears(row.pid, mark)
+            if pid in (row.pid, row.group, row.session) or adopted:
+                family.add(row.pid)
+        return family
+
+    _freeze(pid)
+    launch.kill_all(beneath)
+    launch.kill_all(belonging)
+    for relative in family - {pid}:
+        with suppress(ChildProcessError):
+            os.waitpid(relative, os.WNOHANG)
+
+
+def _freeze(pid: int) -> None:
+    """Stop `pid` and everything beneath it; a process with a pending SIGSTOP cannot fork."""
+    stopped: set[int] = set()
+    while fresh := _running_tree(pid) - stopped:
+        for member in fresh:
+            with suppress(ProcessLookupError):
+                os.kill(member, signal.SIGSTOP)
+        stopped |= fresh
+
+
+def _running_tree(pid: int) -> set[int]:
+    table = launch.process_table()
+    return launch.alive({pid} | launch.descendants(pid, table), table)
+
+
+def _bears(pid: int, mark: str) -> bool:
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return False
+    return f"{MARK}={mark}".encode() in environment.split(b"\0")

@@ -1,0 +1,225 @@
+"""One executor process (`executor.cpp`) as its runner sees it: start, go, done, stop.
+
+Between its turns an executor is stopped (SIGSTOP), so that nothing a variant leaves running
+can disturb the next one, or finish work after it said that it was done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import ToolchainMissing
+from .layout import Arena
+from .plan import LaunchPlan, PointerParam
+from .process import describe_returncode
+from .seccomp import compute_filter, has_seccomp
+
+SOURCE = Path(__file__).with_name("executor.cpp")
+READABLE = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/sys/devices/system")
+MEMORY_BYTES = 64 << 30  # address space beyond the arena, for the variant's own allocations
+OUTPUT_BYTES = 1 << 20
+START_S = 20.0
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "OMP_WAIT_POLICY": "passive", "OMP_DYNAMIC": "false"}
+"""Threads that wait must sleep: a spinning pool would run into the next variant's turn."""
+
+FaultKind = Literal["load_failed", "crashed", "exited", "timed_out"]
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """How an executor was lost, in words."""
+
+    kind: FaultKind
+    detail: str
+
+
+class ExecutorLost(Exception):
+    """The executor ended or was killed; `fault` says how. Handled inside the runner."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.detail)
+        self.fault = fault
+
+
+def compile_executor(folder: Path) -> Path:
+    """The executor binary, compiled once into `folder`. Raises ToolchainMissing."""
+    compiler = shutil.which("g++") or shutil.which("clang++")
+    if compiler is None:
+        raise ToolchainMissing("host kernels need a C++ compiler", valid="g++ or clang++ on PATH")
+    key = hashlib.sha256(SOURCE.read_bytes() + compiler.encode()).hexdigest()[:16]
+    binary = folder / f"executor-{key}"
+    if not binary.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = binary.with_suffix(f".{os.getpid()}")
+        command = [compiler, "-O2", "-std=c++17", "-o", str(partial), str(SOURCE), "-ldl"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        if done.returncode != 0:
+            raise ToolchainMissing(f"the executor does not compile:\n{done.stderr[-2000:]}")
+        partial.rename(binary)
+    return binary
+
+
+class Executor:
+    """A running executor with its arena mapped as `memory` (uint8, `arena.nbytes`).
+
+    Raises ExecutorLost from every method that talks to the process.
+    """
+
+    def __init__(
+        self, binary: Path, module: Path, plan: LaunchPlan, arena: Arena, scratch: Path
+    ) -> None:
+        self.arena = arena
+        self._arena_fd = os.memfd_create("arena")
+        os.ftruncate(self._arena_fd, arena.nbytes)
+        self._map = mmap.mmap(self._arena_fd, arena.nbytes)
+        self.memory: Bytes = np.frombuffer(self._map, dtype=np.uint8)
+        self._output = scratch / f"executor-{time.monotonic_ns()}.output"
+        self._start(binary, module, plan)
+
+    def run(self, first: int, count: int, timeout_s: float) -> int:
+        """Call the plan on sets `first` to `first + count`; nanoseconds from go to done."""
+        os.kill(self._pid, signal.SIGCONT)
+        message = struct.pack("<II", first, count)
+        started = time.perf_counter_ns()
+        self._write(message)
+        answered = self._poll.poll(timeout_s * 1000)
+        ended = time.perf_counter_ns()
+        if not answered:
+            raise self._lost(Fault("timed_out", f"it did not return within {timeout_s:g} s"))
+        self._expect(b"D")
+        self._pause()
+        return ended - started
+
+    def output(self) -> str:
+        """The beginning of what the variant printed."""
+        try:
+            return self._output.read_text(encoding="utf-8", errors="replace")[:2000]
+        except OSError:
+            return ""
+
+    def close(self) -> None:
+        """Kill the process and release the arena; may be called again."""
+        if self._popen.poll() is None:
+            os.killpg(self._pid, signal.SIGKILL)
+        self._popen.wait()
+        for fd in (self._go, self._done, self._arena_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._go = self._done = self._arena_fd = -1
+        self._output.unlink(missing_ok=True)
+
+    def _start(self, binary: Path, module: Path, plan: LaunchPlan) -> None:
+        go_read, self._go = os.pipe2(os.O_CLOEXEC)
+        self._done, done_write = os.pipe2(os.O_CLOEXEC)
+        passed = (go_read, done_write, self._arena_fd)
+        with self._output.open("wb") as output:
+            self._popen = subprocess.Popen(
+                [str(binary), *map(str, passed), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=ENVIRONMENT,
+                cwd="/",
+                start_new_session=True,
+                pass_fds=passed,
+            )
+        self._pid = self._popen.pid
+        os.close(go_read)
+        os.close(done_write)
+        self._poll = select.poll()
+        self._poll.register(self._done, select.POLLIN)
+        self._await_start(b"S")
+        self._write(_setup(plan, self.arena, module, self._pid))
+        self._await_start(b"R")
+        self._pause()
+
+    def _await_start(self, wanted: bytes) -> None:
+        if not self._poll.poll(START_S * 1000):
+            raise self._lost(Fault("timed_out", f"loading it took over {START_S:g} s"))
+        self._expect(wanted)
+
+    def _expect(self, wanted: bytes) -> None:
+        said = os.read(self._done, 4096)
+        if said == wanted:
+            return
+        if said.startswith(b"E"):
+            text = said[1:].decode(errors="replace")
+            raise self._lost(Fault("load_failed", f"the shared object does not load: {text}"))
+        if said:
+            raise self._lost(Fault("crashed", "it wrote to the runner's signal itself"))
+        raise self._lost(None)
+
+    def _write(self, message: bytes) -> None:
+        try:
+            os.write(self._go, message)
+        except BrokenPipeError:
+            raise self._lost(None) from None
+
+    def _pause(self) -> None:
+        """Stop the process and wait until it stands still."""
+        os.kill(self._pid, signal.SIGSTOP)
+        seen = os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        if seen is None or seen.si_code != os.CLD_STOPPED:
+            raise self._lost(None)
+        os.waitid(os.P_PID, self._pid, os.WSTOPPED)
+
+    def _lost(self, fault: Fault | None) -> ExecutorLost:
+        """End the process and say how it was lost; None: by itself, look at its status."""
+        if fault is None:
+            try:
+                code = self._popen.wait(timeout=2.0)
+            except subprocess.TimeoutExpired:
+                code = -signal.SIGKILL
+            kind: FaultKind = "crashed" if code < 0 else "exited"
+            fault = Fault(kind, f"the kernel's process ended: {describe_returncode(code)}")
+        printed = self.output().strip()
+        if printed:
+            fault = Fault(fault.kind, f"{fault.detail}; it printed: {printed[-500:]}")
+        self.close()
+        return ExecutorLost(fault)
+
+
+def _setup(plan: LaunchPlan, arena: Arena, module: Path, pid: int) -> bytes:
+    """The Setup message of `executor.cpp` with its parts."""
+    (launch,) = plan.launches
+    (kernel,) = plan.kernels
+    offsets = {slot.name: slot.offset for slot in arena.slots}
+    rows = bytearray()
+    for index in range(arena.sets):
+        for param in launch.params:
+            if isinstance(param, PointerParam):
+                assert param.buffer is not None
+                at = index * arena.stride + offsets[param.buffer] + param.offset
+                rows += struct.pack("<IIQQ", 1, 0, at, 0)
+            else:
+                rows += struct.pack("<II16s", 0, 0, bytes.fromhex(param.raw))
+    program = compute_filter(pid) if has_seccomp() else b""
+    words: Sequence[str] = (str(module), kernel.entry, *READABLE, str(module.parent))
+    names = b"".join(word.encode() + b"\0" for word in words)
+    header = struct.pack(
+        "<QQQIIII",
+        arena.nbytes,
+        MEMORY_BYTES + arena.nbytes,
+        OUTPUT_BYTES,
+        len(launch.params),
+        arena.sets,
+        len(program),
+        len(names),
+    )
+    return header + bytes(rows) + program + names

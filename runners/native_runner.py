@@ -1,0 +1,346 @@
+"""The runner process of the native tier: it holds the clock and the buffers.
+
+It binds inputs from the oracle's pools to the arenas of its executors, says go, reads the
+clock, and returns raw times and outputs. It never holds an expected value and judges
+nothing. Outputs travel by content: those whose digest the server does not know yet are
+handed over in shared memory, so that each is judged once and re-checked for the price of
+a hash ever after.
+
+A process never sees the same values twice: before its unseen inputs run out, an executor
+is replaced, so a result remembered from an earlier call is of no use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .channel import Channel
+from .contract import BoundArgument, BoundContract
+from .errors import ProcessLost
+from .executor import Bytes, Executor, ExecutorLost, Fault
+from .layout import Arena, Record, arena, record
+from .plan import LaunchPlan
+from .runner_messages import Block, Check, Load, Pool, RunResult, SideTimes
+
+GUARD_PATTERN = 0xC3
+WARM_UP_SLOT = 0
+WARM_UP_CALLS = 2
+
+
+@dataclass(frozen=True)
+class InputPool:
+    """The inputs of every seed of one workload: `slots` records of `inputs.nbytes`."""
+
+    contract: BoundContract
+    inputs: Record
+    outputs: Record
+    slots: int
+    values: Bytes
+
+    def value(self, slot: int, name: str) -> Bytes:
+        """The bytes of one input of one seed."""
+        place = next(s for s in self.inputs.slots if s.name == name)
+        start = slot * self.inputs.nbytes + place.offset
+        return self.values[start : start + place.nbytes]
+
+
+@dataclass
+class Session:
+    """An executor with what it has seen."""
+
+    executor: Executor
+    unseen: list[int] = field(default_factory=list[int])
+
+
+class NativeRunner:
+    """Keeps pools, variants and executors; one method a message."""
+
+    def __init__(self, binary: Path, scratch: Path) -> None:
+        self._binary, self._scratch = binary, scratch
+        self._pools: dict[str, InputPool] = {}
+        self._modules: dict[str, Path] = {}
+        self._plans: dict[tuple[str, str], LaunchPlan] = {}
+        self._sessions: dict[tuple[str, str], Session] = {}
+
+    def pool(self, message: Pool, fd: int) -> None:
+        """Take over the inputs of a workload; a pool of the same name is replaced."""
+        contract = message.bound()
+        inputs = record(contract.inputs)
+        size = inputs.nbytes * message.slots
+        values = np.frombuffer(mmap.mmap(fd, size, prot=mmap.PROT_READ), dtype=np.uint8)
+        outputs = record(contract.outputs)
+        self._pools[message.pool] = InputPool(contract, inputs, outputs, message.slots, values)
+
+    def load(self, message: Load) -> None:
+        """Make a variant known by its module and plans."""
+        self._modules[message.variant] = Path(message.module)
+        for plan in message.plans:
+            self._plans[message.variant, plan.label] = plan
+
+    def unload(self, variant: str) -> None:
+        """Forget a variant and end its executors."""
+        self._modules.pop(variant, None)
+        for key in [k for k in self._plans if k[0] == variant]:
+            del self._plans[key]
+        self.rest(variant)
+
+    def rest(self, variant: str | None = None) -> None:
+        """End the executors of a variant, or all: the next run starts in a fresh process."""
+        for key in [k for k in self._sessions if variant in (None, k[0])]:
+            self._sessions.pop(key).executor.close()
+
+    def check(self, message: Check) -> tuple[list[RunResult], int]:
+        """Run once for each slot and poison in a fresh process; results and an outputs file."""
+        pool = self._pools[message.pool]
+        sink = OutputSink(pool.outputs, message.known)
+        results = list[RunResult]()
+        shape = arena(pool.contract, 1, barely_aligned=message.barely_aligned)
+        try:
+            executor = self._executor(message.variant, pool, shape)
+        except ExecutorLost as lost:
+            return [_faulted(message.slots[0], message.poisons[0], lost.fault)], sink.close()
+        for slot, poison in zip(message.slots, message.poisons, strict=True):
+            _fill(executor, pool, 0, slot, poison)
+            try:
+                executor.run(0, 1, message.timeout_s)
+            except ExecutorLost as lost:
+                results.append(_faulted(slot, poison, lost.fault))
+                break
+            results.append(_collect(executor, pool, 0, slot, poison, sink))
+        executor.close()
+        return results, sink.close()
+
+    def block(self, message: Block) -> tuple[list[SideTimes], int]:
+        """One block of timed samples: every round runs all sides once, in the order given."""
+        pool = self._pools[message.pool]
+        sink = OutputSink(pool.outputs, message.known)
+        sides = {variant: SideTimes(variant=variant) for variant in message.rounds[0]}
+        for order in message.rounds:
+            for variant in order:
+                side = sides[variant]
+                try:
+                    sides[variant] = self._sample(message, pool, side, sink)
+                except ExecutorLost as lost:
+                    self._sessions.pop((variant, message.pool), None)
+                    faulted = side.model_copy(update={"fault": lost.fault.detail})
+                    faulted = faulted.model_copy(update={"fault_kind": lost.fault.kind})
+                    return [faulted], sink.close()
+        return list(sides.values()), sink.close()
+
+    def _sample(
+        self, message: Block, pool: InputPool, side: SideTimes, sink: OutputSink
+    ) -> SideTimes:
+        calls = min(message.calls.get(side.variant, 1), pool.slots - 1)
+        session = self._session(side.variant, message, pool, calls)
+        slots = [session.unseen.pop() for _ in range(calls)]
+        for index, slot in enumerate(slots):
+            _fill(session.executor, pool, index, slot, message.poison)
+        elapsed = session.executor.run(0, calls, message.timeout_s)
+        results = [
+            _collect(session.executor, pool, index, slot, message.poison, sink)
+            for index, slot in enumerate(slots)
+        ]
+        return side.model_copy(
+            update={
+                "nanoseconds": (*side.nanoseconds, elapsed / calls),
+                "results": (*side.results, *results),
+            }
+        )
+
+    def _session(self, variant: str, message: Block, pool: InputPool, calls: int) -> Session:
+        """A warm executor with at least `calls` unseen inputs left."""
+        key = (variant, message.pool)
+        session = self._sessions.get(key)
+        if session is not None:
+            if len(session.unseen) >= calls and session.executor.arena.sets >= calls:
+                return session
+            session.executor.close()
+            del self._sessions[key]
+        executor = self._executor(variant, pool, arena(pool.contract, calls))
+        for index in range(calls):
+            _fill(executor, pool, index, WARM_UP_SLOT, message.poison)
+        for _ in range(WARM_UP_CALLS):
+            executor.run(0, calls, message.timeout_s * max(1, calls))
+        unseen = [slot for slot in range(pool.slots) if slot != WARM_UP_SLOT]
+        session = self._sessions[key] = Session(executor, unseen)
+        return session
+
+    def _executor(self, variant: str, pool: InputPool, shape: Arena) -> Executor:
+        plan = self._plans[variant, pool.contract.label]
+        module = self._modules[variant]
+        executor = Executor(self._binary, module, plan, shape, self._scratch)
+        for index in range(shape.sets):
+            for start, end in shape.guards(index):
+                executor.memory[start:end] = GUARD_PATTERN
+        return executor
+
+
+class OutputSink:
+    """Collects outputs that nobody knows yet in a file without a name."""
+
+    def __init__(self, outputs: Record, known: Mapping[str, Sequence[str]]) -> None:
+        self._nbytes = outputs.nbytes
+        self._known = {int(slot): set(digests) for slot, digests in known.items()}
+        self._fd = os.memfd_create("outputs")
+        self._count = 0
+
+    def add(self, slot: int, parts: Sequence[Bytes], outputs: Record) -> tuple[str, int | None]:
+        """The digest of an output record, and its place in the file when it is new."""
+        digest = hashlib.blake2b(digest_size=16)
+        for part in parts:
+            digest.update(part.data)
+        name = digest.hexdigest()
+        seen = self._known.setdefault(slot, set())
+        if name in seen:
+            return name, None
+        seen.add(name)
+        place, self._count = self._count, self._count + 1
+        os.ftruncate(self._fd, self._count * self._nbytes)
+        with mmap.mmap(self._fd, self._count * self._nbytes) as file:
+            for part, where in zip(parts, outputs.slots, strict=True):
+                start = place * self._nbytes + where.offset
+                file[start : start + where.nbytes] = part.tobytes()
+        return name, place
+
+    def close(self) -> int:
+        """The descriptor; the caller sends it on and closes it."""
+        return self._fd
+
+
+def _fill(executor: Executor, pool: InputPool, index: int, slot: int, poison: int) -> None:
+    """Fresh values for one set: inputs from the pool, outputs poisoned."""
+    base = index * executor.arena.stride
+    roles = {a.name: a.argument.role for a in pool.contract.arrays}
+    for place in executor.arena.slots:
+        start = base + place.offset
+        target = executor.memory[start : start + place.nbytes]
+        if roles[place.name] == "output":
+            target[:] = poison
+        else:
+            target[:] = pool.value(slot, place.name)
+
+
+def _collect(
+    executor: Executor, pool: InputPool, index: int, slot: int, poison: int, sink: OutputSink
+) -> RunResult:
+    """What a run left behind: guards, inputs, gaps between strides, outputs."""
+    memory, base = executor.memory, index * executor.arena.stride
+    places = {s.name: s for s in executor.arena.slots}
+
+    def array(name: str) -> Bytes:
+        start = base + places[name].offset
+        return memory[start : start + places[name].nbytes]
+
+    changed = [
+        a.name
+        for a in pool.contract.inputs
+        if a.argument.role == "input"
+        and not np.array_equal(array(a.name), pool.value(slot, a.name))
+    ]
+    start_values = {a.name for a in pool.contract.inputs}
+    gaps = [
+        a.name
+        for a in pool.contract.outputs
+        if a.name not in start_values and not _gaps_untouched(a, array(a.name), poison)
+    ]
+    parts = [array(a.name) for a in pool.contract.outputs]
+    digest, stored = sink.add(slot, parts, pool.outputs)
+    return RunResult(
+        slot=slot,
+        poison=poison,
+        overrun=_overrun(executor, index),
+        changed_inputs=tuple(changed),
+        touched_gaps=tuple(gaps),
+        digest=digest,
+        stored=stored,
+    )
+
+
+def _overrun(executor: Executor, index: int) -> str:
+    """Where a guard band was written, in words; empty when none was."""
+    shape = executor.arena
+    names = [s.name for s in shape.slots]
+    for number, (start, end) in enumerate(shape.guards(index)):
+        hit = np.flatnonzero(executor.memory[start:end] != GUARD_PATTERN)
+        if not hit.size:
+            continue
+        before, after = start + int(hit[0]), end - int(hit[-1])
+        if number > 0 and (number == len(names) or before - start < after):
+            return f"byte {before - start} behind the end of `{names[number - 1]}`"
+        return f"byte {after} before the start of `{names[number]}`"
+    return ""
+
+
+def _gaps_untouched(bound: BoundArgument, data: Bytes, poison: int) -> bool:
+    """Whether the bytes between strided elements still hold the poison."""
+    itemsize = data.size // max(1, _span(bound))
+    mask = np.ones(_span(bound), dtype=bool)
+    np.lib.stride_tricks.as_strided(mask, bound.shape, bound.strides)[...] = False
+    if not mask.any():
+        return True
+    return bool((data.reshape(-1, itemsize)[mask] == poison).all())
+
+
+def _span(bound: BoundArgument) -> int:
+    """Elements from the first to the last."""
+    if 0 in bound.shape:
+        return 0
+    return 1 + sum((n - 1) * s for n, s in zip(bound.shape, bound.strides, strict=True))
+
+
+def _faulted(slot: int, poison: int, fault: Fault) -> RunResult:
+    return RunResult(slot=slot, poison=poison, fault=fault.detail, fault_kind=fault.kind)
+
+
+def main() -> None:
+    """Serve messages until the channel closes: argv is CHANNEL_FD EXECUTOR SCRATCH."""
+    channel = Channel.from_fd(int(sys.argv[1]))
+    runner = NativeRunner(Path(sys.argv[2]), Path(sys.argv[3]))
+    try:
+        while True:
+            message, fds = channel.receive()
+            reply, out = _answer(runner, message, fds)
+            channel.send(reply, out)
+            for fd in (*fds, *out):
+                os.close(fd)
+    except ProcessLost:
+        pass  # the server is gone
+    finally:
+        runner.rest()
+
+
+def _answer(
+    runner: NativeRunner, message: dict[str, Any], fds: list[int]
+) -> tuple[dict[str, Any], list[int]]:
+    body = message.get("body")
+    match message["verb"]:
+        case "pool":
+            runner.pool(Pool.model_validate(body), fds[0])
+        case "load":
+            runner.load(Load.model_validate(body))
+        case "unload":
+            runner.unload(str(body))
+        case "rest":
+            runner.rest()
+        case "check":
+            results, fd = runner.check(Check.model_validate(body))
+            return {"results": [r.model_dump(mode="json") for r in results]}, [fd]
+        case "block":
+            sides, fd = runner.block(Block.model_validate(body))
+            return {"sides": [s.model_dump(mode="json") for s in sides]}, [fd]
+        case verb:
+            raise ValueError(f"the runner knows no `{verb}`")
+    return {}, []
+
+
+if __name__ == "__main__":
+    main()

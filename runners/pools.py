@@ -1,0 +1,46 @@
+"""Secret seeds: the pool of inputs on which the variants of a kernel are checked and timed."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from .contract import BoundContract
+from .layout import record
+
+POOL_BYTES = 256 << 20
+FEWEST, MOST = 4, 64
+ODD_SLOTS = 2
+
+
+@dataclass(frozen=True)
+class SeedPool:
+    """One shape with its seeds. Neither builder nor planner ever sees the seeds."""
+
+    pool: str
+    kernel: str
+    contract: BoundContract
+    seeds: tuple[int, ...]
+    weight: float = 1.0
+    held_out: bool = False
+
+    @property
+    def slots(self) -> int:
+        """How many seeds there are."""
+        return len(self.seeds)
+
+
+def draw(
+    kernel: str,
+    contract: BoundContract,
+    *,
+    name: str,
+    weight: float = 1.0,
+    held_out: bool = False,
+    slots: int | None = None,
+) -> SeedPool:
+    """A pool with fresh seeds: as many as fit in POOL_BYTES, within FEWEST and MOST."""
+    if slots is None:
+        slots = max(FEWEST, min(MOST, POOL_BYTES // record(contract.inputs).nbytes))
+    seeds = tuple(secrets.randbits(63) for _ in range(slots))
+    return SeedPool(f"{kernel}/{name}", kernel, contract, seeds, weight, held_out)

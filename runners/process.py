@@ -1,0 +1,300 @@
+"""Starting children, with limits, so that nothing of them stays behind.
+
+Every child is started through `launch.py`, which ties it to the thread that started it and sets
+its limits before its program begins. It has its own session and process group, an empty stdin,
+stdout and stderr in files, an allow-listed environment, and its scratch folder to work in.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from . import launch
+from .channel import Channel
+from .child import MARK, TEXT_BYTES, Child, Limits, Log, describe_returncode, kill_tree
+from .errors import KernelwrightError
+from .launch import enter_child
+
+__all__ = [
+    "Child",
+    "Finished",
+    "Limits",
+    "Spawner",
+    "clean_environment",
+    "describe_returncode",
+    "enter_child",
+    "has_pid_namespaces",
+    "kill_tree",
+    "probe_pid_namespaces",
+    "run_limited",
+    "spawner",
+]
+
+PASSED_ON = frozenset(
+    "PATH HOME LANG LANGUAGE TZ CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER CUDA_HOME CUDA_PATH "
+    "LD_LIBRARY_PATH COMPILE_CACHE_DIR".split()
+)
+"""Environment variables a child may see, besides LC_*; all others stay with us."""
+
+_LAUNCH = str(Path(launch.__file__).resolve())
+_numbers = itertools.count(1)
+
+
+def clean_environment(scratch: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a child: the variables of `PASSED_ON`, TMPDIR=scratch, and `extra`."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in PASSED_ON or name.startswith("LC_")
+    }
+    return kept | {"TMPDIR": str(scratch)} | dict(extra or {})
+
+
+def _start(
+    argv: Sequence[str | Path],
+    *,
+    name: str,
+    scratch: Path,
+    environment: Mapping[str, str],
+    limits: Limits,
+    pass_fds: Sequence[int] = (),
+    supervised: bool = False,
+    channel: Channel | None = None,
+) -> Child:
+    """Start a child of the calling thread, which must outlive it (see `Spawner`)."""
+    words = [os.fspath(word) for word in argv]
+    if "/" not in words[0] and shutil.which(words[0], path=environment.get("PATH")) is None:
+        raise KernelwrightError(
+            f"there is no program {words[0]!r} on PATH", next_step="run `kernelwright doctor`"
+        )
+    mark = f"{os.getpid()}.{next(_numbers)}"
+    spec = {
+        "argv": words,
+        "parent": os.getpid(),
+        "limits": limits.rlimits(),
+        "supervised": supervised,
+    }
+    logs = (Log(scratch / f"{name}.stdout"), Log(scratch / f"{name}.stderr"))
+    popen = subprocess.Popen(
+        [sys.executable, "-I", "-S", _LAUNCH, json.dumps(spec)],
+        stdin=subprocess.DEVNULL,
+        stdout=logs[0].fd,
+        stderr=logs[1].fd,
+        pass_fds=tuple(pass_fds),
+        env={**environment, MARK: mark},
+        cwd=scratch,
+        start_new_session=True,
+    )
+    return Child(popen, name=name, mark=mark, limits=limits, logs=logs, channel=channel)
+
+
+class Spawner:
+    """The one thread that starts children: they die with the thread that started them, and this
+    one ends only with the process. It also kills children whose wall-clock limit has passed.
+
+    Makes this process a subreaper: orphaned descendants come to us instead of to init.
+    """
+
+    def __init__(self) -> None:
+        launch.prctl(launch.PR_SET_CHILD_SUBREAPER, 1)
+        self._requests: queue.SimpleQueue[tuple[Callable[[], Child], Future[Child]]]
+        self._requests = queue.SimpleQueue()
+        self._watched: list[Child] = []
+        threading.Thread(target=self._serve, name="spawner", daemon=True).start()
+
+    def start(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        name: str,
+        scratch: Path,
+        environment: Mapping[str, str],
+        limits: Limits,
+        pass_fds: Sequence[int] = (),
+        supervised: bool = False,
+    ) -> Child:
+        """Start `argv` in `scratch`, with stdout and stderr in `<name>.stdout` and `.stderr`.
+
+        `pass_fds` keep their numbers in the child. `supervised` is for programs that start
+        others (compilers, profilers): nothing survives the program's end. A program that cannot
+        be executed ends with status 127; one that is not on PATH raises KernelwrightError.
+        """
+        return self._do(
+            lambda: _start(
+                argv,
+                name=name,
+                scratch=scratch,
+                environment=environment,
+                limits=limits,
+                pass_fds=pass_fds,
+                supervised=supervised,
+            )
+        )
+
+    def start_python(
+        self,
+        module: str,
+        arguments: Sequence[str] = (),
+        *,
+        name: str,
+        scratch: Path,
+        environment: Mapping[str, str],
+        limits: Limits,
+        pass_fds: Sequence[int] = (),
+    ) -> Child:
+        """Start a Python module, by its full name, with a channel to it.
+
+        Its first argument is the number of its end: `Channel.from_fd(int(sys.argv[1]))`.
+        """
+        ours, theirs = Channel.pair()
+        fd = theirs.fileno()
+        argv = [sys.executable, "-P", "-m", module, str(fd), *arguments]
+        try:
+            return self._do(
+                lambda: _start(
+                    argv,
+                    name=name,
+                    scratch=scratch,
+                    environment=environment,
+                    limits=limits,
+                    pass_fds=(*pass_fds, fd),
+                    channel=ours,
+                )
+            )
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+
+    def _do(self, start: Callable[[], Child]) -> Child:
+        future: Future[Child] = Future()
+        self._requests.put((start, future))
+        return future.result()
+
+    def _serve(self) -> None:
+        while True:
+            now = time.monotonic()
+            nearest = min((child.wall_left(now) for child in self._watched), default=float("inf"))
+            try:
+                start, future = self._requests.get(
+                    timeout=None if nearest == float("inf") else nearest
+                )
+            except queue.Empty:
+                self._end_overdue()
+                continue
+            try:
+                child = start()
+            except Exception as error:
+                future.set_exception(error)
+            else:
+                self._watch(child)
+                future.set_result(child)
+
+    def _watch(self, child: Child) -> None:
+        self._watched = [known for known in self._watched if known.ended is None]
+        if child.limits.wall_s is not None:
+            self._watched.append(child)
+
+    def _end_overdue(self) -> None:
+        now = time.monotonic()
+        overdue = [child for child in self._watched if child.wall_left(now) <= 0]
+        self._watched = [child for child in self._watched if child not in overdue]
+        for child in overdue:  # killing can take seconds (a driver cleaning up): not in this thread
+            threading.Thread(target=child.poll, name=f"end {child.name}", daemon=True).start()
+
+
+@cache
+def spawner() -> Spawner:
+    """The spawner of this process, started on first use; a forked child gets one of its own."""
+    return Spawner()
+
+
+os.register_at_fork(after_in_child=spawner.cache_clear)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """How a command ended. `returncode` is negative for a signal; texts may lack their middle."""
+
+    returncode: int
+    timed_out: bool
+    stdout: str
+    stderr: str
+    wall_s: float
+    ending: str
+    """In words, as `Child.describe_end`."""
+
+    @property
+    def signal(self) -> int | None:
+        """The signal that killed it."""
+        return -self.returncode if self.returncode < 0 else None
+
+
+def run_limited(
+    argv: Sequence[str | Path],
+    *,
+    scratch: Path,
+    environment: Mapping[str, str],
+    limits: Limits,
+    pass_fds: Sequence[int] = (),
+    text_bytes: int = TEXT_BYTES,
+) -> Finished:
+    """Run a command in `scratch` to its end, supervised: no process of it outlives the call, nor
+    this process, however either is killed. For any thread; it needs no spawner.
+
+    Raises KernelwrightError for a program that is not on PATH.
+    """
+    name = f"{Path(argv[0]).name}.{next(_numbers)}"
+    with _start(
+        argv,
+        name=name,
+        scratch=scratch,
+        environment=environment,
+        limits=limits,
+        pass_fds=pass_fds,
+        supervised=True,
+    ) as child:
+        returncode = child.wait()
+        while returncode is None:
+            returncode = child.wait()
+        return Finished(
+            returncode=returncode,
+            timed_out=child.timed_out,
+            stdout=child.stdout_text(text_bytes),
+            stderr=child.stderr_text(text_bytes),
+            wall_s=(child.ended or time.monotonic()) - child.started,
+            ending=child.describe_end(),
+        )
+
+
+@cache
+def probe_pid_namespaces() -> str:
+    """How supervised children get a PID namespace; empty where the system gives none."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", _LAUNCH, "probe"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    return done.stdout.strip()
+
+
+def has_pid_namespaces() -> bool:
+    """Whether the kernel itself kills what a supervised child leaves behind."""
+    return bool(probe_pid_namespaces())

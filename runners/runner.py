@@ -1,0 +1,170 @@
+"""Runners as the server sees them: load machine code, run it, return outputs and raw times.
+
+A runner judges nothing. A tier is one class here with its process beside it; `RUNNERS` says
+which class runs what.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from .errors import ProcessLost
+from .executor import START_S, compile_executor
+from .model import Record, Tier
+from .plan import LaunchPlan
+from .pools import SeedPool
+from .process import Child, Limits, clean_environment, spawner
+from .runner_messages import Block, Check, Load, Pool, RunResult, SideTimes
+from .spec import Contract
+
+SLACK_S = 60.0  # copying, hashing and starting processes, beside the runs themselves
+
+
+class Runner(Protocol):
+    """What every tier's runner does. Raises ProcessLost when the runner itself is lost."""
+
+    def attach(self, pool: SeedPool, contract: Contract, fd: int) -> None:
+        """Take the inputs of a pool; the runner owns `fd` from here on."""
+        ...
+
+    def load(self, variant_id: str, module: Path, plans: tuple[LaunchPlan, ...]) -> None:
+        """Make a variant known."""
+        ...
+
+    def unload(self, variant_id: str) -> None:
+        """Forget a variant."""
+        ...
+
+    def check(self, message: Check) -> tuple[list[RunResult], int]:
+        """Runs in a fresh process; a descriptor of the outputs not known yet."""
+        ...
+
+    def block(self, message: Block) -> tuple[list[SideTimes], int]:
+        """One block of timed samples; a descriptor of the outputs not known yet."""
+        ...
+
+    def rest(self) -> None:
+        """End whatever could keep state between runs."""
+        ...
+
+    def close(self) -> None:
+        """End the runner."""
+        ...
+
+
+class NativeRunner:
+    """Host code: one runner process, which starts an executor for each variant."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._scratch = scratch
+        self._child: Child | None = None
+        self._pools: dict[str, tuple[Pool, int]] = {}
+        self._variants: dict[str, Load] = {}
+
+    def attach(self, pool: SeedPool, contract: Contract, fd: int) -> None:
+        """See `Runner.attach`."""
+        message = Pool(
+            pool=pool.pool,
+            contract=contract,
+            symbols=dict(pool.contract.symbols),
+            label=pool.contract.label,
+            slots=pool.slots,
+        )
+        before = self._pools.pop(pool.pool, None)
+        if before is not None:
+            os.close(before[1])
+        self._pools[pool.pool] = (message, fd)
+        if self._child is not None:
+            self._ask("pool", message, fd=fd)
+
+    def load(self, variant_id: str, module: Path, plans: tuple[LaunchPlan, ...]) -> None:
+        """See `Runner.load`."""
+        message = Load(variant=variant_id, module=str(module), plans=plans)
+        self._variants[variant_id] = message
+        if self._child is not None:
+            self._ask("load", message)
+
+    def unload(self, variant_id: str) -> None:
+        """See `Runner.unload`."""
+        if self._variants.pop(variant_id, None) is not None and self._child is not None:
+            self._ask("unload", variant_id)
+
+    def check(self, message: Check) -> tuple[list[RunResult], int]:
+        """See `Runner.check`."""
+        patience = START_S + message.timeout_s * len(message.slots)
+        reply, fds = self._ask("check", message, patience)
+        return [RunResult.model_validate(r) for r in reply["results"]], fds[0]
+
+    def block(self, message: Block) -> tuple[list[SideTimes], int]:
+        """See `Runner.block`."""
+        runs = sum(len(order) for order in message.rounds) + 2 * len(message.calls)
+        patience = START_S * len(message.calls) + message.timeout_s * runs
+        reply, fds = self._ask("block", message, patience)
+        return [SideTimes.model_validate(s) for s in reply["sides"]], fds[0]
+
+    def rest(self) -> None:
+        """See `Runner.rest`."""
+        if self._child is not None:
+            self._ask("rest", None)
+
+    def close(self) -> None:
+        """See `Runner.close`."""
+        self._end()
+        for _, fd in self._pools.values():
+            os.close(fd)
+        self._pools.clear()
+
+    def _end(self) -> None:
+        child, self._child = self._child, None
+        if child is not None:
+            child.close()
+
+    def _ask(
+        self, verb: str, body: Record | str | None, patience: float = 0.0, fd: int | None = None
+    ) -> tuple[dict[str, Any], list[int]]:
+        child = self._running()
+        try:
+            return _exchange(child, verb, body, patience, fd)
+        except (ProcessLost, TimeoutError) as error:
+            late = isinstance(error, TimeoutError)
+            why = "it did not answer in time" if late else child.describe_end()
+            detail = child.stderr_text(2000).strip()
+            self._end()
+            raise ProcessLost(
+                f"the runner was lost: {why}" + (f"\n{detail}" if detail else ""),
+                next_step="ask again; a fresh runner starts",
+            ) from error
+
+    def _running(self) -> Child:
+        if self._child is not None and self._child.poll() is None:
+            return self._child
+        self._end()
+        binary = compile_executor(self._scratch)
+        child = spawner().start_python(
+            "native_runner",
+            (str(binary), str(self._scratch)),
+            name="runner",
+            scratch=self._scratch,
+            environment=clean_environment(self._scratch, {"OPENBLAS_NUM_THREADS": "1"}),
+            limits=Limits(file_bytes=64 << 30),  # arenas and outputs count as files
+        )
+        for pool, fd in self._pools.values():
+            _exchange(child, "pool", pool, 0.0, fd)
+        for variant in self._variants.values():
+            _exchange(child, "load", variant, 0.0, None)
+        self._child = child
+        return child
+
+
+def _exchange(
+    child: Child, verb: str, body: Record | str | None, patience: float, fd: int | None
+) -> tuple[dict[str, Any], list[int]]:
+    content = body.model_dump(mode="json") if isinstance(body, Record) else body
+    child.channel.send({"verb": verb, "body": content}, () if fd is None else (fd,))
+    return child.channel.receive(timeout=patience + SLACK_S)
+
+
+RUNNERS: Mapping[Tier, Callable[[Path], Runner]] = {"native": NativeRunner}

@@ -1,0 +1,82 @@
+"""What server and runner say to each other. The words are the same for every tier."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from .contract import BoundContract, bind
+from .model import Record
+from .plan import LaunchPlan
+from .spec import Contract
+
+
+class Pool(Record):
+    """The inputs of one workload; the values come in a file descriptor beside the message."""
+
+    pool: str
+    contract: Contract
+    symbols: dict[str, int]
+    label: str
+    slots: int
+
+    def bound(self) -> BoundContract:
+        """The contract with the workload's numbers in it."""
+        return bind(self.contract, self.symbols, self.label)
+
+
+class Load(Record):
+    """A variant: its machine code and its plans."""
+
+    variant: str
+    module: str
+    plans: tuple[LaunchPlan, ...]
+
+
+class Check(Record):
+    """Run once for each (slot, poison), in a fresh process, and hand over what came out."""
+
+    variant: str
+    pool: str
+    slots: tuple[int, ...]
+    poisons: tuple[int, ...]
+    barely_aligned: bool = False
+    timeout_s: float
+    known: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+    """digests of outputs that need not be handed over, by slot"""
+
+
+class Block(Record):
+    """Timed samples: each round runs every side once, in its order."""
+
+    pool: str
+    rounds: tuple[tuple[str, ...], ...]
+    calls: dict[str, int]
+    """calls of one sample, by variant; each call has buffers and values of its own"""
+    poison: int
+    timeout_s: float
+    known: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+
+
+class RunResult(Record):
+    """What one run left behind. With a fault, nothing else is known."""
+
+    slot: int
+    poison: int
+    fault: str = ""
+    fault_kind: str = ""
+    overrun: str = ""
+    changed_inputs: tuple[str, ...] = ()
+    touched_gaps: tuple[str, ...] = ()
+    digest: str = ""
+    stored: int | None = None
+    """place in the outputs file; None: the server knows this output"""
+
+
+class SideTimes(Record):
+    """The samples of one side in one block: nanoseconds a call, in the order measured."""
+
+    variant: str
+    nanoseconds: tuple[float, ...] = ()
+    results: tuple[RunResult, ...] = ()
+    fault: str = ""
+    fault_kind: str = ""

@@ -1,0 +1,63 @@
+"""What a toolchain is: one language's way from source to artifact.
+
+A new one is a file beside this one and a line in `TOOLCHAINS`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import Field
+
+from ..model import BuildFacts, Record, Tier, Variant
+from ..plan import Artifact
+from ..spec_files import LoadedKernel
+
+
+class Shape(Record):
+    """A binding of the contract's symbols for which a plan is wanted."""
+
+    label: str
+    symbols: dict[str, int]
+
+
+class BuildRequest(Record):
+    """Everything a build child is told."""
+
+    kernel: LoadedKernel
+    variant: Variant
+    shapes: tuple[Shape, ...] = Field(min_length=1)
+    timeout_s: float = 120.0
+
+
+class BuildOutcome(Record):
+    """An artifact with its facts, or a message that says why there is none."""
+
+    artifact: Artifact | None = None
+    facts: BuildFacts | None = None
+    message: str = ""
+    """for people: the compiler's own words, trimmed to what matters"""
+    timed_out: bool = False
+    rejected: bool = False
+    """the request itself is not legal (a plan, an option), the compiler was not asked"""
+    seconds: float = 0.0
+
+
+class Toolchain(Protocol):
+    """One language's way from source to artifact."""
+
+    name: str
+    kernel_type: str
+    tier: Tier
+
+    def missing(self) -> str | None:
+        """Why this machine cannot build with it, in words; None when it can."""
+        ...
+
+    def build(self, request: BuildRequest, folder: Path) -> BuildOutcome:
+        """Build in a private folder; modules are left there as `<sha256>.<kind>`.
+
+        Runs in a single-threaded child that may be killed at any moment.
+        """
+        ...

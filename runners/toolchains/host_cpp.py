@@ -1,0 +1,228 @@
+"""Host C++ with g++ or clang++: a shared object whose one visible function calls the entry.
+
+The candidate's source is included by a generated shim, so that the compiler itself checks
+the entry's parameter list against the contract. Nothing of the candidate runs here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import shutil
+import subprocess
+import time
+from functools import lru_cache
+from pathlib import Path
+
+from ..contract import BoundContract, bind
+from ..dtypes import DTYPES
+from ..elf import code_hash
+from ..errors import SpecError
+from ..model import BuildFacts, Tier, content_hash
+from ..plan import (
+    ONE,
+    Artifact,
+    Launch,
+    LaunchPlan,
+    Module,
+    Param,
+    PlanKernel,
+    PointerParam,
+    argument_buffers,
+    check_plan,
+    contract_outputs,
+    pack_scalar,
+    without_names,
+)
+from ..process import Limits, clean_environment, run_limited
+from ..spec import Contract
+from .base import BuildOutcome, BuildRequest
+from .diagnostics import errors, warnings
+
+COMPILERS = ("g++", "clang++")
+DEFAULT_FLAGS = ("-O3", "-march=native", "-fopenmp", "-std=c++17")
+ALWAYS = ("-shared", "-fPIC", "-fvisibility=hidden", "-fdiagnostics-color=never")
+MEMORY_BYTES = 8 << 30
+OUTPUT_BYTES = 256 << 20
+SYMBOL = "kernelwright_call"
+SHIM = "kernelwright_shim.cpp"
+HEADER = """\
+#include <cstdint>
+#include "{source}"
+
+extern "C" __attribute__((visibility("default"))) void {symbol}(void** p) {{
+  {entry}({arguments});
+}}
+"""
+
+
+class HostCpp:
+    """The toolchain of `kernel_type: cpp`."""
+
+    name = "host_cpp"
+    kernel_type = "cpp"
+    tier: Tier = "native"
+
+    def missing(self) -> str | None:
+        """Why this machine cannot build host C++, None when it can."""
+        if any(shutil.which(c) for c in COMPILERS):
+            return None
+        return "no C++ compiler found (looked for g++ and clang++ on PATH)"
+
+    def build(self, request: BuildRequest, folder: Path) -> BuildOutcome:
+        """Compile the variant into `folder`; see `base.Toolchain`."""
+        started = time.monotonic()
+        try:
+            command = self._command(request)
+            contracts = [bind(request.kernel.spec.io, s.symbols, s.label) for s in request.shapes]
+            _write_sources(request, folder)
+        except SpecError as error:
+            return BuildOutcome(message=str(error), rejected=True)
+        done = run_limited(
+            command,
+            scratch=folder,
+            environment=clean_environment(folder, {"LC_ALL": "C"}),
+            limits=Limits(
+                wall_s=request.timeout_s,
+                cpu_s=int(request.timeout_s) + 1,
+                memory_bytes=MEMORY_BYTES,
+                file_bytes=OUTPUT_BYTES,
+            ),
+        )
+        seconds = time.monotonic() - started
+        if done.timed_out:
+            return BuildOutcome(
+                message=f"the compiler did not end within {request.timeout_s:g} s",
+                timed_out=True,
+                seconds=seconds,
+            )
+        if done.returncode != 0:
+            return BuildOutcome(message=_explain(request, done.stderr), seconds=seconds)
+        facts = BuildFacts(
+            compiler=_version(command[0]),
+            command=" ".join(command),
+            seconds=round(seconds, 4),
+            warnings=warnings(done.stderr),
+            code_bytes=(folder / "variant.so").stat().st_size,
+        )
+        return BuildOutcome(
+            artifact=_artifact(request, folder, contracts), facts=facts, seconds=seconds
+        )
+
+    def _command(self, request: BuildRequest) -> list[str]:
+        variant, kernel = request.variant, request.kernel.spec.kernel
+        wanted = variant.options.compiler or kernel.compiler
+        compiler = wanted or next((c for c in COMPILERS if shutil.which(c)), COMPILERS[0])
+        if compiler not in COMPILERS or shutil.which(compiler) is None:
+            here = [c for c in COMPILERS if shutil.which(c)]
+            raise SpecError(f"compiler `{compiler}` is not here", valid=", ".join(here))
+        flags = variant.options.flags
+        if flags is None:
+            flags = DEFAULT_FLAGS if kernel.flags is None else kernel.flags
+        defines = {**kernel.defines, **variant.parameters}
+        errors_at_most = "-fmax-errors=5" if compiler == "g++" else "-ferror-limit=5"
+        return [
+            compiler,
+            *flags,
+            *(f"-D{name}={value}" for name, value in sorted(defines.items())),
+            *ALWAYS,
+            errors_at_most,
+            "-I.",
+            *(f"-I{d}" for d in request.kernel.include_dirs),
+            SHIM,
+            "-o",
+            "variant.so",
+        ]
+
+
+def _write_sources(request: BuildRequest, folder: Path) -> None:
+    for name, text in request.kernel.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (folder / request.kernel.source_name).write_text(request.variant.source, encoding="utf-8")
+    spec = request.kernel.spec
+    shim = HEADER.format(
+        source=request.kernel.source_name,
+        symbol=SYMBOL,
+        entry=spec.kernel.metadata.kernel_name,
+        arguments=", ".join(_cast(spec.io)),
+    )
+    (folder / SHIM).write_text(shim, encoding="utf-8")
+
+
+def _cast(contract: Contract) -> list[str]:
+    """How the shim reads each argument from the array of pointers to parameter values."""
+    casts = list[str]()
+    for index, argument in enumerate(contract.arguments):
+        cpp = DTYPES[argument.dtype].cpp
+        if cpp is None:
+            raise SpecError(
+                f"`{argument.name}` is {argument.dtype}, which C++ has no portable type for",
+                valid="declare it as uint16 or uint8 and convert in the kernel",
+            )
+        pointer = "" if argument.role == "scalar" else "*"
+        casts.append(f"*static_cast<{cpp}{pointer}*>(p[{index}])")
+    return casts
+
+
+def expected_signature(contract: Contract, entry: str) -> str:
+    """The entry as the contract promises to call it, for error messages."""
+    parts = list[str]()
+    for argument in contract.arguments:
+        cpp = DTYPES[argument.dtype].cpp
+        kind = {"input": f"const {cpp}*", "scalar": f"{cpp}"}.get(argument.role, f"{cpp}*")
+        parts.append(f"{kind} {argument.name}")
+    return f"void {entry}({', '.join(parts)})"
+
+
+def _explain(request: BuildRequest, stderr: str) -> str:
+    spec = request.kernel.spec
+    entry = spec.kernel.metadata.kernel_name
+    message = errors(stderr)
+    if f"{SHIM}:" not in message:
+        return message
+    signature = expected_signature(spec.io, entry)
+    own = "\n".join(line for line in message.splitlines() if not line.startswith(SHIM))
+    missing = (f"'{entry}' was not declared", f"undeclared identifier '{entry}'")
+    if any(words in message for words in missing):
+        return f"{request.kernel.source_name} has no function `{entry}`; wanted: {signature}"
+    return f"`{entry}` does not take the contract's arguments; wanted: {signature}\n{own}".rstrip()
+
+
+def _artifact(request: BuildRequest, folder: Path, contracts: list[BoundContract]) -> Artifact:
+    image = (folder / "variant.so").read_bytes()
+    sha256 = hashlib.sha256(image).hexdigest()
+    (folder / "variant.so").rename(folder / f"{sha256}.so")
+    plans = {c.label: _plan(c, sha256) for c in contracts}
+    code = {"code": code_hash(image), "plans": [without_names(p) for p in plans.values()]}
+    return Artifact(
+        variant_id=request.variant.variant_id,
+        toolchain=HostCpp.name,
+        target=platform.machine(),
+        modules=(Module(sha256=sha256, kind="so", nbytes=len(image)),),
+        plans=plans,
+        code_hash=content_hash(code, 16),
+    )
+
+
+def _plan(contract: BoundContract, sha256: str) -> LaunchPlan:
+    params: list[Param] = [
+        pack_scalar(a) if a.argument.role == "scalar" else PointerParam(arg=a.name, buffer=a.name)
+        for a in contract.arguments
+    ]
+    plan = LaunchPlan(
+        label=contract.label,
+        kernels=(PlanKernel(id="k0", entry=SYMBOL, sha256=sha256),),
+        buffers=argument_buffers(contract),
+        steps=(Launch(launch="k0", grid=ONE, params=tuple(params)),),
+        outputs=contract_outputs(contract),
+    )
+    check_plan(plan, contract)
+    return plan
+
+
+@lru_cache
+def _version(compiler: str) -> str:
+    done = subprocess.run([compiler, "--version"], capture_output=True, text=True, timeout=10)
+    return done.stdout.splitlines()[0] if done.stdout else compiler

@@ -1,0 +1,121 @@
+"""The process that forks one child for each build; it never runs candidate code itself.
+
+Toolchains that are slow to import (Triton with torch) are imported here once, so that a
+build child has them for the price of a fork. Messages in: `{"build": id, "folder",
+"request"}`. Messages out: `{"done": id}` with the outcome in `<folder>/outcome.json`, or
+`{"failed": id, "why"}` when the child itself broke.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from .channel import Channel
+from .errors import KernelwrightError, ProcessLost
+from .process import enter_child, kill_tree
+from .toolchains import BuildOutcome, BuildRequest, toolchain_for
+
+OUTCOME = "outcome.json"
+GRACE_S = 15.0  # beyond the compiler's own limit: writing, hashing, a loaded machine
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A build child and when it will be killed."""
+
+    build: int
+    pid: int
+    pidfd: int
+    deadline: float
+
+
+def main() -> None:
+    """Serve builds until the channel closes."""
+    channel = Channel.from_fd(int(sys.argv[1]))
+    running: dict[int, Running] = {}
+    try:
+        while True:
+            for fd in _ready(channel, running):
+                if fd == channel.fileno():
+                    message, _ = channel.receive()
+                    child = _fork_build(channel, message)
+                    running[child.pidfd] = child
+                else:
+                    _report(channel, running.pop(fd))
+            for child in [c for c in running.values() if time.monotonic() > c.deadline]:
+                kill_tree(child.pid)
+    except ProcessLost:
+        pass  # the server is gone: its builds have no reader
+    finally:
+        for child in running.values():
+            kill_tree(child.pid)
+
+
+def _ready(channel: Channel, running: dict[int, Running]) -> list[int]:
+    poll = select.poll()
+    poll.register(channel, select.POLLIN)
+    for fd in running:
+        poll.register(fd, select.POLLIN)
+    nearest = min((c.deadline for c in running.values()), default=None)
+    patience = None if nearest is None else max(0.0, nearest - time.monotonic()) * 1000 + 1
+    return [fd for fd, _ in poll.poll(patience)]
+
+
+def _fork_build(channel: Channel, message: dict[str, object]) -> Running:
+    folder = Path(str(message["folder"]))
+    request = BuildRequest.model_validate(message["request"])
+    parent, pid = os.getpid(), os.fork()
+    if pid == 0:
+        _build_in_child(parent, channel, request, folder)
+    deadline = time.monotonic() + request.timeout_s + GRACE_S
+    return Running(int(str(message["build"])), pid, os.pidfd_open(pid), deadline)
+
+
+def _build_in_child(parent: int, channel: Channel, request: BuildRequest, folder: Path) -> NoReturn:
+    code = 3
+    try:
+        enter_child(parent)
+        os.setsid()
+        channel.close()
+        os.chdir(folder)
+        outcome = _outcome(request, folder)
+        partial = folder / (OUTCOME + ".part")
+        partial.write_text(outcome.model_dump_json(), encoding="utf-8")
+        partial.rename(folder / OUTCOME)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _outcome(request: BuildRequest, folder: Path) -> BuildOutcome:
+    try:
+        return toolchain_for(request.kernel.spec.kernel.kernel_type).build(request, folder)
+    except KernelwrightError as error:
+        return BuildOutcome(message=str(error), rejected=True)
+
+
+def _report(channel: Channel, child: Running) -> None:
+    os.close(child.pidfd)
+    _, status = os.waitpid(child.pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code == 0:
+        channel.send({"done": child.build})
+    else:
+        late = code == -signal.SIGKILL and time.monotonic() > child.deadline
+        why = "it did not end in time" if late else f"it ended with status {code}"
+        channel.send({"failed": child.build, "why": why})
+
+
+if __name__ == "__main__":
+    main()
