@@ -1,0 +1,73 @@
+"""What a move is: it looks at a state of the kernel and proposes, or says why it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ...runners.errors import ExpressionError
+from ...runners.expressions import evaluate
+from ...runners.model import BuildOptions, Candidate
+from ...runners.spec import KernelSpec, KernelType
+
+Category = Literal["compute", "gmem", "sfu", "atomics", "smem", "overlap", "schedule"]
+
+
+@dataclass(frozen=True)
+class State:
+    """A kernel as a node of the search has it: all that a candidate can change, and the spec."""
+
+    kernel_type: KernelType
+    source: str
+    parameters: Mapping[str, int]
+    options: BuildOptions
+    spec: KernelSpec
+    plan: Mapping[str, Any] | None = field(default=None)
+
+    @property
+    def assignment(self) -> dict[str, int]:
+        """The value of every declared parameter, the spec's default where none was set."""
+        return {n: self.parameters.get(n, p.start) for n, p in self.spec.parameters.items()}
+
+
+@dataclass(frozen=True)
+class NotApplicable:
+    """Why a move has nothing to propose in a state, for the reader."""
+
+    reason: str
+
+
+Proposals = tuple[Candidate, ...] | NotApplicable
+
+
+@dataclass(frozen=True)
+class Move:
+    """A transformation that can be proposed. `why`: what it does, and when it pays."""
+
+    id: str
+    category: Category
+    languages: tuple[KernelType, ...]
+    why: str
+    write: Callable[[State], Proposals]
+
+    def propose(self, state: State) -> Proposals:
+        """Ready-made candidates for the state, or the reason why there are none."""
+        if state.kernel_type not in self.languages:
+            return NotApplicable(f"for {' and '.join(self.languages)}, not {state.kernel_type}")
+        return self.write(state)
+
+
+def broken_constraints(spec: KernelSpec, assignment: Mapping[str, int]) -> tuple[str, ...]:
+    """The spec's constraints that a full assignment of its parameters does not meet.
+
+    A constraint without a value (a division by zero) is not met.
+    """
+    return tuple(c for c in spec.constraints if not _met(c, assignment))
+
+
+def _met(constraint: str, assignment: Mapping[str, int]) -> bool:
+    try:
+        return bool(evaluate(constraint, assignment))
+    except ExpressionError:
+        return False

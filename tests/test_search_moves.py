@@ -1,0 +1,306 @@
+"""What each move proposes, before and after, and how free text is matched to the catalogue."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelwright.runners.model import BuildOptions, Candidate
+from kernelwright.runners.spec import KernelSpec
+from kernelwright.runners.toolchains.host_cpp import DEFAULT_FLAGS
+from kernelwright.search.moves import (
+    ALIASES,
+    CANONICAL,
+    GPU_METHODS,
+    MOVES,
+    NotApplicable,
+    State,
+    broken_constraints,
+    canonical_method,
+)
+from kernelwright.search.moves.compiler_flags import MOVE as COMPILER_FLAGS
+from kernelwright.search.moves.tune_constants import MOVE as TUNE_CONSTANTS
+from kernelwright.search.moves.tune_constants import find_knobs
+from kernelwright.search.moves.tune_parameters import MOVE as TUNE_PARAMETERS
+from kernelwright.search.moves.tune_parameters import nearest
+
+SOURCE = """\
+#ifndef KERNEL_H
+#define KERNEL_H 1
+#endif
+#ifndef TILE
+#define TILE 32  // rows and columns
+#endif
+constexpr int kUnroll = 4;
+const float SCALE = 2;
+const int BATCH = 8;
+static const unsigned PAD = 0x10u;
+constexpr int STAGES = 3, unused_depth = 2;
+void scale(const float (*a)[BATCH], float* out) {
+    for (int i = 0; i < TILE; i += kUnroll) out[i] = SCALE * a[i][0] + PAD + STAGES;
+}
+"""
+
+
+def state(
+    parameters: dict[str, tuple[int, ...]] | None = None,
+    constraints: tuple[str, ...] = (),
+    source: str = SOURCE,
+    kernel_type: str = "cpp",
+    options: BuildOptions | None = None,
+    now: dict[str, int] | None = None,
+    **spec: Any,
+) -> State:
+    data: dict[str, Any] = {
+        "name": "scale",
+        "kernel": {"kernel_type": kernel_type, "source_code": source}
+        | {"metadata": {"kernel_name": "scale"}}
+        | spec.get("kernel", {}),
+        "io": {"arguments": [{"name": "out", "role": "output", "dtype": "float32", "shape": [8]}]}
+        | spec.get("io", {}),
+        "workloads": [{"name": "w", "symbols": {}}],
+        "parameters": {n: {"values": v} for n, v in (parameters or {}).items()},
+        "constraints": constraints,
+        "reference": "baseline",
+    }
+    loaded = KernelSpec.model_validate(data)
+    kind = loaded.kernel.kernel_type
+    return State(kind, source, now or {}, options or BuildOptions(), loaded)
+
+
+def proposed(result: tuple[Candidate, ...] | NotApplicable) -> tuple[Candidate, ...]:
+    assert not isinstance(result, NotApplicable), result.reason
+    return result
+
+
+def values(candidates: tuple[Candidate, ...]) -> list[dict[str, int]]:
+    return [c.parameters or {} for c in candidates]
+
+
+def test_one_value_changes_at_a_time_the_nearest_first() -> None:
+    found = proposed(TUNE_PARAMETERS.propose(state({"TILE": (8, 16, 32, 64)}, now={"TILE": 16})))
+    assert values(found) == [{"TILE": 32}, {"TILE": 8}, {"TILE": 64}]
+    assert found[0].detail == "TILE=16 -> TILE=32"
+    assert found[0].prior > found[1].prior > found[2].prior
+    assert all(c.predicted_gain is None for c in found)
+
+
+def test_values_count_as_near_by_their_order_not_by_their_place_in_the_list() -> None:
+    assert nearest((64, 8, 32, 16), 16) == [32, 8, 64]
+    assert nearest((1, 2, 8), 4) == [8, 2, 1]
+
+
+def test_every_knob_has_its_nearest_values_tried_before_one_knob_has_all() -> None:
+    knobs = {name: (1, 2, 4, 8, 16) for name in "ABCD"}
+    found = proposed(TUNE_PARAMETERS.propose(state(knobs, now=dict.fromkeys(knobs, 4))))
+    assert len(found) == 16
+    for first in (4, 8, 12):
+        assert {next(iter(v)) for v in values(found)[first - 4 : first]} == set(knobs)
+
+
+def test_a_value_against_a_constraint_is_left_out() -> None:
+    found = proposed(
+        TUNE_PARAMETERS.propose(state({"A": (1, 2, 4), "B": (1,)}, ("A * B <= 2",), now={"A": 1}))
+    )
+    assert values(found) == [{"A": 2}]
+
+
+def test_a_value_that_needs_another_to_move_is_proposed_with_it() -> None:
+    start = state({"X": (8, 16, 32), "Y": (8, 16, 32)}, ("X * Y == 256",), now={"X": 16, "Y": 16})
+    assert values(proposed(TUNE_PARAMETERS.propose(start))) == [
+        {"X": 32, "Y": 8},
+        {"X": 8, "Y": 32},
+    ]
+
+
+def test_pairs_weigh_less_than_single_changes() -> None:
+    start = state({"X": (16, 32), "Y": (8, 16)}, ("X * Y <= 256",), now={"X": 16, "Y": 16})
+    found = proposed(TUNE_PARAMETERS.propose(start))
+    assert values(found) == [{"Y": 8}, {"X": 32, "Y": 8}]
+    assert found[0].prior > found[1].prior
+
+
+def test_a_constraint_without_a_value_is_not_met() -> None:
+    start = state({"A": (1, 0), "B": (4,)}, ("B % A == 0",))
+    assert broken_constraints(start.spec, {"A": 0, "B": 4}) == ("B % A == 0",)
+    assert isinstance(TUNE_PARAMETERS.propose(start), NotApplicable)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from("ABC"), st.sets(st.integers(1, 64), min_size=1, max_size=5), min_size=1
+    ),
+    st.integers(1, 300),
+)
+def test_every_proposal_meets_the_constraints_and_changes_what_it_names(
+    knobs: dict[str, set[int]], limit: int
+) -> None:
+    start = state(
+        {n: tuple(sorted(v)) for n, v in knobs.items()}, (f"{'*'.join(knobs)} <= {limit}",)
+    )
+    result = TUNE_PARAMETERS.propose(start)
+    for change in () if isinstance(result, NotApplicable) else values(result):
+        assert not broken_constraints(start.spec, start.assignment | change)
+        assert all(start.assignment[n] != v for n, v in change.items())
+
+
+def test_no_parameters_is_a_reason() -> None:
+    assert TUNE_PARAMETERS.propose(state()) == NotApplicable("the spec declares no parameters")
+
+
+def test_constants_that_read_like_knobs_are_found_and_others_are_not() -> None:
+    found = {c.name: c.value for c in find_knobs(SOURCE.encode())}
+    # KERNEL_H: a guard. SCALE: no integer. BATCH: interface only. unused_depth: never used.
+    assert found == {"TILE": 32, "kUnroll": 4, "PAD": 16, "STAGES": 3}
+
+
+def test_a_constant_is_rewritten_where_it_stands_and_nowhere_else() -> None:
+    found = {c.detail: c for c in proposed(TUNE_CONSTANTS.propose(state()))}
+    before, after = "#define TILE 32  // rows and columns", "#define TILE 64  // rows and columns"
+    assert found["TILE: 32 -> 64"].source == SOURCE.replace(before, after)
+    assert found["kUnroll: 4 -> 1"].source == SOURCE.replace("kUnroll = 4", "kUnroll = 1")
+    assert found["PAD: 16 -> 8"].source == SOURCE.replace("0x10u", "8u")
+    assert "STAGES: 3 -> 6" in found
+    assert "STAGES: 3 -> 1" not in found
+    assert found["TILE: 32 -> 64"].prior > found["TILE: 32 -> 128"].prior
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "#define TILE 4\n#undef TILE\n#define TILE 8\nint f() { return TILE; }",
+        "constexpr int TILE = 0; int f() { return TILE; }",
+        "int TILE = 4; int f() { return TILE; }",
+        "#define TILE (4)\nint f() { return TILE; }",
+        "#define TILE(x) 4\nint f() { return TILE(1); }",
+        "constexpr int N = 4; int f() { return N; }",
+        "constexpr double STEP = 4; double f() { return STEP; }",
+        "template <int TILE> int f() { constexpr int TILE = 4; return TILE; }",
+    ],
+)
+def test_what_is_no_constant_with_one_meaning_is_left_alone(source: str) -> None:
+    assert find_knobs(source.encode()) == ()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "#define TILE 4\n#define AREA (TILE * TILE)\nint f() { return AREA; }",
+        "constexpr std::size_t TILE{4}; int f() { return TILE; }",
+        "int f() { const int blockSize = 4; return blockSize; }",
+        "template <int N> int g(); constexpr int BM = 4; int f() { return g<BM>(); }",
+        "constexpr int ROWS_A = 4, ROWS_B = 4; int f(int a) { int t[ROWS_A]; return t[a]; }",
+        "#define TILE 4\n#pragma omp tile sizes(TILE)\nint a;",
+    ],
+)
+def test_a_constant_used_in_code_or_in_a_macro_is_a_knob(source: str) -> None:
+    assert [knob.value for knob in find_knobs(source.encode())] == [4]
+
+
+def test_declared_parameters_and_defines_are_no_constants_of_the_source() -> None:
+    start = state({"TILE": (16, 32)}, kernel={"defines": {"PAD": 1}})
+    names = {c.detail.split(":")[0] for c in proposed(TUNE_CONSTANTS.propose(start))}
+    assert names == {"kUnroll", "STAGES"}
+
+
+def test_constants_of_cuda_sources_are_found_too() -> None:
+    source = (
+        "#define BLOCK 128\n"
+        "__global__ void scale(float* a) {}\n"
+        "void go() { scale<<<1, BLOCK>>>(0); }"
+    )
+    found = proposed(TUNE_CONSTANTS.propose(state(source=source, kernel_type="cuda")))
+    assert found[0].source == source.replace("128", "256")
+
+
+def test_flags_are_added_to_the_flags_that_the_state_is_built_with() -> None:
+    found = {c.detail: c.options for c in proposed(COMPILER_FLAGS.propose(state()))}
+    assert found["-funroll-loops"] == BuildOptions(flags=(*DEFAULT_FLAGS, "-funroll-loops"))
+    lower = found["-O2"]
+    assert lower and lower.flags and "-O2" in lower.flags and "-O3" not in lower.flags
+    spec_flags = state(kernel={"flags": ["-O2", "-DX"]})
+    found = {c.detail: c.options for c in proposed(COMPILER_FLAGS.propose(spec_flags))}
+    assert found["-funroll-loops"] == BuildOptions(flags=("-O2", "-DX", "-funroll-loops"))
+    assert "-O2" not in found
+
+
+def test_fast_math_is_proposed_only_where_the_contract_says_fast() -> None:
+    ieee = proposed(COMPILER_FLAGS.propose(state()))
+    fast = proposed(COMPILER_FLAGS.propose(state(io={"math": "fast"})))
+    assert not any("fast-math" in c.detail or "associative" in c.detail for c in ieee)
+    assert fast[0].detail == "-ffast-math"
+    assert {c.detail for c in fast} > {c.detail for c in ieee}
+
+
+def test_vector_width_is_for_x86_and_one_width_replaces_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wide = BuildOptions(flags=("-O3", "-mprefer-vector-width=512"))
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    found = {c.detail: c.options for c in proposed(COMPILER_FLAGS.propose(state(options=wide)))}
+    assert found["-mprefer-vector-width=256"] == BuildOptions(
+        flags=("-O3", "-mprefer-vector-width=256")
+    )
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    assert not any("width" in c.detail for c in proposed(COMPILER_FLAGS.propose(state())))
+
+
+def test_the_other_compiler_is_proposed_where_it_is_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = {"g++", "clang++"}
+
+    def which(name: str) -> str | None:
+        return f"/usr/bin/{name}" if name in here else None
+
+    monkeypatch.setattr(shutil, "which", which)
+    found = {c.detail: c.options for c in proposed(COMPILER_FLAGS.propose(state()))}
+    assert found["g++ -> clang++"] == BuildOptions(compiler="clang++", flags=DEFAULT_FLAGS)
+    back = state(options=BuildOptions(compiler="clang++"))
+    assert "clang++ -> g++" in {c.detail for c in proposed(COMPILER_FLAGS.propose(back))}
+    here.remove("clang++")
+    assert not any("->" in c.detail for c in proposed(COMPILER_FLAGS.propose(state())))
+
+
+def test_a_move_says_which_languages_it_is_for() -> None:
+    triton = state(kernel_type="triton")
+    assert COMPILER_FLAGS.propose(triton) == NotApplicable("for cpp, not triton")
+    assert TUNE_CONSTANTS.propose(triton) == NotApplicable("for cpp and cuda, not triton")
+
+
+def test_the_catalogue_holds_every_move_and_aliases_lead_into_it() -> None:
+    assert len({move.id for move in MOVES}) == len(MOVES)
+    assert {move.id for move in MOVES} < set(CANONICAL)
+    assert set(ALIASES.values()) <= set(CANONICAL) and GPU_METHODS <= set(CANONICAL)
+    assert not set(ALIASES) & set(CANONICAL)
+
+
+@pytest.mark.parametrize(
+    ("text", "method"),
+    [
+        ("Vectorize Global Loads", "vectorize_global_loads"),
+        ("vectorise-global-loads", "vectorize_global_loads"),
+        ("  change block size ", "change_block_sizes"),
+        ("double buffering", "enable_async_pipeline"),
+        ("Online softmax", "softmax_math_fusion"),
+        ("tune_parameters", "tune_parameters"),
+        ("hoist the bounds check", "hoist_the_bounds_check"),
+        ("Loop interchange (ikj)", "loop_interchange_ikj"),
+    ],
+)
+def test_free_text_is_matched_to_the_catalogue_when_it_clearly_names_an_entry(
+    text: str, method: str
+) -> None:
+    assert canonical_method(text) == method
+
+
+@given(st.text(min_size=1, max_size=200))
+def test_a_canonical_method_is_a_short_slug_and_stays_as_it_is(text: str) -> None:
+    slug = canonical_method(text)
+    assert 0 < len(slug) <= 60
+    assert canonical_method(slug) == slug
