@@ -1,0 +1,615 @@
+"""The engine over a small deterministic landscape. `python tests/test_search_engine.py` writes
+tests/golden/search_graph.json anew; read the difference before you commit it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelwright.runners.errors import HandleUnknown
+from kernelwright.runners.model import BuildOptions, Candidate, Ending
+from kernelwright.runners.spec import KernelSpec
+from kernelwright.search.engine import Engine
+from kernelwright.search.graph import Graph, Node, graph_from_records, node_record
+from kernelwright.search.moves.base import State
+from kernelwright.search.planner import (
+    Context,
+    Planner,
+    PlannerRun,
+    Reply,
+    client_planner,
+    question_from,
+)
+from kernelwright.search.settings import Settings
+from kernelwright.search.work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting, ledger_of
+
+GOLDEN = Path(__file__).parent / "golden" / "search_graph.json"
+VALUES = {"ORDER": (0, 1, 2), "TILE": (1, 2, 4, 8, 16), "UNROLL": (1, 2, 4, 8)}
+SPEC = KernelSpec.model_validate(
+    {
+        "name": "landscape",
+        "kernel": {
+            "kernel_type": "cpp",
+            "source_code": "void f(float* y) {}",
+            "metadata": {"kernel_name": "f"},
+        },
+        "io": {"arguments": [{"name": "y", "role": "output", "dtype": "float32", "shape": ["n"]}]},
+        "symbols": {"n": None},
+        "workloads": [
+            {"name": "seen", "symbols": {"n": 64}},
+            {"name": "secret", "symbols": {"n": 96}, "held_out": True},
+        ],
+        "parameters": {name: {"values": values} for name, values in VALUES.items()},
+        "reference": "baseline",
+    }
+)
+
+Point = dict[str, int]
+
+
+def key_of(point: Point) -> str:
+    return " ".join(f"{name}={value}" for name, value in sorted(point.items()))
+
+
+def point_of(key: str) -> Point:
+    return {name: int(value) for name, value in (part.split("=") for part in key.split())}
+
+
+ROOT = key_of({name: values[0] for name, values in VALUES.items()})
+
+
+def context_of(node: Node) -> Context:
+    point = point_of(node.key)
+    state = State("cpp", "void f(float* y) {}", point, BuildOptions(), SPEC)
+    return Context(search_id="s1", variant_id=node.key, state=state, headroom="memory bound")
+
+
+def neighbours(context: Context) -> PlannerRun:
+    """A planner that asks nobody: one parameter one value up or down, upwards likelier."""
+    yield from ()
+    tried = {json.dumps(t.candidate.parameters) for t in context.history}
+    found: list[Candidate] = []
+    for name, value in context.state.parameters.items():
+        at = VALUES[name].index(value)
+        for index, prior in ((at + 1, 2.0), (at - 1, 1.0)):
+            if 0 <= index < len(VALUES[name]):
+                change = {name: VALUES[name][index]}
+                if json.dumps(change) not in tried:
+                    found.append(Candidate(method=f"set {name}", parameters=change, prior=prior))
+    return tuple(sorted(found, key=lambda c: -c.prior)[: context.wanted])
+
+
+def speedup_at(point: Point) -> float | Ending:
+    """Best at ORDER=2 TILE=8 UNROLL=4 (6x); UNROLL pays only once the order is right."""
+    order, tile, unroll = point["ORDER"], point["TILE"], point["UNROLL"]
+    if tile * unroll > 64:
+        return Ending.build_failed
+    if order == 1 and unroll == 8:
+        return Ending.wrong
+    cache = {1: 1.0, 2: 1.3, 4: 1.7, 8: 2.0, 16: 1.4}[tile]
+    flow = {1: 1.0, 2: 1.2, 4: 1.5, 8: 1.1}[unroll] if order == 2 else 1.0 / unroll**0.2
+    return cache * flow * {0: 1.0, 1: 0.9, 2: 2.0}[order]
+
+
+@dataclass
+class World:
+    """The evaluator's side: known variants cost nothing, the best so far is the incumbent."""
+
+    best: float = 1.0
+    known: frozenset[str] = frozenset({ROOT})
+
+    def __call__(self, work: Evaluate) -> Outcome:
+        point = {**point_of(work.parent), **(work.candidate.parameters or {})}
+        key, known = key_of(point), key_of(point) in self.known
+        self.known |= {key}
+        found = speedup_at(point)
+        if isinstance(found, Ending):
+            return Outcome(
+                found, key, spent_build=not known, duplicate_of_known=known, message="as always"
+            )
+        better = found >= self.best * 1.01
+        self.best = max(self.best, found)
+        return Outcome(
+            Ending.faster if better else Ending.slower,
+            key,
+            speedup=found,
+            interval=(found * 0.99, found * 1.01),
+            became_incumbent=better,
+            duplicate_of_known=known,
+            spent_build=not known,
+        )
+
+
+def new_graph() -> Graph:
+    graph = Graph()
+    graph.add_root(ROOT)
+    return graph
+
+
+def engine_with(
+    planner: Planner = neighbours, ceiling: float | None = None, **changes: Any
+) -> Engine:
+    return Engine(new_graph(), Settings(**changes), planner, context_of, ceiling)
+
+
+def evaluate_next(engine: Engine) -> Evaluate:
+    work = engine.next_work()
+    assert isinstance(work, Evaluate)
+    return work
+
+
+def drive(engine: Engine, world: Callable[[Evaluate], Outcome]) -> tuple[list[Evaluate], Stopped]:
+    done: list[Evaluate] = []
+    while isinstance(work := engine.next_work(), Evaluate):
+        done.append(work)
+        engine.record(work.edge_id, world(work))
+    assert isinstance(work, Stopped)
+    return done, work
+
+
+def picture(engine: Engine, done: list[Evaluate], stopped: Stopped) -> dict[str, Any]:
+    """The whole search, rounded, in the order of discovery."""
+    nodes = [
+        {
+            "key": n.key,
+            "ending": n.ending.value,
+            "reward": round(n.reward, 4),
+            "value": round(n.value, 4),
+            "visits": n.visits,
+            "exhausted": n.exhausted,
+            "available": n.available,
+        }
+        for n in engine.graph.nodes.values()
+    ]
+    edges = [
+        {
+            "edge": e.edge_id,
+            "from": e.parent,
+            "to": e.child,
+            "prior": round(e.prior, 4),
+            "state": e.state,
+            "visits": e.visits,
+            "duplicate": e.duplicate,
+            "closes_cycle": e.closes_cycle,
+        }
+        for e in engine.graph.edges.values()
+    ]
+    return {
+        "stopped": stopped.reason,
+        "builds": engine.ledger.builds,
+        "incumbent": engine.ledger.incumbent,
+        "evaluated": [work.edge_id for work in done],
+        "nodes": nodes,
+        "edges": edges,
+    }
+
+
+def golden_run() -> dict[str, Any]:
+    engine = engine_with(seed=7, budget_builds=30)
+    return picture(engine, *drive(engine, World()))
+
+
+def test_a_seeded_search_is_the_stored_one() -> None:
+    assert golden_run() == json.loads(GOLDEN.read_text(encoding="utf-8"))
+
+
+def test_the_search_finds_the_best_point_and_says_why_it_stops() -> None:
+    engine = engine_with(budget_builds=60, patience=60)
+    _, stopped = drive(engine, World())
+    assert engine.incumbent.key == "ORDER=2 TILE=8 UNROLL=4"
+    assert engine.graph.root.value == engine.incumbent.reward
+    assert stopped.reason == "exhausted"
+    assert len(engine.graph.nodes) == 3 * 5 * 4
+
+
+def test_the_same_seed_gives_the_same_search_and_another_seed_another() -> None:
+    runs = [drive(engine_with(seed=seed), World())[0] for seed in (1, 1, 2, 3, 4)]
+    assert runs[0] == runs[1]
+    assert any(run != runs[0] for run in runs[2:])
+
+
+# Random worlds: any ending, lost processes, known variants, candidates that give no variant.
+
+fates = st.lists(
+    st.sampled_from(["measure", "lost", "lost after build", "fail", "no variant", "unstable"]),
+    min_size=1,
+    max_size=30,
+)
+
+
+class Fateful:
+    """A world whose outcomes follow a drawn list, over and over; a variant keeps its verdict."""
+
+    def __init__(self, drawn: list[str]) -> None:
+        self.drawn = drawn
+        self.world = World()
+        self.calls = 0
+        self.failed: dict[str, bool] = {}
+        self.builds = 0
+
+    def __call__(self, work: Evaluate) -> Outcome:
+        fate = self.drawn[self.calls % len(self.drawn)]
+        self.calls += 1
+        outcome = self.outcome(work, fate)
+        self.builds += outcome.spent_build
+        return outcome
+
+    def outcome(self, work: Evaluate, fate: str) -> Outcome:
+        if fate.startswith("lost"):
+            return Outcome(Ending.lost, spent_build=fate == "lost after build")
+        if fate == "no variant":
+            return Outcome(Ending.rejected, message="the diff does not apply")
+        outcome = self.world(work)
+        assert outcome.variant_id is not None
+        if self.failed.setdefault(outcome.variant_id, fate == "fail"):
+            known = outcome.duplicate_of_known
+            return Outcome(
+                Ending.wrong,
+                outcome.variant_id,
+                duplicate_of_known=known,
+                spent_build=not known,
+            )
+        if fate == "unstable" and outcome.speedup and not outcome.duplicate_of_known:
+            return replace(outcome, ending=Ending.unstable, became_incumbent=False)
+        return outcome
+
+
+def reachable_cycle(graph: Graph) -> bool:
+    return any(node.key == key for key in graph.nodes for node in graph.ancestors(key))
+
+
+@given(fates, st.integers(1, 40), st.integers(1, 30), st.integers(0, 2))
+@settings(deadline=None)
+def test_the_budget_holds_and_every_search_ends(
+    drawn: list[str], budget: int, patience: int, repair_visits: int
+) -> None:
+    engine = engine_with(budget_builds=budget, patience=patience, repair_visits=repair_visits)
+    world = Fateful(drawn)
+    drive(engine, world)
+    assert world.builds == engine.ledger.builds <= budget
+    assert engine.ledger.since_incumbent <= patience
+    assert engine.ledger == ledger_of(engine.graph)
+    assert not reachable_cycle(engine.graph)
+
+
+def stored(changes: Changes, nodes: dict[str, Any], edges: dict[str, Any]) -> None:
+    """What a store does with Changes."""
+    nodes.update({r["key"]: r for r in json.loads(json.dumps(changes.nodes))})
+    edges.update({r["edge_id"]: r for r in json.loads(json.dumps(changes.edges))})
+
+
+@given(fates, st.sets(st.integers(0, 60)), st.booleans())
+@settings(deadline=None)
+def test_a_search_that_was_interrupted_decides_as_one_that_was_not(
+    drawn: list[str], cuts: set[int], commits_work: bool
+) -> None:
+    """Killed while an edge was running, with or without a commit of the work that was given."""
+    whole, _ = drive(engine_with(), Fateful(drawn))
+    engine = engine_with()
+    nodes: dict[str, Any] = {ROOT: node_record(engine.graph, engine.graph.root)}
+    edges: dict[str, Any] = {}
+    world, done = Fateful(drawn), list[Evaluate]()
+    while isinstance(work := engine.next_work(), Evaluate):
+        if len(done) in cuts:
+            cuts = cuts - {len(done)}
+            if commits_work:
+                stored(engine.changes(), nodes, edges)
+            graph = graph_from_records(nodes.values(), edges.values(), -10.0)
+            engine = Engine(graph, engine.settings, neighbours, context_of)
+            continue
+        done.append(work)
+        stored(engine.record(work.edge_id, world(work)), nodes, edges)
+    assert done == whole
+
+
+# Single behaviours.
+
+
+def change(gain: float | None = None, prior: float = 1.0, **parameters: int) -> Candidate:
+    return Candidate(
+        method="set", parameters=parameters, prior=prior, predicted_gain=gain, detail="by hand"
+    )
+
+
+def ask_next(engine: Engine) -> Ask:
+    work = engine.next_work()
+    assert isinstance(work, Ask)
+    return work
+
+
+def reply(*candidates: Candidate) -> Reply:
+    return Reply(candidates=candidates)
+
+
+def asked(*candidates: Candidate, **changes: Any) -> Engine:
+    """An engine whose client has answered the first question."""
+    engine = engine_with(client_planner, **changes)
+    engine.answer(ask_next(engine).node_id, reply(*candidates))
+    return engine
+
+
+def measured(speedup: float, key: str, **facts: Any) -> Outcome:
+    return Outcome(Ending.slower, key, speedup=speedup, **facts)
+
+
+def test_a_client_is_asked_once_and_its_candidates_are_evaluated_next() -> None:
+    engine = engine_with(client_planner)
+    first = ask_next(engine)
+    assert ask_next(engine) == first
+    changes = engine.answer(first.node_id, reply(change(TILE=4)))
+    assert [r["candidate"]["parameters"] for r in changes.edges] == [{"TILE": 4}]
+    work = evaluate_next(engine)
+    assert (work.parent, work.candidate) == (ROOT, change(TILE=4))
+
+
+def test_a_question_says_where_it_starts_and_what_was_tried() -> None:
+    engine = asked(change(TILE=4), change(TILE=8), change(0.001, UNROLL=2))
+    evaluated = [engine.next_work(), engine.next_work()]
+    assert all(isinstance(work, Evaluate) for work in evaluated)
+    engine.record("e000000", measured(1.7, key_of({**point_of(ROOT), "TILE": 4})))
+    engine.record("e000001", Outcome(Ending.rejected, message="no such tile"))
+    question = question_from(engine.context(engine.graph.root))
+    assert (question.search_id, question.variant_id, question.speedup) == ("s1", ROOT, 1.0)
+    assert (question.parameters, question.headroom) == (point_of(ROOT), "memory bound")
+    assert [(t.method, t.detail, t.ending, t.speedup) for t in question.tried] == [
+        ("set", "by hand", Ending.slower, 1.7),
+        ("set", "by hand", Ending.rejected, None),
+        ("set", "by hand", None, None),
+    ]
+    assert question.tried[1].message == "no such tile"
+    assert "below min_pred_gain" in question.tried[2].message
+    assert question.wanted == 4 - 2  # 3 visits: ceil(2 * sqrt(3)) = 4, two are there
+
+
+def test_planners_never_see_held_out_workloads() -> None:
+    seen: list[Context] = []
+
+    def curious(context: Context) -> PlannerRun:
+        seen.append(context)
+        return (yield from client_planner(context))
+
+    ask_next(engine_with(curious))
+    assert [w.name for w in SPEC.workloads] == ["seen", "secret"]
+    assert [w.name for w in seen[0].spec.workloads] == ["seen"]
+    assert [w.name for w in seen[0].state.spec.workloads] == ["seen"]
+
+
+def test_the_same_answer_twice_changes_nothing() -> None:
+    engine = asked(change(TILE=4), change(0.0, TILE=8))
+    before = list(engine.graph.edges)
+    again = engine.answer(ROOT, reply(change(TILE=4, prior=3.0), change(0.0, TILE=8)))
+    assert list(engine.graph.edges) == before
+    assert again.edges == ()
+    assert [note.split(":")[1] for note in again.notes] == [
+        " was proposed here before, dropped"
+    ] * 2
+    assert not engine.graph.root.exhausted
+
+
+def test_the_same_change_twice_in_one_answer_is_one_edge() -> None:
+    engine = asked(change(TILE=4), Candidate(method="another name", parameters={"TILE": 4}))
+    assert len(engine.graph.edges) == 1
+
+
+def test_an_empty_answer_exhausts_the_node_until_something_comes_after_all() -> None:
+    engine = asked()
+    stopped = engine.next_work()
+    assert isinstance(stopped, Stopped)
+    assert stopped.reason == "exhausted"
+    engine.answer(ROOT, reply(change(TILE=4)))
+    evaluate_next(engine)
+
+
+def test_an_answer_about_an_unknown_node_says_what_to_do() -> None:
+    with pytest.raises(HandleUnknown, match="ask the search for its next question"):
+        asked().answer("v404", reply(change(TILE=4)))
+
+
+def test_a_planner_that_asks_twice_is_refused() -> None:
+    def insistent(context: Context) -> PlannerRun:
+        yield question_from(context)
+        return (yield question_from(context)).candidates
+
+    engine = engine_with(insistent)
+    with pytest.raises(ValueError, match="one question at a time"):
+        engine.answer(ask_next(engine).node_id, reply(change(TILE=4)))
+
+
+def test_candidates_that_predict_too_little_are_pruned_with_the_reason() -> None:
+    engine = engine_with(client_planner)
+    changes = engine.answer(ROOT, reply(change(0.019, TILE=4), change(0.02, TILE=8), change(O=1)))
+    states = [(r["state"], r["ending"]) for r in changes.edges]
+    assert states == [("done", None), ("open", None), ("open", None)]
+    assert changes.edges[0]["message"] == "predicted gain 1.9% is below min_pred_gain 2.0%"
+    assert changes.notes == ("set: predicted gain 1.9% is below min_pred_gain 2.0%",)
+    assert {evaluate_next(engine).edge_id for _ in range(2)} == {"e000001", "e000002"}
+
+
+def test_a_pruned_candidate_may_come_back_promising_more() -> None:
+    engine = asked(change(0.0, TILE=4))
+    engine.answer(ROOT, reply(change(0.5, TILE=4)))
+    assert evaluate_next(engine).edge_id == "e000001"
+
+
+def test_priors_are_relative_to_the_average_of_one_question() -> None:
+    engine = asked(change(TILE=2, prior=1.0), change(TILE=4, prior=3.0))
+    engine.answer(ROOT, reply(change(TILE=8, prior=40.0)))
+    assert [e.prior for e in engine.graph.edges.values()] == [0.5, 1.5, 1.0]
+
+
+def test_two_paths_to_one_variant_meet_and_the_second_costs_no_build() -> None:
+    engine = asked(change(TILE=2), change(UNROLL=2))
+    tile, unroll, both = (
+        key_of({**point_of(ROOT), **c})
+        for c in ({"TILE": 2}, {"UNROLL": 2}, {"TILE": 2, "UNROLL": 2})
+    )
+    by_change = {
+        json.dumps(w.candidate.parameters): w
+        for w in (evaluate_next(engine), evaluate_next(engine))
+    }
+    engine.record(by_change['{"TILE": 2}'].edge_id, measured(1.2, tile, spent_build=True))
+    engine.record(by_change['{"UNROLL": 2}'].edge_id, measured(1.1, unroll, spent_build=True))
+    engine.answer(tile, reply(change(UNROLL=2)))
+    engine.answer(unroll, reply(change(TILE=2)))
+    first = evaluate_next(engine)
+    engine.record(first.edge_id, measured(4.0, both, spent_build=True))
+    engine.answer(both, reply())
+    engine.answer(tile, reply())
+    engine.answer(ROOT, reply())
+    second = evaluate_next(engine)
+    changes = engine.record(second.edge_id, measured(4.0, both, duplicate_of_known=True))
+    assert {n.key for n in engine.graph.parents(both)} == {tile, unroll}
+    assert [engine.graph.nodes[k].value for k in (ROOT, tile, unroll, both)] == [2.0] * 4
+    assert (engine.ledger.builds, engine.graph.nodes[both].visits) == (3, 2)
+    assert {r["key"] for r in changes.nodes} == {ROOT, second.parent, both}
+
+
+def test_changes_name_the_new_node_and_all_that_was_walked() -> None:
+    engine = asked(change(TILE=2))
+    near, far = "TILE=2", "TILE=2 UNROLL=2"
+    engine.record(evaluate_next(engine).edge_id, measured(1.5, near))
+    engine.answer(near, reply(change(UNROLL=2)))
+    work = evaluate_next(engine)
+    changes = engine.record(work.edge_id, measured(1.6, far))
+    assert {r["key"]: r["visits"] for r in changes.nodes} == {ROOT: 3, near: 2, far: 1}
+    assert {r["edge_id"]: r["visits"] for r in changes.edges} == {"e000000": 2, "e000001": 1}
+    assert engine.changes() == Changes((), ())
+
+
+def test_a_lost_evaluation_reopens_its_edge_and_lets_the_others_go_first() -> None:
+    engine = asked(change(TILE=2), change(TILE=4))
+    first = evaluate_next(engine)
+    engine.record(first.edge_id, Outcome(Ending.lost, spent_build=True, message="runner died"))
+    edge = engine.graph.edges[first.edge_id]
+    assert (edge.state, edge.visits, edge.builds, edge.message) == ("open", 1, 1, "runner died")
+    second = evaluate_next(engine)
+    assert second.edge_id != first.edge_id
+    assert evaluate_next(engine).edge_id == first.edge_id
+    engine.record(first.edge_id, measured(1.2, "TILE=2"))
+    assert (edge.state, edge.ending, edge.steps) == ("done", Ending.slower, (0, 1))
+
+
+def test_a_failure_is_kept_as_a_closed_leaf() -> None:
+    engine = asked(change(TILE=2))
+    engine.record(
+        evaluate_next(engine).edge_id, Outcome(Ending.wrong, "TILE=2", message="off by 3")
+    )
+    node = engine.graph.nodes["TILE=2"]
+    assert (node.reward, node.available) == (engine.settings.failure_reward, False)
+    assert engine.graph.root.value == 0.0
+    assert ask_next(engine).node_id == ROOT
+
+
+def test_with_repair_visits_the_planner_is_asked_about_the_failure() -> None:
+    engine = asked(change(TILE=2), repair_visits=1)
+    engine.answer(ROOT, reply())
+    engine.record(evaluate_next(engine).edge_id, Outcome(Ending.wrong, "TILE=2"))
+    question = ask_next(engine).question
+    assert (question.variant_id, question.ending, question.speedup) == (
+        "TILE=2",
+        Ending.wrong,
+        None,
+    )
+
+
+def test_a_final_verdict_replaces_an_unstable_one() -> None:
+    engine = asked(change(TILE=2), change(TILE=3))
+    first, second = evaluate_next(engine), evaluate_next(engine)
+    noisy = Outcome(Ending.unstable, "TILE=2", speedup=4.0, interval=(1.0, 9.0))
+    engine.record(first.edge_id, noisy)
+    assert engine.graph.root.value == 0.0
+    engine.record(second.edge_id, measured(2.0, "TILE=2"))
+    assert engine.graph.nodes["TILE=2"].ending is Ending.slower
+    assert engine.graph.root.value == 1.0
+
+
+def test_running_edges_are_given_once_and_hold_their_share_of_the_budget() -> None:
+    engine = asked(change(TILE=2), change(TILE=4), change(TILE=8), budget_builds=2)
+    running = {evaluate_next(engine).edge_id, evaluate_next(engine).edge_id}
+    waiting = engine.next_work()
+    assert isinstance(waiting, Waiting)
+    assert set(waiting.running) == running
+    engine.record(min(running), measured(1.1, "TILE=2"))  # known elsewhere: spent no build
+    evaluate_next(engine)
+
+
+def test_an_exhausted_search_waits_for_what_is_running() -> None:
+    engine = asked(change(TILE=2))
+    engine.answer(ROOT, reply())
+    work = evaluate_next(engine)
+    assert engine.next_work() == Waiting((work.edge_id,))
+    engine.record(work.edge_id, Outcome(Ending.build_failed, "TILE=2", spent_build=True))
+    assert isinstance(engine.next_work(), Stopped)
+
+
+def test_patience_ends_with_evaluations_that_bring_no_incumbent() -> None:
+    engine = engine_with(patience=3)
+    outcomes = [1.5, 0.5, 0.5, 2.0, 0.5, 0.5, 0.5]
+    done, stopped = drive(
+        engine,
+        lambda work: measured(
+            outcomes[engine.ledger.steps],
+            key_of({**point_of(work.parent), **(work.candidate.parameters or {})}),
+            became_incumbent=outcomes[engine.ledger.steps] > 1,
+        ),
+    )
+    assert (len(done), stopped.reason) == (7, "patience")
+    assert engine.incumbent.speedup == 2.0
+
+
+def test_known_variants_do_not_wear_out_patience() -> None:
+    engine = asked(*(change(TILE=t) for t in range(8)), patience=2)
+    for _ in range(5):
+        outcome = measured(1.0, ROOT, duplicate_of_known=True)
+        engine.record(evaluate_next(engine).edge_id, outcome)
+    evaluate_next(engine)
+
+
+def test_the_search_stops_when_the_floor_leaves_less_than_a_gain() -> None:
+    engine = engine_with(ceiling=1.305)
+    _, stopped = drive(engine, World())
+    assert stopped.reason == "headroom"
+    assert "the incumbent is 1.3x the baseline and the physics floor allows 1.3x" in stopped.text
+
+
+def test_an_outcome_is_recorded_once_and_only_for_running_edges() -> None:
+    engine = asked(change(TILE=2))
+    with pytest.raises(HandleUnknown, match="it is open"):
+        engine.record("e000000", measured(1.1, "TILE=2"))
+    work = evaluate_next(engine)
+    engine.record(work.edge_id, measured(1.1, "TILE=2"))
+    with pytest.raises(HandleUnknown, match="it ended as `slower`"):
+        engine.record(work.edge_id, measured(9.0, "TILE=2"))
+    assert engine.graph.nodes["TILE=2"].speedup == 1.1
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"ending": Ending.faster, "variant_id": "v"},
+        {"ending": Ending.wrong, "variant_id": "v", "speedup": 2.0},
+        {"ending": Ending.faster, "speedup": 2.0},
+        {"ending": Ending.faster, "variant_id": "v", "speedup": 0.0},
+        {"ending": Ending.faster, "variant_id": "v", "speedup": float("nan")},
+        {
+            "ending": Ending.wrong,
+            "variant_id": "v",
+            "duplicate_of_known": True,
+            "spent_build": True,
+        },
+    ],
+)
+def test_an_outcome_whose_parts_disagree_cannot_be_made(facts: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        Outcome(**facts)
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(json.dumps(golden_run(), indent=1) + "\n", encoding="utf-8")
