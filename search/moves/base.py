@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...runners.errors import ExpressionError
@@ -23,7 +23,7 @@ class State:
     parameters: Mapping[str, int]
     options: BuildOptions
     spec: KernelSpec
-    plan: Mapping[str, Any] | None = field(default=None)
+    plan: Mapping[str, Any] | None = None
 
     @property
     def assignment(self) -> dict[str, int]:
