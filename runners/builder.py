@@ -83,7 +83,7 @@ class Builder:
     def _running_zygote(self) -> Child:
         if self._zygote is None or self._zygote.poll() is not None:
             self._zygote = spawner().start_python(
-                "zygote",
+                "kernelwright.runners.zygote",
                 name="zygote",
                 scratch=self._scratch,
                 environment=clean_environment(self._scratch),

@@ -158,7 +158,7 @@ def _enough(
     late = time.monotonic() - started > plan.budget_s * len(state)
     if blocks < plan.min_blocks:
         return late and blocks > 0
-    if blocks >= plan.max_blocks or late:
+    if blocks >= plan.max_blocks or late or len(sides) == 1:
         return True
     return settled(_estimate(state, sides[0], sides[1]), plan.resolution)
 

@@ -273,10 +273,10 @@ def _overrun(executor: Executor, index: int) -> str:
         hit = np.flatnonzero(executor.memory[start:end] != GUARD_PATTERN)
         if not hit.size:
             continue
-        before, after = start + int(hit[0]), end - int(hit[-1])
-        if number > 0 and (number == len(names) or before - start < after):
-            return f"byte {before - start} behind the end of `{names[number - 1]}`"
-        return f"byte {after} before the start of `{names[number]}`"
+        behind, before = int(hit[0]), end - start - int(hit[-1])
+        if number == len(names) or (number > 0 and behind < before):
+            return f"{behind} bytes behind the end of `{names[number - 1]}`"
+        return f"{before} bytes before the start of `{names[number]}`"
     return ""
 
 

@@ -91,6 +91,7 @@ class Oracle:
             return _exchange(child, verb, message, fd)
         except (ProcessLost, TimeoutError) as error:
             late = isinstance(error, TimeoutError)
+            child.wait(0.0 if late else 1.0)
             why = f"it took over {ANSWER_S:g} s" if late else child.describe_end()
             detail = child.stderr_text(1000).strip()
             self.close()
@@ -104,7 +105,7 @@ class Oracle:
             return self._child
         self.close()
         child = self._child = spawner().start_python(
-            "oracle_process",
+            "kernelwright.runners.oracle_process",
             self._readable,
             name="oracle",
             scratch=self._scratch,

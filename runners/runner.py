@@ -130,6 +130,7 @@ class NativeRunner:
             return _exchange(child, verb, body, patience, fd)
         except (ProcessLost, TimeoutError) as error:
             late = isinstance(error, TimeoutError)
+            child.wait(0.0 if late else 1.0)
             why = "it did not answer in time" if late else child.describe_end()
             detail = child.stderr_text(2000).strip()
             self._end()
@@ -144,7 +145,7 @@ class NativeRunner:
         self._end()
         binary = compile_executor(self._scratch)
         child = spawner().start_python(
-            "native_runner",
+            "kernelwright.runners.native_runner",
             (str(binary), str(self._scratch)),
             name="runner",
             scratch=self._scratch,

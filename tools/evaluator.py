@@ -1,0 +1,252 @@
+"""Composes rig and store: what is known is not paid for again, what is found is on disk.
+
+Evaluations are made one at a time; a second thread waits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..runners.errors import BaselineRefused, ProcessLost
+from ..runners.gates import first_failure
+from ..runners.model import Ending, Evaluation, Variant
+from ..runners.spec_files import LoadedKernel
+from ..runners.toolchains import BuildOutcome
+from ..search.store import Store, Writer
+from .attempt import Attempt, Surroundings
+from .confirm import confirm
+from .kernel_state import OpenKernel, open_state
+from .records import ArtifactRecord, Confirmation, KernelRecord, VariantRecord, now
+from .rig import Compared, Rig
+
+
+class Evaluator:
+    """Builds, proves and times variants of kernels, and records it all.
+
+    Every method that runs something raises ToolchainMissing or ReferenceFailed; where a
+    process of ours is lost, `evaluate` ends as `lost` and the others raise ProcessLost.
+    """
+
+    def __init__(self, store: Store, modules: Path, scratch: Path) -> None:
+        self._store = store
+        self._rig = Rig(modules, scratch)
+        self._kernels: dict[str, OpenKernel] = {}
+        self._lock = threading.RLock()
+
+    def open(self, loaded: LoadedKernel) -> KernelRecord:
+        """Open a kernel: build, check and time its baseline. A known kernel is attached only.
+
+        Raises BaselineRefused when the baseline does not build or is not right.
+        """
+        with self._lock:
+            known = self._store.get_record("kernels", loaded.kernel_id, KernelRecord)
+            return self._open_new(loaded) if known is None else known
+
+    def kernel(self, kernel_id: str) -> KernelRecord:
+        """The record of a kernel. Raises HandleUnknown."""
+        return self._store.require_record("kernels", kernel_id, KernelRecord)
+
+    def variant(self, variant_id: str) -> VariantRecord:
+        """The record of a variant. Raises HandleUnknown."""
+        return self._store.require_record("variants", variant_id, VariantRecord)
+
+    def evaluation(self, variant_id: str) -> Evaluation | None:
+        """The newest evaluation of a variant."""
+        found = self._store.items("evaluations", variant_id + "/")
+        return Evaluation.model_validate(found[-1][1]) if found else None
+
+    def build(self, record: VariantRecord) -> BuildOutcome:
+        """Build a variant and remember it; an earlier build that is still on disk is taken."""
+        with self._lock:
+            kernel = self._open_kernel(record.variant.kernel_id)
+            outcome = self._rig.build(kernel, record.variant, self._built(record.variant))
+            with self._store.transaction() as writer:
+                _remember(writer, record)
+                _keep_build(writer, record.variant.variant_id, outcome)
+            return outcome
+
+    def evaluate(self, record: VariantRecord, min_gain: float = 0.01) -> Evaluation:
+        """The variant's evaluation, made now unless a final one is known; on disk on return."""
+        with self._lock:
+            variant = record.variant
+            number = len(self._store.items("evaluations", variant.variant_id + "/")) + 1
+            known = self.evaluation(variant.variant_id)
+            if known is not None and known.ending.final:
+                return known
+            kernel = self._open_kernel(variant.kernel_id)
+            attempt = Attempt(self._rig, kernel, variant, number)
+            try:
+                evaluation = self._through(attempt, self._surroundings(variant, min_gain))
+            except ProcessLost as error:
+                kernel.in_runner.clear()
+                evaluation = attempt.ended(Ending.lost, str(error))
+            self._record(record, attempt, evaluation)
+            self._forget_loser(kernel, evaluation)
+            return evaluation
+
+    def compare(self, variant_id: str, others: Sequence[str]) -> Compared:
+        """Time a variant against named ones on the visible workloads. All must build."""
+        with self._lock:
+            kernel = self._open_kernel(self.variant(variant_id).variant.kernel_id)
+            for each in (variant_id, *others):
+                self._load(kernel, self.variant(each).variant)
+            return self._rig.compare(kernel, kernel.pools, variant_id, others)
+
+    def confirm(self, variant_id: str) -> Confirmation:
+        """Put a winner through its gates; see `confirm.confirm`. The result is kept."""
+        with self._lock:
+            kernel = self._open_kernel(self.variant(variant_id).variant.kernel_id)
+            baseline = self.kernel(kernel.kernel_id).baseline
+            for each in (variant_id, baseline):
+                self._load(kernel, self.variant(each).variant)
+            found = confirm(self._rig, kernel, variant_id, baseline)
+            with self._store.transaction() as writer:
+                writer.put_record("meta", f"confirmation/{variant_id}", found)
+            return found
+
+    def confirmation(self, variant_id: str) -> Confirmation | None:
+        """What `confirm` last found for a variant."""
+        return self._store.get_record("meta", f"confirmation/{variant_id}", Confirmation)
+
+    def close(self) -> None:
+        """End every process that was started here."""
+        self._rig.close()
+
+    def _open_new(self, loaded: LoadedKernel) -> KernelRecord:
+        kernel = open_state(loaded, None)
+        self._rig.attach(kernel)
+        attempt = Attempt(self._rig, kernel, loaded.baseline(), 1)
+        ended = attempt.screen_and_build(None)
+        if ended is None:
+            assert attempt.artifact is not None
+            self._rig.load(kernel, attempt.artifact)
+            self._rig.adopt(kernel, attempt.variant.variant_id, kernel.all_pools)
+            ended = attempt.check()
+        if ended is not None:
+            raise BaselineRefused(
+                f"the baseline ended as `{ended.ending}`: {ended.message}",
+                next_step="correct the kernel, its contract or its reference, and open it again",
+            )
+        record = KernelRecord(
+            kernel_id=kernel.kernel_id,
+            loaded=loaded,
+            odd_symbols=kernel.odd_symbols,
+            baseline=attempt.variant.variant_id,
+            incumbent=attempt.variant.variant_id,
+            baseline_ms=self._time_alone(kernel, attempt.variant.variant_id),
+            opened_at=now(),
+        )
+        kernel.allow(max(record.baseline_ms.values()) * 1e-3)
+        self._kernels[kernel.kernel_id] = kernel
+        outcome = BuildOutcome(artifact=attempt.artifact, facts=attempt.facts)
+        with self._store.transaction() as writer:
+            writer.put_record("kernels", kernel.kernel_id, record)
+            _remember(writer, VariantRecord(variant=attempt.variant))
+            _keep_build(writer, attempt.variant.variant_id, outcome)
+        return record
+
+    def _open_kernel(self, kernel_id: str) -> OpenKernel:
+        """The open kernel, attached from the store where this process has not opened it."""
+        if kernel_id in self._kernels:
+            return self._kernels[kernel_id]
+        record = self.kernel(kernel_id)
+        kernel = open_state(record.loaded, record.odd_symbols)
+        kernel.allow(max(record.baseline_ms.values()) * 1e-3)
+        self._rig.attach(kernel)
+        if record.loaded.reference is None:
+            self._load(kernel, record.loaded.baseline())
+            self._rig.adopt(kernel, record.baseline, kernel.all_pools)
+        self._kernels[kernel_id] = kernel
+        return kernel
+
+    def _through(self, attempt: Attempt, around: Surroundings) -> Evaluation:
+        ended = attempt.screen_and_build(around.built)
+        if ended is not None:
+            return ended
+        assert attempt.artifact is not None
+        twin = around.same_code(attempt.artifact.code_hash)
+        if twin is not None:
+            return attempt.shared(twin)
+        ended = attempt.check()
+        if ended is not None:
+            return ended
+        for each in (around.incumbent, around.baseline):
+            self._load(attempt.kernel, self.variant(each).variant)
+        return attempt.compare(around)
+
+    def _surroundings(self, variant: Variant, min_gain: float) -> Surroundings:
+        record = self.kernel(variant.kernel_id)
+
+        def same_code(code_hash: str) -> Evaluation | None:
+            known = self._store.get("meta", f"code/{variant.kernel_id}/{code_hash}")
+            if known is None or known["variant_id"] == variant.variant_id:
+                return None
+            found = self.evaluation(str(known["variant_id"]))
+            return found if found is not None and found.ending.final else None
+
+        return Surroundings(
+            baseline=record.baseline,
+            incumbent=record.incumbent,
+            min_gain=min_gain,
+            built=self._built(variant),
+            same_code=same_code,
+        )
+
+    def _built(self, variant: Variant) -> BuildOutcome | None:
+        known = self._store.get_record("artifacts", variant.variant_id, ArtifactRecord)
+        return None if known is None else BuildOutcome(artifact=known.artifact, facts=known.facts)
+
+    def _load(self, kernel: OpenKernel, variant: Variant) -> None:
+        outcome = self._rig.build(kernel, variant, self._built(variant))
+        if outcome.artifact is None:
+            raise BaselineRefused(
+                f"{variant.variant_id} does not build any more: {outcome.message}",
+                next_step="was the compiler changed? Open the kernel in a new --outdir",
+            )
+        self._rig.load(kernel, outcome.artifact)
+
+    def _time_alone(self, kernel: OpenKernel, variant_id: str) -> dict[str, float]:
+        found = self._rig.compare(kernel, kernel.pools, variant_id, ())
+        if found.comparison is None:
+            failed = first_failure(found.gates)
+            assert failed is not None
+            raise BaselineRefused(f"the baseline failed while it was timed: {failed.message}")
+        return {w.workload: w.median_ms[variant_id] for w in found.comparison.workloads}
+
+    def _record(self, record: VariantRecord, attempt: Attempt, evaluation: Evaluation) -> None:
+        """Variant, build, evaluation, code hash and incumbent in one transaction."""
+        kernel_id, variant_id = evaluation.kernel_id, evaluation.variant_id
+        code = evaluation.code_hash
+        first_of_code = evaluation.same_code_as is None and evaluation.ending.final
+        with self._store.transaction() as writer:
+            _remember(writer, record)
+            _keep_build(
+                writer, variant_id, BuildOutcome(artifact=attempt.artifact, facts=attempt.facts)
+            )
+            writer.put_record("evaluations", evaluation.evaluation_id, evaluation)
+            if code is not None and first_of_code:
+                writer.put("meta", f"code/{kernel_id}/{code}", {"variant_id": variant_id})
+            if evaluation.became_incumbent:
+                writer.update(
+                    "kernels", kernel_id, lambda kernel: {**(kernel or {}), "incumbent": variant_id}
+                )
+
+    def _forget_loser(self, kernel: OpenKernel, evaluation: Evaluation) -> None:
+        """Keep only baseline and incumbent in the runner: each variant there holds processes."""
+        record = self.kernel(kernel.kernel_id)
+        for variant_id in kernel.in_runner - {record.baseline, record.incumbent}:
+            self._rig.unload(kernel, variant_id)
+
+
+def _remember(writer: Writer, record: VariantRecord) -> None:
+    """Keep a variant; the first way that led to it stays."""
+    if writer.get("variants", record.variant.variant_id) is None:
+        writer.put_record("variants", record.variant.variant_id, record)
+
+
+def _keep_build(writer: Writer, variant_id: str, outcome: BuildOutcome) -> None:
+    if outcome.artifact is not None and outcome.facts is not None:
+        record = ArtifactRecord(artifact=outcome.artifact, facts=outcome.facts)
+        writer.put_record("artifacts", variant_id, record)

@@ -1,0 +1,56 @@
+"""What the store keeps about kernels, variants and artifacts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from ..runners.model import BuildFacts, Comparison, GateResult, Record, Variant
+from ..runners.plan import Artifact
+from ..runners.spec_files import LoadedKernel
+
+
+class KernelRecord(Record):
+    """An open kernel. `baseline` and `incumbent` are variant ids."""
+
+    kernel_id: str
+    loaded: LoadedKernel
+    odd_symbols: dict[str, int] | None
+    baseline: str
+    incumbent: str
+    baseline_ms: dict[str, float]
+    """median time by visible workload, as measured when the kernel was opened"""
+    opened_at: str
+
+
+class VariantRecord(Record):
+    """A variant and where it came from."""
+
+    variant: Variant
+    parent: str | None = None
+    method: str = "baseline"
+    detail: str = ""
+
+
+class ArtifactRecord(Record):
+    """A build that can be used again while its modules are still on disk."""
+
+    artifact: Artifact
+    facts: BuildFacts
+
+
+class Confirmation(Record):
+    """The winner's gates: fresh seeds, held-out workloads, a fresh process, fresh blocks."""
+
+    variant_id: str
+    right: bool
+    gates: tuple[GateResult, ...]
+    visible: Comparison | None
+    held_out: Comparison | None
+    accepted: bool
+    """right, faster on the visible workloads, and not slower on the held-out ones"""
+    message: str
+
+
+def now() -> str:
+    """The time of a record: UTC, ISO 8601, whole seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

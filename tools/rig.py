@@ -1,0 +1,153 @@
+"""Builder, oracle and runners of this process, and what is done with them to one kernel.
+
+The rig knows no store: it builds, runs, checks and times what it is told to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..runners.builder import Builder
+from ..runners.checking import Checker
+from ..runners.comparison import compare
+from ..runners.gates import FIRST_SET, Run, first_failure
+from ..runners.locks import timing_lock
+from ..runners.model import Comparison, GateResult, Variant
+from ..runners.oracle import Oracle
+from ..runners.plan import Artifact
+from ..runners.pools import SeedPool
+from ..runners.runner import RUNNERS
+from ..runners.toolchains import BuildOutcome, BuildRequest, toolchain_for
+from .kernel_state import OpenKernel
+
+CHECKED_SEEDS = (0, 1)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A comparison with the gates over its timed runs; None when one of them failed."""
+
+    comparison: Comparison | None
+    gates: tuple[GateResult, ...]
+
+
+class Rig:
+    """The processes that do the work; they start when they are first needed.
+
+    Methods raise ProcessLost when a process of ours fails; the next call starts afresh.
+    """
+
+    def __init__(self, modules: Path, scratch: Path) -> None:
+        self._scratch = scratch
+        self._builder = Builder(modules, scratch)
+        self._oracle = Oracle(scratch)
+        self._checkers: dict[str, Checker] = {}
+
+    def attach(self, kernel: OpenKernel) -> None:
+        """Load the reference and make the inputs of every pool. Raises ReferenceFailed."""
+        self._oracle.open(kernel.loaded)
+        self.attach_pools(kernel, kernel.all_pools)
+
+    def attach_pools(self, kernel: OpenKernel, pools: Sequence[SeedPool]) -> None:
+        """Make the inputs of some pools and hand them to the runner."""
+        for pool in pools:
+            self._checker(kernel).attach(pool, kernel.loaded.spec.io)
+
+    def build(
+        self, kernel: OpenKernel, variant: Variant, known: BuildOutcome | None = None
+    ) -> BuildOutcome:
+        """Build a variant, unless `known` still has its modules on disk and all plans."""
+        if known is not None and known.artifact and self._usable(kernel, known.artifact):
+            return known
+        request = BuildRequest(kernel=kernel.loaded, variant=variant, shapes=kernel.shapes)
+        return self._builder.build(request)
+
+    def load(self, kernel: OpenKernel, artifact: Artifact) -> None:
+        """Make a built variant known to the runner."""
+        if artifact.variant_id in kernel.in_runner:
+            return
+        path = self._builder.module_path(artifact.modules[0])
+        plans = tuple(artifact.plans.values())
+        self._checker(kernel).runner.load(artifact.variant_id, path, plans)
+        kernel.in_runner.add(artifact.variant_id)
+
+    def unload(self, kernel: OpenKernel, variant_id: str) -> None:
+        """Forget a variant that nobody will time again soon."""
+        if variant_id in kernel.in_runner:
+            kernel.in_runner.discard(variant_id)
+            self._checker(kernel).runner.unload(variant_id)
+
+    def check(self, kernel: OpenKernel, variant_id: str) -> list[Run]:
+        """The runs of the first gate set: two seeds of each workload, then the odd shape."""
+        runs = list[Run]()
+        for pool in kernel.pools:
+            runs += self.run(kernel, variant_id, pool, CHECKED_SEEDS)
+            if first_failure([gate(runs) for gate in FIRST_SET]):
+                return runs
+        if kernel.odd is not None:
+            runs += self.run(kernel, variant_id, kernel.odd, CHECKED_SEEDS[:1], odd=True)
+        return runs
+
+    def run(
+        self,
+        kernel: OpenKernel,
+        variant_id: str,
+        pool: SeedPool,
+        seeds: Sequence[int],
+        *,
+        odd: bool = False,
+        adopt: bool = False,
+    ) -> list[Run]:
+        """Run on some seeds in a fresh process. `odd`: buffers no better aligned than promised.
+
+        `adopt`: the outputs become the truth where the kernel has no reference.
+        """
+        return self._checker(kernel).check(
+            variant_id, pool, seeds, timeout_s=kernel.timeout_s, barely_aligned=odd, adopt=adopt
+        )
+
+    def adopt(self, kernel: OpenKernel, variant_id: str, pools: Sequence[SeedPool]) -> None:
+        """Without a reference: make a variant's outputs the truth on every seed of the pools."""
+        if kernel.loaded.reference is None:
+            for pool in pools:
+                self.run(kernel, variant_id, pool, range(pool.slots), adopt=True)
+
+    def compare(
+        self, kernel: OpenKernel, pools: Sequence[SeedPool], candidate: str, others: Sequence[str]
+    ) -> Compared:
+        """Time loaded variants against each other; the device is ours alone meanwhile."""
+        with timing_lock(kernel.device):
+            measured = compare(
+                self._checker(kernel),
+                pools,
+                candidate,
+                others,
+                plan=kernel.timing,
+                timeout_s=kernel.timeout_s,
+                rng=kernel.rng,
+            )
+        gates = tuple(gate(measured.runs) for gate in FIRST_SET)
+        return Compared(None if first_failure(gates) else measured.comparison, gates)
+
+    def rest(self, kernel: OpenKernel) -> None:
+        """End whatever could keep state between runs: what comes next runs in fresh processes."""
+        self._checker(kernel).runner.rest()
+
+    def close(self) -> None:
+        """End every process."""
+        for checker in self._checkers.values():
+            checker.runner.close()
+        self._oracle.close()
+        self._builder.close()
+
+    def _usable(self, kernel: OpenKernel, artifact: Artifact) -> bool:
+        here = all(self._builder.module_path(m).exists() for m in artifact.modules)
+        return here and {s.label for s in kernel.shapes} <= set(artifact.plans)
+
+    def _checker(self, kernel: OpenKernel) -> Checker:
+        tier = toolchain_for(kernel.loaded.spec.kernel.kernel_type).tier
+        if tier not in self._checkers:
+            self._checkers[tier] = Checker(RUNNERS[tier](self._scratch), self._oracle)
+        return self._checkers[tier]

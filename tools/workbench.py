@@ -1,0 +1,42 @@
+"""Everything a tool works with: the state folder, the store, the evaluator, the allowed roots."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from ..runners.spec_files import Roots
+from ..search.store import STATE_FILE, Store
+from .evaluator import Evaluator
+
+
+class Workbench:
+    """One state folder with what works on it. Closing it ends every process it started."""
+
+    def __init__(self, outdir: Path, roots: Sequence[Path]) -> None:
+        self.outdir = outdir.resolve()
+        self.roots = Roots(roots)
+        self.outdir.mkdir(parents=True, exist_ok=True)
+        self.store = Store.open(self.outdir / STATE_FILE)
+        self._scratch = self.outdir / "scratch"
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        self.evaluator = Evaluator(self.store, self.outdir / "modules", self._scratch)
+
+    def close(self) -> None:
+        """End all processes and release the store; may be called again."""
+        self.evaluator.close()
+        self.store.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def __enter__(self) -> Workbench:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
