@@ -46,7 +46,7 @@ NATIVE = TimingPlan(
     rounds=3,
     min_blocks=6,
     max_blocks=40,
-    budget_s=6.0,
+    budget_s=4.0,
     stolen_share=0.05,
 )
 

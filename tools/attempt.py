@@ -90,16 +90,16 @@ class Attempt:
 
     def shared(self, twin: Evaluation) -> Evaluation:
         """The evaluation of another variant with the same machine code, as this one's."""
-        return self.ended(
-            twin.ending, f"same machine code as {twin.variant_id}: {twin.message}"
-        ).model_copy(
-            update={
-                "comparison": twin.comparison,
-                "speedup": twin.speedup,
-                "interval": twin.interval,
-                "same_code_as": twin.variant_id,
-            }
-        )
+        speedup = None
+        if twin.speedup is not None and twin.interval is not None:
+            speedup = (twin.speedup, *twin.interval)
+        message = f"same machine code as {twin.variant_id}: {twin.message}"
+        evaluation = self._evaluation(twin.ending, message, twin.comparison, speedup)
+        return evaluation.model_copy(update={"same_code_as": twin.variant_id})
+
+    def as_baseline(self, alone: Comparison) -> Evaluation:
+        """The evaluation of the baseline itself, with its own times."""
+        return self._evaluation(Ending.tie, "this is the baseline", alone, (1.0, 1.0, 1.0))
 
     def ended(self, ending: Ending, message: str) -> Evaluation:
         """An evaluation without a comparison."""
@@ -109,8 +109,7 @@ class Attempt:
 
     def _judged(self, comparison: Comparison, around: Surroundings) -> Evaluation:
         baseline, incumbent = comparison.over(around.baseline), comparison.over(around.incumbent)
-        if baseline is None:  # the baseline itself is being evaluated
-            return self._evaluation(Ending.tie, "this is the baseline", comparison, (1.0, 1.0, 1.0))
+        assert baseline is not None
         kept, why = (False, "") if incumbent is None else _keeps(comparison, incumbent, around)
         message = describe(baseline, "the baseline")
         if incumbent is not None and incumbent.over != around.baseline:

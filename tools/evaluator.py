@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..runners.errors import BaselineRefused, ProcessLost
 from ..runners.gates import first_failure
-from ..runners.model import Ending, Evaluation, Variant
+from ..runners.model import Comparison, Ending, Evaluation, Variant
 from ..runners.spec_files import LoadedKernel
 from ..runners.toolchains import BuildOutcome
 from ..search.store import Store, Writer
@@ -82,7 +82,8 @@ class Evaluator:
             except ProcessLost as error:
                 kernel.in_runner.clear()
                 evaluation = attempt.ended(Ending.lost, str(error))
-            self._record(record, attempt, evaluation)
+            with self._store.transaction() as writer:
+                _write(writer, record, attempt, evaluation)
             self._forget_loser(kernel, evaluation)
             return evaluation
 
@@ -129,22 +130,23 @@ class Evaluator:
                 f"the baseline ended as `{ended.ending}`: {ended.message}",
                 next_step="correct the kernel, its contract or its reference, and open it again",
             )
+        alone = self._time_alone(kernel, attempt.variant.variant_id)
         record = KernelRecord(
             kernel_id=kernel.kernel_id,
             loaded=loaded,
             odd_symbols=kernel.odd_symbols,
             baseline=attempt.variant.variant_id,
             incumbent=attempt.variant.variant_id,
-            baseline_ms=self._time_alone(kernel, attempt.variant.variant_id),
+            baseline_ms={w.workload: w.median_ms[alone.candidate] for w in alone.workloads},
             opened_at=now(),
         )
         kernel.allow(max(record.baseline_ms.values()) * 1e-3)
         self._kernels[kernel.kernel_id] = kernel
-        outcome = BuildOutcome(artifact=attempt.artifact, facts=attempt.facts)
         with self._store.transaction() as writer:
             writer.put_record("kernels", kernel.kernel_id, record)
-            _remember(writer, VariantRecord(variant=attempt.variant))
-            _keep_build(writer, attempt.variant.variant_id, outcome)
+            _write(
+                writer, VariantRecord(variant=attempt.variant), attempt, attempt.as_baseline(alone)
+            )
         return record
 
     def _open_kernel(self, kernel_id: str) -> OpenKernel:
@@ -207,37 +209,34 @@ class Evaluator:
             )
         self._rig.load(kernel, outcome.artifact)
 
-    def _time_alone(self, kernel: OpenKernel, variant_id: str) -> dict[str, float]:
+    def _time_alone(self, kernel: OpenKernel, variant_id: str) -> Comparison:
         found = self._rig.compare(kernel, kernel.pools, variant_id, ())
         if found.comparison is None:
             failed = first_failure(found.gates)
             assert failed is not None
             raise BaselineRefused(f"the baseline failed while it was timed: {failed.message}")
-        return {w.workload: w.median_ms[variant_id] for w in found.comparison.workloads}
-
-    def _record(self, record: VariantRecord, attempt: Attempt, evaluation: Evaluation) -> None:
-        """Variant, build, evaluation, code hash and incumbent in one transaction."""
-        kernel_id, variant_id = evaluation.kernel_id, evaluation.variant_id
-        code = evaluation.code_hash
-        first_of_code = evaluation.same_code_as is None and evaluation.ending.final
-        with self._store.transaction() as writer:
-            _remember(writer, record)
-            _keep_build(
-                writer, variant_id, BuildOutcome(artifact=attempt.artifact, facts=attempt.facts)
-            )
-            writer.put_record("evaluations", evaluation.evaluation_id, evaluation)
-            if code is not None and first_of_code:
-                writer.put("meta", f"code/{kernel_id}/{code}", {"variant_id": variant_id})
-            if evaluation.became_incumbent:
-                writer.update(
-                    "kernels", kernel_id, lambda kernel: {**(kernel or {}), "incumbent": variant_id}
-                )
+        return found.comparison
 
     def _forget_loser(self, kernel: OpenKernel, evaluation: Evaluation) -> None:
         """Keep only baseline and incumbent in the runner: each variant there holds processes."""
         record = self.kernel(kernel.kernel_id)
         for variant_id in kernel.in_runner - {record.baseline, record.incumbent}:
             self._rig.unload(kernel, variant_id)
+
+
+def _write(writer: Writer, record: VariantRecord, attempt: Attempt, evaluation: Evaluation) -> None:
+    """Variant, build, evaluation, code hash and incumbent."""
+    kernel_id, variant_id = evaluation.kernel_id, evaluation.variant_id
+    _remember(writer, record)
+    _keep_build(writer, variant_id, BuildOutcome(artifact=attempt.artifact, facts=attempt.facts))
+    writer.put_record("evaluations", evaluation.evaluation_id, evaluation)
+    code, first_of_code = evaluation.code_hash, evaluation.same_code_as is None
+    if code is not None and first_of_code and evaluation.ending.final:
+        writer.put("meta", f"code/{kernel_id}/{code}", {"variant_id": variant_id})
+    if evaluation.became_incumbent:
+        writer.update(
+            "kernels", kernel_id, lambda kernel: {**(kernel or {}), "incumbent": variant_id}
+        )
 
 
 def _remember(writer: Writer, record: VariantRecord) -> None:

@@ -1,116 +1,343 @@
-"""A search over one kernel: the engine decides, the evaluator evaluates, the store remembers."""
+"""A search over one kernel: the engine decides, the evaluator evaluates, the store remembers.
+
+Everything a step found is committed in one transaction before the step returns. The
+evaluation itself is on disk a moment earlier; a process killed in between finds it there
+and does not pay for it again.
+"""
 
 from __future__ import annotations
 
+import math
 import secrets
-from pathlib import Path
-from typing import Literal
+from collections import Counter
 
-from pydantic import Field
-
-from ..runners.model import Candidate, Ending, Record
+from ..runners.errors import HandleUnknown, SpecError
+from ..runners.model import (
+    BuildOptions,
+    Candidate,
+    Ending,
+    Evaluation,
+    Variant,
+    content_hash,
+    ordered,
+)
+from ..runners.normalise import source_key
+from ..search.apply import apply
+from ..search.engine import Engine
+from ..search.graph import Graph, Node, graph_from_records, node_record
+from ..search.moves import canonical_method
+from ..search.moves.base import State
+from ..search.planner import Context, Question, Reply
+from ..search.planners import PLANNERS, PlannerName
 from ..search.settings import Settings
+from ..search.store import Writer
+from ..search.work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting
+from .records import KernelRecord, VariantRecord, now
+from .search_records import (
+    NeedsCandidates,
+    SearchRecord,
+    SearchStatus,
+    SearchStopped,
+    StepReport,
+    Ticket,
+)
 from .workbench import Workbench
 
-PlannerName = Literal["rules", "client"]
-
-
-class SearchRecord(Record):
-    """A search as the store keeps it; the graph lies in the tables nodes and edges."""
-
-    search_id: str
-    kernel_id: str
-    planner: PlannerName
-    settings: Settings
-    started_at: str
-    stopped: str | None = None
-    """reason of the stop verdict"""
-    stopped_text: str = ""
-
-
-class StepReport(Record):
-    """One step of a search: what was tried and how it ended."""
-
-    search_id: str
-    step: int
-    parent: str
-    variant_id: str | None
-    method: str
-    detail: str
-    changed: str
-    """what the candidate changed, in words: `TILE=32`, `source`, `options`"""
-    ending: Ending
-    message: str
-    speedup: float | None
-    interval: tuple[float, float] | None
-    became_incumbent: bool
-    duplicate: bool
-    """the variant was known already: nothing was built or run"""
-    builds: int
-    budget: int
-
-
-class NeedsCandidates(Record):
-    """The search waits for candidates: send them with the ticket."""
-
-    search_id: str
-    ticket: str
-    variant_id: str
-    source: str
-    parameters: dict[str, int]
-    speedup: float | None
-    tried: tuple[dict[str, object], ...] = ()
-    headroom: str = ""
-    wanted: int = 1
-
-
-class SearchStopped(Record):
-    """The stop verdict."""
-
-    search_id: str
-    reason: str
-    text: str
-
-
-class SearchStatus(Record):
-    """Where a search stands."""
-
-    search_id: str
-    kernel_id: str
-    builds: int
-    budget: int
-    evaluations: int
-    incumbent: str
-    best_speedup: float
-    interval: tuple[float, float] | None
-    endings: dict[str, int] = Field(default_factory=dict[str, int])
-    stopped: str | None = None
-    stopped_text: str = ""
+Step = StepReport | NeedsCandidates | SearchStopped
 
 
 class SearchSession:
-    """Drives one search. `start` makes a new one, `resume` continues one from the store."""
+    """Drives one search: `start` makes a new one, `resume` continues one from the store.
+
+    One session a search and process; steps are made one at a time.
+    """
+
+    def __init__(self, bench: Workbench, record: SearchRecord, graph: Graph) -> None:
+        self._bench = bench
+        self.record = record
+        self._kernel: KernelRecord = bench.evaluator.kernel(record.kernel_id)
+        self._engine = Engine(graph, record.settings, PLANNERS[record.planner], self._context)
+
+    @property
+    def search_id(self) -> str:
+        """The handle of the search."""
+        return self.record.search_id
 
     @classmethod
     def start(
         cls, bench: Workbench, kernel_id: str, settings: Settings, planner: PlannerName = "rules"
     ) -> SearchSession:
-        """A new search from the kernel's baseline."""
-        raise KeyError
+        """A new search from the kernel's baseline. Raises HandleUnknown."""
+        kernel = bench.evaluator.kernel(kernel_id)
+        record = SearchRecord(
+            search_id=f"s{secrets.token_hex(4)}",
+            kernel_id=kernel_id,
+            planner=planner,
+            settings=settings,
+            started_at=now(),
+        )
+        graph = Graph()
+        root = graph.add_root(kernel.baseline)
+        with bench.store.transaction() as writer:
+            writer.put_record("searches", record.search_id, record)
+            writer.put("nodes", f"{record.search_id}/{root.key}", node_record(graph, root))
+        return cls(bench, record, graph)
 
     @classmethod
     def resume(cls, bench: Workbench, search_id: str) -> SearchSession:
-        """A search from the store; what was in flight when its process ended is tried again."""
-        raise KeyError
+        """A search from the store; what was in flight when its process ended is tried again.
 
-    def step(self) -> StepReport | NeedsCandidates | SearchStopped:
-        """One evaluation (or the question, or the stop verdict); on disk when it returns."""
-        raise KeyError
+        Raises HandleUnknown.
+        """
+        record = bench.store.require_record("searches", search_id, SearchRecord)
+        nodes = [value for _, value in bench.store.items("nodes", search_id + "/")]
+        edges = [value for _, value in bench.store.items("edges", search_id + "/")]
+        graph = graph_from_records(nodes, edges, record.settings.failure_reward)
+        return cls(bench, record, graph)
 
-    def answer(self, ticket: str, candidates: tuple[Candidate, ...]) -> None:
-        """Take candidates for a ticket. Raises HandleUnknown for a ticket that is not open."""
-        raise KeyError
+    def step(self) -> Step:
+        """One evaluation, or the question, or the stop verdict; on disk when it returns."""
+        work = self._engine.next_work()
+        match work:
+            case Ask(node_id, question):
+                return self._ask(node_id, question)
+            case Stopped(reason, text):
+                return self._stop(reason, text)
+            case Evaluate():
+                return self._evaluate(work)
+            case Waiting(running):
+                raise RuntimeError(f"a session runs one step at a time; running: {running}")
+
+    def answer(self, ticket: str, candidates: tuple[Candidate, ...]) -> tuple[str, ...]:
+        """Take candidates for a ticket; notes on those that were dropped.
+
+        Raises HandleUnknown for a ticket that is unknown, answered, or of another search.
+        """
+        known = self._bench.store.get_record("tickets", ticket, Ticket)
+        if known is None or known.search_id != self.search_id or known.answered:
+            state = "unknown here" if known is None else "answered already"
+            raise HandleUnknown(
+                f"ticket `{ticket}` is {state}",
+                next_step=f"call search_step with search_id {self.search_id} for a new question",
+            )
+        named = tuple(_named(c) for c in candidates)
+        changes = self._engine.answer(known.node_id, Reply(candidates=named))
+        with self._bench.store.transaction() as writer:
+            self._commit(writer, changes)
+            writer.put_record("tickets", ticket, known.model_copy(update={"answered": True}))
+        return changes.notes
 
     def status(self) -> SearchStatus:
         """Where the search stands."""
-        raise KeyError
+        ledger, incumbent = self._engine.ledger, self._engine.incumbent
+        endings = Counter(n.ending.value for n in self._engine.graph.nodes.values())
+        endings.subtract([self._engine.graph.root.ending.value])
+        return SearchStatus(
+            search_id=self.search_id,
+            kernel_id=self.record.kernel_id,
+            builds=ledger.builds,
+            budget=self.record.settings.budget_builds,
+            evaluations=ledger.steps,
+            incumbent=incumbent.key,
+            best_speedup=incumbent.speedup or 1.0,
+            interval=incumbent.interval,
+            endings={k: v for k, v in sorted(endings.items()) if v},
+            stopped=self.record.stopped,
+            stopped_text=self.record.stopped_text,
+        )
+
+    def context(self, variant_id: str) -> Context:
+        """What a planner sees of a variant of this search. Raises HandleUnknown."""
+        return self._engine.context(self._engine.graph.node(variant_id))
+
+    def _context(self, node: Node) -> Context:
+        record = self._bench.evaluator.variant(node.key)
+        return Context(self.search_id, node.key, state_of(self._kernel, record.variant))
+
+    def _ask(self, node_id: str, question: Question) -> NeedsCandidates:
+        asked = [self.search_id, node_id, len(question.tried)]
+        ticket = "t" + content_hash(asked, 10)
+        with self._bench.store.transaction() as writer:
+            self._commit(writer, self._engine.changes())
+            if writer.get("tickets", ticket) is None:
+                writer.put_record(
+                    "tickets", ticket, Ticket(search_id=self.search_id, node_id=node_id)
+                )
+        return NeedsCandidates(search_id=self.search_id, ticket=ticket, question=question)
+
+    def _stop(self, reason: str, text: str) -> SearchStopped:
+        stopped = {"stopped": reason, "stopped_text": text}
+        self.record = self.record.model_copy(update=stopped)
+        with self._bench.store.transaction() as writer:
+            self._commit(writer, self._engine.changes())
+            writer.put_record("searches", self.search_id, self.record)
+        return SearchStopped(search_id=self.search_id, reason=reason, text=text)
+
+    def _evaluate(self, work: Evaluate) -> StepReport:
+        parent = self._bench.evaluator.variant(work.parent)
+        try:
+            variant = variant_from(self._kernel, parent.variant, work.candidate)
+        except SpecError as error:
+            outcome, evaluation = Outcome(Ending.rejected, message=str(error)), None
+        else:
+            outcome, evaluation = self._outcome(work, variant)
+        changes = self._engine.record(work.edge_id, outcome)
+        with self._bench.store.transaction() as writer:
+            self._commit(writer, changes)
+            self._learn(writer, work, parent, outcome, evaluation)
+        return self._report(work, outcome)
+
+    def _outcome(self, work: Evaluate, variant: Variant) -> tuple[Outcome, Evaluation]:
+        """Evaluate, unless this search knows the variant; the engine's view of the result."""
+        evaluator, candidate = self._bench.evaluator, work.candidate
+        before = evaluator.evaluation(variant.variant_id)
+        evaluation = evaluator.evaluate(
+            VariantRecord(
+                variant=variant,
+                parent=work.parent,
+                method=candidate.method,
+                detail=candidate.detail,
+            ),
+            self.record.settings.min_gain,
+        )
+        fresh = before is None or before.evaluation_id != evaluation.evaluation_id
+        duplicate = variant.variant_id in self._engine.graph.nodes and not fresh
+        outcome = Outcome(
+            ending=evaluation.ending,
+            variant_id=variant.variant_id,
+            speedup=evaluation.speedup,
+            interval=evaluation.interval,
+            became_incumbent=evaluation.became_incumbent and not duplicate,
+            duplicate_of_known=duplicate,
+            spent_build=fresh and evaluation.ending is not Ending.rejected,
+            message=evaluation.message,
+        )
+        return outcome, evaluation
+
+    def _commit(self, writer: Writer, changes: Changes) -> None:
+        for node in changes.nodes:
+            writer.put("nodes", f"{self.search_id}/{node['key']}", node)
+        for edge in changes.edges:
+            writer.put("edges", f"{self.search_id}/{edge['edge_id']}", edge)
+
+    def _learn(
+        self,
+        writer: Writer,
+        work: Evaluate,
+        parent: VariantRecord,
+        outcome: Outcome,
+        evaluation: Evaluation | None,
+    ) -> None:
+        """The transition for ReGraph, what the kernel's memory keeps, and what was spent."""
+        kernel, candidate = self._kernel, work.candidate
+        spec = kernel.loaded.spec
+        writer.append(
+            "transitions",
+            {
+                "time": now(),
+                "kernel_id": kernel.kernel_id,
+                "arch": spec.device_profile.arch,
+                "language": spec.kernel.kernel_type,
+                "from_method": parent.method,
+                "to_method": candidate.method,
+                "ending": outcome.ending.value,
+                "speedup": outcome.speedup,
+                "interval": outcome.interval,
+                "log2_speedup": None if outcome.speedup is None else math.log2(outcome.speedup),
+                "baseline_ms": kernel.baseline_ms,
+                "search_id": self.search_id,
+                "edge_id": work.edge_id,
+                "parent": work.parent,
+                "variant_id": outcome.variant_id,
+            },
+        )
+        if outcome.duplicate_of_known:
+            return
+        writer.append(
+            "memory",
+            {
+                "kernel_id": kernel.kernel_id,
+                "method": candidate.method,
+                "detail": candidate.detail,
+                "changed": changed(candidate),
+                "ending": outcome.ending.value,
+                "speedup": outcome.speedup,
+                "lesson": outcome.message.splitlines()[0] if outcome.message else "",
+                "variant_id": outcome.variant_id,
+            },
+        )
+        seconds = {} if evaluation is None else evaluation.seconds
+        spent = {"search_id": self.search_id, "builds": int(outcome.spent_build)}
+        writer.append("ledger", {**spent, "seconds": seconds if outcome.spent_build else {}})
+
+    def _report(self, work: Evaluate, outcome: Outcome) -> StepReport:
+        ledger = self._engine.ledger
+        return StepReport(
+            search_id=self.search_id,
+            step=ledger.steps,
+            parent=work.parent,
+            variant_id=outcome.variant_id,
+            method=work.candidate.method,
+            detail=work.candidate.detail,
+            changed=changed(work.candidate),
+            ending=outcome.ending,
+            message=outcome.message,
+            speedup=outcome.speedup,
+            interval=outcome.interval,
+            became_incumbent=outcome.became_incumbent,
+            duplicate=outcome.duplicate_of_known,
+            builds=ledger.builds,
+            budget=self.record.settings.budget_builds,
+        )
+
+
+def state_of(kernel: KernelRecord, variant: Variant) -> State:
+    """A variant as moves and candidates see it."""
+    spec = kernel.loaded.spec
+    return State(
+        kernel_type=spec.kernel.kernel_type,
+        source=variant.source,
+        parameters=variant.parameters,
+        options=variant.options,
+        spec=spec,
+        plan=variant.plan,
+    )
+
+
+def variant_from(kernel: KernelRecord, base: Variant, candidate: Candidate) -> Variant:
+    """The variant that a candidate makes of a base. Raises SpecError when it makes none."""
+    state = apply(candidate, state_of(kernel, base))
+    return Variant(
+        kernel_id=kernel.kernel_id,
+        source=state.source,
+        source_key=source_key(state.source, state.kernel_type),
+        plan=None if state.plan is None else dict(state.plan),
+        options=state.options,
+        parameters=dict(state.parameters),
+    )
+
+
+def changed(candidate: Candidate) -> str:
+    """What a candidate changes, in a few words."""
+    parts = list[str]()
+    if candidate.source is not None or candidate.diff is not None:
+        parts.append("source")
+    if candidate.parameters:
+        parts.append(ordered(candidate.parameters))
+    if candidate.options is not None:
+        parts.append(_options(candidate.options))
+    if candidate.plan is not None:
+        parts.append("plan")
+    return ", ".join(parts)
+
+
+def _options(options: BuildOptions) -> str:
+    words = [options.compiler] if options.compiler else []
+    return " ".join([*words, *(options.flags or ())]) or "default options"
+
+
+def _named(candidate: Candidate) -> Candidate:
+    """A client's candidate under a canonical method name; its own words stay in the detail."""
+    method = canonical_method(candidate.method)
+    detail = candidate.detail or ("" if method == candidate.method else candidate.method)
+    return candidate.model_copy(update={"method": method, "detail": detail})
