@@ -1,0 +1,112 @@
+"""The machine's peaks, as measured, and the work that a contract declares."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelwright.runners.errors import ExpressionError, SpecError, ToolchainMissing
+from kernelwright.runners.limits import Peaks, Work, cache_bytes, measure_host, work
+from kernelwright.runners.spec import Contract
+
+
+def contract(**declared: Any) -> Contract:
+    output = {"name": "y", "role": "output", "dtype": "float32", "shape": ["N"]}
+    return Contract.model_validate({"arguments": [output], **declared})
+
+
+def show_cache(cpus: Path, core: int, index: int, **files: str) -> None:
+    folder = cpus / f"cpu{core}" / "cache" / f"index{index}"
+    folder.mkdir(parents=True)
+    for name, text in files.items():
+        (folder / name).write_text(text + "\n")
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("peaks")
+
+
+@pytest.fixture(scope="module")
+def peaks(scratch: Path) -> Peaks:
+    return measure_host(scratch)
+
+
+def test_measured_peaks_are_those_of_a_machine(peaks: Peaks) -> None:
+    cores = len(os.sched_getaffinity(0))
+    assert 1e8 < peaks.copy_bytes_per_s < 1e13
+    # from one scalar operation in ten cycles to four 16-wide multiply-adds in one, at 1 to 6 GHz
+    assert 1e8 < peaks.flops_per_s < cores * 4 * 16 * 2 * 6e9
+    assert peaks.source == "measured"
+
+
+def test_measured_peaks_say_where_and_how(peaks: Peaks) -> None:
+    cores = len(os.sched_getaffinity(0))
+    assert f"{cores} core" in peaks.device
+    assert f"on {cores} thread" in peaks.method
+    assert "read and written bytes counted" in peaks.method
+    assert peaks.seconds > 0
+
+
+def test_the_copy_is_several_times_larger_than_the_last_level_cache(peaks: Peaks) -> None:
+    mebibytes = int(peaks.method.split("copies of ")[1].split(" MiB")[0])
+    assert mebibytes << 20 > min(2 * (peaks.cache_bytes or 0), 1 << 29)
+
+
+def test_the_program_is_compiled_once_and_nothing_else_is_left(peaks: Peaks, scratch: Path) -> None:
+    def left() -> list[tuple[str, int]]:
+        return [(p.name, p.stat().st_mtime_ns) for p in scratch.iterdir()]
+
+    before = left()
+    assert measure_host(scratch).device == peaks.device
+    assert left() == before and len(before) == 1
+
+
+def test_without_a_compiler_the_reader_learns_which_would_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolchainMissing, match=r"g\+\+ or clang\+\+"):
+        measure_host(tmp_path)
+
+
+def test_only_the_last_level_counts_and_a_shared_cache_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cores(_: int) -> set[int]:
+        return {0, 1, 2}
+
+    monkeypatch.setattr(os, "sched_getaffinity", cores)
+    for core, shared_by in ((0, "0-1"), (1, "0-1"), (2, "2-3"), (3, "2-3"), (4, "4-5")):
+        show_cache(tmp_path, core, 2, level="2", shared_cpu_list=str(core), size="1024K")
+        show_cache(tmp_path, core, 3, level="3", shared_cpu_list=shared_by, size="32768K")
+    assert cache_bytes(tmp_path) == 2 * (32 << 20)
+
+
+def test_a_cache_without_a_size_is_unknown(tmp_path: Path) -> None:
+    for core in os.sched_getaffinity(0):
+        show_cache(tmp_path, core, 0, level="3", shared_cpu_list="0")
+    assert cache_bytes(tmp_path) is None
+
+
+def test_work_is_the_declared_expressions_at_the_given_sizes() -> None:
+    declared = contract(bytes="8 * N", flops="5 * N * log2(N)")
+    assert work(declared, {"N": 16}) == Work(bytes=128, flops=320)
+
+
+def test_undeclared_work_is_unknown_and_not_zero() -> None:
+    assert work(contract(flops=0), {"N": 16}) == Work(bytes=None, flops=0)
+
+
+@pytest.mark.parametrize("text", ["N - 17", "N * 1e308", "-0.5 * N"])
+def test_work_that_no_kernel_can_have_is_refused(text: str) -> None:
+    with pytest.raises(SpecError, match=r"io\.bytes"):
+        work(contract(bytes=text), {"N": 16})
+
+
+def test_work_over_an_unknown_size_is_refused() -> None:
+    with pytest.raises(ExpressionError, match="M"):
+        work(contract(flops="M"), {"N": 16})
