@@ -21,6 +21,10 @@ Bound = Literal["memory", "compute", "unknown"]
 FLOOR_MARGIN = 0.95
 """What declared work and a datasheet may be off by: design, "Physics floor"."""
 
+CACHE_SHARE = 0.5
+"""What of the last-level cache data can count on: others use it too, and a working set near its
+size has mostly been evicted when it comes round again."""
+
 
 class Roofline(Record):
     """One measured time against the floor; times in seconds, shares with 1 = all of it.
@@ -43,7 +47,7 @@ class Roofline(Record):
     share: float | None
     """of whichever bounds it"""
     cached: bool
-    """the declared bytes fit in the last-level cache, or moved faster than a copy can: then
+    """the declared bytes fit in half of the last-level cache, or moved faster than a copy can: then
     memory does not bound the time"""
     headroom: float | None
     """time over floor, the largest speedup that is left; None also when memory would bound it
@@ -59,8 +63,8 @@ class Roofline(Record):
         """How much of what bounds it is reached: "61 % of the measured fp32 peak"."""
         if self.share is None:
             return f"an unknown share of the machine ({self._missing()})"
-        if self.bound == "memory" and self.cached:
-            return "memory that is served from cache"
+        if self.bound == "memory" and self.share > 1:
+            return f"more than the {self.source} copy bandwidth (served from cache)"
         return f"{_percent(self.share)} of the {self.source} {_PEAK[self.bound]}"
 
     def _reached(self, part: Bound) -> str:
@@ -128,7 +132,7 @@ def roofline(work: Work, peaks: Peaks, time_s: float) -> Roofline:
     bound = _bound(memory_s, compute_s)
     floor_s = max((part for part in (memory_s, compute_s) if part is not None), default=None)
     cached = memory_s is not None and (
-        memory_s > time_s or (work.bytes or 0) <= (peaks.cache_bytes or 0)
+        memory_s > time_s or (work.bytes or 0) <= CACHE_SHARE * (peaks.cache_bytes or 0)
     )
     memory_alone = compute_s is None or bound == "memory"
     return Roofline(

@@ -127,6 +127,8 @@ def test_bytes_that_fit_in_the_cache_claim_no_headroom_from_memory() -> None:
     found = roofline(work, PEAKS, 1e-3)
     assert found.bound == "memory" and found.headroom is None
     assert "fit in the cache" in found.describe() and "is left" not in found.describe()
+    nearly_all = roofline(Work(bytes=30 << 20, flops=1e3), PEAKS, 1e-3)
+    assert nearly_all.headroom is not None
     elsewhere = PEAKS.model_copy(update={"cache_bytes": None})
     assert roofline(work, elsewhere, 1e-3).headroom == pytest.approx(40)
 
@@ -193,9 +195,12 @@ def test_a_time_of_no_workload_is_refused() -> None:
 
 
 def test_the_closing_words_name_what_is_reached_on_each_workload() -> None:
-    found = summary(spec(bytes="8 * N", flops="N"), PEAKS, {"small": 0.1, "large": 4.0})
+    found = summary(spec(bytes="8 * N", flops="N"), PEAKS, {"small": 0.01, "large": 4.0})
     assert reaches(found) == (
-        "50 % of the measured copy bandwidth on large, memory that is served from cache on small"
+        "50 % of the measured copy bandwidth on large, "
+        "more than the measured copy bandwidth (served from cache) on small"
     )
+    slower = summary(spec(bytes="8 * N", flops="N"), PEAKS, {"small": 0.1})
+    assert reaches(slower) == "20 % of the measured copy bandwidth on small"
     dense = summary(spec(bytes="8 * N", flops="1000 * N"), PEAKS, {"large": 41.0})
     assert reaches(dense) == "61 % of the measured fp32 peak on large"
