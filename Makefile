@@ -1,0 +1,50 @@
+# make setup | demo | test | check | wheel | clean. Needs python3 (3.11 or newer) and g++.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
+DEMO := out/demo
+
+.PHONY: setup demo test check wheel clean
+
+setup: $(VENV)/dev.stamp
+
+demo: $(VENV)/package.stamp
+	@echo "Searching for a faster matmul (examples/matmul): 30 builds at most, a few minutes."
+	@rm -rf $(DEMO)
+	@$(BIN)/kernelwright optimize --input examples/matmul/spec.json --outdir $(DEMO) \
+		--budget-builds 30 --no-llm
+	@echo "More: $(BIN)/kernelwright show $(DEMO) matmul; the whole story: $(DEMO)/kernels/matmul/trace.md"
+
+test: $(VENV)/dev.stamp
+	@$(BIN)/python -m pytest
+
+check: $(VENV)/dev.stamp
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/pyright
+	@$(BIN)/python -m pytest --quiet tests/test_layers.py tests/test_packaging.py
+
+wheel: $(VENV)/dev.stamp
+	@rm -rf build dist
+	@$(BIN)/python -m build --outdir dist .
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info out .pytest_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Kernelwright needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." \
+			"Name another one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@echo "Making a virtual environment in $(VENV)."
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/package.stamp: pyproject.toml | $(BIN)/python
+	@echo "Installing kernelwright into $(VENV)."
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
+	@echo "Installing kernelwright with its development tools into $(VENV)."
+	@$(PIP) --editable ".[dev]"
+	@touch $@ $(VENV)/package.stamp

@@ -1,0 +1,176 @@
+"""The command line: `kernelwright optimize | show | doctor | spec | serve`.
+
+Commands import what they need themselves, so that `serve` starts without the tables of
+`show` and `doctor` answers where a package is broken.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..runners.errors import KernelwrightError
+
+app = typer.Typer(
+    name="kernelwright",
+    help="Make kernels faster: propose, build, prove, time, keep.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Outdir = Annotated[Path, typer.Option(help="Folder of the state and of the exported files.")]
+
+
+def main() -> None:
+    """The console script. Errors of ours are told in plain text."""
+    try:
+        app()
+    except KernelwrightError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"kernelwright {metadata.version('kernelwright')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def optimize(
+    input: Annotated[
+        Path, typer.Option(exists=True, help="A spec, or a folder of specs (*.json).")
+    ],
+    outdir: Outdir = Path("out"),
+    budget_builds: Annotated[int, typer.Option(min=1, help="Builds that may be spent.")] = 50,
+    min_pred_gain: Annotated[
+        float, typer.Option(min=0.0, help="Skip candidates that predict less (0.02 = 2 %).")
+    ] = 0.02,
+    min_gain: Annotated[
+        float, typer.Option(min=0.0, help="The smallest gain that makes a new best.")
+    ] = 0.01,
+    patience: Annotated[
+        int, typer.Option(min=1, help="Stop after this many evaluations without a new best.")
+    ] = 25,
+    seed: Annotated[int, typer.Option(help="Decides between equal choices of the search.")] = 0,
+    no_llm: Annotated[
+        bool, typer.Option("--no-llm", help="Propose by rules alone (what happens anyway).")
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the unfinished search in OUTDIR.")
+    ] = False,
+    root: Annotated[
+        list[Path] | None,
+        typer.Option(help="A further folder that specs may read files from; repeatable."),
+    ] = None,
+) -> None:
+    """Search for a faster variant of one kernel or several, without a client or a model.
+
+    Exit status: 0 a faster variant was confirmed, 2 nothing gained, 1 something failed,
+    130 or 143 stopped by Ctrl-C or SIGTERM (go on with --resume).
+    """
+    from ..search.settings import Settings
+    from .headless import Headless, run
+
+    settings = Settings(
+        budget_builds=budget_builds,
+        min_pred_gain=min_pred_gain,
+        min_gain=min_gain,
+        patience=patience,
+        seed=seed,
+    )
+    print(f"planner: rules ({'--no-llm' if no_llm else 'no model is used'})", file=sys.stderr)
+    roots = (input if input.is_dir() else input.parent, Path.cwd(), *(root or ()))
+    raise typer.Exit(run(Headless(input, outdir, roots, settings, resume)))
+
+
+@app.command()
+def show(
+    outdir: Annotated[Path, typer.Argument(help="The --outdir of an earlier run.")],
+    handle: Annotated[
+        str, typer.Argument(help="A kernel, variant or search; its beginning is enough.")
+    ] = "",
+) -> None:
+    """Tables of what an outdir holds; a variant's source, diff and evaluation."""
+    from .show import show_handle
+
+    show_handle(outdir, handle)
+
+
+@app.command()
+def doctor() -> None:
+    """What this machine has for building and timing kernels.
+
+    Exit status: 0 host C++ kernels work, 1 they do not (then it says what to install).
+    """
+    from ..tools.host import probe_host
+    from .tables import console, host_table
+
+    report = probe_host()
+    console().print(host_table(report))
+    print(f"kernel types that this version builds and runs: {', '.join(report.kernel_types)}")
+    if report.host_cpp_works:
+        print("host C++ kernels: work")
+        return
+    print(f"host C++ kernels: do not work here; {report.advice}")
+    raise typer.Exit(1)
+
+
+@app.command()
+def spec(
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of a spec.")
+    ] = False,
+    check: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="A spec to check.")
+    ] = None,
+) -> None:
+    """The format of a spec, or every problem that one has."""
+    if schema == (check is not None):
+        print("give either --schema or --check FILE", file=sys.stderr)
+        raise typer.Exit(1)
+    if check is None:
+        from ..runners.spec import KernelSpec
+
+        print(json.dumps(KernelSpec.model_json_schema(), indent=2))
+        return
+    from ..runners.spec_files import Roots, load_file
+
+    loaded = load_file(check, Roots([check.parent, Path.cwd()]))
+    workloads = ", ".join(w.name for w in loaded.spec.workloads)
+    print(f"{check}: ok, kernel {loaded.kernel_id}, workloads {workloads}")
+
+
+@app.command()
+def serve(
+    outdir: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the state; default .kernelwright in the project."),
+    ] = None,
+    root: Annotated[
+        list[Path] | None,
+        typer.Option(help="A folder that files may be read from; repeatable; default the project."),
+    ] = None,
+) -> None:
+    """Serve the tools to an MCP client over stdin and stdout."""
+    from .app import serve_stdio
+
+    project = Path(os.environ.get("CLAUDE_PROJECT_DIR") or Path.cwd())
+    serve_stdio(outdir or project / ".kernelwright", root or [project])

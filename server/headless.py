@@ -1,0 +1,116 @@
+"""`kernelwright optimize`: drives the headless run, shows it, and stops it cleanly."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from ..search.settings import Settings
+from ..tools.optimize import Event, Failed, Finished, find_specs
+from ..tools.optimize import optimize as search_all
+from ..tools.overview import variants
+from ..tools.workbench import Workbench
+from .live import display
+from .tables import console, result_text, variant_table
+
+TABLE_LINES = 12
+IMPROVED, FAILED, NOTHING_GAINED = 0, 1, 2
+
+
+class Stopped(BaseException):
+    """A signal asks us to end. No Exception, so that nothing on the way takes it for a failure."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+@dataclass(frozen=True, slots=True)
+class Headless:
+    """What the user asked for."""
+
+    input: Path
+    outdir: Path
+    roots: tuple[Path, ...]
+    settings: Settings
+    resume: bool
+
+
+def run(wanted: Headless) -> int:
+    """Search every spec; returns the exit status. Raises KernelwrightError."""
+    progress = None
+    try:
+        with stopped_by_signals():
+            specs = find_specs(wanted.input, wanted.outdir)
+            progress = display()
+            with Workbench(wanted.outdir, wanted.roots) as bench:
+                ended = list[Event]()
+                events = search_all(bench, specs, wanted.settings, resume=wanted.resume)
+                for event in events:
+                    progress.show(event)
+                    if isinstance(event, Finished | Failed):
+                        ended.append(event)
+                        _report(bench, event)
+            return exit_status(ended)
+    except Stopped as stopped:
+        if progress is not None:
+            progress.close()
+        _say_how_to_resume(stopped, wanted)
+        return 128 + stopped.number
+    finally:
+        if progress is not None:
+            progress.close()
+
+
+def exit_status(ended: list[Event]) -> int:
+    """1 if any spec failed, else 0 if any kernel improved, else 2."""
+    if any(isinstance(event, Failed) for event in ended):
+        return FAILED
+    improved = any(isinstance(event, Finished) and event.improved for event in ended)
+    return IMPROVED if improved else NOTHING_GAINED
+
+
+@contextmanager
+def stopped_by_signals() -> Generator[None]:
+    """Within the block the first SIGINT or SIGTERM raises Stopped; a second ends us at once."""
+
+    def first(number: int, _: FrameType | None) -> None:
+        for each in numbers:
+            signal.signal(each, second)
+        raise Stopped(number)
+
+    def second(number: int, _: FrameType | None) -> None:
+        # The children are tied to us: the system ends them with us.
+        os._exit(128 + number)
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, first) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _report(bench: Workbench, event: Finished | Failed) -> None:
+    if isinstance(event, Finished):
+        console().print(variant_table(variants(bench.store, event.kernel), TABLE_LINES))
+        print(result_text(event), flush=True)
+
+
+def _say_how_to_resume(stopped: Stopped, wanted: Headless) -> None:
+    command = ["kernelwright", "optimize", "--input", str(wanted.input)]
+    command += ["--outdir", str(wanted.outdir), "--resume"]
+    print(
+        f"stopped by {stopped}; what was found is kept in {wanted.outdir}\n"
+        f"go on with: {shlex.join(command)}",
+        file=sys.stderr,
+        flush=True,
+    )

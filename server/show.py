@@ -1,0 +1,71 @@
+"""`kernelwright show`: what an outdir holds, without starting anything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ..runners.errors import AccessError
+from ..search.store import STATE_FILE, Store
+from ..tools.difference import source_diff
+from ..tools.exports import SOURCE_NAME
+from ..tools.overview import evaluation_of, find, kernels, searches, variants
+from ..tools.records import KernelRecord, VariantRecord
+from ..tools.search_records import SearchRecord
+from .tables import console, kernel_table, search_table, variant_table
+
+
+def show_handle(outdir: Path, handle: str) -> None:
+    """Print tables of the state folder, or of one kernel, variant or search in it.
+
+    Raises AccessError when there is no state, and HandleUnknown.
+    """
+    path = outdir / STATE_FILE
+    if not path.is_file():
+        raise AccessError(
+            f"{outdir} holds no {STATE_FILE}",
+            valid="the --outdir of an earlier `optimize`, or a project's .kernelwright",
+        )
+    with Store.open(path) as store:
+        if not handle:
+            _show_all(store)
+            return
+        table, key = find(store, handle)
+        if table == "kernels":
+            _show_kernel(store, key)
+        elif table == "searches":
+            search = store.require_record("searches", key, SearchRecord)
+            console().print(search_table([search]))
+            _show_kernel(store, search.kernel_id)
+        else:
+            _show_variant(store, key)
+
+
+def _show_all(store: Store) -> None:
+    known = kernels(store)
+    console().print(kernel_table([(k, evaluation_of(store, k.incumbent)) for k in known]))
+    console().print(search_table([s for k in known for s in searches(store, k.kernel_id)]))
+
+
+def _show_kernel(store: Store, kernel_id: str) -> None:
+    kernel = store.require_record("kernels", kernel_id, KernelRecord)
+    console().print(kernel_table([(kernel, evaluation_of(store, kernel.incumbent))]))
+    console().print(search_table(searches(store, kernel_id)))
+    console().print(variant_table(variants(store, kernel)))
+
+
+def _show_variant(store: Store, variant_id: str) -> None:
+    record = store.require_record("variants", variant_id, VariantRecord)
+    kernel = store.require_record("kernels", record.variant.kernel_id, KernelRecord)
+    lines = [line for line in variants(store, kernel) if line.variant_id == variant_id]
+    console().print(variant_table(lines))
+    name = SOURCE_NAME[kernel.loaded.spec.kernel.kernel_type]
+    if record.parent is not None:
+        parent = store.require_record("variants", record.parent, VariantRecord)
+        diff = source_diff(parent.variant, record.variant, name)
+        print(f"--- difference from its parent {record.parent}:\n{diff or 'same source'}")
+    print(f"--- {name}:\n{record.variant.source}")
+    evaluation = evaluation_of(store, variant_id)
+    if evaluation is not None:
+        told = evaluation.model_dump(mode="json", exclude_none=True)
+        print(f"--- evaluation:\n{json.dumps(told, indent=2)}")

@@ -1,0 +1,134 @@
+"""Tables of the command line."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..runners.model import Evaluation
+from ..tools.host import Fact, HostReport
+from ..tools.optimize import Finished
+from ..tools.overview import VariantLine
+from ..tools.records import Confirmation, KernelRecord
+from ..tools.search_records import SearchRecord
+from ..tools.trace import speedup_text
+
+WIDE = 160
+STYLES = {"faster": "green", "slower": "yellow", "tie": "dim", "unstable": "dim"}
+
+
+def console() -> Console:
+    """The console of stdout; wide enough for whole lines where stdout is no terminal."""
+    width = None if sys.stdout.isatty() else max(WIDE, shutil.get_terminal_size().columns)
+    return Console(width=width, highlight=False, markup=False)
+
+
+def variant_table(lines: Sequence[VariantLine], limit: int | None = None) -> Table:
+    """Variants: verdict, speedup with its interval, what sets them apart from the baseline."""
+    table = _table("variant", "verdict", "speedup (95 % interval)", "changed", "method")
+    for line in lines[:limit]:
+        ending = "baseline" if line.is_baseline else str(line.ending or "not evaluated")
+        mark = " *" if line.is_incumbent and not line.is_baseline else ""
+        table.add_row(
+            Text(line.variant_id + mark, "bold" if mark else ""),
+            Text(ending, STYLES.get(ending, "" if line.is_baseline else "red")),
+            speedup_text(line.speedup, line.interval),
+            line.changed,
+            "" if line.is_baseline else line.record.method,
+        )
+    left = 0 if limit is None else len(lines) - limit
+    if left > 0:
+        table.caption = f"and {left} more"
+    return table
+
+
+def kernel_table(kernels: Sequence[tuple[KernelRecord, Evaluation | None]]) -> Table:
+    """Kernels, each with the evaluation of its incumbent."""
+    table = _table("kernel", "baseline", "best", "speedup (95 % interval)", "opened")
+    for kernel, best in kernels:
+        times = ", ".join(f"{name} {ms:.4g} ms" for name, ms in kernel.baseline_ms.items())
+        gained = "" if best is None else speedup_text(best.speedup, best.interval)
+        incumbent = "baseline" if kernel.incumbent == kernel.baseline else kernel.incumbent
+        table.add_row(kernel.kernel_id, times, incumbent, gained, kernel.opened_at)
+    return table
+
+
+def search_table(searches: Sequence[SearchRecord]) -> Table:
+    """Searches with their stop verdict."""
+    table = _table("search", "kernel", "planner", "budget", "started", "stopped")
+    for search in searches:
+        stopped = f"{search.stopped}: {search.stopped_text}" if search.stopped else "open"
+        budget = str(search.settings.budget_builds)
+        table.add_row(
+            search.search_id, search.kernel_id, search.planner, budget, search.started_at, stopped
+        )
+    return table
+
+
+def host_table(report: HostReport) -> Table:
+    """Everything that `doctor` found."""
+    table = _table("", "", "")
+    table.show_header = False
+    groups = (report.machine, report.compilers, report.confinement, report.gpu, report.packages)
+    for facts in groups:
+        for fact in facts:
+            table.add_row(fact.name, _presence(fact), fact.detail)
+        table.add_section()
+    return table
+
+
+def result_text(finished: Finished) -> str:
+    """The lines below a kernel's table: verdict, confirmation, where the files lie."""
+    lines = [_verdict(finished)]
+    if finished.confirmation is not None:
+        lines += [f"confirmation: {line}" for line in confirmation_lines(finished)]
+    lines.append(f"files: {finished.folder} (best -> {(finished.folder / 'best').readlink()})")
+    who = "winner" if finished.improved else "baseline"
+    lines.append(f"the {who} reaches {finished.reaches}")
+    return "\n".join(lines)
+
+
+def confirmation_lines(finished: Finished) -> list[str]:
+    """What was checked anew, and what came of it."""
+    found = finished.confirmation
+    assert found is not None
+    held_out = [w.name for w in finished.kernel.loaded.spec.workloads if w.held_out]
+    checked = ", ".join(held_out) if found.right and held_out else "none declared"
+    if not found.right:
+        checked = "not reached"
+    return [found.message, f"held-out workloads checked: {checked}"]
+
+
+def _verdict(finished: Finished) -> str:
+    name, found = finished.kernel.loaded.spec.name, finished.confirmation
+    spent = f"{finished.status.builds} builds, {finished.status.evaluations} evaluations"
+    if found is None:
+        return f"{name}: nothing is faster than the baseline ({spent})"
+    if not found.accepted:
+        return f"{name}: {found.variant_id} was faster in the search but not confirmed ({spent})"
+    return f"{name}: {found.variant_id} is {_gain(found)} the baseline, confirmed ({spent})"
+
+
+def _gain(confirmation: Confirmation) -> str:
+    assert confirmation.visible is not None
+    ratio = confirmation.visible.ratios[0]
+    return speedup_text(ratio.speedup, (ratio.low, ratio.high))
+
+
+def _presence(fact: Fact) -> Text:
+    if fact.present is None:
+        return Text("")
+    return Text("yes", "green") if fact.present else Text("no", "yellow")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table

@@ -1,0 +1,138 @@
+"""What this machine has for building and timing kernels: probed once, told in lines."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import psutil
+
+from ..runners.process import Limits, clean_environment, run_limited
+from ..runners.sandbox import capabilities
+from ..runners.toolchains import TOOLCHAINS
+from ..runners.toolchains.host_cpp import COMPILERS, DEFAULT_FLAGS
+
+PACKAGE = "kernelwright"
+TRIAL_S = 60.0
+TRIAL = """\
+#include <omp.h>
+#include <cstdio>
+int main() { std::printf("%d", omp_get_max_threads()); }
+"""
+GPU_TOOLS = (
+    ("nvidia-smi", "NVIDIA driver", "GPU kernels cannot be run or timed here"),
+    ("nvcc", "CUDA compiler", "CUDA sources cannot be built here"),
+    ("ncu", "Nsight Compute", "GPU kernels cannot be profiled here"),
+)
+INSTALL_COMPILER = (
+    "install g++ with OpenMP, for example: apt-get install g++ | dnf install gcc-c++ libgomp"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of the report. `present` is None for what is neither there nor missing."""
+
+    name: str
+    present: bool | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """All that was probed. `advice`: what to install so that host C++ works; empty when it does."""
+
+    machine: tuple[Fact, ...]
+    compilers: tuple[Fact, ...]
+    confinement: tuple[Fact, ...]
+    gpu: tuple[Fact, ...]
+    packages: tuple[Fact, ...]
+    kernel_types: tuple[str, ...]
+    """with a toolchain in this version, whether it is installed here or not"""
+    advice: str
+
+    @property
+    def host_cpp_works(self) -> bool:
+        """Whether a C++ program was built with the default flags and ran."""
+        return not self.advice
+
+
+def probe_host() -> HostReport:
+    """Probe this machine; takes a second or two, most of it for a trial build."""
+    trials = tuple(_compiler(name) for name in COMPILERS)
+    # builds take the first compiler that is on PATH, so that is the one that must work
+    first = next((fact for fact in trials if shutil.which(fact.name)), None)
+    works = first is not None and first.present
+    return HostReport(
+        machine=_machine(),
+        compilers=trials,
+        confinement=tuple(Fact(c.name, c.available, c.detail) for c in capabilities()),
+        gpu=tuple(_gpu_tool(*tool) for tool in GPU_TOOLS),
+        packages=_packages(),
+        kernel_types=tuple(toolchain.kernel_type for toolchain in TOOLCHAINS),
+        advice="" if works else INSTALL_COMPILER,
+    )
+
+
+def _machine() -> tuple[Fact, ...]:
+    usable, physical = len(os.sched_getaffinity(0)), psutil.cpu_count(logical=False)
+    cores = f"{usable} usable" + ("" if physical is None else f", {physical} physical")
+    memory = psutil.virtual_memory()
+    return (
+        Fact("system", None, f"{platform.system()} {platform.release()} {platform.machine()}"),
+        Fact("cores", None, cores),
+        Fact("memory", None, f"{memory.available >> 30} of {memory.total >> 30} GiB free"),
+        Fact("python", None, f"{platform.python_version()} ({sys.executable})"),
+    )
+
+
+def _compiler(name: str) -> Fact:
+    """Whether a compiler builds a program with the default flags that then runs."""
+    if shutil.which(name) is None:
+        return Fact(name, False, "not on PATH")
+    version = _first_line([name, "--version"])
+    with tempfile.TemporaryDirectory(prefix="kernelwright-doctor-") as folder:
+        scratch = Path(folder)
+        (scratch / "trial.cpp").write_text(TRIAL, encoding="utf-8")
+        for command in ([name, *DEFAULT_FLAGS, "trial.cpp", "-o", "trial"], ["./trial"]):
+            done = run_limited(
+                command,
+                scratch=scratch,
+                environment=clean_environment(scratch, {"LC_ALL": "C"}),
+                limits=Limits(wall_s=TRIAL_S),
+            )
+            if done.returncode != 0:
+                said = (done.stderr.strip().splitlines() or [done.ending])[0]
+                return Fact(name, False, f"{version}; a trial with OpenMP fails: {said}")
+    return Fact(name, True, version)
+
+
+def _gpu_tool(program: str, what: str, without: str) -> Fact:
+    path = shutil.which(program)
+    if path is None:
+        return Fact(program, False, f"{what} not on PATH: {without}")
+    return Fact(program, True, f"{what}: {path}")
+
+
+def _packages() -> tuple[Fact, ...]:
+    required = metadata.requires(PACKAGE) or []
+    names = [
+        re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required if "extra ==" not in line
+    ]
+    return tuple(Fact(n, None, metadata.version(n)) for n in (PACKAGE, *sorted(names)))
+
+
+def _first_line(command: Sequence[str]) -> str:
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=30
+    )
+    return (done.stdout.splitlines() or ["unknown version"])[0]
