@@ -3,8 +3,8 @@
 It binds inputs from the oracle's pools to the arenas of its executors, says go, reads the
 clock, and returns raw times and outputs. It never holds an expected value and judges
 nothing. Outputs travel by content: those whose digest the server does not know yet are
-handed over in shared memory, so that each is judged once and re-checked for the price of
-a hash ever after.
+handed over in shared memory (`outputs.py`), so that each is judged once and re-checked for
+the price of a comparison ever after.
 
 A process never sees the same values twice: before its unseen inputs run out, an executor
 is replaced, so a result remembered from an earlier call is of no use.
@@ -12,11 +12,9 @@ is replaced, so a result remembered from an earlier call is of no use.
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 import os
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +26,7 @@ from .contract import BoundArgument, BoundContract
 from .errors import ProcessLost
 from .executor import Bytes, Executor, ExecutorLost, Fault
 from .layout import Arena, Record, arena, record
+from .outputs import OutputKey, OutputMemory, OutputSink, same_bytes
 from .plan import LaunchPlan
 from .runner_messages import Block, Check, Load, Pool, RunResult, SideTimes
 
@@ -70,6 +69,7 @@ class NativeRunner:
         self._modules: dict[str, Path] = {}
         self._plans: dict[tuple[str, str], LaunchPlan] = {}
         self._sessions: dict[tuple[str, str], Session] = {}
+        self._memory = OutputMemory()
 
     def pool(self, message: Pool, fd: int) -> None:
         """Take over the inputs of a workload; a pool of the same name is replaced."""
@@ -78,6 +78,7 @@ class NativeRunner:
         size = inputs.nbytes * message.slots
         values = np.frombuffer(mmap.mmap(fd, size, prot=mmap.PROT_READ), dtype=np.uint8)
         outputs = record(contract.outputs)
+        self._memory.forget(lambda key: key.pool == message.pool)
         self._pools[message.pool] = InputPool(contract, inputs, outputs, message.slots, values)
 
     def load(self, message: Load) -> None:
@@ -89,6 +90,7 @@ class NativeRunner:
     def unload(self, variant: str) -> None:
         """Forget a variant and end its executors."""
         self._modules.pop(variant, None)
+        self._memory.forget(lambda key: key.variant == variant)
         for key in [k for k in self._plans if k[0] == variant]:
             del self._plans[key]
         self.rest(variant)
@@ -101,7 +103,7 @@ class NativeRunner:
     def check(self, message: Check) -> tuple[list[RunResult], int]:
         """Run once for each slot and poison in a fresh process; results and an outputs file."""
         pool = self._pools[message.pool]
-        sink = OutputSink(pool.outputs, message.known)
+        sink = OutputSink(pool.outputs, message.known, self._memory)
         results = list[RunResult]()
         shape = arena(pool.contract, 1, barely_aligned=message.barely_aligned)
         try:
@@ -115,14 +117,15 @@ class NativeRunner:
             except ExecutorLost as lost:
                 results.append(_faulted(slot, poison, lost.fault))
                 break
-            results.append(_collect(executor, pool, 0, slot, poison, sink))
+            key = OutputKey(message.variant, message.pool, slot)
+            results.append(_collect(executor, pool, 0, key, poison, sink))
         executor.close()
         return results, sink.close()
 
     def block(self, message: Block) -> tuple[list[SideTimes], int]:
         """One block of timed samples: every round runs all sides once, in the order given."""
         pool = self._pools[message.pool]
-        sink = OutputSink(pool.outputs, message.known)
+        sink = OutputSink(pool.outputs, message.known, self._memory)
         sides = {variant: SideTimes(variant=variant) for variant in message.rounds[0]}
         for order in message.rounds:
             for variant in order:
@@ -146,7 +149,14 @@ class NativeRunner:
             _fill(session.executor, pool, index, slot, message.poison)
         elapsed = session.executor.run(0, calls, message.timeout_s)
         results = [
-            _collect(session.executor, pool, index, slot, message.poison, sink)
+            _collect(
+                session.executor,
+                pool,
+                index,
+                OutputKey(side.variant, message.pool, slot),
+                message.poison,
+                sink,
+            )
             for index, slot in enumerate(slots)
         ]
         return side.model_copy(
@@ -184,38 +194,6 @@ class NativeRunner:
         return executor
 
 
-class OutputSink:
-    """Collects outputs that nobody knows yet in a file without a name."""
-
-    def __init__(self, outputs: Record, known: Mapping[str, Sequence[str]]) -> None:
-        self._nbytes = outputs.nbytes
-        self._known = {int(slot): set(digests) for slot, digests in known.items()}
-        self._fd = os.memfd_create("outputs")
-        self._count = 0
-
-    def add(self, slot: int, parts: Sequence[Bytes], outputs: Record) -> tuple[str, int | None]:
-        """The digest of an output record, and its place in the file when it is new."""
-        digest = hashlib.blake2b(digest_size=16)
-        for part in parts:
-            digest.update(part.data)
-        name = digest.hexdigest()
-        seen = self._known.setdefault(slot, set())
-        if name in seen:
-            return name, None
-        seen.add(name)
-        place, self._count = self._count, self._count + 1
-        os.ftruncate(self._fd, self._count * self._nbytes)
-        with mmap.mmap(self._fd, self._count * self._nbytes) as file:
-            for part, where in zip(parts, outputs.slots, strict=True):
-                start = place * self._nbytes + where.offset
-                file[start : start + where.nbytes] = part.tobytes()
-        return name, place
-
-    def close(self) -> int:
-        """The descriptor; the caller sends it on and closes it."""
-        return self._fd
-
-
 def _fill(executor: Executor, pool: InputPool, index: int, slot: int, poison: int) -> None:
     """Fresh values for one set: inputs from the pool, outputs poisoned."""
     base = index * executor.arena.stride
@@ -230,7 +208,7 @@ def _fill(executor: Executor, pool: InputPool, index: int, slot: int, poison: in
 
 
 def _collect(
-    executor: Executor, pool: InputPool, index: int, slot: int, poison: int, sink: OutputSink
+    executor: Executor, pool: InputPool, index: int, key: OutputKey, poison: int, sink: OutputSink
 ) -> RunResult:
     """What a run left behind: guards, inputs, gaps between strides, outputs."""
     memory, base = executor.memory, index * executor.arena.stride
@@ -244,7 +222,7 @@ def _collect(
         a.name
         for a in pool.contract.inputs
         if a.argument.role == "input"
-        and not np.array_equal(array(a.name), pool.value(slot, a.name))
+        and not same_bytes(array(a.name), pool.value(key.slot, a.name))
     ]
     start_values = {a.name for a in pool.contract.inputs}
     gaps = [
@@ -253,9 +231,9 @@ def _collect(
         if a.name not in start_values and not _gaps_untouched(a, array(a.name), poison)
     ]
     parts = [array(a.name) for a in pool.contract.outputs]
-    digest, stored = sink.add(slot, parts, pool.outputs)
+    digest, stored = sink.add(key, parts)
     return RunResult(
-        slot=slot,
+        slot=key.slot,
         poison=poison,
         overrun=_overrun(executor, index),
         changed_inputs=tuple(changed),

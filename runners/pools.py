@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .contract import BoundContract
 from .layout import record
 
-POOL_BYTES = 256 << 20
+POOL_BYTES = 16 << 20
 FEWEST, MOST = 4, 64
 ODD_SLOTS = 2
 
@@ -39,7 +39,11 @@ def draw(
     held_out: bool = False,
     slots: int | None = None,
 ) -> SeedPool:
-    """A pool with fresh seeds: as many as fit in POOL_BYTES, within FEWEST and MOST."""
+    """A pool with fresh seeds: as many as fit in POOL_BYTES, within FEWEST and MOST.
+
+    More seeds mean fewer fresh processes while timing, but every variant has to be judged on
+    every seed that it meets.
+    """
     if slots is None:
         slots = max(FEWEST, min(MOST, POOL_BYTES // record(contract.inputs).nbytes))
     seeds = tuple(secrets.randbits(63) for _ in range(slots))
