@@ -165,15 +165,16 @@ def parse_spec(data: object) -> KernelSpec:
     try:
         return KernelSpec.model_validate(data)
     except ValidationError as error:
-        lines = [_explain(problem, KernelSpec) for problem in error.errors()]
+        lines = [explain_problem(problem, KernelSpec) for problem in error.errors()]
         raise SpecError(
             "the spec is not valid:\n" + "\n".join(f"  {line}" for line in lines),
             next_step="kernelwright spec --schema prints every field with its meaning",
         ) from error
 
 
-def _explain(problem: Any, model: type[BaseModel]) -> str:
-    where = ".".join(str(part) for part in problem["loc"]) or "spec"
+def explain_problem(problem: Any, model: type[BaseModel]) -> str:
+    """One problem of a ValidationError in words: the field, what is wrong, what was meant."""
+    where = ".".join(str(part) for part in problem["loc"]) or "as a whole"
     message = str(problem["msg"]).removeprefix("Value error, ")
     if problem["type"] == "extra_forbidden":
         known = _fields_at(model, problem["loc"][:-1])

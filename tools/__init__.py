@@ -1,1 +1,29 @@
-"""What an agent can ask for: one verb a file."""
+"""What an agent can ask for: one verb a file, registered here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import (
+    compile_variant,
+    export_variant,
+    inspection,
+    job,
+    open_kernel,
+    propose_moves,
+    search_step,
+    time_variant,
+)
+from .base import Tool
+
+TOOLS: tuple[Tool[Any, Any], ...] = (
+    open_kernel.TOOL,
+    propose_moves.TOOL,
+    compile_variant.TOOL,
+    time_variant.TOOL,
+    search_step.TOOL,
+    inspection.TOOL,
+    job.TOOL,
+    export_variant.TOOL,
+)
+"""In the order of a conversation, the order in which clients see them."""

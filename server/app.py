@@ -1,0 +1,257 @@
+"""The MCP application: every tool of TOOLS with strict arguments, structured results, and
+errors in words.
+
+This is the only place that knows MCP. Tools are blocking functions; each call runs in a thread
+of its own, and what builds or runs goes through `jobs.Jobs` besides.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.stdio import stdio_server
+from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
+from mcp_types import Tool as ToolOnWire
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
+
+from ..runners.errors import KernelwrightError, SpecError
+from ..runners.model import Record
+from ..tools import TOOLS, progress
+from ..tools.base import Arguments, Tool, WorkArguments
+from ..tools.job import wait_for
+from ..tools.job_records import JobReply, reply_of
+from ..tools.reading import read_arguments
+from .wire import claim_stdio
+
+if TYPE_CHECKING:
+    from ..tools.workbench import Workbench
+    from .jobs import Jobs
+
+INSTRUCTIONS = """\
+Kernelwright makes one kernel faster and proves it: it builds, checks against a reference, times \
+in paired comparisons, and keeps account of all that was tried. You plan; it measures.
+
+1. open_kernel with a spec: kernel_id, baseline times, parameters, headroom.
+2. propose_moves with the kernel_id: what to try; inspect kernel, part source, to read it.
+3. Either search_step with planner "rules" (tunes by itself), or planner "client" (asks you: \
+answer needs_candidates with its ticket), or by hand: compile_variant, then time_variant.
+4. Read the verdict: `faster` means that the whole 95 % interval lies above 1; smaller \
+differences are noise, do not chase them. `wrong`, `unsafe`, `timed_out` say what to repair.
+5. Repeat from 2 until search_step stops or headroom is small.
+6. export_variant writes the winner back (with backup and verification).
+
+Handles (kernel_id, variant_id, search_id, job_id) stay valid across restarts; pass them on. \
+Replies with status "running" hold a job_id: call job to wait, nothing is lost meanwhile. \
+Sources, diffs and logs come from inspect. One evaluation takes 1 to 20 s, one at a time."""
+
+CLOSE_S = 0.5
+
+
+class Desk:
+    """The workbench and its jobs, opened by the first call: the server answers before that."""
+
+    def __init__(self, outdir: Path, roots: Sequence[Path]) -> None:
+        self._outdir, self._roots = outdir, roots
+        self._lock = threading.Lock()
+        self._open: tuple[Workbench, Jobs] | None = None
+        self._closed = False
+
+    def opened(self) -> tuple[Workbench, Jobs]:
+        """The workbench and its jobs. Raises StoreError."""
+        with self._lock:
+            if self._closed:
+                raise KernelwrightError("the server is ending", next_step="start it again")
+            if self._open is None:
+                from ..tools.workbench import Workbench
+                from .jobs import Jobs
+
+                bench = Workbench(self._outdir, self._roots)
+                self._open = bench, Jobs(bench, TOOLS)
+            return self._open
+
+    def perform(self, tool: Tool[Any, Any], arguments: Arguments) -> Record:
+        """The tool's result; for work, the result or the job that will have it."""
+        bench, jobs = self.opened()
+        if not isinstance(arguments, WorkArguments):
+            return tool.run(bench, arguments)
+        job_id = jobs.submit(tool, arguments)
+        record = wait_for(bench.store, job_id, arguments.wait_s)
+        if record.state == "failed":
+            raise KernelwrightError(record.error)
+        return reply_of(record)
+
+    def close(self) -> None:
+        """End every process; work that is unfinished is left for the next server."""
+        with self._lock:
+            self._closed = True
+            if self._open is not None:
+                bench, jobs = self._open
+                self._open = None
+                jobs.stop()
+                bench.close()
+
+
+class Application(MCPServer[None]):
+    """The server. Tools keep the order of TOOLS."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(
+            "kernelwright",
+            title="Kernelwright",
+            instructions=INSTRUCTIONS,
+            version=version("kernelwright"),
+            log_level="WARNING",
+            lifespan=self._closing,
+        )
+        self._desk = desk
+        self._offered = {tool.name: tool for tool in TOOLS}
+
+    @asynccontextmanager
+    async def _closing(self, _: MCPServer[None]) -> AsyncGenerator[None]:
+        try:
+            yield
+        finally:
+            self._desk.close()
+
+    async def list_tools(self) -> list[ToolOnWire]:
+        """Every tool with its schemas, in the order of TOOLS."""
+        return [on_wire(tool) for tool in TOOLS]
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool. Raises ToolError with what was wrong, what is valid, what to do next."""
+        try:
+            tool = self._tool(name)
+            read = read_arguments(name, tool.arguments, arguments)
+            work = partial(self._run, tool, read, None if context is None else _Told(context))
+            result = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        except KernelwrightError as error:
+            raise ToolError(str(error)) from error
+        return _answer(result)
+
+    async def serve(self) -> None:
+        """Serve stdio until the client closes it, or a signal comes."""
+        wire = claim_stdio()
+        streams = stdio_server(anyio.wrap_file(wire.requests), anyio.wrap_file(wire.answers))
+        async with streams as (requests, answers):
+            server = self._lowlevel_server
+            await server.run(requests, answers, server.create_initialization_options())
+
+    def _tool(self, name: str) -> Tool[Any, Any]:
+        if name not in self._offered:
+            raise SpecError(f"there is no tool `{name}`", valid=", ".join(self._offered))
+        return self._offered[name]
+
+    def _run(self, tool: Tool[Any, Any], arguments: Arguments, told: _Told | None) -> Record:
+        if told is None:
+            return self._desk.perform(tool, arguments)
+        with progress.listening(told):
+            return self._desk.perform(tool, arguments)
+
+
+class _Told:
+    """Passes progress on to the client that waits, in seconds since the call began."""
+
+    def __init__(self, context: Context[None, Any]) -> None:
+        self._context = context
+        self._started = time.monotonic()
+
+    def report(self, message: str) -> None:
+        elapsed = round(time.monotonic() - self._started, 3)
+        anyio.from_thread.run(self._context.report_progress, elapsed, None, message)
+
+    def cancelled(self) -> bool:
+        return False
+
+    def checkpoint(self, arguments: Arguments) -> None:
+        """Nothing to keep: calls without a job are over at once."""
+
+
+class _Schema(GenerateJsonSchema):
+    """Without a title for each field: it says nothing that the name does not."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def on_wire(tool: Tool[Any, Any]) -> ToolOnWire:
+    """A tool as tools/list shows it."""
+    result = JobReply[tool.result] if tool.work else tool.result
+    return ToolOnWire(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=_schema(tool.arguments),
+        output_schema=_schema(result),
+        annotations=ToolAnnotations(
+            read_only_hint=tool.read_only,
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.idempotent,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema(schema_generator=_Schema)
+
+
+def _answer(result: Record) -> CallToolResult:
+    content = result.model_dump(mode="json", exclude_none=True)
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=content)
+
+
+def make_app(outdir: Path, roots: Sequence[Path]) -> Application:
+    """The application over one state folder; it opens it at its first call."""
+    return Application(Desk(outdir, roots))
+
+
+def serve_stdio(outdir: Path, roots: Sequence[Path]) -> None:
+    """Serve one client over stdin and stdout; returns when the client has gone.
+
+    SIGINT, SIGTERM and SIGHUP end the process at once, with all that it started: what is on
+    disk is complete at any moment.
+    """
+    claim_stdio()
+    desk = Desk(outdir, roots)
+    _end_on_signals(desk)
+    anyio.run(Application(desk).serve)
+    desk.close()
+
+
+def _end_on_signals(desk: Desk) -> None:
+    """Close the desk and end the process, from a thread that waits for nothing else.
+
+    The handler only wakes it: it runs wherever the main thread was, perhaps with locks held.
+    """
+    told, tell = os.pipe()
+
+    def woken() -> None:
+        number = os.read(told, 1)[0]
+        closing = threading.Thread(target=desk.close, daemon=True)
+        closing.start()
+        closing.join(CLOSE_S)
+        os._exit(128 + number)
+
+    threading.Thread(target=woken, name="signals", daemon=True).start()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: os.write(tell, bytes((number,))))

@@ -1,0 +1,74 @@
+"""What a tool is: a value with a name, two models and a function that knows nothing of MCP.
+
+A new tool is a file beside this one with a `TOOL`, and a line in `TOOLS` of `tools/__init__.py`.
+Imports that take time (numpy, the evaluator's processes) belong into the function: the server
+reads every tool before it answers its first request.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..runners.model import Record
+
+if TYPE_CHECKING:
+    from .workbench import Workbench
+
+MAX_WAIT_S = 45.0
+"""Some clients give up after 60 s; what takes longer is a job that they ask for again."""
+
+
+class Arguments(BaseModel):
+    """What a tool is asked; unknown arguments are refused, field texts go into its schema."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class WorkArguments(Arguments):
+    """What a tool is asked whose work may outlive the call."""
+
+    wait_s: float = Field(default=30.0, ge=0, le=MAX_WAIT_S)
+    """seconds to wait for the result before answering with a job_id instead, 0 to 45"""
+
+
+class NoArguments(Arguments):
+    """For a tool that needs nothing."""
+
+
+A = TypeVar("A", bound=Arguments)
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool(Generic[A, R]):
+    """One verb. The function's docstring is its description: what, when, when not, seconds.
+
+    The function raises KernelwrightError for what it cannot do; a result is a success, also
+    when a variant turned out wrong.
+    """
+
+    name: str
+    title: str
+    run: Callable[[Workbench, A], R]
+    arguments: type[A]
+    result: type[R]
+    read_only: bool
+    """nothing is written and nothing is run: clients may call it beside others"""
+    destructive: bool = False
+    """files of the user may be replaced"""
+    idempotent: bool = True
+    """the same call again changes nothing more"""
+    work: bool = False
+    """builds or runs something: done as a job, `arguments` are WorkArguments"""
+    rerun: bool = True
+    """safe to run again when its process was killed in the middle of it"""
+
+    @property
+    def description(self) -> str:
+        """The function's docstring."""
+        return inspect.cleandoc(self.run.__doc__ or "")

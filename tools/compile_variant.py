@@ -1,0 +1,168 @@
+"""The verb `compile_variant`: a candidate applied and built, nothing of it run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from ..runners.model import BuildOptions, Candidate, Ending, Record, Variant
+from ..runners.screen import static_screen
+from .base import Tool, WorkArguments
+from .describing import ADVICE, cut, resolve_variant
+from .difference import changed_between
+from .records import VariantRecord
+
+if TYPE_CHECKING:
+    from ..runners.toolchains import BuildOutcome
+    from .records import KernelRecord
+    from .workbench import Workbench
+
+
+class CompileVariantArguments(WorkArguments):
+    """A candidate: any of source, diff, parameters, options, applied to a base."""
+
+    kernel_id: str
+    base: str = "incumbent"
+    """what the candidate starts from: a variant_id, incumbent or baseline"""
+    source: str | None = None
+    """the whole new file; or give a diff, not both"""
+    diff: str | None = None
+    """unified diff against the base's source; line numbers need not be exact"""
+    parameters: dict[str, int] | None = None
+    """macro values that change; the others stay as in the base"""
+    options: BuildOptions | None = None
+    """{"compiler": "g++", "flags": ["-O3", ...]} in place of the base's"""
+    method: str = Field(default="by_hand", min_length=1, max_length=200)
+    """the idea in a word or two: an id from propose_moves, or your own"""
+    detail: str = ""
+    """what exactly was changed, for the history"""
+
+
+class CompiledVariant(Record):
+    """What became of a build."""
+
+    ok: bool
+    variant_id: str
+    changed: str
+    """against the base"""
+    ending: Ending | None = None
+    """build_failed, rejected or timed_out where ok is false; else of an earlier evaluation"""
+    diagnostics: str | None = None
+    compiler: str | None = None
+    warnings: tuple[str, ...] = ()
+    code_bytes: int | None = None
+    build_seconds: float | None = None
+    known: bool = False
+    """this very variant was built or evaluated before"""
+    same_code_as: str | None = None
+    """a variant whose machine code is the same: its times are shared"""
+    next: str
+
+
+def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> CompiledVariant:
+    """Build a candidate and say what the compiler says. Nothing is run or timed.
+
+    Give any of source, diff, parameters and options; they are applied to `base` (default: the
+    incumbent). A build that fails is an answer: ok is false, diagnostics hold the errors. Then
+    call time_variant with the variant_id. Use search_step instead to let a search keep account
+    of what was tried. Takes 0.3 to 5 s.
+    Example: {"kernel_id": "softmax-1a2b3c4d", "parameters": {"UNROLL": 8}}
+    """
+    kernel = bench.evaluator.kernel(arguments.kernel_id)
+    base = resolve_variant(bench, kernel, arguments.base)
+    variant = _variant(kernel, base.variant, arguments)
+    changed = changed_between(base.variant, variant) or "nothing"
+    known = bench.store.get("variants", variant.variant_id) is not None
+    screen = static_screen(variant.source, kernel.loaded.spec.kernel.kernel_type)
+    if screen.outcome == "failed":
+        return _failed(variant, changed, known, Ending.rejected, screen.message)
+    outcome = bench.evaluator.build(
+        VariantRecord(
+            variant=variant,
+            parent=base.variant.variant_id,
+            method=arguments.method,
+            detail=arguments.detail,
+        )
+    )
+    if outcome.artifact is None:
+        return _failed(variant, changed, known, _ending(outcome), outcome.message)
+    return _built(bench, kernel, variant, changed, known, outcome)
+
+
+def _variant(kernel: KernelRecord, base: Variant, arguments: CompileVariantArguments) -> Variant:
+    from .search_session import variant_from
+
+    wanted: dict[str, Any] = {
+        "source": arguments.source,
+        "diff": arguments.diff,
+        "parameters": arguments.parameters,
+        "options": arguments.options,
+    }
+    if all(value is None for value in wanted.values()):
+        return base
+    return variant_from(kernel, base, Candidate(method=arguments.method, **wanted))
+
+
+def _failed(
+    variant: Variant, changed: str, known: bool, ending: Ending, message: str
+) -> CompiledVariant:
+    return CompiledVariant(
+        ok=False,
+        variant_id=variant.variant_id,
+        changed=changed,
+        ending=ending,
+        diagnostics=cut(message, 3000),
+        known=known,
+        next=ADVICE[ending],
+    )
+
+
+def _built(
+    bench: Workbench,
+    kernel: KernelRecord,
+    variant: Variant,
+    changed: str,
+    known: bool,
+    outcome: BuildOutcome,
+) -> CompiledVariant:
+    assert outcome.artifact is not None and outcome.facts is not None
+    variant_id, facts = variant.variant_id, outcome.facts
+    twin = bench.store.get("meta", f"code/{kernel.kernel_id}/{outcome.artifact.code_hash}")
+    same = None if twin is None or twin["variant_id"] == variant_id else str(twin["variant_id"])
+    evaluation = bench.evaluator.evaluation(variant_id)
+    advice = f'time_variant {{"variant_id": "{variant_id}"}}'
+    if same is not None:
+        advice = f"same machine code as {same}, so it is as fast; try a change the compiler sees"
+    elif evaluation is not None and evaluation.ending.final:
+        advice = f"evaluated before ({evaluation.message}); {ADVICE[evaluation.ending]}"
+    return CompiledVariant(
+        ok=True,
+        variant_id=variant_id,
+        changed=changed,
+        ending=None if evaluation is None else evaluation.ending,
+        compiler=facts.compiler,
+        warnings=tuple(cut(w, 200) for w in facts.warnings[:5]),
+        code_bytes=facts.code_bytes,
+        build_seconds=round(facts.seconds, 2),
+        known=known,
+        same_code_as=same,
+        next=cut(advice, 600),
+    )
+
+
+def _ending(outcome: BuildOutcome) -> Ending:
+    if outcome.timed_out:
+        return Ending.timed_out
+    return Ending.rejected if outcome.rejected else Ending.build_failed
+
+
+TOOL = Tool(
+    name="compile_variant",
+    title="Build a candidate",
+    run=compile_variant,
+    arguments=CompileVariantArguments,
+    result=CompiledVariant,
+    read_only=False,
+    work=True,
+)

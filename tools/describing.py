@@ -1,0 +1,123 @@
+"""What several verbs say of kernels and variants, in the same words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..runners.errors import SpecError
+from ..runners.model import Comparison, Ending, Evaluation, GateResult, Record
+
+if TYPE_CHECKING:
+    from .records import KernelRecord, VariantRecord
+    from .workbench import Workbench
+
+MESSAGE_CHARS = 1500
+
+
+class WorkloadSpeed(Record):
+    """Median times of one workload; over more than one, speedups count by weight."""
+
+    workload: str
+    ms: float
+    baseline_ms: float | None = None
+    speedup: float | None = None
+
+
+class FailedGate(Record):
+    """The check that decided the ending, with what it saw."""
+
+    gate: str
+    message: str
+    shape: str | None = None
+    worst_index: tuple[int, ...] | None = None
+    """where the output is farthest from what is right"""
+    output: str | None = None
+
+
+def workload_speeds(comparison: Comparison, baseline: str) -> tuple[WorkloadSpeed, ...]:
+    """Time and speedup by workload."""
+    found = list[WorkloadSpeed]()
+    for each in comparison.workloads:
+        ms, before = each.median_ms[comparison.candidate], each.median_ms.get(baseline)
+        speedup = None if before is None else significant(before / ms)
+        found.append(
+            WorkloadSpeed(
+                workload=each.workload,
+                ms=significant(ms, 4),
+                baseline_ms=None if before is None else significant(before, 4),
+                speedup=speedup,
+            )
+        )
+    return tuple(found)
+
+
+def failed_gate(gates: tuple[GateResult, ...]) -> FailedGate | None:
+    """The gate that failed, None when all were passed."""
+    failed = next((g for g in gates if g.outcome == "failed"), None)
+    if failed is None:
+        return None
+    seen = failed.evidence
+    worst = seen.get("worst_index")
+    return FailedGate(
+        gate=failed.gate,
+        message=cut(failed.message),
+        shape=seen.get("shape"),
+        worst_index=None if worst is None else tuple(worst),
+        output=seen.get("output"),
+    )
+
+
+def resolve_variant(bench: Workbench, kernel: KernelRecord, name: str) -> VariantRecord:
+    """A variant by id, `baseline` or `incumbent`. Raises HandleUnknown, SpecError."""
+    variant_id = {"baseline": kernel.baseline, "incumbent": kernel.incumbent}.get(name, name)
+    record = bench.evaluator.variant(variant_id)
+    if record.variant.kernel_id != kernel.kernel_id:
+        raise SpecError(
+            f"variant `{variant_id}` belongs to kernel {record.variant.kernel_id}",
+            valid=f"baseline, incumbent or a variant of {kernel.kernel_id}",
+        )
+    return record
+
+
+def speedup_of(bench: Workbench, variant_id: str) -> float | None:
+    """The speedup over the baseline as last measured."""
+    evaluation = bench.evaluator.evaluation(variant_id)
+    speedup = None if evaluation is None else evaluation.speedup
+    return None if speedup is None else significant(speedup)
+
+
+def significant(value: float, digits: int = 3) -> float:
+    """Rounded to significant digits: what is told is not more exact than what was measured."""
+    return float(f"{value:.{digits}g}")
+
+
+def interval_of(evaluation: Evaluation) -> tuple[float, float] | None:
+    """The 95 % interval of the speedup over the baseline."""
+    if evaluation.interval is None:
+        return None
+    return significant(evaluation.interval[0]), significant(evaluation.interval[1])
+
+
+def cut(text: str, limit: int = MESSAGE_CHARS) -> str:
+    """The beginning of a text that is too long for a reply."""
+    return (
+        text if len(text) <= limit else f"{text[:limit]}\n... {len(text) - limit} more characters"
+    )
+
+
+ADVICE: dict[Ending, str] = {
+    Ending.build_failed: "correct what the compiler names and call compile_variant again",
+    Ending.rejected: "leave out what the message names; a kernel computes and does nothing else",
+    Ending.launch_failed: "it crashed: look for bad addresses and traps, then compile_variant",
+    Ending.timed_out: "it did not come back: look for a loop that never ends",
+    Ending.wrong: "compare the computation at worst_index with the reference; try the tails of "
+    "loops first, since shapes that divide evenly hide their errors",
+    Ending.unsafe: "it wrote where it must not: check the bounds of the last tile or block",
+    Ending.cheated: "outputs differ when it is timed: it must compute anew at every call",
+    Ending.unstable: "the machine was too noisy for a verdict: call time_variant again",
+    Ending.lost: "a process of ours failed, nothing is known of the variant: call it again",
+    Ending.slower: "propose_moves names other things to try; compile_variant starts from the "
+    "incumbent unless told otherwise",
+    Ending.tie: "no difference that can be told from noise; propose_moves names other things",
+    Ending.faster: "go on from it (propose_moves), or export_variant when you are done",
+}

@@ -1,0 +1,200 @@
+"""The verb `export_variant`: the winner written back, verified, undone if that fails."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..runners.errors import KernelwrightError, SpecError
+from ..runners.model import Record, Variant
+from ..runners.normalise import source_key
+from . import progress
+from .baking import Baked, bake
+from .base import Tool, WorkArguments
+from .records import Confirmation, KernelRecord, VariantRecord
+from .written_file import Written, write_with_backup
+
+if TYPE_CHECKING:
+    from .workbench import Workbench
+
+
+class ExportVariantArguments(WorkArguments):
+    """Which variant, and where to."""
+
+    variant_id: str
+    path: str | None = None
+    """default: the file the kernel's source came from; relative paths start at the first root"""
+    confirm: bool = True
+    """confirm it first (fresh seeds, held-out workloads, fresh process) unless it was"""
+    force: bool = False
+    """write it though it was not confirmed to be faster; one that is wrong is never written"""
+
+
+class ExportedVariant(Record):
+    """What was written, and how it was verified."""
+
+    path: str
+    backup: str | None = None
+    """what the file held before"""
+    variant_id: str
+    baked: dict[str, int]
+    """parameters that are now the defaults in the source"""
+    build_flags: tuple[str, ...] = ()
+    """what your build must say besides: macros without a guarded default, compiler flags"""
+    compiler: str | None = None
+    confirmation: str
+    verified: str
+    next: str
+
+
+def export_variant(bench: Workbench, arguments: ExportVariantArguments) -> ExportedVariant:
+    """Write a variant back to the user's source file, with a backup, and verify what was written.
+
+    The winner is first confirmed: fresh seeds, held-out workloads, a fresh process. Parameters
+    become the defaults of `#ifndef NAME / #define NAME n` guards. What was written is read
+    again and rebuilt; if it is not the same machine code or is not right, the file is put
+    back. Replaces a file of the user: call it when they want the result. Takes 5 to 60 s.
+    Example: {"variant_id": "v0123456789ab"}
+    """
+    record = bench.evaluator.variant(arguments.variant_id)
+    kernel = bench.evaluator.kernel(record.variant.kernel_id)
+    path = _target(bench, kernel, arguments.path)
+    if arguments.variant_id == kernel.baseline:
+        raise SpecError("this is the baseline: nothing to export", valid="a faster variant")
+    confirmation = _confirmed(bench, arguments)
+    baked = bake(record.variant.source, record.variant.parameters)
+    written = write_with_backup(path, baked.source)
+    try:
+        progress.report("verifying what was written")
+        verified = _verify(bench, kernel, record, baked, path)
+    except BaseException as error:
+        written.undo()
+        if isinstance(error, KernelwrightError):
+            raise SpecError(
+                f"{path} was put back as it was: {error.message}",
+                next_step="look at the variant with inspect; nothing was changed",
+            ) from error
+        raise
+    return _told(kernel, record, baked, written, confirmation, verified)
+
+
+def _target(bench: Workbench, kernel: KernelRecord, path: str | None) -> Path:
+    if path is None:
+        path = kernel.loaded.source_path
+    if path is None:
+        raise SpecError(
+            "the kernel's source came within its spec: there is no file to write back to",
+            next_step="give path, a file beneath the roots",
+        )
+    target = bench.roots.resolve(Path(path), bench.roots.folders[0])
+    if target.is_dir() or not target.parent.is_dir():
+        raise SpecError(f"{target} is no place for a file", valid="a file in an existing folder")
+    return target
+
+
+def _confirmed(bench: Workbench, arguments: ExportVariantArguments) -> str:
+    """What is known of the variant; raises SpecError when that does not allow an export."""
+    variant_id, evaluator = arguments.variant_id, bench.evaluator
+    evaluation = evaluator.evaluation(variant_id)
+    if evaluation is None or not evaluation.ending.measured:
+        ended = "was not evaluated" if evaluation is None else f"ended as `{evaluation.ending}`"
+        raise SpecError(
+            f"`{variant_id}` {ended}; only what is right is written back",
+            next_step=f'time_variant {{"variant_id": "{variant_id}"}}, or choose another variant',
+        )
+    found = evaluator.confirmation(variant_id)
+    if found is None and arguments.confirm:
+        progress.report("confirming: fresh seeds, held-out workloads, a fresh process")
+        found = evaluator.confirm(variant_id)
+    return _allowed(variant_id, found, arguments.force)
+
+
+def _allowed(variant_id: str, found: Confirmation | None, force: bool) -> str:
+    if found is not None and not found.right:
+        raise SpecError(
+            f"`{variant_id}` is wrong under confirmation: {found.message}",
+            next_step="choose another variant: inspect what kernel, part variants lists them",
+        )
+    if found is not None and (found.accepted or force):
+        return found.message
+    if found is None and force:
+        return "not confirmed; written by force"
+    why = "was not confirmed" if found is None else f"was not confirmed as faster: {found.message}"
+    raise SpecError(
+        f"`{variant_id}` {why}",
+        next_step="choose another variant, or export it all the same with force: true",
+    )
+
+
+def _verify(
+    bench: Workbench, kernel: KernelRecord, record: VariantRecord, baked: Baked, path: Path
+) -> str:
+    """Build what lies on disk, without the macros that were baked in, and compare machine code.
+
+    Other code is evaluated like any candidate. Raises SpecError when it is not right.
+    """
+    text = bench.roots.read(path)
+    if text != baked.source:
+        raise SpecError("what was read back is not what was written")
+    as_written = VariantRecord(
+        variant=Variant(
+            kernel_id=kernel.kernel_id,
+            source=text,
+            source_key=source_key(text, kernel.loaded.spec.kernel.kernel_type),
+            plan=record.variant.plan,
+            options=record.variant.options,
+            parameters=baked.flags,
+        ),
+        parent=record.variant.variant_id,
+        method="export",
+        detail="parameters as defaults in the source",
+    )
+    ours, theirs = bench.evaluator.build(record), bench.evaluator.build(as_written)
+    if theirs.artifact is None or ours.artifact is None:
+        raise SpecError(f"it does not build: {theirs.message or ours.message}")
+    if theirs.artifact.code_hash == ours.artifact.code_hash:
+        return "read again and rebuilt: the same machine code as the variant"
+    evaluation = bench.evaluator.evaluate(as_written)
+    if evaluation.ending not in ("faster", "tie"):
+        raise SpecError(f"it ended as `{evaluation.ending}`: {evaluation.message}")
+    return f"read again, rebuilt and evaluated: {evaluation.message}"
+
+
+def _told(
+    kernel: KernelRecord,
+    record: VariantRecord,
+    baked: Baked,
+    written: Written,
+    confirmation: str,
+    verified: str,
+) -> ExportedVariant:
+    spec, options = kernel.loaded.spec.kernel, record.variant.options
+    changed = options.flags if options.flags != spec.flags else None
+    macros = tuple(f"-D{name}={value}" for name, value in baked.flags.items())
+    flags = (*(changed or ()), *macros)
+    needed = f"; build it with {shlex.join(flags)}" if flags else ""
+    return ExportedVariant(
+        path=str(written.path),
+        backup=None if written.backup is None else str(written.backup),
+        variant_id=record.variant.variant_id,
+        baked=baked.values,
+        build_flags=flags,
+        compiler=options.compiler if options.compiler != spec.compiler else None,
+        confirmation=confirmation,
+        verified=verified,
+        next=f"run the project's own tests{needed}",
+    )
+
+
+TOOL = Tool(
+    name="export_variant",
+    title="Write the winner back",
+    run=export_variant,
+    arguments=ExportVariantArguments,
+    result=ExportedVariant,
+    read_only=False,
+    destructive=True,
+    work=True,
+    rerun=False,
+)

@@ -1,0 +1,158 @@
+"""The verb `open_kernel`: from a spec to a kernel with a checked and timed baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import model_validator
+
+from ..runners.model import Record
+from ..runners.spec_files import LoadedKernel, load_data, load_file
+from .base import Tool, WorkArguments
+from .describing import significant, speedup_of
+from .headroom import headroom
+
+if TYPE_CHECKING:
+    from .records import KernelRecord
+    from .workbench import Workbench
+
+
+class OpenKernelArguments(WorkArguments):
+    """Where the kernel comes from: exactly one of the three."""
+
+    spec_path: str | None = None
+    """a spec file (JSON), absolute or relative to the first root"""
+    spec: dict[str, Any] | None = None
+    """the spec itself; relative paths in it start at the first root"""
+    kernel_id: str | None = None
+    """a kernel that was opened before"""
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> OpenKernelArguments:
+        if sum(v is not None for v in (self.spec_path, self.spec, self.kernel_id)) != 1:
+            raise ValueError("give exactly one of spec_path, spec and kernel_id")
+        return self
+
+
+class ParameterChoice(Record):
+    """A tunable macro: its value in the incumbent, and all that are allowed."""
+
+    now: int
+    values: tuple[int, ...]
+
+
+class VisibleWorkload(Record):
+    """A shape that counts."""
+
+    workload: str
+    symbols: dict[str, int]
+    weight: float
+    baseline_ms: float
+
+
+class OpenedKernel(Record):
+    """A kernel that can be worked on."""
+
+    kernel_id: str
+    tier: str
+    """what runs beside the clock: `native` is a shared object in an executor of its own"""
+    baseline: str
+    incumbent: str
+    incumbent_speedup: float | None = None
+    entry: str
+    """the entry function as every variant must define it"""
+    workloads: tuple[VisibleWorkload, ...]
+    held_out: int
+    """workloads that only judge the winner"""
+    parameters: dict[str, ParameterChoice]
+    constraints: tuple[str, ...] = ()
+    reference: str
+    headroom: str
+    source_lines: int
+    next: tuple[str, ...]
+
+
+def open_kernel(bench: Workbench, arguments: OpenKernelArguments) -> OpenedKernel:
+    """Open a kernel: read its spec, build the baseline, check it against its reference, time it.
+
+    Call it first; every other tool needs the kernel_id. A known kernel is not built again (use
+    kernel_id to reopen it). A baseline that does not build or is wrong is refused with the
+    reason. Takes 2 to 10 s for a new kernel, more where the baseline itself is slow.
+    Example: {"spec_path": "examples/softmax/spec.json"}
+    """
+    if arguments.kernel_id is not None:
+        kernel = bench.evaluator.kernel(arguments.kernel_id)
+    else:
+        kernel = bench.evaluator.open(_load(bench, arguments))
+    return _described(bench, kernel)
+
+
+def _load(bench: Workbench, arguments: OpenKernelArguments) -> LoadedKernel:
+    folder = bench.roots.folders[0]
+    if arguments.spec_path is not None:
+        return load_file(folder / Path(arguments.spec_path), bench.roots)
+    return load_data(arguments.spec, folder, bench.roots)
+
+
+def _described(bench: Workbench, kernel: KernelRecord) -> OpenedKernel:
+    from ..runners.toolchains import toolchain_for
+    from ..runners.toolchains.host_cpp import expected_signature
+
+    spec = kernel.loaded.spec
+    values = bench.evaluator.variant(kernel.incumbent).variant.parameters
+    visible = [w for w in spec.workloads if not w.held_out]
+    return OpenedKernel(
+        kernel_id=kernel.kernel_id,
+        tier=toolchain_for(spec.kernel.kernel_type).tier,
+        baseline=kernel.baseline,
+        incumbent=kernel.incumbent,
+        incumbent_speedup=speedup_of(bench, kernel.incumbent),
+        entry=expected_signature(spec.io, spec.kernel.metadata.kernel_name),
+        workloads=tuple(
+            VisibleWorkload(
+                workload=w.name,
+                symbols=w.symbols,
+                weight=w.weight,
+                baseline_ms=significant(kernel.baseline_ms[w.name], 4),
+            )
+            for w in visible
+        ),
+        held_out=len(spec.workloads) - len(visible),
+        parameters={
+            name: ParameterChoice(now=values.get(name, p.start), values=p.values)
+            for name, p in spec.parameters.items()
+        },
+        constraints=spec.constraints,
+        reference=_reference(kernel),
+        headroom=headroom(bench, kernel, kernel.baseline_ms),
+        source_lines=len(kernel.loaded.source.splitlines()),
+        next=_next(kernel),
+    )
+
+
+def _reference(kernel: KernelRecord) -> str:
+    if kernel.loaded.reference is None:
+        return "the baseline is the truth: compared by tolerance table, without fp64"
+    return "called once with fp64 inputs and once natively (the trusted error)"
+
+
+def _next(kernel: KernelRecord) -> tuple[str, ...]:
+    kernel_id = kernel.kernel_id
+    return (
+        f'propose_moves {{"kernel_id": "{kernel_id}"}}: what to try, with ready-made candidates',
+        f'search_step {{"kernel_id": "{kernel_id}", "planner": "client"}}: a search that asks you',
+        f'search_step {{"kernel_id": "{kernel_id}", "planner": "rules"}}: a search by rules alone',
+        f'inspect {{"what": "kernel", "id": "{kernel_id}", "part": "source"}}: the source',
+    )
+
+
+TOOL = Tool(
+    name="open_kernel",
+    title="Open a kernel",
+    run=open_kernel,
+    arguments=OpenKernelArguments,
+    result=OpenedKernel,
+    read_only=False,
+    work=True,
+)
