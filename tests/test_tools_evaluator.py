@@ -1,0 +1,302 @@
+"""Evaluations from end to end, with the real builder, executor, oracle and store."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from kernelwright.runners.errors import BaselineRefused, HandleUnknown, ReferenceFailed
+from kernelwright.runners.model import Ending
+from kernelwright.runners.spec_files import LoadedKernel
+from kernelwright.tools.workbench import Workbench
+
+from . import kernels
+
+RUNNER = "kernelwright.runners.native_runner"
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
+    folder = tmp_path_factory.mktemp("bench")
+    with Workbench(folder / "out", [folder]) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def kernel(bench: Workbench) -> LoadedKernel:
+    loaded = kernels.load(bench.outdir.parent)
+    bench.evaluator.open(loaded)
+    return loaded
+
+
+ENDINGS = {
+    "does not compile": ("int m = = n;", "", Ending.build_failed, "expected primary-expression"),
+    "writes behind its output": ("y[n] = 1.0f;", "", Ending.unsafe, "behind the end of `y`"),
+    "writes before its output": ("y[-1] = 1.0f;", "", Ending.unsafe, "before the start of `y`"),
+    "changes an input": ("((float*)x)[3] = 0.0f;", "", Ending.unsafe, "changed x"),
+    "writes far away": ("y[n * 50000L] = 1.0f;", "", Ending.launch_failed, "SIGSEGV"),
+    "never returns": ("for (volatile int q = 0;;) q = 1;", "", Ending.timed_out, "did not return"),
+    "traps": ("__builtin_trap();", "", Ending.launch_failed, "SIGILL"),
+    "ends its process": (
+        "exit(0);",
+        "#include <cstdlib>\n",
+        Ending.rejected,
+        "`exit` ends the process",
+    ),
+    "reads a clock": (
+        "auto t = std::chrono::steady_clock::now(); (void)t;",
+        "#include <chrono>\n",
+        Ending.rejected,
+        "reads a clock",
+    ),
+    "returns at once": ("return;", "", Ending.wrong, "NaN"),
+    "skips the last element": ("n = n - 1;", "", Ending.wrong, "y[19999]"),
+}
+
+
+@pytest.mark.parametrize("what", ENDINGS)
+def test_a_kernel_that(what: str, bench: Workbench, kernel: LoadedKernel) -> None:
+    line, above, ending, words = ENDINGS[what]
+    found = bench.evaluator.evaluate(kernels.variant(kernel, kernels.with_line(line, above=above)))
+    assert found.ending == ending
+    assert words in found.message
+    assert found.speedup is None
+    assert not found.became_incumbent
+
+
+def test_a_slightly_wrong_kernel_is_wrong_at_its_worst_index(
+    bench: Workbench, kernel: LoadedKernel
+) -> None:
+    source = kernels.SOURCE.replace("+ 1.0f;", "+ 1.0f + (i == 4321 ? 0.01f : 0.0f);")
+    found = bench.evaluator.evaluate(kernels.variant(kernel, source))
+    assert found.ending == Ending.wrong
+    (failed,) = (g for g in found.gates if g.outcome == "failed")
+    assert failed.gate == "is_right"
+    assert failed.evidence["worst_index"] == [4321] or failed.evidence["worst_index"] == (4321,)
+
+
+def test_a_kernel_that_assumes_more_alignment_than_promised_is_caught_on_the_odd_shape(
+    bench: Workbench, kernel: LoadedKernel
+) -> None:
+    line = "if (reinterpret_cast<std::uintptr_t>(x) % 64) y[0] = 0.0f, ++x;"
+    source = kernels.with_line(line, above="#include <cstdint>\n")
+    found = bench.evaluator.evaluate(kernels.variant(kernel, source))
+    assert found.ending == Ending.wrong
+    assert "`odd`" in found.message
+
+
+def test_less_work_is_faster_and_becomes_the_incumbent_with_an_interval(
+    bench: Workbench, kernel: LoadedKernel
+) -> None:
+    found = bench.evaluator.evaluate(kernels.variant(kernel, REPEAT=1))
+    assert found.ending == Ending.faster
+    assert found.interval is not None
+    assert found.speedup is not None
+    low, high = found.interval
+    assert 1 < low <= found.speedup <= high
+    assert bench.evaluator.kernel(kernel.kernel_id).incumbent == found.variant_id
+    slower = bench.evaluator.evaluate(kernels.variant(kernel, REPEAT=6))
+    assert slower.ending == Ending.faster, "over the baseline"
+    assert not slower.became_incumbent
+
+
+def test_a_known_variant_is_not_evaluated_again(bench: Workbench, kernel: LoadedKernel) -> None:
+    record = kernels.variant(kernel, REPEAT=3)
+    first = bench.evaluator.evaluate(record)
+    assert bench.evaluator.evaluate(record) == first
+    other_layout = kernels.variant(kernel, "// the same\n\n" + kernels.SOURCE, REPEAT=3)
+    assert bench.evaluator.evaluate(other_layout) == first
+
+
+def test_equal_machine_code_shares_its_measurement(bench: Workbench, kernel: LoadedKernel) -> None:
+    first = bench.evaluator.evaluate(kernels.variant(kernel, REPEAT=3))
+    renamed = kernels.SOURCE.replace("kept", "held")
+    shared = bench.evaluator.evaluate(kernels.variant(kernel, renamed, REPEAT=3))
+    assert shared.variant_id != first.variant_id
+    assert shared.same_code_as == first.variant_id
+    assert (shared.ending, shared.speedup) == (first.ending, first.speedup)
+
+
+def test_a_kernel_that_turns_wrong_once_it_is_timed_is_called_a_cheat(
+    bench: Workbench, kernel: LoadedKernel
+) -> None:
+    line = (
+        "static int calls = 0; if (++calls > 3) { for (int i = 0; i < n; ++i) y[i] = 1; return; }"
+    )
+    found = bench.evaluator.evaluate(kernels.variant(kernel, kernels.with_line(line)))
+    assert found.ending == Ending.cheated
+    assert "while it was timed" in found.message
+
+
+def test_remembering_results_by_content_does_not_pay(
+    bench: Workbench, kernel: LoadedKernel
+) -> None:
+    """A variant that traps when it meets values for the second time after its warm-up."""
+    above = "#include <set>\n#include <utility>\n"
+    line = (
+        "static std::set<std::pair<float, float>> seen; static auto first = std::pair(x[0], x[1]);"
+        "auto now = std::pair(x[0], x[1]);"
+        "if (now != first && !seen.insert(now).second) __builtin_trap();"
+    )
+    found = bench.evaluator.evaluate(kernels.variant(kernel, kernels.with_line(line, above=above)))
+    assert found.ending.measured
+
+
+SYSCALLS = {
+    "open a file for writing": '2, (long)"/tmp/kernelwright-escape", 0102, 0600',
+    "run a program": '59, (long)"/bin/true", 0, 0',
+    "make a socket": "41, 2, 1, 0",
+    "kill its runner": "62, parent(), 9, 0",
+    "fork": "57, 0, 0, 0",
+    "set the clock": "227, 0, (long)y, 0",
+}
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="raw system call numbers of x86_64")
+@pytest.mark.parametrize("what", SYSCALLS)
+def test_a_kernel_cannot(what: str, bench: Workbench, kernel: LoadedKernel) -> None:
+    above = """\
+static long call(long number, long a, long b, long c) {
+    long result;
+    asm volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c)
+                 : "rcx", "r11", "memory");
+    return result;
+}
+static long parent() { return call(110, 0, 0, 0); }
+"""
+    line = f"if (parent() < 2 || call({SYSCALLS[what]}) != -1) return;"
+    found = bench.evaluator.evaluate(kernels.variant(kernel, kernels.with_line(line, above=above)))
+    assert found.ending.measured, f"the call went through: {found.message}"
+
+
+def test_a_lost_runner_is_lost_and_the_next_evaluation_is_right(
+    bench: Workbench, kernel: LoadedKernel
+) -> None:
+    endless = kernels.variant(kernel, kernels.with_line("for (volatile long q = 1; q;) q = 2;"))
+    done = threading.Event()
+
+    def kill_the_runner_while_it_works() -> None:
+        while not done.is_set():
+            for child in psutil.Process().children():
+                with suppress(psutil.Error):  # build children come and go
+                    if RUNNER in child.cmdline() and any(
+                        executor.status() == psutil.STATUS_RUNNING for executor in child.children()
+                    ):
+                        child.kill()
+                        return
+
+    killer = threading.Thread(target=kill_the_runner_while_it_works)
+    killer.start()
+    found = bench.evaluator.evaluate(endless)
+    done.set()
+    killer.join()
+    assert found.ending == Ending.lost
+    assert "runner was lost" in found.message
+    assert bench.evaluator.evaluate(endless).ending == Ending.timed_out, "lost is not final"
+    assert bench.evaluator.evaluate(kernels.variant(kernel, REPEAT=1)).ending == Ending.faster
+
+
+def test_a_winner_is_confirmed_on_fresh_seeds_and_held_out_workloads(
+    bench: Workbench, kernel: LoadedKernel
+) -> None:
+    record = kernels.variant(kernel, REPEAT=1)
+    bench.evaluator.evaluate(record)
+    found = bench.evaluator.confirm(record.variant.variant_id)
+    assert found.accepted
+    assert found.held_out is not None
+    assert [w.workload for w in found.held_out.workloads] == ["hidden"]
+    assert bench.evaluator.confirmation(record.variant.variant_id) == found
+
+
+def test_a_winner_that_only_knows_the_visible_shape_is_refused(tmp_path: Path) -> None:
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        loaded = kernels.load(tmp_path, symbols={"n": None})
+        bench.evaluator.open(loaded)
+        special = kernels.with_line("if (n != 20000) return;")
+        record = kernels.variant(loaded, special, REPEAT=1)
+        assert bench.evaluator.evaluate(record).ending == Ending.faster
+        found = bench.evaluator.confirm(record.variant.variant_id)
+        assert not found.accepted
+        assert "`hidden`" in found.message
+
+
+def test_the_baseline_can_be_the_reference(tmp_path: Path) -> None:
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        loaded = kernels.load(tmp_path, reference="baseline")
+        bench.evaluator.open(loaded)
+        assert bench.evaluator.evaluate(kernels.variant(loaded, REPEAT=1)).ending == Ending.faster
+        wrong = kernels.SOURCE.replace("1.0f;", "1.1f;")
+        assert bench.evaluator.evaluate(kernels.variant(loaded, wrong)).ending == Ending.wrong
+
+
+@pytest.mark.parametrize(
+    ("reference", "error", "words"),
+    [
+        ("def reference(x, n):\n    return 2 * x\n", BaselineRefused, "`wrong`"),
+        ("def reference(x, n):\n    return 1 / 0\n", ReferenceFailed, "line 2 of the reference"),
+        ("def reference(x, n):\n    return x, x\n", ReferenceFailed, "returned 2 outputs"),
+        ("def reference(x, n):\n    return x[1:]\n", ReferenceFailed, "shape (19999,)"),
+        ("def reference(x):\n    return x\n", ReferenceFailed, "unexpected keyword argument 'n'"),
+        ("def truth(x, n):\n    return x\n", ReferenceFailed, "no function `reference`"),
+        ("def reference(x, n:\n", ReferenceFailed, "does not load"),
+        (
+            "import os\ndef reference(x, n):\n    os._exit(3)\n",
+            ReferenceFailed,
+            "ended its process: exit status 3",
+        ),
+        (
+            "def reference(x, n):\n    open('/tmp/kernelwright-escape', 'w')\n",
+            ReferenceFailed,
+            "PermissionError",
+        ),
+    ],
+)
+def test_a_reference_that_does_not_hold_is_refused_and_nothing_is_kept(
+    reference: str, error: type[Exception], words: str, tmp_path: Path
+) -> None:
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        loaded = kernels.load(tmp_path, reference={"source_code": reference})
+        with pytest.raises(error) as caught:
+            bench.evaluator.open(loaded)
+        assert words in str(caught.value)
+        assert bench.store.count("kernels") == 0
+        assert bench.store.count("variants") == 0
+        good = kernels.load(tmp_path)
+        assert bench.evaluator.open(good).incumbent == good.baseline().variant_id
+
+
+def test_a_kernel_is_attached_again_from_the_store_and_builds_are_taken_from_disk(
+    tmp_path: Path,
+) -> None:
+    loaded = kernels.load(tmp_path)
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        bench.evaluator.open(loaded)
+        bench.evaluator.build(kernels.variant(loaded, REPEAT=1))
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        assert bench.evaluator.open(loaded).baseline == loaded.baseline().variant_id
+        found = bench.evaluator.evaluate(kernels.variant(loaded, REPEAT=1))
+        assert found.ending == Ending.faster
+        assert found.seconds["build"] < 0.02, "taken from disk, not compiled"
+
+
+def test_an_unknown_variant_is_named_with_what_to_do(bench: Workbench) -> None:
+    with pytest.raises(HandleUnknown):
+        bench.evaluator.variant("v000000000000")
+
+
+def test_closing_the_workbench_leaves_no_process(tmp_path: Path) -> None:
+    before = {p.pid for p in psutil.Process().children(recursive=True)}
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        loaded = kernels.load(tmp_path)
+        bench.evaluator.open(loaded)
+        during = {p.pid for p in psutil.Process().children(recursive=True)} - before
+        assert len(during) >= 3, "zygote, oracle and runner"
+    after = {p.pid for p in psutil.Process().children(recursive=True)}
+    assert not during & after
+    assert not (tmp_path / "out" / "scratch").exists()
