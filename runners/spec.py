@@ -15,6 +15,7 @@ from .errors import ExpressionError
 from .expressions import names_in
 
 Expression = int | str
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
 KernelType = Literal["triton", "cuda", "cpp"]
 Role = Literal["input", "output", "inout", "scalar"]
@@ -32,15 +33,15 @@ class Init(Part):
     """How an array's values are made; every kind but the constant ones follows the seed."""
 
     kind: InitKind
-    low: float = 0.0
+    low: Finite = 0.0
     """lower bound (uniform, randint) or start (arange)"""
-    high: float = 1.0
+    high: Finite = 1.0
     """upper bound, exclusive (uniform, randint)"""
     value: float = 0.0
     """the value (full)"""
-    scale: float = 1.0
+    scale: Finite = 1.0
     """standard deviation (randn) or step (arange)"""
-    shift: float = 0.0
+    shift: Finite = 0.0
     """mean (randn)"""
     path: str | None = None
     """a .npy file beside the spec (file)"""
@@ -51,15 +52,17 @@ class Init(Part):
             raise ValueError("init `file` needs `path`, a .npy file beside the spec")
         if self.kind in ("uniform", "randint") and not self.low < self.high:
             raise ValueError(f"init `{self.kind}` needs low < high")
+        if self.kind == "randint" and not (self.low.is_integer() and self.high.is_integer()):
+            raise ValueError("init `randint` needs whole numbers as low and high")
         return self
 
 
 class Tolerance(Part):
     """When an output counts as right: error <= factor * error of the trusted result + floor."""
 
-    factor: float = Field(default=2.0, ge=0)
+    factor: Finite = Field(default=2.0, ge=0)
     """how much worse than the trusted low-precision result is accepted"""
-    floor: float | None = Field(default=None, ge=0)
+    floor: Finite | None = Field(default=None, ge=0)
     """error relative to the row's RMS that is always accepted; None: by dtype"""
 
 
@@ -69,7 +72,7 @@ class Argument(Part):
     name: Name
     role: Role
     dtype: DtypeName
-    shape: tuple[Expression, ...] = ()
+    shape: tuple[Expression, ...] = Field(default=(), max_length=16)
     """sizes, as numbers or expressions over symbols; empty for scalars"""
     strides: tuple[Expression, ...] | None = None
     """in elements; None: row-major and contiguous"""
@@ -140,7 +143,7 @@ class Workload(Part):
 
     name: Name
     symbols: dict[Name, int]
-    weight: float = Field(default=1.0, gt=0)
+    weight: Finite = Field(default=1.0, gt=0)
     held_out: bool = False
     """kept from planners, used to judge the winner"""
 

@@ -7,20 +7,23 @@ and the oracle ever see of the user's files.
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from .errors import AccessError, SpecError
 from .model import BuildOptions, Record, Variant, content_hash
 from .normalise import source_key
 from .spec import KernelSpec
+from .spec_problems import explain_problems, json_kind
 
 MAX_SOURCE = 1 << 20
 SUFFIX = {"cpp": ".cpp", "cuda": ".cu", "triton": ".py"}
+_PLACES = ("source_name", "source_path", "include_dirs", "init_files")
 
 
 class LoadedKernel(Record):
@@ -37,12 +40,23 @@ class LoadedKernel(Record):
     """source of the reference; None: the baseline is the truth"""
     init_files: dict[str, str] = Field(default_factory=dict[str, str])
     """argument name -> absolute path of its .npy file"""
+    init_hashes: dict[str, str] = Field(default_factory=dict[str, str])
+    """argument name -> hash of that file's bytes, as they were when the kernel was opened"""
 
     @property
     def kernel_id(self) -> str:
-        """Name and content hash; the place on disk does not matter."""
-        content = self.model_dump(mode="json", exclude={"source_path", "include_dirs"})
-        content["spec"]["kernel"].pop("source_path", None)
+        """Name and content hash; places on disk and names of files do not matter.
+
+        Names in `files` do: the source includes by them.
+        """
+        content = self.model_dump(mode="json", exclude=set(_PLACES))
+        spec = content["spec"]
+        for part in (spec["kernel"], spec["reference"]):
+            if isinstance(part, dict):
+                del part["source_code"], part["source_path"]
+        for argument in spec["io"]["arguments"]:
+            if argument["init"] is not None:
+                del argument["init"]["path"]
         return f"{self.spec.name}-{content_hash(content, 8)}"
 
     def baseline(self) -> Variant:
@@ -66,7 +80,10 @@ class Roots:
 
     def resolve(self, path: str | Path, base: Path | None = None) -> Path:
         """The absolute path, links followed. Raises AccessError outside the roots."""
-        full = (Path(path) if base is None else base / path).resolve()
+        try:
+            full = (Path(path) if base is None else base / path).resolve()
+        except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL, a ring of links
+            raise AccessError(f"{str(path)!r} is not a path: {error}") from error
         if not any(full.is_relative_to(folder) for folder in self.folders):
             raise AccessError(
                 f"{full} lies outside the allowed roots",
@@ -77,7 +94,7 @@ class Roots:
 
     def read(self, path: str | Path, base: Path | None = None) -> str:
         """The text of a file. Raises AccessError when it is missing, foreign or not text."""
-        full = self.resolve(path, base)
+        full = self.file(path, base)
         try:
             if full.stat().st_size > MAX_SOURCE:
                 raise SpecError(
@@ -89,25 +106,56 @@ class Roots:
         except OSError as error:
             raise AccessError(f"{full} cannot be read: {error.strerror}") from error
 
+    def file(self, path: str | Path, base: Path | None = None) -> Path:
+        """As `resolve`, for regular files; reading a pipe or device might never end."""
+        full = self.resolve(path, base)
+        if not full.exists():
+            raise AccessError(f"{full} cannot be read: there is no such file")
+        if not full.is_file():
+            raise AccessError(f"{full} cannot be read: it is not a regular file")
+        return full
+
 
 def load_file(path: Path, roots: Roots) -> LoadedKernel:
     """Read a spec file and all that it names."""
     full = roots.resolve(path)
-    text = roots.read(full)
+    return load_data(_json(full.name, roots.read(full)), full.parent, roots)
+
+
+def _json(name: str, text: str) -> object:
     try:
-        data = json.loads(text)
+        return json.loads(text, object_pairs_hook=_each_once)
     except json.JSONDecodeError as error:
-        raise SpecError(
-            f"{full.name} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}",
-            next_step="kernelwright spec --check FILE shows every problem of a spec",
-        ) from error
-    return load_data(data, full.parent, roots)
+        problem = f"{error.msg} in line {error.lineno}, column {error.colno}"
+    except RecursionError:
+        problem = "it is nested too deeply"
+    except ValueError as error:
+        problem = str(error)
+    raise SpecError(
+        f"{name} is not JSON: {problem}",
+        next_step="kernelwright spec --check FILE shows every problem of a spec",
+    )
+
+
+def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object as a dict; JSON itself would silently keep the last of two equal names."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"an object has two fields `{twice}`")
+    return made
 
 
 def load_data(data: object, folder: Path, roots: Roots) -> LoadedKernel:
     """A spec given as JSON data; relative paths start at `folder`."""
     spec = parse_spec(data)
     kernel = spec.kernel
+    init_files = {
+        a.name: roots.file(a.init.path, folder)
+        for a in spec.io.arguments
+        if a.init is not None and a.init.path is not None
+    }
     source, name, origin = _source(spec, folder, roots)
     reference = None
     if not isinstance(spec.reference, str):
@@ -122,12 +170,17 @@ def load_data(data: object, folder: Path, roots: Roots) -> LoadedKernel:
         files={_inside(f): roots.read(f, folder) for f in kernel.files},
         include_dirs=tuple(str(roots.resolve(d, folder)) for d in kernel.include_dirs),
         reference=reference,
-        init_files={
-            a.name: str(roots.resolve(a.init.path, folder))
-            for a in spec.io.arguments
-            if a.init is not None and a.init.path is not None
-        },
+        init_files={name: str(file) for name, file in init_files.items()},
+        init_hashes={name: _file_hash(file) for name, file in init_files.items()},
     )
+
+
+def _file_hash(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        raise AccessError(f"{file} cannot be read: {error.strerror}") from error
 
 
 def _source(spec: KernelSpec, folder: Path, roots: Roots) -> tuple[str, str, str | None]:
@@ -139,17 +192,23 @@ def _source(spec: KernelSpec, folder: Path, roots: Roots) -> tuple[str, str, str
         full = roots.resolve(kernel.source_path, folder)
         source, name, origin = roots.read(full), full.name, str(full)
     _limit("source", source)
-    if kernel.metadata.kernel_name not in source:
-        raise SpecError(
-            f"kernel.metadata.kernel_name: no `{kernel.metadata.kernel_name}` in {name}",
-            valid="the name of the entry function in the source",
-        )
+    _check_entry(kernel.metadata.kernel_name, source, name)
     return source, name, origin
 
 
+def _check_entry(entry: str, source: str, name: str) -> None:
+    if re.search(rf"\b{entry}\b", source):
+        return
+    functions = sorted(set(re.findall(r"\b([A-Za-z_]\w*)\s*\(", source)))
+    close = difflib.get_close_matches(entry, functions, n=1)
+    hint = f"did you mean `{close[0]}`?" if close else "the name of the entry function in it"
+    raise SpecError(f"kernel.metadata.kernel_name: no `{entry}` in {name}", valid=hint)
+
+
 def _limit(what: str, text: str) -> None:
-    if len(text.encode()) > MAX_SOURCE:
-        raise SpecError(f"the {what} holds {len(text.encode())} bytes", valid="up to 1 MiB")
+    nbytes = len(text.encode())
+    if nbytes > MAX_SOURCE:
+        raise SpecError(f"the {what} holds {nbytes} bytes", valid="up to 1 MiB")
     if not text.strip():
         raise SpecError(f"the {what} is empty")
 
@@ -162,47 +221,19 @@ def _inside(name: str) -> str:
 
 def parse_spec(data: object) -> KernelSpec:
     """JSON data as a KernelSpec. Raises SpecError listing every field at fault."""
+    if not isinstance(data, dict):
+        raise SpecError(
+            f"a spec is a JSON object, this is {json_kind(data)}",
+            next_step="kernelwright spec --schema prints every field with its meaning",
+        )
     try:
+        json.dumps(data, ensure_ascii=False, default=str).encode()
         return KernelSpec.model_validate(data)
+    except UnicodeEncodeError as error:
+        raise SpecError("the spec holds half a surrogate pair, which is no text") from error
     except ValidationError as error:
-        lines = [explain_problem(problem, KernelSpec) for problem in error.errors()]
+        lines = explain_problems(error, KernelSpec)
         raise SpecError(
             "the spec is not valid:\n" + "\n".join(f"  {line}" for line in lines),
             next_step="kernelwright spec --schema prints every field with its meaning",
         ) from error
-
-
-def explain_problem(problem: Any, model: type[BaseModel]) -> str:
-    """One problem of a ValidationError in words: the field, what is wrong, what was meant."""
-    where = ".".join(str(part) for part in problem["loc"]) or "as a whole"
-    message = str(problem["msg"]).removeprefix("Value error, ")
-    if problem["type"] == "extra_forbidden":
-        known = _fields_at(model, problem["loc"][:-1])
-        close = difflib.get_close_matches(str(problem["loc"][-1]), known, n=1)
-        hint = f"did you mean `{close[0]}`?" if close else f"known here: {', '.join(known)}"
-        return f"{where}: unknown field; {hint}"
-    given = problem.get("input")
-    shown = f" (given: {given!r})" if isinstance(given, str | int | float | bool) else ""
-    return f"{where}: {message}{shown}"
-
-
-def _fields_at(model: type[BaseModel], path: Sequence[str | int]) -> list[str]:
-    """The field names of the model that lies at a path of a spec."""
-    schema = model.model_json_schema()
-    definitions, node = schema.get("$defs", {}), schema
-    for part in path:
-        node = _resolved(node, definitions)
-        if isinstance(part, int):
-            node = node.get("items", {})
-        elif part in node.get("properties", {}):
-            node = node["properties"][part]
-        else:
-            node = node.get("additionalProperties", {})
-    return sorted(_resolved(node, definitions).get("properties", {}))
-
-
-def _resolved(node: Any, definitions: Any) -> Any:
-    for choice in (node, *node.get("anyOf", ())):
-        if "$ref" in choice:
-            return definitions[choice["$ref"].rsplit("/", 1)[-1]]
-    return node

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from pydantic import ValidationError
 
 from ..runners.errors import SpecError
-from ..runners.spec_files import explain_problem
+from ..runners.spec_problems import explain_problems
 from .base import Arguments
 
 A = TypeVar("A", bound=Arguments)
@@ -26,7 +26,7 @@ def read_arguments(tool: str, model: type[A], given: Mapping[str, Any]) -> A:
         unpacked = _unpacked(given, error)
         if unpacked is not None:
             return read_arguments(tool, model, unpacked)
-        lines = [f"  {explain_problem(problem, model)}" for problem in error.errors()]
+        lines = [f"  {line}" for line in explain_problems(error, model)]
         raise SpecError(
             f"{tool}: the arguments are not valid:\n" + "\n".join(lines),
             valid=", ".join(model.model_fields) or "no arguments",

@@ -1,0 +1,145 @@
+"""Problems of a pydantic model in words: the field, what is wrong with it, what is valid.
+
+The published schema is the source of what is valid, so that a message and the schema cannot
+say two things.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from pydantic import BaseModel, ValidationError
+
+Node = Mapping[str, Any]
+_KINDS = {
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "a text",
+    "object": "an object",
+    "array": "a list",
+    "boolean": "true or false",
+    "null": "null",
+}
+_SAID = {
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "string_type": "must be a text",
+    "missing": "required, and missing",
+}
+_NAME = "a name is letters, digits and _, does not begin with a digit, and has up to 64 of them"
+
+
+def explain_problems(error: ValidationError, model: type[BaseModel]) -> list[str]:
+    """Every problem once, in words: the field, what is wrong, what is valid.
+
+    The alternatives of a union are problems of their own with one and the same sentence;
+    it is left out where a part of the value is at fault.
+    """
+    found = dict.fromkeys(_explain(problem, model) for problem in error.errors())
+    paths = [path for path, _, _ in found]
+    return [
+        _line(path, text)
+        for path, text, vague in found
+        if not (vague and any(len(p) > len(path) and p[: len(path)] == path for p in paths))
+    ]
+
+
+def _line(path: Sequence[str], text: str) -> str:
+    return f"{'.'.join(path)}: {text}" if path else text
+
+
+def _explain(problem: Any, model: type[BaseModel]) -> tuple[tuple[str, ...], str, bool]:
+    """The path, what is wrong there, and whether that is only what a union takes."""
+    kind, loc = str(problem["type"]), problem["loc"]
+    given: object = problem.get("input")
+    path, node, choices = _located(model, loc)
+    if kind == "extra_forbidden":
+        unknown = str(loc[-1])
+        known = sorted(node.get("properties", {}))
+        return (*path, unknown), f"unknown field; {_meant(unknown, known)}", False
+    shown = f" (given: {json_kind(given)})"
+    if choices and kind not in ("value_error", "missing"):
+        return path, f"must be {' or '.join(choices)}{shown}", True
+    if kind == "missing" or (json_kind(given).startswith("a") and kind not in _SAID):
+        shown = ""
+    if kind == "string_pattern_mismatch" and "[A-Za-z_]" in problem["ctx"]["pattern"]:
+        text = _NAME
+    elif kind == "literal_error" and "enum" in node:
+        text = _meant(given, node["enum"])
+    else:
+        said = str(problem["msg"]).removeprefix("Value error, ")
+        text = _SAID.get(kind, said.replace("Input should", "should").replace("Tuple", "the list"))
+    return path, text + shown, False
+
+
+def json_kind(value: object) -> str:
+    """A value of JSON in a few words."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return "a list"
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 60 else text[:60] + "..."
+
+
+def _meant(given: object, known: Sequence[str]) -> str:
+    listed = f"known here: {', '.join(known)}"
+    close = difflib.get_close_matches(str(given), known, n=1, cutoff=0.5)
+    return f"did you mean `{close[0]}`? {listed}" if close else listed
+
+
+def _located(
+    model: type[BaseModel], loc: Sequence[str | int]
+) -> tuple[tuple[str, ...], Node, list[str]]:
+    """Where a problem lies: its path in the data, the schema there, and a union's choices.
+
+    Names that pydantic puts into `loc` for the members of a union are left out of the path,
+    as is a field that the schema does not have. Choices are given at a member of a union.
+    """
+    schema: Node = model.model_json_schema()
+    definitions: Node = schema.get("$defs", {})
+    node, path, outside = schema, list[str](), False
+    for part in loc:
+        inner = _below(_resolved(node, definitions), part)
+        outside = inner is None
+        if inner is not None:
+            node = inner
+            path.append(str(part))
+    return tuple(path), _resolved(node, definitions), _choices(node) if outside else []
+
+
+def _below(node: Node, part: str | int) -> Node | None:
+    """The schema of an item, a field, or a value of a dict; None: there is no such part."""
+    if isinstance(part, int):
+        return node.get("items")
+    if part in node.get("properties", {}):
+        return node["properties"][part]
+    if "patternProperties" in node:
+        return next(iter(node["patternProperties"].values()))
+    others = node.get("additionalProperties")
+    return cast(Node, others) if isinstance(others, dict) else None
+
+
+def _choices(node: Node) -> list[str]:
+    return [
+        f"`{choice['const']}`"
+        if "const" in choice
+        else _KINDS[cast(str, choice.get("type", "object"))]
+        for choice in node.get("anyOf", ())
+    ]
+
+
+def _resolved(node: Node, definitions: Node) -> Node:
+    """A schema with its reference followed; of alternatives the first that has parts."""
+    parts = ("items", "properties", "patternProperties", "additionalProperties")
+    for choice in (node, *node.get("anyOf", ())):
+        if "$ref" in choice:
+            return definitions[choice["$ref"].rsplit("/", 1)[-1]]
+        if any(part in choice for part in parts):
+            return choice
+    return node
