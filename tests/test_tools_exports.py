@@ -1,0 +1,285 @@
+"""Files of the outdir follow from the store: made from records, without running anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelwright.runners.model import (
+    BuildFacts,
+    BuildOptions,
+    Candidate,
+    Comparison,
+    Ending,
+    Evaluation,
+    Variant,
+)
+from kernelwright.runners.normalise import source_key
+from kernelwright.runners.spec_files import LoadedKernel, Roots, load_data
+from kernelwright.search.diffs import apply_diff
+from kernelwright.search.graph import Graph, edge_record, node_record
+from kernelwright.search.settings import Settings
+from kernelwright.search.store import STATE_FILE, Store
+from kernelwright.tools.difference import changed_between, source_diff
+from kernelwright.tools.exports import EVERY_S, Exports
+from kernelwright.tools.records import Confirmation, KernelRecord, VariantRecord
+from kernelwright.tools.search_records import SearchRecord
+
+SOURCE = "void twice(float* y, int n) {\n  for (int i = 0; i < n; i++) y[i] += y[i];\n}\n"
+FASTER = SOURCE.replace("for", "#pragma omp simd\n  for")
+COMPARISON = Comparison(
+    candidate="v", ratios=(), workloads=(), resolution=0.01, samples=1, seconds=0.1
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "out" / STATE_FILE) as opened:
+        yield opened
+
+
+@pytest.fixture
+def outdir(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+def kernel(source: str = SOURCE) -> LoadedKernel:
+    arguments = [
+        {"name": "y", "role": "inout", "dtype": "float32", "shape": ["N"]},
+        {"name": "n", "role": "scalar", "dtype": "int32", "value": "N"},
+    ]
+    spec: dict[str, Any] = {
+        "name": "twice",
+        "kernel": {
+            "kernel_type": "cpp",
+            "source_code": source,
+            "metadata": {"kernel_name": "twice"},
+        },
+        "io": {"arguments": arguments},
+        "symbols": {"N": None},
+        "workloads": [{"name": "w", "symbols": {"N": 10}}],
+        "parameters": {"TILE": {"values": [1, 2]}},
+        "reference": "baseline",
+    }
+    return load_data(spec, Path("/"), Roots([]))
+
+
+def keep_kernel(store: Store, loaded: LoadedKernel, incumbent: str | None = None) -> str:
+    baseline = loaded.baseline()
+    record = KernelRecord(
+        kernel_id=loaded.kernel_id,
+        loaded=loaded,
+        odd_symbols=None,
+        baseline=baseline.variant_id,
+        incumbent=incumbent or baseline.variant_id,
+        baseline_ms={"w": 2.5},
+        opened_at="2000-01-01T00:00:00+00:00",
+    )
+    with store.transaction() as writer:
+        writer.put_record("kernels", loaded.kernel_id, record)
+        writer.put_record("variants", baseline.variant_id, VariantRecord(variant=baseline))
+    return baseline.variant_id
+
+
+def child(loaded: LoadedKernel, **changes: Any) -> Variant:
+    variant = loaded.baseline().model_copy(update=changes)
+    return variant.model_copy(update={"source_key": source_key(variant.source, "cpp")})
+
+
+def keep(store: Store, variant: Variant, parent: str, **facts: Any) -> str:
+    """A variant with one evaluation."""
+    variant_id = variant.variant_id
+    evaluation = Evaluation.model_validate(
+        {
+            "evaluation_id": f"{variant_id}/0001",
+            "variant_id": variant_id,
+            "kernel_id": variant.kernel_id,
+            "tier": "native",
+            "message": "as it is",
+            **facts,
+        }
+    )
+    record = VariantRecord(variant=variant, parent=parent, method="tile")
+    with store.transaction() as writer:
+        writer.put_record("variants", variant_id, record)
+        writer.put_record("evaluations", evaluation.evaluation_id, evaluation)
+    return variant_id
+
+
+def faster(store: Store, loaded: LoadedKernel, speedup: float = 2.0) -> str:
+    """A kernel with one faster variant, its incumbent."""
+    variant = child(loaded, source=FASTER, parameters={"TILE": 2})
+    parent = keep_kernel(store, loaded, variant.variant_id)
+    measured = {"speedup": speedup, "interval": (speedup - 0.1, speedup + 0.1)}
+    return keep(store, variant, parent, ending="faster", comparison=COMPARISON, **measured)
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_a_variant_has_its_source_its_result_and_the_diff_to_its_parent(
+    store: Store, outdir: Path
+) -> None:
+    loaded = kernel()
+    winner = faster(store, loaded)
+    folder = Exports(store, outdir).write(loaded.kernel_id)
+    assert folder == outdir / "kernels" / "twice"
+    files = folder / "variants" / winner
+    assert {file.name for file in files.iterdir()} == {
+        "candidate.diff",
+        "control.json",
+        "kernel.cpp",
+        "result.json",
+    }
+    assert (files / "kernel.cpp").read_text(encoding="utf-8") == FASTER
+    diff = (files / "candidate.diff").read_text(encoding="utf-8")
+    assert apply_diff(SOURCE, diff) == FASTER
+    assert read(files / "control.json")["parameters"] == {"TILE": 2}
+    assert read(files / "result.json")["ending"] == "faster"
+    assert read(folder / "baseline" / "result.json") == {"median_ms": {"w": 2.5}}
+
+
+def test_best_follows_the_incumbent(store: Store, outdir: Path) -> None:
+    loaded = kernel()
+    baseline = keep_kernel(store, loaded)
+    exports = Exports(store, outdir)
+    best = exports.write(loaded.kernel_id) / "best"
+    assert best.readlink() == Path("baseline")
+    assert read(best.parent / "best_summary.json")["variant_id"] == baseline
+    winner = faster(store, loaded)
+    exports.write(loaded.kernel_id)
+    assert best.readlink() == Path("variants") / winner
+    summary = read(best.parent / "best_summary.json")
+    assert summary["speedup"] == 2.0
+    assert summary["changed"] == "TILE=2, source (+1 -0 lines)"
+
+
+def test_a_winner_that_was_found_wrong_in_the_end_is_not_the_best(
+    store: Store, outdir: Path
+) -> None:
+    loaded = kernel()
+    winner = faster(store, loaded)
+    refused = Confirmation(
+        variant_id=winner,
+        right=False,
+        gates=(),
+        visible=None,
+        held_out=None,
+        accepted=False,
+        message="gate outputs: differs",
+    )
+    with store.transaction() as writer:
+        writer.put_record("meta", f"confirmation/{winner}", refused)
+    folder = Exports(store, outdir).write(loaded.kernel_id)
+    assert (folder / "best").readlink() == Path("baseline")
+    assert not read(folder / "variants" / winner / "result.json")["confirmation"]["right"]
+
+
+def test_what_the_compiler_said_lies_beside_the_variant(store: Store, outdir: Path) -> None:
+    loaded = kernel()
+    parent = keep_kernel(store, loaded)
+    facts = BuildFacts(compiler="g++", command="g++", seconds=1, warnings=("w.cpp:1: warning: x",))
+    broken = keep(
+        store,
+        child(loaded, parameters={"TILE": 2}),
+        parent,
+        ending="build_failed",
+        message="error: no such thing",
+        build=facts,
+    )
+    files = Exports(store, outdir).write(loaded.kernel_id) / "variants" / broken
+    said = (files / "stderr.log").read_text(encoding="utf-8")
+    assert said == "w.cpp:1: warning: x\nerror: no such thing\n"
+    assert not (files / "candidate.diff").exists()
+
+
+def test_a_later_kernel_of_the_same_name_lies_under_its_id(store: Store, outdir: Path) -> None:
+    first, second = kernel(), kernel(FASTER)
+    for loaded in (first, second):
+        keep_kernel(store, loaded)
+    exports = Exports(store, outdir)
+    assert exports.folder(first.kernel_id).name == "twice"
+    assert exports.folder(second.kernel_id).name == second.kernel_id
+    assert Exports(store, outdir).folder(second.kernel_id).name == second.kernel_id
+
+
+def test_files_are_written_at_most_every_ten_seconds(store: Store, outdir: Path) -> None:
+    loaded = kernel()
+    keep_kernel(store, loaded)
+    times = iter([100.0, 100.0, 100.0 + EVERY_S - 1, 100.0 + EVERY_S, 200.0])
+    exports = Exports(store, outdir, clock=lambda: next(times))
+    assert exports.write_if_due(loaded.kernel_id)
+    assert not exports.write_if_due(loaded.kernel_id)
+    assert exports.write_if_due(loaded.kernel_id)
+
+
+def test_what_has_not_changed_is_not_written_again(store: Store, outdir: Path) -> None:
+    loaded = kernel()
+    faster(store, loaded)
+    folder = Exports(store, outdir).write(loaded.kernel_id)
+    before = {f: f.lstat().st_ino for f in folder.rglob("*")}
+    Exports(store, outdir).write(loaded.kernel_id)
+    assert {f: f.lstat().st_ino for f in folder.rglob("*")} == before
+
+
+def test_events_are_appended_one_line_each(store: Store, outdir: Path) -> None:
+    loaded = kernel()
+    keep_kernel(store, loaded)
+    for number in (1, 2):
+        Exports(store, outdir).append(loaded.kernel_id, "step", {"step": number, "text": "a\nb"})
+    lines = (outdir / "kernels" / "twice" / "events.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [1, 2]
+
+
+def test_the_state_and_the_trace_of_a_search_tell_its_steps(store: Store, outdir: Path) -> None:
+    loaded = kernel()
+    winner = faster(store, loaded)
+    baseline = loaded.baseline().variant_id
+    search = SearchRecord(
+        search_id="s1",
+        kernel_id=loaded.kernel_id,
+        planner="rules",
+        settings=Settings(),
+        started_at="2000",
+        stopped="budget",
+        stopped_text="spent",
+    )
+    graph = Graph()
+    graph.add_root(baseline)
+    edge = graph.add_edge(baseline, Candidate(method="tile", source=FASTER), 1.0)
+    graph.add_node(winner, Ending.faster, 2.0, (1.9, 2.1), -10.0)
+    graph.link_child(edge, winner)
+    edge.state, edge.ending, edge.steps = "done", Ending.faster, (0,)
+    edge.builds, edge.became_incumbent = 1, True
+    with store.transaction() as writer:
+        writer.put_record("searches", "s1", search)
+        for node in graph.nodes.values():
+            writer.put("nodes", f"s1/{node.key}", node_record(graph, node))
+        writer.put("edges", f"s1/{edge.edge_id}", edge_record(edge))
+    folder = Exports(store, outdir).write(loaded.kernel_id, "s1")
+    state = read(folder / "search_state.json")
+    assert (state["incumbent"], state["builds"], state["evaluations"]) == (winner, 1, 1)
+    assert "source" not in state["edges"][0]["candidate"]
+    page = (folder / "trace.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if line.startswith("| 1 |"))
+    assert winner in row
+    assert "faster, **new best**" in row
+    assert "2x (1.9 to 2.1)" in row
+    assert "stopped (budget): spent" in page
+
+
+def test_the_difference_of_two_variants_is_told_in_words() -> None:
+    loaded = kernel()
+    base = loaded.baseline()
+    assert changed_between(base, base) == ""
+    assert changed_between(base, child(loaded, parameters={"TILE": 2})) == "TILE=2"
+    flags = BuildOptions(compiler="g++", flags=("-O2",))
+    assert changed_between(base, child(loaded, options=flags)) == "g++ -O2"
+    simd = child(loaded, source=FASTER)
+    assert changed_between(base, simd) == "source (+1 -0 lines)"
+    assert source_diff(base, simd, "kernel.cpp").startswith("--- a/kernel.cpp\n+++ b/kernel.cpp\n")
