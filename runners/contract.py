@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,10 +10,12 @@ from functools import cached_property
 
 from .dtypes import DTYPES
 from .errors import SpecError
-from .expressions import evaluate, evaluate_int
+from .expressions import evaluate, evaluate_int, names_in
 from .spec import Argument, Contract, KernelSpec, Symbol
 
 MAX_ARRAY_BYTES = 1 << 36
+ODD_TRIES = 100
+"""Draws of a shape before all of a small domain is taken to be listed."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +87,11 @@ def _bind_argument(argument: Argument, symbols: Mapping[str, int]) -> BoundArgum
         if argument.strides is None
         else tuple(evaluate_int(stride, symbols) for stride in argument.strides)
     )
-    if any(stride < 0 for stride in strides):
-        raise SpecError(f"`{argument.name}` has strides {strides}", valid="0 or more")
+    if any(stride < 0 for stride in strides) or _overlap(shape, strides):
+        raise SpecError(
+            f"`{argument.name}` of shape {shape} has strides {strides}",
+            valid="strides of 0 or more that give every element a place of its own",
+        )
     bound = BoundArgument(argument, shape, strides, None)
     if bound.nbytes > MAX_ARRAY_BYTES:
         raise SpecError(f"`{argument.name}` would hold {bound.nbytes} bytes", valid="up to 64 GiB")
@@ -94,8 +100,11 @@ def _bind_argument(argument: Argument, symbols: Mapping[str, int]) -> BoundArgum
 
 def _scalar(argument: Argument, value: int | float) -> int | float:
     if DTYPES[argument.dtype].floor is not None:
-        return float(value)
-    if value != int(value):
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise SpecError(f"scalar `{argument.name}` does not fit {argument.dtype}") from error
+    if not math.isfinite(value) or value != int(value):
         raise SpecError(
             f"scalar `{argument.name}` is {value}", valid=f"a whole number for {argument.dtype}"
         )
@@ -110,6 +119,18 @@ def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(strides)
 
 
+def _overlap(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether elements share a place, as far as axes from the finest to the coarsest tell."""
+    if 0 in shape:
+        return False
+    reach = 0
+    for stride, size in sorted((s, n) for n, s in zip(shape, strides, strict=True) if n > 1):
+        if stride <= reach:
+            return True
+        reach += (size - 1) * stride
+    return False
+
+
 def workload_contracts(spec: KernelSpec, *, held_out: bool = False) -> tuple[BoundContract, ...]:
     """One bound contract for each visible (or each held-out) workload."""
     return tuple(bind(spec.io, w.symbols, w.name) for w in spec.workloads if w.held_out is held_out)
@@ -118,26 +139,36 @@ def workload_contracts(spec: KernelSpec, *, held_out: bool = False) -> tuple[Bou
 def odd_shape(spec: KernelSpec, seed: int) -> BoundContract | None:
     """A small legal shape that no listed workload has, odd where the domains allow it.
 
-    None when no symbol has a domain: then only listed workloads are legal.
+    Symbols without a domain keep the first workload's values, and so do those in the shape
+    of an argument that comes from a file. None when that leaves no symbol or no new shape.
     """
-    free = {name: domain for name, domain in spec.symbols.items() if domain is not None}
-    if not free:
-        return None
+    filed = {n for a in spec.io.arguments if a.init and a.init.path for n in _shape_names(a)}
+    free = {n: d for n, d in spec.symbols.items() if d is not None and n not in filed}
+    listed = [w.symbols for w in spec.workloads]
     rng = random.Random(seed)
-    fixed = {n: v for n, v in spec.workloads[0].symbols.items() if n not in free}
-    symbols = fixed | {name: _odd_size(domain, rng) for name, domain in free.items()}
-    if any(w.symbols == symbols for w in spec.workloads):
-        return None
-    return bind(spec.io, symbols, "odd")
+    for trial in range(ODD_TRIES if free else 0):
+        any_will_do = trial >= ODD_TRIES // 2
+        symbols = listed[0] | {n: _odd_size(d, rng, any_will_do) for n, d in free.items()}
+        if symbols not in listed:
+            return bind(spec.io, symbols, "odd")
+    return None
 
 
-def _odd_size(domain: Symbol, rng: random.Random) -> int:
-    """A size near 37..163 inside the domain, preferring odd multiples."""
+def _shape_names(argument: Argument) -> frozenset[str]:
+    return frozenset[str]().union(*(names_in(size) for size in argument.shape))
+
+
+def _odd_size(domain: Symbol, rng: random.Random, any_will_do: bool) -> int:
+    """A size in 37..163 where the domain has one, else near it; an odd multiple if there is one.
+
+    Never 0 unless the domain holds nothing else. `any_will_do`: even ones too.
+    """
     step = domain.multiple_of
-    low = -(-domain.min // step)
-    high = domain.max // step
-    wanted = rng.randrange(37, 164) // step
-    count = min(max(wanted, low), high)
-    if count % 2 == 0:
-        count = count + 1 if count < high else max(low, count - 1)
+    least, most = -(-domain.min // step), domain.max // step
+    least = min(max(1, least), most)
+    high = min(most, max(least + 6, 163 // step))
+    low = max(least, -(-37 // step))
+    count = rng.randint(low if low <= high else least, high)
+    if count % 2 == 0 and not any_will_do:
+        count += 1 if count < most else -1 if count > least else 0
     return count * step
