@@ -79,12 +79,13 @@ class Argument(Part):
     align: int = Field(16, ge=1, le=4096)
     """the alignment in bytes that a caller promises; a power of two"""
     init: Init | None = None
-    """how inputs and inouts are filled; default randn for floats, randint 0..10 for integers"""
+    """how inputs and inouts are filled (a text is its `kind`); default randn for floats,
+    randint 0..10 for integers"""
     value: Expression | float | None = None
     """a scalar's value: a number or an expression over symbols"""
     tolerance: Tolerance = Tolerance()
 
-    @field_validator("init", mode="before")
+    @field_validator("init", mode="before", json_schema_input_type=InitKind | Init | None)
     @classmethod
     def _init_by_name(cls, value: Any) -> Any:
         return {"kind": value} if isinstance(value, str) else value
@@ -259,10 +260,11 @@ class KernelSpec(Part):
     constraints: tuple[str, ...] = ()
     """expressions over parameters that must be true"""
     reference: Reference | Literal["baseline"]
-    """`baseline`: the baseline itself is the truth; no fp64 then, and every result says so"""
+    """its path, or its source; `baseline`: the baseline itself is the truth, no fp64 then, and
+    every result says so"""
     device_profile: DeviceProfile = DeviceProfile()
 
-    @field_validator("reference", mode="before")
+    @field_validator("reference", mode="before", json_schema_input_type=Reference | str)
     @classmethod
     def _reference_by_path(cls, value: Any) -> Any:
         if isinstance(value, str) and value != "baseline":

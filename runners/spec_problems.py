@@ -38,7 +38,7 @@ def explain_problems(error: ValidationError, model: type[BaseModel]) -> list[str
     """Every problem once, in words: the field, what is wrong, what is valid.
 
     The alternatives of a union are problems of their own with one and the same sentence;
-    it is left out where a part of the value is at fault.
+    what only follows from a fault in a part of the value is left out.
     """
     found = dict.fromkeys(_explain(problem, model) for problem in error.errors())
     paths = [path for path, _, _ in found]
@@ -54,7 +54,7 @@ def _line(path: Sequence[str], text: str) -> str:
 
 
 def _explain(problem: Any, model: type[BaseModel]) -> tuple[tuple[str, ...], str, bool]:
-    """The path, what is wrong there, and whether that is only what a union takes."""
+    """The path, what is wrong there, and whether a fault in a part would explain it."""
     kind, loc = str(problem["type"]), problem["loc"]
     given: object = problem.get("input")
     path, node, choices = _located(model, loc)
@@ -63,7 +63,7 @@ def _explain(problem: Any, model: type[BaseModel]) -> tuple[tuple[str, ...], str
         known = sorted(node.get("properties", {}))
         return (*path, unknown), f"unknown field; {_meant(unknown, known)}", False
     shown = f" (given: {json_kind(given)})"
-    if choices and kind not in ("value_error", "missing"):
+    if choices and kind not in ("value_error", "missing") and loc[-1] != "[key]":
         return path, f"must be {' or '.join(choices)}{shown}", True
     if kind == "missing" or (json_kind(given).startswith("a") and kind not in _SAID):
         shown = ""
@@ -74,7 +74,7 @@ def _explain(problem: Any, model: type[BaseModel]) -> tuple[tuple[str, ...], str
     else:
         said = str(problem["msg"]).removeprefix("Value error, ")
         text = _SAID.get(kind, said.replace("Input should", "should").replace("Tuple", "the list"))
-    return path, text + shown, False
+    return path, text + shown, kind == "too_short"  # items at fault are not counted
 
 
 def json_kind(value: object) -> str:
