@@ -10,6 +10,7 @@ import difflib
 import hashlib
 import json
 import re
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -109,9 +110,11 @@ class Roots:
     def file(self, path: str | Path, base: Path | None = None) -> Path:
         """As `resolve`, for regular files; reading a pipe or device might never end."""
         full = self.resolve(path, base)
-        if not full.exists():
-            raise AccessError(f"{full} cannot be read: there is no such file")
-        if not full.is_file():
+        try:
+            regular = stat.S_ISREG(full.stat().st_mode)
+        except OSError as error:
+            raise AccessError(f"{str(full)[-200:]} cannot be read: {error.strerror}") from error
+        if not regular:
             raise AccessError(f"{full} cannot be read: it is not a regular file")
         return full
 
