@@ -8,6 +8,7 @@ timed unit. Shape and words: `docs/launch-plan.md`.
 from __future__ import annotations
 
 import struct
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
@@ -90,7 +91,7 @@ class PlanOutput(Record):
 
     name: str
     buffer: str
-    offset: int = 0
+    offset: int = Field(default=0, ge=0)
     dtype: str
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -148,6 +149,8 @@ def pack_scalar(bound: BoundArgument) -> ScalarParam:
     if form is None:
         raise SpecError(f"scalar `{bound.name}` is {dtype}", valid=", ".join(_FORMATS))
     try:
+        if dtype == "bool" and value not in (0, 1):
+            raise OverflowError("a bool is 0 or 1")
         raw = struct.pack(form, value)
     except (struct.error, OverflowError) as error:
         raise SpecError(f"scalar `{bound.name}` = {value} does not fit {dtype}: {error}") from error
@@ -177,35 +180,83 @@ def contract_outputs(contract: BoundContract) -> tuple[PlanOutput, ...]:
 
 
 def check_plan(plan: LaunchPlan, contract: BoundContract) -> None:
-    """Refuse a plan that names what is not there, overruns a buffer, or launches nothing.
+    """Refuse a plan that names what is not there, overruns a buffer, launches nothing, asks for
+    more than the contract promises, or leaves out a result.
 
     Raises SpecError with the step and the parameter at fault.
     """
+    where = f"plan {plan.label}"
     buffers = {b.name: b for b in plan.buffers}
-    kernels = {k.id for k in plan.kernels}
-    for wanted in argument_buffers(contract):
-        have = buffers.get(wanted.name)
-        if have is None or have.nbytes != wanted.nbytes:
-            raise SpecError(
-                f"plan {plan.label}: buffer `{wanted.name}` must exist with {wanted.nbytes} bytes"
-            )
+    kernels = {k.id: k for k in plan.kernels}
+    if len(buffers) < len(plan.buffers) or len(kernels) < len(plan.kernels):
+        raise SpecError(f"{where}: two buffers or two kernels have one name")
+    _check_buffers(where, buffers, argument_buffers(contract))
     if not plan.launches:
-        raise SpecError(f"plan {plan.label} launches no kernel")
+        raise SpecError(f"{where} launches no kernel")
+    for kernel in plan.kernels:
+        if min(kernel.block) < 1:
+            raise SpecError(f"{where}: block {kernel.block} of `{kernel.id}`", valid="1 or more")
     for number, step in enumerate((*plan.setup, *plan.steps)):
-        where = f"plan {plan.label}, step {number}"
         if isinstance(step, Fill):
-            _check_range(where, buffers, step.fill, step.offset, step.nbytes)
+            _check_fill(f"{where}, step {number}", step, buffers)
         else:
-            _check_launch(where, step, kernels, buffers)
-    for output in plan.outputs:
-        size = DTYPES[output.dtype].itemsize
+            _check_launch(f"{where}, step {number}", step, kernels.keys(), buffers)
+    _check_outputs(where, plan.outputs, contract, buffers)
+
+
+def _check_buffers(
+    where: str, buffers: Mapping[str, PlanBuffer], wanted: Sequence[PlanBuffer]
+) -> None:
+    for buffer in wanted:
+        have = buffers.get(buffer.name)
+        if have is None or (have.role, have.nbytes) != (buffer.role, buffer.nbytes):
+            raise SpecError(
+                f"{where}: buffer `{buffer.name}` must exist as an argument of "
+                f"{buffer.nbytes} bytes"
+            )
+        if have.align > buffer.align:
+            raise SpecError(
+                f"{where}: buffer `{buffer.name}` asks for an alignment of {have.align}",
+                valid=f"up to {buffer.align}, which the contract promises",
+            )
+    names = [b.name for b in wanted]
+    for name, buffer in buffers.items():
+        if buffer.role == "argument" and name not in names:
+            raise SpecError(f"{where}: no argument `{name}`", valid=", ".join(names))
+
+
+def _check_outputs(
+    where: str,
+    outputs: Sequence[PlanOutput],
+    contract: BoundContract,
+    buffers: Mapping[str, PlanBuffer],
+) -> None:
+    found = [(o.name, o.dtype, o.shape) for o in outputs]
+    wanted = [(a.name, a.argument.dtype, a.shape) for a in contract.outputs]
+    if found != wanted:
+        raise SpecError(f"{where}: outputs are {found}", valid=f"those of the contract: {wanted}")
+    for output in outputs:
+        if len(output.strides) != len(output.shape) or min(output.strides, default=0) < 0:
+            raise SpecError(
+                f"{where}, output {output.name}: strides {output.strides}",
+                valid=f"{len(output.shape)} of 0 or more",
+            )
         last = sum((n - 1) * s for n, s in zip(output.shape, output.strides, strict=True))
-        nbytes = 0 if 0 in output.shape else (last + 1) * size
+        nbytes = 0 if 0 in output.shape else (last + 1) * DTYPES[output.dtype].itemsize
         _check_range(f"output {output.name}", buffers, output.buffer, output.offset, nbytes)
 
 
+def _check_fill(where: str, fill: Fill, buffers: Mapping[str, PlanBuffer]) -> None:
+    _check_range(where, buffers, fill.fill, fill.offset, fill.nbytes)
+    size = len(fill.pattern) // 2
+    if fill.nbytes % size:
+        raise SpecError(
+            f"{where}: {fill.nbytes} bytes of a pattern of {size}", valid="whole patterns"
+        )
+
+
 def _check_launch(
-    where: str, launch: Launch, kernels: set[str], buffers: dict[str, PlanBuffer]
+    where: str, launch: Launch, kernels: Collection[str], buffers: Mapping[str, PlanBuffer]
 ) -> None:
     if launch.launch not in kernels:
         raise SpecError(f"{where}: no kernel `{launch.launch}`", valid=", ".join(sorted(kernels)))
@@ -215,12 +266,24 @@ def _check_launch(
     if len(launch.params) > MAX_PARAMS:
         raise SpecError(f"{where}: {len(launch.params)} parameters", valid=f"up to {MAX_PARAMS}")
     for param in launch.params:
-        if isinstance(param, PointerParam) and param.buffer is not None:
+        if isinstance(param, ScalarParam):
+            _check_scalar(f"{where}, {param.arg}", param)
+        elif param.buffer is not None:
             _check_range(f"{where}, {param.arg}", buffers, param.buffer, param.offset, 0)
 
 
+def _check_scalar(where: str, param: ScalarParam) -> None:
+    if param.type not in _FORMATS:
+        raise SpecError(f"{where}: scalar type `{param.type}`", valid=", ".join(_FORMATS))
+    if len(param.raw) // 2 != DTYPES[param.type].itemsize:
+        raise SpecError(
+            f"{where}: {len(param.raw) // 2} bytes for {param.type}",
+            valid=f"{DTYPES[param.type].itemsize}",
+        )
+
+
 def _check_range(
-    where: str, buffers: dict[str, PlanBuffer], name: str, offset: int, nbytes: int
+    where: str, buffers: Mapping[str, PlanBuffer], name: str, offset: int, nbytes: int
 ) -> None:
     buffer = buffers.get(name)
     if buffer is None:
