@@ -3,6 +3,9 @@
 Every block holds a few rounds; in a round every side runs once, in random order. Sides that
 are far slower than the fastest run in one round of a block only, so that a beginner's
 baseline does not eat the budget of everything measured against it.
+
+A sample in which something else held the device counts only where nothing better is to be
+had: then the resolution of the whole comparison is that of a disturbed machine.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 import psutil
 
@@ -20,34 +24,47 @@ from .gates import Run
 from .model import Comparison, WorkloadTimes
 from .pools import SeedPool
 from .runner_messages import RunResult, SideTimes
-from .timing import Estimate, WorkloadBlocks, estimate, ratio, settled
+from .timing import Estimate, WorkloadBlocks, clear, estimate, ratio, settled
+
+Blocks = dict[str, list[float]]
 
 
 @dataclass(frozen=True, slots=True)
 class TimingPlan:
-    """How a tier is timed. Times in seconds, resolution and widest relative (0.02 = 2 %)."""
+    """How a tier is timed. Times in seconds, resolutions and shares relative (0.02 = 2 %)."""
 
     resolution: float
+    disturbed_resolution: float
+    """when too few blocks were undisturbed"""
     widest: float
+    """half-width of an interval that says nothing"""
     sample_s: float
     rounds: int
     min_blocks: int
+    careful_blocks: int
+    """before a difference of less than `clear_difference` is decided"""
+    clear_difference: float
     max_blocks: int
     budget_s: float
-    stolen_share: float
+    """for each workload"""
+    disturbed_share: float
+    """of a sample's time, beyond which it is disturbed"""
     slow_side: float = 4.0
     """a side slower than the fastest by this factor runs once a block"""
 
 
 NATIVE = TimingPlan(
-    resolution=0.02,  # two identical variants on a shared 2-core machine differ by up to 1 %
+    resolution=0.02,  # docs/how-we-measure.md has the A/A tests behind these figures
+    disturbed_resolution=0.25,
     widest=0.10,
     sample_s=0.002,  # go and done cost some 20 us: one percent of a sample
     rounds=3,
     min_blocks=6,
-    max_blocks=40,
+    careful_blocks=15,
+    clear_difference=0.15,
+    max_blocks=60,
     budget_s=4.0,
-    stolen_share=0.05,
+    disturbed_share=0.03,
 )
 
 
@@ -61,15 +78,51 @@ class Measured:
 
 @dataclass
 class _Times:
-    """What has been measured so far on one workload."""
+    """What has been measured so far on one workload: undisturbed blocks, and all of them."""
 
     pool: SeedPool
     calls: dict[str, int]
     once: frozenset[str]
-    blocks: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    clean: Blocks = field(default_factory=dict[str, list[float]])
+    every: Blocks = field(default_factory=dict[str, list[float]])
+    samples: int = 0
 
-    def as_blocks(self) -> WorkloadBlocks:
-        return WorkloadBlocks(self.pool.contract.label, self.pool.weight, self.blocks)
+
+@dataclass
+class _Session:
+    """One comparison on its way."""
+
+    sides: tuple[str, ...]
+    plan: TimingPlan
+    started: float
+    times: list[_Times] = field(default_factory=list[_Times])
+    dropped: int = 0
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether there are too few undisturbed blocks to go by."""
+        return any(len(t.clean.get(self.sides[0], ())) < self.plan.min_blocks for t in self.times)
+
+    @property
+    def resolution(self) -> float:
+        """What this comparison can tell apart."""
+        return self.plan.disturbed_resolution if self.disturbed else self.plan.resolution
+
+    @property
+    def late(self) -> bool:
+        """Whether the time for this comparison is spent."""
+        return time.monotonic() - self.started > self.plan.budget_s * len(self.times)
+
+    def blocks(self, times: _Times) -> Blocks:
+        """The blocks that count."""
+        return times.every if self.disturbed else times.clean
+
+    def estimate(self, other: str) -> Estimate:
+        """The candidate against one other side, from the blocks that count."""
+        workloads = [
+            WorkloadBlocks(t.pool.contract.label, t.pool.weight, self.blocks(t)) for t in self.times
+        ]
+        return estimate(workloads, self.sides[0], other)
 
 
 def compare(
@@ -86,33 +139,27 @@ def compare(
 
     Raises ProcessLost when the runner itself is lost.
     """
-    started = time.monotonic()
     sides = (candidate, *dict.fromkeys(o for o in others if o != candidate))
-    state, runs, samples, dropped = list[_Times](), list[Run](), 0, 0
+    session, runs = _Session(sides, plan, time.monotonic()), list[Run]()
     for pool in pools:
         first, found = checker.block(pool, [sides], {}, timeout_s)
         runs += found
         if broken := _faulted(pool, first):
             return Measured(None, [*runs, broken])
-        state.append(_start(pool, first, plan))
-    while True:
-        counters = _cpu_counters()
-        batch = list[list[SideTimes]]()
-        for times in state:
-            block, found = checker.block(
-                times.pool, _rounds(sides, times.once, plan.rounds, rng), times.calls, timeout_s
-            )
+        session.times.append(_start(pool, first, plan))
+    while not _enough(session):
+        counters, batch = _cpu_counters(), list[list[SideTimes]]()
+        for times in session.times:
+            rounds = _rounds(sides, times.once, plan.rounds, rng)
+            block, found = checker.block(times.pool, rounds, times.calls, timeout_s)
             runs += found
             if broken := _faulted(times.pool, block):
                 return Measured(None, [*runs, broken])
             batch.append(block)
-        if _stolen(counters) > plan.stolen_share and dropped < plan.max_blocks // 2:
-            dropped += 1
-        else:
-            samples += _keep(state, batch)
-        if _enough(state, sides, plan, started):
-            break
-    return Measured(_result(state, sides, plan, samples, dropped, started), runs)
+        stolen = _stolen(counters) > plan.disturbed_share
+        for times, block in zip(session.times, batch, strict=True):
+            session.dropped += not _keep(times, block, plan, stolen)
+    return Measured(_result(session), runs)
 
 
 def _start(pool: SeedPool, first: Sequence[SideTimes], plan: TimingPlan) -> _Times:
@@ -129,77 +176,66 @@ def _start(pool: SeedPool, first: Sequence[SideTimes], plan: TimingPlan) -> _Tim
 def _rounds(
     sides: Sequence[str], once: frozenset[str], count: int, rng: random.Random
 ) -> list[list[str]]:
-    """Random orders; a slow side takes part in one randomly chosen round."""
-    chosen = rng.randrange(count)
-    rounds = list[list[str]]()
-    for number in range(count):
-        order = [s for s in sides if number == chosen or s not in once]
+    """Random orders; a slow side takes part in the first round only."""
+    rounds = [[s for s in sides if number == 0 or s not in once] for number in range(count)]
+    for order in rounds:
         rng.shuffle(order)
-        rounds.append(order)
-    rounds.sort(key=lambda order: len(order) < len(sides))  # the runner wants a full round first
     return rounds
 
 
-def _keep(state: Sequence[_Times], batch: Sequence[Sequence[SideTimes]]) -> int:
-    count = 0
-    for times, block in zip(state, batch, strict=True):
-        for side in block:
-            ordered = sorted(side.nanoseconds)
-            middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
-            times.blocks.setdefault(side.variant, []).append(middle * 1e-6)
-            count += len(ordered)
-    return count
+def _keep(times: _Times, block: Sequence[SideTimes], plan: TimingPlan, stolen: bool) -> bool:
+    """Add a block: to all of them, and to the clean ones if each side has a clean sample."""
+    clean = dict[str, list[float]]()
+    for side in block:
+        pairs = zip(side.nanoseconds, side.disturbed, strict=True)
+        clean[side.variant] = [ns for ns, share in pairs if share <= plan.disturbed_share]
+        times.every.setdefault(side.variant, []).append(median(side.nanoseconds) * 1e-6)
+        times.samples += len(side.nanoseconds)
+    if stolen or not all(clean.values()):
+        return False
+    for variant, nanoseconds in clean.items():
+        times.clean.setdefault(variant, []).append(median(nanoseconds) * 1e-6)
+    return True
 
 
-def _enough(
-    state: Sequence[_Times], sides: Sequence[str], plan: TimingPlan, started: float
-) -> bool:
-    blocks = len(state[0].blocks.get(sides[0], ()))
-    late = time.monotonic() - started > plan.budget_s * len(state)
+def _enough(session: _Session) -> bool:
+    plan = session.plan
+    blocks = min(len(t.every.get(session.sides[0], ())) for t in session.times)
     if blocks < plan.min_blocks:
-        return late and blocks > 0
-    if blocks >= plan.max_blocks or late or len(sides) == 1:
+        return session.late and blocks > 0
+    if blocks >= plan.max_blocks or session.late or len(session.sides) == 1:
         return True
-    return settled(_estimate(state, sides[0], sides[1]), plan.resolution)
+    clean = min(len(t.clean.get(session.sides[0], ())) for t in session.times)
+    found = session.estimate(session.sides[1])
+    if session.disturbed:
+        return clear(found, 2 * plan.disturbed_resolution)
+    if clean < plan.careful_blocks:
+        return clear(found, plan.clear_difference)
+    return settled(found, plan.resolution)
 
 
-def _estimate(state: Sequence[_Times], candidate: str, other: str) -> Estimate:
-    return estimate([times.as_blocks() for times in state], candidate, other)
-
-
-def _result(
-    state: Sequence[_Times],
-    sides: Sequence[str],
-    plan: TimingPlan,
-    samples: int,
-    dropped: int,
-    started: float,
-) -> Comparison:
+def _result(session: _Session) -> Comparison:
+    sides, plan = session.sides, session.plan
+    widest = max(plan.widest, session.resolution)
     return Comparison(
         candidate=sides[0],
         ratios=tuple(
-            ratio(_estimate(state, sides[0], other), other, plan.resolution, plan.widest)
-            for other in sides[1:]
+            ratio(session.estimate(other), other, session.resolution, widest) for other in sides[1:]
         ),
         workloads=tuple(
             WorkloadTimes(
                 workload=times.pool.contract.label,
                 weight=times.pool.weight,
-                median_ms={side: _median(values) for side, values in times.blocks.items()},
-                blocks_ms={side: tuple(values) for side, values in times.blocks.items()},
+                median_ms={side: median(ms) for side, ms in session.blocks(times).items()},
+                blocks_ms={side: tuple(ms) for side, ms in session.blocks(times).items()},
             )
-            for times in state
+            for times in session.times
         ),
-        resolution=plan.resolution,
-        samples=samples,
-        seconds=round(time.monotonic() - started, 3),
-        dropped_blocks=dropped,
+        resolution=session.resolution,
+        samples=sum(times.samples for times in session.times),
+        seconds=round(time.monotonic() - session.started, 3),
+        dropped_blocks=session.dropped,
     )
-
-
-def _median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 def _faulted(pool: SeedPool, block: Sequence[SideTimes]) -> Run | None:

@@ -7,7 +7,6 @@ can disturb the next one, or finish work after it said that it was done.
 from __future__ import annotations
 
 import hashlib
-import mmap
 import os
 import select
 import shutil
@@ -16,18 +15,17 @@ import struct
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-
-import numpy as np
-import numpy.typing as npt
 
 from .errors import ToolchainMissing
 from .layout import Arena
 from .plan import LaunchPlan, PointerParam
 from .process import describe_returncode
 from .seccomp import compute_filter, has_seccomp
+from .shared_arena import SharedArena
 
 SOURCE = Path(__file__).with_name("executor.cpp")
 READABLE = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/sys/devices/system")
@@ -38,7 +36,6 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "OMP_WAIT_POLICY": "passive", "OMP_DYNAM
 """Threads that wait must sleep: a spinning pool would run into the next variant's turn."""
 
 FaultKind = Literal["load_failed", "crashed", "exited", "timed_out"]
-Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +73,15 @@ def compile_executor(folder: Path) -> Path:
 
 
 class Executor:
-    """A running executor with its arena mapped as `memory` (uint8, `arena.nbytes`).
+    """A running executor that works in an arena's `memory`.
 
     Raises ExecutorLost from every method that talks to the process.
     """
 
     def __init__(
-        self, binary: Path, module: Path, plan: LaunchPlan, arena: Arena, scratch: Path
+        self, binary: Path, module: Path, plan: LaunchPlan, shared: SharedArena, scratch: Path
     ) -> None:
-        self.arena = arena
-        self._arena_fd = os.memfd_create("arena")
-        os.ftruncate(self._arena_fd, arena.nbytes)
-        self._map = mmap.mmap(self._arena_fd, arena.nbytes)
-        self.memory: Bytes = np.frombuffer(self._map, dtype=np.uint8)
+        self.shared = shared
         self._output = scratch / f"executor-{time.monotonic_ns()}.output"
         self._start(binary, module, plan)
 
@@ -106,6 +99,17 @@ class Executor:
         self._pause()
         return ended - started
 
+    def waited_ns(self) -> int:
+        """Nanoseconds that its threads have spent runnable, but not running, since they began.
+
+        From the scheduler (`/proc/PID/task/*/schedstat`, second field); 0 where it keeps none.
+        """
+        total = 0
+        for task in Path(f"/proc/{self._pid}/task").glob("*/schedstat"):
+            with suppress(OSError):  # a thread that has just ended
+                total += int(task.read_text().split()[1])
+        return total
+
     def output(self) -> str:
         """The beginning of what the variant printed."""
         try:
@@ -114,20 +118,20 @@ class Executor:
             return ""
 
     def close(self) -> None:
-        """Kill the process and release the arena; may be called again."""
+        """Kill the process; may be called again. The arena stays with its owner."""
         if self._popen.poll() is None:
             os.killpg(self._pid, signal.SIGKILL)
         self._popen.wait()
-        for fd in (self._go, self._done, self._arena_fd):
+        for fd in (self._go, self._done):
             if fd >= 0:
                 os.close(fd)
-        self._go = self._done = self._arena_fd = -1
+        self._go = self._done = -1
         self._output.unlink(missing_ok=True)
 
     def _start(self, binary: Path, module: Path, plan: LaunchPlan) -> None:
         go_read, self._go = os.pipe2(os.O_CLOEXEC)
         self._done, done_write = os.pipe2(os.O_CLOEXEC)
-        passed = (go_read, done_write, self._arena_fd)
+        passed = (go_read, done_write, self.shared.fd)
         with self._output.open("wb") as output:
             self._popen = subprocess.Popen(
                 [str(binary), *map(str, passed), str(os.getpid())],
@@ -145,7 +149,7 @@ class Executor:
         self._poll = select.poll()
         self._poll.register(self._done, select.POLLIN)
         self._await_start(b"S")
-        self._write(_setup(plan, self.arena, module, self._pid))
+        self._write(_setup(plan, self.shared.layout, module, self._pid))
         self._await_start(b"R")
         self._pause()
 

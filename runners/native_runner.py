@@ -24,13 +24,13 @@ import numpy as np
 from .channel import Channel
 from .contract import BoundArgument, BoundContract
 from .errors import ProcessLost
-from .executor import Bytes, Executor, ExecutorLost, Fault
+from .executor import Executor, ExecutorLost, Fault
 from .layout import Arena, Record, arena, record
 from .outputs import OutputKey, OutputMemory, OutputSink, same_bytes
 from .plan import LaunchPlan
 from .runner_messages import Block, Check, Load, Pool, RunResult, SideTimes
+from .shared_arena import GUARD_PATTERN, ArenaStock, Bytes
 
-GUARD_PATTERN = 0xC3
 WARM_UP_SLOT = 0
 WARM_UP_CALLS = 2
 
@@ -70,6 +70,7 @@ class NativeRunner:
         self._plans: dict[tuple[str, str], LaunchPlan] = {}
         self._sessions: dict[tuple[str, str], Session] = {}
         self._memory = OutputMemory()
+        self._arenas = ArenaStock()
 
     def pool(self, message: Pool, fd: int) -> None:
         """Take over the inputs of a workload; a pool of the same name is replaced."""
@@ -98,7 +99,7 @@ class NativeRunner:
     def rest(self, variant: str | None = None) -> None:
         """End the executors of a variant, or all: the next run starts in a fresh process."""
         for key in [k for k in self._sessions if variant in (None, k[0])]:
-            self._sessions.pop(key).executor.close()
+            self._end(self._sessions.pop(key).executor)
 
     def check(self, message: Check) -> tuple[list[RunResult], int]:
         """Run once for each slot and poison in a fresh process; results and an outputs file."""
@@ -119,7 +120,7 @@ class NativeRunner:
                 break
             key = OutputKey(message.variant, message.pool, slot)
             results.append(_collect(executor, pool, 0, key, poison, sink))
-        executor.close()
+        self._end(executor)
         return results, sink.close()
 
     def block(self, message: Block) -> tuple[list[SideTimes], int]:
@@ -147,7 +148,9 @@ class NativeRunner:
         slots = [session.unseen.pop() for _ in range(calls)]
         for index, slot in enumerate(slots):
             _fill(session.executor, pool, index, slot, message.poison)
+        waited = session.executor.waited_ns()
         elapsed = session.executor.run(0, calls, message.timeout_s)
+        waited = max(0, session.executor.waited_ns() - waited)
         results = [
             _collect(
                 session.executor,
@@ -162,6 +165,7 @@ class NativeRunner:
         return side.model_copy(
             update={
                 "nanoseconds": (*side.nanoseconds, elapsed / calls),
+                "disturbed": (*side.disturbed, waited / elapsed),
                 "results": (*side.results, *results),
             }
         )
@@ -171,9 +175,9 @@ class NativeRunner:
         key = (variant, message.pool)
         session = self._sessions.get(key)
         if session is not None:
-            if len(session.unseen) >= calls and session.executor.arena.sets >= calls:
+            if len(session.unseen) >= calls and session.executor.shared.layout.sets >= calls:
                 return session
-            session.executor.close()
+            self._end(session.executor)
             del self._sessions[key]
         executor = self._executor(variant, pool, arena(pool.contract, calls))
         for index in range(calls):
@@ -187,20 +191,22 @@ class NativeRunner:
     def _executor(self, variant: str, pool: InputPool, shape: Arena) -> Executor:
         plan = self._plans[variant, pool.contract.label]
         module = self._modules[variant]
-        executor = Executor(self._binary, module, plan, shape, self._scratch)
-        for index in range(shape.sets):
-            for start, end in shape.guards(index):
-                executor.memory[start:end] = GUARD_PATTERN
-        return executor
+        shared = self._arenas.take(shape)
+        return Executor(self._binary, module, plan, shared, self._scratch)
+
+    def _end(self, executor: Executor) -> None:
+        """End an executor; its arena can serve the next one."""
+        executor.close()
+        self._arenas.give_back(executor.shared)
 
 
 def _fill(executor: Executor, pool: InputPool, index: int, slot: int, poison: int) -> None:
     """Fresh values for one set: inputs from the pool, outputs poisoned."""
-    base = index * executor.arena.stride
+    base = index * executor.shared.layout.stride
     roles = {a.name: a.argument.role for a in pool.contract.arrays}
-    for place in executor.arena.slots:
+    for place in executor.shared.layout.slots:
         start = base + place.offset
-        target = executor.memory[start : start + place.nbytes]
+        target = executor.shared.memory[start : start + place.nbytes]
         if roles[place.name] == "output":
             target[:] = poison
         else:
@@ -211,8 +217,8 @@ def _collect(
     executor: Executor, pool: InputPool, index: int, key: OutputKey, poison: int, sink: OutputSink
 ) -> RunResult:
     """What a run left behind: guards, inputs, gaps between strides, outputs."""
-    memory, base = executor.memory, index * executor.arena.stride
-    places = {s.name: s for s in executor.arena.slots}
+    memory, base = executor.shared.memory, index * executor.shared.layout.stride
+    places = {s.name: s for s in executor.shared.layout.slots}
 
     def array(name: str) -> Bytes:
         start = base + places[name].offset
@@ -245,10 +251,10 @@ def _collect(
 
 def _overrun(executor: Executor, index: int) -> str:
     """Where a guard band was written, in words; empty when none was."""
-    shape = executor.arena
+    shape = executor.shared.layout
     names = [s.name for s in shape.slots]
     for number, (start, end) in enumerate(shape.guards(index)):
-        hit = np.flatnonzero(executor.memory[start:end] != GUARD_PATTERN)
+        hit = np.flatnonzero(executor.shared.memory[start:end] != GUARD_PATTERN)
         if not hit.size:
             continue
         behind, before = int(hit[0]), end - start - int(hit[-1])

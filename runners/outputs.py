@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .executor import Bytes
 from .layout import Record
+from .shared_arena import Bytes
 
 MEMORY_BYTES = 512 << 20
 

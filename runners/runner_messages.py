@@ -77,6 +77,8 @@ class SideTimes(Record):
 
     variant: str
     nanoseconds: tuple[float, ...] = ()
+    disturbed: tuple[float, ...] = ()
+    """share of each sample in which the variant was ready to run and something else did"""
     results: tuple[RunResult, ...] = ()
     fault: str = ""
     fault_kind: str = ""

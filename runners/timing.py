@@ -93,6 +93,12 @@ def settled(found: Estimate, resolution: float) -> bool:
     return not (0 < found.log_ratio < math.log1p(UNDECIDED_TO) and found.high > edge)
 
 
+def clear(found: Estimate, difference: float) -> bool:
+    """Whether the whole interval lies beyond a difference, on either side."""
+    edge = math.log1p(difference)
+    return found.low > edge or found.high < -edge
+
+
 def ratio(found: Estimate, other: str, resolution: float, widest: float) -> Ratio:
     """An estimate as it is stored and shown."""
     return Ratio(
