@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -54,20 +54,49 @@ def _make(bound: BoundArgument, rng: np.random.Generator, file: str | None) -> A
         case "file":
             values = _from_file(bound, file)
     if not is_float(bound.argument.dtype):
-        values = np.rint(values)
+        values = _whole(bound, values, dtype)
     return np.ascontiguousarray(values.astype(dtype))
 
 
-def _from_file(bound: BoundArgument, file: str | None) -> Array:
-    try:
-        values: Array = np.load(file or "", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise AccessError(f"init of `{bound.name}`: {error}", valid="a .npy file") from error
-    if values.shape != bound.shape:
+def _whole(bound: BoundArgument, values: Array, dtype: np.dtype[Any]) -> Array:
+    """Values that the integer dtype holds. Raises SpecError rather than let them wrap."""
+    if values.dtype.kind == "f":
+        values = np.rint(values)
+    low, high = (0, 1) if dtype == np.bool_ else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    # a float compares exactly with a Python int only one by one; NaN fails both
+    if values.size and not (_exactly(values.min()) >= low and _exactly(values.max()) <= high):
         raise SpecError(
-            f"init of `{bound.name}`: the file has shape {values.shape}", valid=str(bound.shape)
+            f"init of `{bound.name}`: {values.min()} to {values.max()} does not fit "
+            f"{bound.argument.dtype}",
+            valid=f"{low} to {high}",
         )
     return values
+
+
+def _exactly(value: Any) -> int | float:
+    """A numpy number as one of Python's, whole if it is finite."""
+    return int(value) if np.isfinite(value) else float(value)
+
+
+def _from_file(bound: BoundArgument, file: str | None) -> Array:
+    name = f"init of `{bound.name}`"
+    try:
+        values: Any = np.load(file or "", allow_pickle=False)
+    except (OSError, ValueError, EOFError, MemoryError) as error:
+        raise AccessError(f"{name}: {error}", valid="a .npy file") from error
+    if not isinstance(values, np.ndarray):
+        raise AccessError(f"{name}: the file holds several arrays", valid="a .npy file")
+    array = cast(Array, values)
+    dtype = numpy_dtype(bound.argument.dtype)
+    if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize and dtype.itemsize <= 2:
+        array = array.view(dtype)  # numpy writes bfloat16 and fp8 as bytes without a name
+    if array.dtype != dtype and array.dtype.kind not in "biuf":
+        raise SpecError(
+            f"{name}: the file holds {array.dtype}", valid=f"numbers that fit {dtype.name}"
+        )
+    if array.shape != bound.shape:
+        raise SpecError(f"{name}: the file has shape {array.shape}", valid=str(bound.shape))
+    return array
 
 
 def pack(bound: BoundArgument, values: Array, into: npt.NDArray[np.uint8]) -> None:
@@ -77,11 +106,10 @@ def pack(bound: BoundArgument, values: Array, into: npt.NDArray[np.uint8]) -> No
 
 def unpack(bound: BoundArgument, data: npt.NDArray[np.uint8]) -> Array:
     """A contiguous copy of an array that lies in `data` with the contract's strides."""
-    return np.ascontiguousarray(_strided(bound, data))
+    return _strided(bound, data).copy(order="C")
 
 
 def _strided(bound: BoundArgument, data: npt.NDArray[np.uint8]) -> Array:
     dtype = numpy_dtype(bound.argument.dtype)
-    flat = data[: bound.nbytes].view(dtype)
     steps = tuple(stride * dtype.itemsize for stride in bound.strides)
-    return np.lib.stride_tricks.as_strided(flat, bound.shape, steps)
+    return np.ndarray(bound.shape, dtype, data, strides=steps)
