@@ -24,12 +24,12 @@ class Wire:
 @cache
 def claim_stdio() -> Wire:
     """Take the client's streams away from everybody else; the first thing a server does."""
-    sys.stdout.flush()
     requests, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
+    sys.stdout.flush()  # what was printed before now goes to stderr too
     sys.stdout = sys.stderr
     return Wire(
         open(requests, encoding="utf-8", errors="replace"),

@@ -1,100 +1,95 @@
-"""A small kernel for tests: a baseline that works twelve times as much as it must."""
+"""A small kernel that builds in 0.1 s and is evaluated in under a second, and ways to spoil it."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelwright.runners.model import Variant
-from kernelwright.runners.normalise import source_key
-from kernelwright.runners.spec_files import LoadedKernel, Roots, load_data
-from kernelwright.tools.records import VariantRecord
+from kernelwright.runners.limits import Peaks
+from kernelwright.search.store import STATE_FILE, Store
+from kernelwright.tools.headroom import PEAKS
 
 SOURCE = """\
-#ifndef REPEAT
-#define REPEAT 12
+#include <cstdint>
+
+#ifndef UNROLL
+#define UNROLL 1
 #endif
 
-void lift(const float* x, float* y, int n) {
-    for (int r = 0; r < REPEAT; ++r)
-        for (int i = 0; i < n; ++i) {
-            volatile float kept = x[i];
-            y[i] = 2.0f * kept + 1.0f;
-        }
+void bump(const float* x, float* y, float a, std::int32_t n) {
+    for (int i = 0; i < n; ++i) y[i] = a * x[i] / (1.0f + x[i] * x[i]);
 }
 """
-BODY = SOURCE[SOURCE.index("    for (int r") :]
-REFERENCE = "def reference(x, n):\n    return 2 * x + 1\n"
-
-
-def spec(**changes: Any) -> dict[str, Any]:
-    """The spec of `lift` as JSON data, some top-level fields replaced."""
-    return {
-        "name": "lift",
-        "kernel": {
-            "kernel_type": "cpp",
-            "source_code": SOURCE,
-            "metadata": {"kernel_name": "lift"},
-        },
-        "io": {
-            "arguments": [
-                {"name": "x", "role": "input", "dtype": "float32", "shape": ["n"]},
-                {"name": "y", "role": "output", "dtype": "float32", "shape": ["n"]},
-                {"name": "n", "role": "scalar", "dtype": "int32", "value": "n"},
-            ],
-            "bytes": "8 * n",
-            "flops": "2 * n",
-        },
-        "symbols": {"n": {"min": 1, "max": 1000000}},
-        "workloads": [
-            {"name": "usual", "symbols": {"n": 20000}},
-            {"name": "hidden", "symbols": {"n": 15001}, "held_out": True},
-        ],
-        "parameters": {"REPEAT": {"values": [12, 6, 3, 1]}},
-        "reference": {"source_code": REFERENCE},
-        **changes,
-    }
-
-
-def load(folder: Path, **changes: Any) -> LoadedKernel:
-    """`lift` loaded, as if its spec lay in a folder."""
-    return load_data(spec(**changes), folder, Roots([folder]))
-
-
-def write_spec(folder: Path, **changes: Any) -> Path:
-    """`lift` as files: `lift.json`, `lift.cpp` and `reference.py`; the path of the spec."""
-    data = spec(**changes)
-    data["kernel"] = {
+REFERENCE = """\
+def reference(x, a, n):
+    return a * x / (1 + x * x)
+"""
+SPEC: dict[str, Any] = {
+    "name": "bump",
+    "kernel": {
         "kernel_type": "cpp",
-        "source_path": "lift.cpp",
-        "metadata": {"kernel_name": "lift"},
-    }
-    data["reference"] = "reference.py"
-    (folder / "lift.cpp").write_text(SOURCE, encoding="utf-8")
+        "source_path": "bump.cpp",
+        "metadata": {"kernel_name": "bump"},
+        "flags": ["-O1", "-std=c++17"],
+    },
+    "io": {
+        "arguments": [
+            {"name": "x", "role": "input", "dtype": "float32", "shape": ["n"]},
+            {"name": "y", "role": "output", "dtype": "float32", "shape": ["n"]},
+            {"name": "a", "role": "scalar", "dtype": "float32", "value": 2.5},
+            {"name": "n", "role": "scalar", "dtype": "int32", "value": "n"},
+        ],
+        "bytes": "8 * n",
+        "flops": "4 * n",
+    },
+    "symbols": {"n": {"min": 1, "max": 65536}},
+    "workloads": [
+        {"name": "main", "symbols": {"n": 8192}},
+        {"name": "unseen", "symbols": {"n": 5001}, "held_out": True},
+    ],
+    "parameters": {"UNROLL": {"values": [1, 4]}},
+    "reference": "reference.py",
+}
+FASTER = {"flags": ["-O3", "-march=native", "-std=c++17"]}
+"""options that make it several times as fast"""
+DOES_NOT_BUILD = SOURCE.replace("++i)", "++j)")
+WRONG = SOURCE.replace("a * x[i] /", "(i == 4567 ? 2 : 1) * a * x[i] /")
+"""wrong in one element of the visible workload: y[4567]"""
+OUT_OF_BOUNDS = SOURCE.replace("i < n", "i < n + 1")
+ENDLESS = SOURCE.replace("for (", "for (volatile int q = 0; q == 0;) {}\n    for (")
+WRONG_WHEN_BAKED = SOURCE.replace(
+    "#ifndef UNROLL", "#ifdef UNROLL\n#define GIVEN\n#endif\n#ifndef UNROLL"
+).replace("    for", "#ifndef GIVEN\n    a += 1;\n#endif\n    for")
+"""right while UNROLL comes from the command line, wrong with its default"""
+
+
+@dataclass(frozen=True)
+class TinyKernel:
+    """The kernel's folder, with spec.json, bump.cpp and reference.py in it."""
+
+    folder: Path
+
+    @property
+    def source(self) -> Path:
+        """The file that an export replaces."""
+        return self.folder / "bump.cpp"
+
+
+def tiny_kernel(folder: Path) -> TinyKernel:
+    """Write the kernel into a folder."""
+    (folder / "spec.json").write_text(json.dumps(SPEC), encoding="utf-8")
+    (folder / "bump.cpp").write_text(SOURCE, encoding="utf-8")
     (folder / "reference.py").write_text(REFERENCE, encoding="utf-8")
-    path = folder / "lift.json"
-    path.write_text(json.dumps(data, indent=2), encoding="utf-8")
-    return path
+    return TinyKernel(folder)
 
 
-def variant(kernel: LoadedKernel, source: str | None = None, **parameters: int) -> VariantRecord:
-    """A variant of a kernel with another source or other parameter values."""
-    base: Variant = kernel.baseline()
-    text = base.source if source is None else source
-    return VariantRecord(
-        variant=base.model_copy(
-            update={
-                "source": text,
-                "source_key": source_key(text, "cpp"),
-                "parameters": base.parameters | parameters,
-            }
-        ),
-        parent=base.variant_id,
-        method="by_hand",
+def with_known_peaks(outdir: Path) -> Path:
+    """A state folder that knows its machine's peaks, so that nobody measures them (2 s)."""
+    peaks = Peaks(
+        copy_bytes_per_s=2e10, flops_per_s=1e11, source="measured", device="a test", method="given"
     )
-
-
-def with_line(line: str, *, above: str = "") -> str:
-    """The source of `lift` with one statement before its loop, and lines at its top."""
-    return above + SOURCE.replace(BODY, f"    {line}\n{BODY}")
+    with Store.open(outdir / STATE_FILE) as store, store.transaction() as writer:
+        writer.put_record("meta", PEAKS, peaks)
+    return outdir

@@ -18,7 +18,7 @@ A = TypeVar("A", bound=Arguments)
 def read_arguments(tool: str, model: type[A], given: Mapping[str, Any]) -> A:
     """The arguments, strictly: "3" is no number, and what is unknown is refused.
 
-    Raises SpecError with every problem, the known names, and how to go on.
+    Raises SpecError with every problem, with what is known or valid there.
     """
     try:
         return _validated(model, given)
@@ -29,7 +29,6 @@ def read_arguments(tool: str, model: type[A], given: Mapping[str, Any]) -> A:
         lines = [f"  {line}" for line in explain_problems(error, model)]
         raise SpecError(
             f"{tool}: the arguments are not valid:\n" + "\n".join(lines),
-            valid=", ".join(model.model_fields) or "no arguments",
             next_step=f"correct them and call {tool} again; nothing was done",
         ) from error
 

@@ -1,0 +1,432 @@
+"""The MCP application in memory, in both protocol eras."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import anyio
+import pytest
+from kernels import ENDLESS, FASTER, SPEC, WRONG, TinyKernel, tiny_kernel, with_known_peaks
+from mcp import Client
+from mcp_types import CallToolResult, TextContent
+
+from kernelwright.search.store import STATE_FILE, Store
+from kernelwright.server.app import INSTRUCTIONS, make_app
+from kernelwright.tools import TOOLS
+from kernelwright.tools.job_records import JobRecord, Owner
+
+Era = Literal["auto", "legacy"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A state folder in which the tiny kernel is open."""
+
+    outdir: Path
+    kernel: TinyKernel
+    kernel_id: str
+
+
+def talk(outdir: Path, root: Path, body: Callable[[Client], Awaitable[T]], era: Era = "auto") -> T:
+    """One conversation with a server of its own."""
+
+    async def conversation() -> T:
+        async with Client(make_app(outdir, [root]), mode=era) as client:
+            return await body(client)
+
+    return anyio.run(conversation)
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """The structured result of a call that succeeds."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, text_of(result)
+    assert result.structured_content is not None
+    assert json.loads(text_of(result)) == result.structured_content
+    return result.structured_content
+
+
+async def result_of(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """The result of a tool that works, waited for as the reply says."""
+    reply = await call(client, tool, **arguments)
+    while reply["status"] in ("queued", "running"):
+        reply = await ended(client, reply["job_id"])
+    assert reply["status"] == "done", reply
+    return reply["result"]
+
+
+async def ended(client: Client, job_id: str, **arguments: Any) -> dict[str, Any]:
+    """A job that is over."""
+    (job,) = (await call(client, "job", job_id=job_id, **arguments))["jobs"]
+    while job["status"] in ("queued", "running"):
+        (job,) = (await call(client, "job", job_id=job_id))["jobs"]
+    return job
+
+
+async def refused(client: Client, tool: str, **arguments: Any) -> str:
+    """The text of a call that fails."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    return text_of(result)
+
+
+def text_of(result: CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    folder = tmp_path_factory.mktemp("project")
+    kernel = tiny_kernel(folder)
+    outdir = with_known_peaks(folder / "state")
+    opened = talk(outdir, folder, partial(result_of, tool="open_kernel", spec_path="spec.json"))
+    return Place(outdir, kernel, opened["kernel_id"])
+
+
+def ask(place: Place, body: Callable[[Client], Awaitable[T]], era: Era = "auto") -> T:
+    return talk(place.outdir, place.kernel.folder, body, era)
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+def test_the_tools_are_listed_in_the_order_of_TOOLS_with_schemas_and_true_hints(
+    era: Era, tmp_path: Path
+) -> None:
+    async def body(client: Client) -> None:
+        tools = (await client.list_tools()).tools
+        assert [tool.name for tool in tools] == [tool.name for tool in TOOLS]
+        for tool in tools:
+            assert tool.title and tool.output_schema and tool.annotations
+            assert tool.input_schema["additionalProperties"] is False
+            assert tool.input_schema["type"] == tool.output_schema["type"] == "object"
+            assert 100 < len((tool.description or "").encode()) < 1024
+            assert tool.annotations.open_world_hint is False
+        read_only = {t.name for t in tools if t.annotations and t.annotations.read_only_hint}
+        assert read_only == {"propose_moves", "inspect"}
+        destructive = {t.name for t in tools if t.annotations and t.annotations.destructive_hint}
+        assert destructive == {"export_variant"}
+        assert client.instructions == INSTRUCTIONS
+
+    talk(tmp_path, tmp_path, body, era)
+    assert len(INSTRUCTIONS.encode()) < 1536
+    assert not (tmp_path / STATE_FILE).exists()
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+def test_arguments_are_strict_and_every_complaint_names_the_field(era: Era, tmp_path: Path) -> None:
+    async def body(client: Client) -> None:
+        text = await refused(client, "open_kernel", spec_pth="spec.json")
+        assert "spec_pth: unknown field; did you mean `spec_path`?" in text
+        assert "known here: kernel_id, spec, spec_path, wait_s" in text
+        assert "wait_s" in await refused(client, "open_kernel", spec_path="x", wait_s="3")
+        assert "wait_s" in await refused(client, "open_kernel", spec_path="x", wait_s=46)
+        assert "limit" in await refused(client, "propose_moves", kernel_id="k", limit=True)
+        assert "exactly one of spec_path" in await refused(client, "open_kernel")
+        nested = await refused(client, "search_step", kernel_id="k", settings={"budget": 3})
+        assert "settings.budget: unknown field; did you mean `budget_builds`?" in nested
+        assert "inspect, job" in await refused(client, "ncu_sumary")
+
+    talk(tmp_path, tmp_path, body, era)
+    assert not (tmp_path / STATE_FILE).exists()
+
+
+def test_a_handle_that_is_not_known_is_answered_with_what_to_call(place: Place) -> None:
+    async def body(client: Client) -> None:
+        text = await refused(client, "propose_moves", kernel_id="bump")
+        assert place.kernel_id in text and "Next: call `open_kernel`" in text
+        assert "`job` to list" in await refused(client, "job", job_id="j999")
+        text = await refused(client, "inspect", what="variant", id="v1", part="sauce")
+        assert "summary, source, diff" in text
+
+    ask(place, body)
+
+
+def test_a_path_outside_the_roots_is_refused(place: Place, tmp_path: Path) -> None:
+    tiny_kernel(tmp_path)
+
+    async def body(client: Client) -> None:
+        text = await refused(client, "open_kernel", spec_path=str(tmp_path / "spec.json"))
+        assert "outside the allowed roots" in text and str(place.kernel.folder) in text
+
+    ask(place, body)
+
+
+def test_a_spec_may_come_as_an_object_and_as_json_in_a_string(place: Place) -> None:
+    async def body(client: Client) -> None:
+        for spec in (SPEC, json.dumps(SPEC)):
+            opened = await result_of(client, "open_kernel", spec=spec)
+            assert opened["kernel_id"] == place.kernel_id
+
+    ask(place, body)
+
+
+def test_an_open_kernel_tells_what_a_planner_needs_and_nothing_held_out(place: Place) -> None:
+    async def body(client: Client) -> None:
+        opened = await result_of(client, "open_kernel", kernel_id=place.kernel_id)
+        assert opened["entry"].startswith("void bump(const float* x, float* y, float a,")
+        assert opened["parameters"] == {"UNROLL": {"now": 1, "values": [1, 4]}}
+        assert [w["workload"] for w in opened["workloads"]] == ["main"]
+        assert opened["held_out"] == 1 and opened["tier"] == "native"
+        assert "main: memory_bound" in opened["headroom"]
+        assert "5001" not in json.dumps(opened)
+        spec = await call(client, "inspect", what="kernel", id=place.kernel_id, part="spec")
+        assert "8192" in json.dumps(spec) and "5001" not in json.dumps(spec)
+
+    ask(place, body)
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+def test_a_proposed_candidate_is_built_timed_and_then_no_longer_proposed(
+    era: Era, place: Place
+) -> None:
+    async def body(client: Client) -> None:
+        arguments = {"kernel_id": place.kernel_id, "variant_id": "baseline"}
+        before = await call(client, "propose_moves", **arguments)
+        by_method = {move["method"]: move for move in before["moves"]}
+        move = by_method["compiler_flags"]
+        assert move["why"] and move["prior"] > 0
+        assert "for triton and cuda" in before["do_not_fit"]["switch_to_mma_or_wgmma"]
+        assert "pad_tail_and_mask" in before["by_hand"]
+        options = move["candidates"][0]["options"]
+        built = await result_of(
+            client, "compile_variant", kernel_id=place.kernel_id, base="baseline", options=options
+        )
+        assert built["ok"]
+        timed = await result_of(client, "time_variant", variant_id=built["variant_id"])
+        assert timed["ending"] in ("faster", "slower", "tie", "unstable")
+        again = await result_of(client, "time_variant", variant_id=built["variant_id"])
+        assert again["known"] and again["speedup"] == timed["speedup"]
+        after = await call(client, "propose_moves", **arguments)
+        (same,) = [m for m in after["moves"] if m["method"] == "compiler_flags"]
+        assert options not in [c["options"] for c in same["candidates"]]
+        assert same["tried"] == move["tried"] + 1
+
+    ask(place, body, era)
+
+
+def test_a_variant_that_the_compiler_makes_the_same_code_of_is_said_to_be_one(
+    place: Place,
+) -> None:
+    async def body(client: Client) -> None:
+        built = await result_of(
+            client,
+            "compile_variant",
+            kernel_id=place.kernel_id,
+            base="baseline",
+            parameters={"UNROLL": 4},
+        )
+        opened = await result_of(client, "open_kernel", kernel_id=place.kernel_id)
+        assert built["same_code_as"] == opened["baseline"]
+        assert built["changed"] == "UNROLL=4"
+
+    ask(place, body)
+
+
+def test_a_variant_is_compared_with_another_named_one(place: Place) -> None:
+    async def body(client: Client) -> None:
+        compile_ = partial(
+            result_of, client, "compile_variant", kernel_id=place.kernel_id, base="baseline"
+        )
+        fast = (await compile_(options=FASTER))["variant_id"]
+        slow = (await compile_(options={"flags": ["-O0"]}))["variant_id"]
+        wrong = (await compile_(source=WRONG))["variant_id"]
+        text = await refused(client, "time_variant", variant_id=fast, against=wrong)
+        assert "was not evaluated" in text and wrong in text
+        await result_of(client, "time_variant", variant_id=slow)
+        timed = await result_of(client, "time_variant", variant_id=fast, against=slow)
+        assert timed["against"]["variant_id"] == slow
+        assert timed["against"]["judgement"] == "faster"
+        assert timed["against"]["speedup"] > timed["speedup"]
+
+    ask(place, body)
+
+
+def test_sources_come_in_pages(place: Place) -> None:
+    async def body(client: Client) -> None:
+        page = partial(call, client, "inspect", what="kernel", id=place.kernel_id, part="source")
+        whole = await page()
+        assert whole["text"] == place.kernel.source.read_text(encoding="utf-8")
+        first = await page(limit=4)
+        rest = await page(offset=first["next_offset"])
+        assert first["text"] + rest["text"] == whole["text"]
+        assert "next_offset" not in rest and rest["total"] == len(whole["text"].splitlines())
+
+    ask(place, body)
+
+
+def test_work_that_outlives_its_call_is_finished_and_told_by_job(place: Place) -> None:
+    async def body(client: Client) -> None:
+        reply = await call(
+            client, "compile_variant", kernel_id=place.kernel_id, options=FASTER, wait_s=0
+        )
+        assert reply["status"] in ("queued", "running")
+        assert reply["job_id"] in reply["next"]
+        job = await ended(client, reply["job_id"])
+        assert job["status"] == "done" and job["result"]["ok"]
+        listed = (await call(client, "job", list=True))["jobs"]
+        assert listed[0]["job_id"] == reply["job_id"] and "result" not in listed[0]
+
+    ask(place, body)
+
+
+def test_the_same_call_while_its_work_is_unfinished_meets_the_same_job(place: Place) -> None:
+    async def body(client: Client) -> None:
+        built = await result_of(
+            client, "compile_variant", kernel_id=place.kernel_id, source=ENDLESS + "// again\n"
+        )
+        replies = [
+            await call(client, "time_variant", variant_id=built["variant_id"], wait_s=0)
+            for _ in range(2)
+        ]
+        assert replies[0]["job_id"] == replies[1]["job_id"]
+        job_id = replies[0]["job_id"]
+        reply = await call(
+            client, "compile_variant", kernel_id=place.kernel_id, options=FASTER, wait_s=0
+        )
+        (dropped,) = (await call(client, "job", job_id=reply["job_id"], cancel=True))["jobs"]
+        assert dropped["status"] == "cancelled"
+        job = await ended(client, job_id)
+        assert job["result"]["ending"] == "timed_out"
+        assert "ended before" in await refused(client, "job", job_id=job_id, cancel=True)
+
+    ask(place, body)
+
+
+def test_a_request_that_is_cancelled_loses_no_result_and_hears_progress_before(
+    place: Place,
+) -> None:
+    heard = list[str]()
+
+    async def body(client: Client) -> None:
+        with anyio.CancelScope() as scope:
+
+            async def heard_some(progress: float, total: float | None, message: str | None) -> None:
+                heard.append(message or "")
+                scope.cancel()
+
+            await client.call_tool(
+                "compile_variant",
+                {"kernel_id": place.kernel_id, "options": {"flags": ["-O2", "-std=c++17"]}},
+                progress_callback=heard_some,
+            )
+        assert scope.cancelled_caught
+        newest = (await call(client, "job", list=True))["jobs"][0]
+        job = await ended(client, newest["job_id"])
+        assert job["status"] == "done" and job["result"]["changed"]
+
+    ask(place, body)
+    assert heard[0] in ("queued", "running")
+
+
+def test_a_search_by_rules_runs_to_its_stop_verdict(place: Place) -> None:
+    async def body(client: Client) -> None:
+        started = await result_of(
+            client,
+            "search_step",
+            kernel_id=place.kernel_id,
+            settings={"budget_builds": 2, "min_pred_gain": 0.0},
+            steps=1,
+        )
+        assert len(started["steps"]) == 1
+        search_id = started["search_id"]
+        ended = await result_of(client, "search_step", search_id=search_id, steps=50)
+        assert ended["stopped"]["reason"] == "budget"
+        facts = (await call(client, "inspect", what="search", id=search_id))["facts"]
+        assert facts["stopped"] == "budget" and facts["settings"]["budget_builds"] == 2
+        history = await call(client, "inspect", what="search", id=search_id, part="history")
+        assert history["total"] >= ended["status"]["evaluations"]
+
+    ask(place, body)
+
+
+def test_a_cancelled_search_ends_before_its_next_evaluation(place: Place) -> None:
+    async def body(client: Client) -> None:
+        asked = await result_of(client, "search_step", kernel_id=place.kernel_id, planner="client")
+        endless = [
+            {"method": "by hand", "source": ENDLESS + f"// {n}\n#define N{n}\n"} for n in range(2)
+        ]
+        ticket = asked["needs_candidates"]["ticket"]
+        reply = await call(
+            client,
+            "search_step",
+            search_id=asked["search_id"],
+            ticket=ticket,
+            candidates=endless,
+            steps=2,
+            wait_s=0.3,
+        )
+        assert reply["status"] == "running"
+        job = await ended(client, reply["job_id"], cancel=True)
+        assert job["status"] == "done"
+        assert [step["ending"] for step in job["result"]["steps"]] == ["timed_out"]
+        text = await refused(
+            client, "search_step", search_id=asked["search_id"], ticket=ticket, candidates=[]
+        )
+        assert "answered already" in text
+
+    ask(place, body)
+
+
+def dead_job(job_id: str, tool: str, attempts: int, **arguments: Any) -> JobRecord:
+    """A job that was running when its process died."""
+    return JobRecord(
+        job_id=job_id,
+        tool=tool,
+        arguments=arguments,
+        state="running",
+        attempts=attempts,
+        owner=Owner(pid=1, started=1),
+        submitted_at="2026-01-01T00:00:00+00:00",
+    )
+
+
+def test_what_a_dead_server_left_is_run_again_unless_it_writes_files_or_keeps_killing(
+    place: Place,
+) -> None:
+    left = (
+        dead_job("j901", "compile_variant", 1, kernel_id=place.kernel_id, options=FASTER),
+        dead_job("j902", "export_variant", 1, variant_id="v0"),
+        dead_job("j903", "compile_variant", 2, kernel_id=place.kernel_id, options=FASTER),
+    )
+    with Store.open(place.outdir / STATE_FILE) as store, store.transaction() as writer:
+        for record in left:
+            writer.put_record("jobs", record.job_id, record)
+
+    async def body(client: Client) -> None:
+        jobs = {record.job_id: await ended(client, record.job_id) for record in left}
+        assert jobs["j901"]["status"] == "done" and jobs["j901"]["result"]["ok"]
+        for job_id in ("j902", "j903"):
+            assert jobs[job_id]["status"] == "interrupted"
+            assert "call" in jobs[job_id]["next"]
+
+    ask(place, body)
+
+
+def test_listing_the_tools_loads_nothing_heavy() -> None:
+    script = """
+import anyio, json, sys, tempfile
+from pathlib import Path
+from mcp import Client
+from kernelwright.server.app import make_app
+async def body():
+    async with Client(make_app(Path(tempfile.gettempdir()) / "none", [Path.cwd()])) as client:
+        assert (await client.list_tools()).tools
+anyio.run(body)
+print(json.dumps(sorted(sys.modules)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    loaded = set(json.loads(done.stdout))
+    assert "kernelwright.tools.open_kernel" in loaded
+    heavy = {"torch", "triton", "cupy", "anthropic", "numpy", "tree_sitter", "ml_dtypes"}
+    assert not heavy & loaded

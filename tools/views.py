@@ -1,0 +1,264 @@
+"""What `inspect` shows: one function a part, from a handle to facts, entries or a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from .describing import interval_of, significant, speedup_of
+
+if TYPE_CHECKING:
+    from .records import KernelRecord, VariantRecord
+    from .workbench import Workbench
+
+What = Literal["kernels", "kernel", "variant", "searches", "search", "job", "memory", "host"]
+JsonObject = dict[str, Any]
+View = JsonObject | list[JsonObject] | str
+"""Facts, entries or a text."""
+
+
+def _kernels(bench: Workbench, _: str) -> View:
+    from .overview import kernels
+
+    return [_kernel_line(bench, kernel) for kernel in kernels(bench.store)]
+
+
+def _kernel_line(bench: Workbench, kernel: KernelRecord) -> JsonObject:
+    return {
+        "kernel_id": kernel.kernel_id,
+        "baseline": kernel.baseline,
+        "incumbent": kernel.incumbent,
+        "incumbent_speedup": speedup_of(bench, kernel.incumbent),
+        "baseline_ms": {k: significant(v, 4) for k, v in kernel.baseline_ms.items()},
+        "opened_at": kernel.opened_at,
+    }
+
+
+def _kernel(bench: Workbench, kernel_id: str) -> View:
+    from .headroom import headroom
+    from .overview import searches, variants
+
+    kernel = bench.evaluator.kernel(kernel_id)
+    return _kernel_line(bench, kernel) | {
+        "source_path": kernel.loaded.source_path,
+        "variants": len(variants(bench.store, kernel)),
+        "searches": [s.search_id for s in searches(bench.store, kernel_id)],
+        "headroom_of_baseline": headroom(bench, kernel, kernel.baseline_ms),
+    }
+
+
+def _kernel_source(bench: Workbench, kernel_id: str) -> View:
+    return bench.evaluator.kernel(kernel_id).loaded.source
+
+
+def _kernel_reference(bench: Workbench, kernel_id: str) -> View:
+    return bench.evaluator.kernel(kernel_id).loaded.reference or "none: the baseline is the truth\n"
+
+
+def _kernel_spec(bench: Workbench, kernel_id: str) -> View:
+    from ..search.planner import without_held_out
+
+    spec = without_held_out(bench.evaluator.kernel(kernel_id).loaded.spec)
+    return spec.model_dump(mode="json", exclude_defaults=True, exclude={"reference"}) | {
+        "kernel": spec.kernel.model_dump(
+            mode="json", exclude_defaults=True, exclude={"source_code"}
+        )
+    }
+
+
+def _kernel_variants(bench: Workbench, kernel_id: str) -> View:
+    from .overview import variants
+
+    return [
+        {
+            "variant_id": line.variant_id,
+            "parent": line.record.parent,
+            "method": line.record.method,
+            "changed": line.changed,
+            "ending": line.ending,
+            "speedup": None if line.speedup is None else significant(line.speedup),
+            "incumbent": line.is_incumbent,
+        }
+        for line in variants(bench.store, bench.evaluator.kernel(kernel_id))
+    ]
+
+
+def _memory(bench: Workbench, kernel_id: str) -> View:
+    from .overview import variants
+
+    lines = variants(bench.store, bench.evaluator.kernel(kernel_id))
+    return [
+        {
+            "method": line.record.method,
+            "changed": line.changed,
+            "detail": line.record.detail,
+            "ending": line.ending,
+            "speedup": None if line.speedup is None else significant(line.speedup),
+            "lesson": (line.evaluation.message.splitlines() or [""])[0][:200],
+            "variant_id": line.variant_id,
+        }
+        for line in lines
+        if line.evaluation is not None and not line.is_baseline
+    ]
+
+
+def _variant(bench: Workbench, variant_id: str) -> View:
+    record = bench.evaluator.variant(variant_id)
+    evaluation = bench.evaluator.evaluation(variant_id)
+    confirmation = bench.evaluator.confirmation(variant_id)
+    variant = record.variant
+    return {
+        "kernel_id": variant.kernel_id,
+        "parent": record.parent,
+        "method": record.method,
+        "detail": record.detail,
+        "parameters": variant.parameters,
+        "options": variant.options.model_dump(mode="json", exclude_none=True),
+        "ending": None if evaluation is None else evaluation.ending,
+        "message": None if evaluation is None else evaluation.message[:400],
+        "speedup": None if evaluation is None else evaluation.speedup,
+        "interval": None if evaluation is None else interval_of(evaluation),
+        "confirmed": None if confirmation is None else confirmation.message,
+        "source_lines": len(variant.source.splitlines()),
+    }
+
+
+def _variant_source(bench: Workbench, variant_id: str) -> View:
+    return bench.evaluator.variant(variant_id).variant.source
+
+
+def _variant_diff(bench: Workbench, variant_id: str) -> View:
+    from .difference import changed_between, source_diff
+
+    record = bench.evaluator.variant(variant_id)
+    parent = record.parent or bench.evaluator.kernel(record.variant.kernel_id).baseline
+    before = bench.evaluator.variant(parent).variant
+    head = changed_between(before, record.variant) or "nothing"
+    return f"# against {parent}: {head}\n" + source_diff(before, record.variant, "kernel")
+
+
+def _variant_build(bench: Workbench, variant_id: str) -> View:
+    from .records import ArtifactRecord
+
+    bench.evaluator.variant(variant_id)
+    known = bench.store.get_record("artifacts", variant_id, ArtifactRecord)
+    if known is not None:
+        code = {"code_hash": known.artifact.code_hash}
+        return known.facts.model_dump(mode="json", exclude_none=True) | code
+    evaluation = bench.evaluator.evaluation(variant_id)
+    return "not built yet\n" if evaluation is None else evaluation.message + "\n"
+
+
+def _variant_evaluation(bench: Workbench, variant_id: str) -> View:
+    bench.evaluator.variant(variant_id)
+    evaluation = bench.evaluator.evaluation(variant_id)
+    if evaluation is None:
+        return {"message": "not evaluated yet: call time_variant"}
+    facts = evaluation.model_dump(mode="json", exclude_none=True, exclude={"build"})
+    for workload in facts.get("comparison", {}).get("workloads", ()):
+        workload.pop("blocks_ms")
+    return facts
+
+
+def _variant_history(bench: Workbench, variant_id: str) -> View:
+    """From the variant back to the baseline."""
+    steps = list[JsonObject]()
+    record: VariantRecord | None = bench.evaluator.variant(variant_id)
+    seen = set[str]()
+    while record is not None and record.variant.variant_id not in seen:
+        seen.add(record.variant.variant_id)
+        evaluation = bench.evaluator.evaluation(record.variant.variant_id)
+        steps.append(
+            {
+                "variant_id": record.variant.variant_id,
+                "method": record.method,
+                "detail": record.detail,
+                "ending": None if evaluation is None else evaluation.ending,
+                "speedup": None if evaluation is None else evaluation.speedup,
+            }
+        )
+        record = None if record.parent is None else bench.evaluator.variant(record.parent)
+    return steps
+
+
+def _searches(bench: Workbench, _: str) -> View:
+    return [_search_line(value) for value in bench.store.table("searches").values()]
+
+
+def _search_line(value: JsonObject) -> JsonObject:
+    kept = ("search_id", "kernel_id", "planner", "started_at", "stopped", "stopped_text")
+    return {name: value[name] for name in kept if value.get(name)}
+
+
+def _search(bench: Workbench, search_id: str) -> View:
+    from .search_session import SearchSession
+
+    session = SearchSession.resume(bench, search_id)
+    changed = session.record.settings.model_dump(mode="json", exclude_defaults=True)
+    return session.status().model_dump(mode="json", exclude_none=True) | {
+        "planner": session.record.planner,
+        "settings": changed,
+    }
+
+
+def _search_graph(bench: Workbench, search_id: str) -> View:
+    bench.store.require("searches", search_id)
+    return [value for _, value in bench.store.items("nodes", search_id + "/")]
+
+
+def _search_history(bench: Workbench, search_id: str) -> View:
+    """Every candidate in the order of proposal, without sources."""
+    bench.store.require("searches", search_id)
+    edges = list[JsonObject]()
+    for _, edge in bench.store.items("edges", search_id + "/"):
+        candidate = {k: v for k, v in edge["candidate"].items() if k not in ("source", "diff")}
+        kept = ("edge_id", "parent", "child", "state", "ending", "visits", "message")
+        edges.append({k: edge[k] for k in kept if edge[k] not in (None, "")} | candidate)
+    return edges
+
+
+def _job(bench: Workbench, job_id: str) -> View:
+    return bench.store.require("jobs", job_id)
+
+
+def _host(bench: Workbench, _: str) -> View:
+    import os
+    import platform
+
+    from ..runners.sandbox import capabilities
+    from ..runners.toolchains import TOOLCHAINS
+
+    return {
+        "machine": platform.machine(),
+        "system": f"{platform.system()} {platform.release()}",
+        "cores": len(os.sched_getaffinity(0)),
+        "toolchains": {t.kernel_type: t.missing() or "ready" for t in TOOLCHAINS},
+        "confinement": {c.name: c.detail for c in capabilities()},
+        "roots": [str(folder) for folder in bench.roots.folders],
+        "outdir": str(bench.outdir),
+    }
+
+
+VIEWS: Mapping[What, Mapping[str, Callable[[Workbench, str], View]]] = {
+    "kernels": {"summary": _kernels},
+    "kernel": {
+        "summary": _kernel,
+        "source": _kernel_source,
+        "reference": _kernel_reference,
+        "spec": _kernel_spec,
+        "variants": _kernel_variants,
+    },
+    "variant": {
+        "summary": _variant,
+        "source": _variant_source,
+        "diff": _variant_diff,
+        "build": _variant_build,
+        "evaluation": _variant_evaluation,
+        "history": _variant_history,
+    },
+    "searches": {"summary": _searches},
+    "search": {"summary": _search, "graph": _search_graph, "history": _search_history},
+    "job": {"summary": _job},
+    "memory": {"summary": _memory},
+    "host": {"summary": _host},
+}
