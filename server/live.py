@@ -63,13 +63,19 @@ class LiveView:
     """
 
     def __init__(self, console: Console) -> None:
-        self._live = Live(console=console, auto_refresh=False, transient=True)
+        # What goes to stdout is not this view's business: it may be a file.
+        self._live = Live(
+            console=console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
         self._head = Text()
         self._best = Text("")
         self._now = ""
         self._builds, self._budget = 0, 1
         self._newest: deque[StepReport] = deque(maxlen=SHOWN)
-        self._live.start()
 
     def show(self, event: Event) -> None:
         """See `Display.show`."""
@@ -87,8 +93,10 @@ class LiveView:
             case Confirming(_, variant_id):
                 self._now = f"confirming {variant_id}: fresh seeds, held-out workloads"
             case Finished() | Failed():
+                self.close()
                 self._live.console.print(*lines_of(event), sep="\n", markup=False, highlight=False)
-                self._start("")
+                return
+        self._live.start()
         self._live.update(self._view(), refresh=True)
 
     def close(self) -> None:

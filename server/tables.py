@@ -20,6 +20,9 @@ from ..tools.search_records import SearchRecord
 from ..tools.trace import speedup_text
 
 WIDE = 160
+SPEEDUP = "speedup (95 %)"
+WHOLE = frozenset({"variant", "verdict", SPEEDUP, "method", "kernel", "search"})
+"""columns that are never broken into lines"""
 STYLES = {"faster": "green", "slower": "yellow", "tie": "dim", "unstable": "dim"}
 
 
@@ -31,7 +34,7 @@ def console() -> Console:
 
 def variant_table(lines: Sequence[VariantLine], limit: int | None = None) -> Table:
     """Variants: verdict, speedup with its interval, what sets them apart from the baseline."""
-    table = _table("variant", "verdict", "speedup (95 % interval)", "changed", "method")
+    table = _table("variant", "verdict", SPEEDUP, "changed", "method")
     for line in lines[:limit]:
         ending = "baseline" if line.is_baseline else str(line.ending or "not evaluated")
         mark = " *" if line.is_incumbent and not line.is_baseline else ""
@@ -42,15 +45,16 @@ def variant_table(lines: Sequence[VariantLine], limit: int | None = None) -> Tab
             line.changed,
             "" if line.is_baseline else line.record.method,
         )
-    left = 0 if limit is None else len(lines) - limit
-    if left > 0:
-        table.caption = f"and {left} more"
+    left = 0 if limit is None else max(0, len(lines) - limit)
+    notes = ["* best by direct comparison"] + [f"{left} more"] * (left > 0)
+    table.caption = "; ".join(notes)
+    table.caption_justify = "left"
     return table
 
 
 def kernel_table(kernels: Sequence[tuple[KernelRecord, Evaluation | None]]) -> Table:
     """Kernels, each with the evaluation of its incumbent."""
-    table = _table("kernel", "baseline", "best", "speedup (95 % interval)", "opened")
+    table = _table("kernel", "baseline", "best", SPEEDUP, "opened")
     for kernel, best in kernels:
         times = ", ".join(f"{name} {ms:.4g} ms" for name, ms in kernel.baseline_ms.items())
         gained = "" if best is None else speedup_text(best.speedup, best.interval)
@@ -130,5 +134,5 @@ def _presence(fact: Fact) -> Text:
 def _table(*columns: str) -> Table:
     table = Table(box=box.SIMPLE, pad_edge=False)
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column in WHOLE)
     return table

@@ -63,14 +63,18 @@ def searches(store: Store, kernel_id: str) -> list[SearchRecord]:
 
 
 def variants(store: Store, kernel: KernelRecord) -> list[VariantLine]:
-    """The variants of a kernel: the fastest first, then those that were not measured."""
+    """The variants of a kernel: the incumbent, then the fastest first, the unmeasured last.
+
+    Speedups of two variants were measured at different times; what was compared with the
+    incumbent itself and lost may show a larger one.
+    """
     baseline = store.require_record("variants", kernel.baseline, VariantRecord)
     lines = [
         _line(store, kernel, baseline, VariantRecord.model_validate(value))
         for value in store.table("variants").values()
         if value["variant"]["kernel_id"] == kernel.kernel_id
     ]
-    return sorted(lines, key=lambda line: -(line.speedup or 0.0))
+    return sorted(lines, key=lambda line: (not line.is_incumbent, -(line.speedup or 0.0)))
 
 
 def evaluation_of(store: Store, variant_id: str) -> Evaluation | None:
