@@ -16,7 +16,7 @@ from kernelwright.runners.model import Ending
 from kernelwright.runners.spec_files import LoadedKernel
 from kernelwright.tools.workbench import Workbench
 
-from . import kernels
+from . import lift
 
 RUNNER = "kernelwright.runners.native_runner"
 
@@ -30,7 +30,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
 
 @pytest.fixture(scope="module")
 def kernel(bench: Workbench) -> LoadedKernel:
-    loaded = kernels.load(bench.outdir.parent)
+    loaded = lift.load(bench.outdir.parent)
     bench.evaluator.open(loaded)
     return loaded
 
@@ -63,7 +63,7 @@ ENDINGS = {
 @pytest.mark.parametrize("what", ENDINGS)
 def test_a_kernel_that(what: str, bench: Workbench, kernel: LoadedKernel) -> None:
     line, above, ending, words = ENDINGS[what]
-    found = bench.evaluator.evaluate(kernels.variant(kernel, kernels.with_line(line, above=above)))
+    found = bench.evaluator.evaluate(lift.variant(kernel, lift.with_line(line, above=above)))
     assert found.ending == ending
     assert words in found.message
     assert found.speedup is None
@@ -73,8 +73,8 @@ def test_a_kernel_that(what: str, bench: Workbench, kernel: LoadedKernel) -> Non
 def test_a_slightly_wrong_kernel_is_wrong_at_its_worst_index(
     bench: Workbench, kernel: LoadedKernel
 ) -> None:
-    source = kernels.SOURCE.replace("+ 1.0f;", "+ 1.0f + (i == 4321 ? 0.01f : 0.0f);")
-    found = bench.evaluator.evaluate(kernels.variant(kernel, source))
+    source = lift.SOURCE.replace("+ 1.0f;", "+ 1.0f + (i == 4321 ? 0.01f : 0.0f);")
+    found = bench.evaluator.evaluate(lift.variant(kernel, source))
     assert found.ending == Ending.wrong
     (failed,) = (g for g in found.gates if g.outcome == "failed")
     assert failed.gate == "is_right"
@@ -85,8 +85,8 @@ def test_a_kernel_that_assumes_more_alignment_than_promised_is_caught_on_the_odd
     bench: Workbench, kernel: LoadedKernel
 ) -> None:
     line = "if (reinterpret_cast<std::uintptr_t>(x) % 64) y[0] = 0.0f, ++x;"
-    source = kernels.with_line(line, above="#include <cstdint>\n")
-    found = bench.evaluator.evaluate(kernels.variant(kernel, source))
+    source = lift.with_line(line, above="#include <cstdint>\n")
+    found = bench.evaluator.evaluate(lift.variant(kernel, source))
     assert found.ending == Ending.wrong
     assert "`odd`" in found.message
 
@@ -94,30 +94,30 @@ def test_a_kernel_that_assumes_more_alignment_than_promised_is_caught_on_the_odd
 def test_less_work_is_faster_and_becomes_the_incumbent_with_an_interval(
     bench: Workbench, kernel: LoadedKernel
 ) -> None:
-    found = bench.evaluator.evaluate(kernels.variant(kernel, REPEAT=1))
+    found = bench.evaluator.evaluate(lift.variant(kernel, REPEAT=1))
     assert found.ending == Ending.faster
     assert found.interval is not None
     assert found.speedup is not None
     low, high = found.interval
     assert 1 < low <= found.speedup <= high
     assert bench.evaluator.kernel(kernel.kernel_id).incumbent == found.variant_id
-    slower = bench.evaluator.evaluate(kernels.variant(kernel, REPEAT=6))
+    slower = bench.evaluator.evaluate(lift.variant(kernel, REPEAT=6))
     assert slower.ending == Ending.faster, "over the baseline"
     assert not slower.became_incumbent
 
 
 def test_a_known_variant_is_not_evaluated_again(bench: Workbench, kernel: LoadedKernel) -> None:
-    record = kernels.variant(kernel, REPEAT=3)
+    record = lift.variant(kernel, REPEAT=3)
     first = bench.evaluator.evaluate(record)
     assert bench.evaluator.evaluate(record) == first
-    other_layout = kernels.variant(kernel, "// the same\n\n" + kernels.SOURCE, REPEAT=3)
+    other_layout = lift.variant(kernel, "// the same\n\n" + lift.SOURCE, REPEAT=3)
     assert bench.evaluator.evaluate(other_layout) == first
 
 
 def test_equal_machine_code_shares_its_measurement(bench: Workbench, kernel: LoadedKernel) -> None:
-    first = bench.evaluator.evaluate(kernels.variant(kernel, REPEAT=3))
-    renamed = kernels.SOURCE.replace("kept", "held")
-    shared = bench.evaluator.evaluate(kernels.variant(kernel, renamed, REPEAT=3))
+    first = bench.evaluator.evaluate(lift.variant(kernel, REPEAT=3))
+    renamed = lift.SOURCE.replace("kept", "held")
+    shared = bench.evaluator.evaluate(lift.variant(kernel, renamed, REPEAT=3))
     assert shared.variant_id != first.variant_id
     assert shared.same_code_as == first.variant_id
     assert (shared.ending, shared.speedup) == (first.ending, first.speedup)
@@ -129,7 +129,7 @@ def test_a_kernel_that_turns_wrong_once_it_is_timed_is_called_a_cheat(
     line = (
         "static int calls = 0; if (++calls > 3) { for (int i = 0; i < n; ++i) y[i] = 1; return; }"
     )
-    found = bench.evaluator.evaluate(kernels.variant(kernel, kernels.with_line(line)))
+    found = bench.evaluator.evaluate(lift.variant(kernel, lift.with_line(line)))
     assert found.ending == Ending.cheated
     assert "while it was timed" in found.message
 
@@ -144,7 +144,7 @@ def test_remembering_results_by_content_does_not_pay(
         "auto now = std::pair(x[0], x[1]);"
         "if (now != first && !seen.insert(now).second) __builtin_trap();"
     )
-    found = bench.evaluator.evaluate(kernels.variant(kernel, kernels.with_line(line, above=above)))
+    found = bench.evaluator.evaluate(lift.variant(kernel, lift.with_line(line, above=above)))
     assert found.ending.measured
 
 
@@ -171,14 +171,14 @@ static long call(long number, long a, long b, long c) {
 static long parent() { return call(110, 0, 0, 0); }
 """
     line = f"if (parent() < 2 || call({SYSCALLS[what]}) != -1) return;"
-    found = bench.evaluator.evaluate(kernels.variant(kernel, kernels.with_line(line, above=above)))
+    found = bench.evaluator.evaluate(lift.variant(kernel, lift.with_line(line, above=above)))
     assert found.ending.measured, f"the call went through: {found.message}"
 
 
 def test_a_lost_runner_is_lost_and_the_next_evaluation_is_right(
     bench: Workbench, kernel: LoadedKernel
 ) -> None:
-    endless = kernels.variant(kernel, kernels.with_line("for (volatile long q = 1; q;) q = 2;"))
+    endless = lift.variant(kernel, lift.with_line("for (volatile long q = 1; q;) q = 2;"))
     done = threading.Event()
 
     def kill_the_runner_while_it_works() -> None:
@@ -199,13 +199,13 @@ def test_a_lost_runner_is_lost_and_the_next_evaluation_is_right(
     assert found.ending == Ending.lost
     assert "runner was lost" in found.message
     assert bench.evaluator.evaluate(endless).ending == Ending.timed_out, "lost is not final"
-    assert bench.evaluator.evaluate(kernels.variant(kernel, REPEAT=1)).ending == Ending.faster
+    assert bench.evaluator.evaluate(lift.variant(kernel, REPEAT=1)).ending == Ending.faster
 
 
 def test_a_winner_is_confirmed_on_fresh_seeds_and_held_out_workloads(
     bench: Workbench, kernel: LoadedKernel
 ) -> None:
-    record = kernels.variant(kernel, REPEAT=1)
+    record = lift.variant(kernel, REPEAT=1)
     bench.evaluator.evaluate(record)
     found = bench.evaluator.confirm(record.variant.variant_id)
     assert found.accepted
@@ -216,10 +216,10 @@ def test_a_winner_is_confirmed_on_fresh_seeds_and_held_out_workloads(
 
 def test_a_winner_that_only_knows_the_visible_shape_is_refused(tmp_path: Path) -> None:
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
-        loaded = kernels.load(tmp_path, symbols={"n": None})
+        loaded = lift.load(tmp_path, symbols={"n": None})
         bench.evaluator.open(loaded)
-        special = kernels.with_line("if (n != 20000) return;")
-        record = kernels.variant(loaded, special, REPEAT=1)
+        special = lift.with_line("if (n != 20000) return;")
+        record = lift.variant(loaded, special, REPEAT=1)
         assert bench.evaluator.evaluate(record).ending == Ending.faster
         found = bench.evaluator.confirm(record.variant.variant_id)
         assert not found.accepted
@@ -228,11 +228,11 @@ def test_a_winner_that_only_knows_the_visible_shape_is_refused(tmp_path: Path) -
 
 def test_the_baseline_can_be_the_reference(tmp_path: Path) -> None:
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
-        loaded = kernels.load(tmp_path, reference="baseline")
+        loaded = lift.load(tmp_path, reference="baseline")
         bench.evaluator.open(loaded)
-        assert bench.evaluator.evaluate(kernels.variant(loaded, REPEAT=1)).ending == Ending.faster
-        wrong = kernels.SOURCE.replace("1.0f;", "1.1f;")
-        assert bench.evaluator.evaluate(kernels.variant(loaded, wrong)).ending == Ending.wrong
+        assert bench.evaluator.evaluate(lift.variant(loaded, REPEAT=1)).ending == Ending.faster
+        wrong = lift.SOURCE.replace("1.0f;", "1.1f;")
+        assert bench.evaluator.evaluate(lift.variant(loaded, wrong)).ending == Ending.wrong
 
 
 @pytest.mark.parametrize(
@@ -261,26 +261,26 @@ def test_a_reference_that_does_not_hold_is_refused_and_nothing_is_kept(
     reference: str, error: type[Exception], words: str, tmp_path: Path
 ) -> None:
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
-        loaded = kernels.load(tmp_path, reference={"source_code": reference})
+        loaded = lift.load(tmp_path, reference={"source_code": reference})
         with pytest.raises(error) as caught:
             bench.evaluator.open(loaded)
         assert words in str(caught.value)
         assert bench.store.count("kernels") == 0
         assert bench.store.count("variants") == 0
-        good = kernels.load(tmp_path)
+        good = lift.load(tmp_path)
         assert bench.evaluator.open(good).incumbent == good.baseline().variant_id
 
 
 def test_a_kernel_is_attached_again_from_the_store_and_builds_are_taken_from_disk(
     tmp_path: Path,
 ) -> None:
-    loaded = kernels.load(tmp_path)
+    loaded = lift.load(tmp_path)
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
         bench.evaluator.open(loaded)
-        bench.evaluator.build(kernels.variant(loaded, REPEAT=1))
+        bench.evaluator.build(lift.variant(loaded, REPEAT=1))
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
         assert bench.evaluator.open(loaded).baseline == loaded.baseline().variant_id
-        found = bench.evaluator.evaluate(kernels.variant(loaded, REPEAT=1))
+        found = bench.evaluator.evaluate(lift.variant(loaded, REPEAT=1))
         assert found.ending == Ending.faster
         assert found.seconds["build"] < 0.02, "taken from disk, not compiled"
 
@@ -293,7 +293,7 @@ def test_an_unknown_variant_is_named_with_what_to_do(bench: Workbench) -> None:
 def test_closing_the_workbench_leaves_no_process(tmp_path: Path) -> None:
     before = {p.pid for p in psutil.Process().children(recursive=True)}
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
-        loaded = kernels.load(tmp_path)
+        loaded = lift.load(tmp_path)
         bench.evaluator.open(loaded)
         during = {p.pid for p in psutil.Process().children(recursive=True)} - before
         assert len(during) >= 3, "zygote, oracle and runner"
