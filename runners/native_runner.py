@@ -15,7 +15,7 @@ from __future__ import annotations
 import mmap
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +25,16 @@ from .channel import Channel
 from .contract import BoundArgument, BoundContract
 from .errors import ProcessLost
 from .executor import Executor, ExecutorLost, Fault
-from .layout import Arena, Record, arena, record
+from .layout import Record, arena, record
 from .outputs import OutputKey, OutputMemory, OutputSink, same_bytes
 from .plan import LaunchPlan
 from .runner_messages import Block, Check, Load, Pool, RunResult, SideTimes
-from .shared_arena import GUARD_PATTERN, ArenaStock, Bytes
+from .shared_arena import GUARD_PATTERN, ArenaStock, Bytes, SharedArena
 
 WARM_UP_SLOT = 0
 WARM_UP_CALLS = 2
+SAMPLES_A_PROCESS = 6
+"""Where a process happens to place code and stack is worth some percent, too: draw again."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,11 @@ class InputPool:
 
 @dataclass
 class Session:
-    """An executor with what it has seen."""
+    """An executor, the seeds that it has not seen, and the samples it has yet to give."""
 
     executor: Executor
-    unseen: list[int] = field(default_factory=list[int])
+    unseen: list[int]
+    samples: int = SAMPLES_A_PROCESS
 
 
 class NativeRunner:
@@ -80,6 +83,8 @@ class NativeRunner:
         values = np.frombuffer(mmap.mmap(fd, size, prot=mmap.PROT_READ), dtype=np.uint8)
         outputs = record(contract.outputs)
         self._memory.forget(lambda key: key.pool == message.pool)
+        for key in [k for k in self._sessions if k[1] == message.pool]:
+            self._sessions.pop(key).executor.close()
         self._pools[message.pool] = InputPool(contract, inputs, outputs, message.slots, values)
 
     def load(self, message: Load) -> None:
@@ -99,16 +104,16 @@ class NativeRunner:
     def rest(self, variant: str | None = None) -> None:
         """End the executors of a variant, or all: the next run starts in a fresh process."""
         for key in [k for k in self._sessions if variant in (None, k[0])]:
-            self._end(self._sessions.pop(key).executor)
+            self._sessions.pop(key).executor.close()
 
     def check(self, message: Check) -> tuple[list[RunResult], int]:
         """Run once for each slot and poison in a fresh process; results and an outputs file."""
         pool = self._pools[message.pool]
         sink = OutputSink(pool.outputs, message.known, self._memory)
         results = list[RunResult]()
-        shape = arena(pool.contract, 1, barely_aligned=message.barely_aligned)
+        layout = arena(pool.contract, 1, barely_aligned=message.barely_aligned)
         try:
-            executor = self._executor(message.variant, pool, shape)
+            executor = self._executor(message.variant, pool, self._arenas.take(layout))
         except ExecutorLost as lost:
             return [_faulted(message.slots[0], message.poisons[0], lost.fault)], sink.close()
         for slot, poison in zip(message.slots, message.poisons, strict=True):
@@ -120,7 +125,7 @@ class NativeRunner:
                 break
             key = OutputKey(message.variant, message.pool, slot)
             results.append(_collect(executor, pool, 0, key, poison, sink))
-        self._end(executor)
+        executor.close()
         return results, sink.close()
 
     def block(self, message: Block) -> tuple[list[SideTimes], int]:
@@ -143,8 +148,9 @@ class NativeRunner:
     def _sample(
         self, message: Block, pool: InputPool, side: SideTimes, sink: OutputSink
     ) -> SideTimes:
-        calls = min(message.calls.get(side.variant, 1), pool.slots - 1)
-        session = self._session(side.variant, message, pool, calls)
+        calls = _calls(message, pool, side.variant)
+        session = self._session(side.variant, message, pool)
+        session.samples -= 1
         slots = [session.unseen.pop() for _ in range(calls)]
         for index, slot in enumerate(slots):
             _fill(session.executor, pool, index, slot, message.poison)
@@ -170,34 +176,35 @@ class NativeRunner:
             }
         )
 
-    def _session(self, variant: str, message: Block, pool: InputPool, calls: int) -> Session:
-        """A warm executor with at least `calls` unseen inputs left."""
-        key = (variant, message.pool)
+    def _session(self, variant: str, message: Block, pool: InputPool) -> Session:
+        """A warm executor that can give another sample."""
+        key, calls = (variant, message.pool), _calls(message, pool, variant)
+        sets = max(_calls(message, pool, each) for each in message.rounds[0])
+        shared = self._arenas.take(arena(pool.contract, sets))
         session = self._sessions.get(key)
         if session is not None:
-            if len(session.unseen) >= calls and session.executor.shared.layout.sets >= calls:
+            fresh = session.samples > 0 and len(session.unseen) >= calls
+            if fresh and session.executor.shared is shared:
                 return session
-            self._end(session.executor)
+            session.executor.close()
             del self._sessions[key]
-        executor = self._executor(variant, pool, arena(pool.contract, calls))
+        executor = self._executor(variant, pool, shared)
         for index in range(calls):
             _fill(executor, pool, index, WARM_UP_SLOT, message.poison)
         for _ in range(WARM_UP_CALLS):
-            executor.run(0, calls, message.timeout_s * max(1, calls))
+            executor.run(0, calls, message.timeout_s * calls)
         unseen = [slot for slot in range(pool.slots) if slot != WARM_UP_SLOT]
         session = self._sessions[key] = Session(executor, unseen)
         return session
 
-    def _executor(self, variant: str, pool: InputPool, shape: Arena) -> Executor:
+    def _executor(self, variant: str, pool: InputPool, shared: SharedArena) -> Executor:
         plan = self._plans[variant, pool.contract.label]
-        module = self._modules[variant]
-        shared = self._arenas.take(shape)
-        return Executor(self._binary, module, plan, shared, self._scratch)
+        return Executor(self._binary, self._modules[variant], plan, shared, self._scratch)
 
-    def _end(self, executor: Executor) -> None:
-        """End an executor; its arena can serve the next one."""
-        executor.close()
-        self._arenas.give_back(executor.shared)
+
+def _calls(message: Block, pool: InputPool, variant: str) -> int:
+    """Calls of one sample; each needs a seed of its own beside the one of the warm-up."""
+    return min(message.calls.get(variant, 1), pool.slots - 1)
 
 
 def _fill(executor: Executor, pool: InputPool, index: int, slot: int, poison: int) -> None:
@@ -238,10 +245,13 @@ def _collect(
     ]
     parts = [array(a.name) for a in pool.contract.outputs]
     digest, stored = sink.add(key, parts)
+    overrun = _overrun(executor, index)
+    if overrun:
+        executor.shared.guard()  # the arena serves others, too
     return RunResult(
         slot=key.slot,
         poison=poison,
-        overrun=_overrun(executor, index),
+        overrun=overrun,
         changed_inputs=tuple(changed),
         touched_gaps=tuple(gaps),
         digest=digest,

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from .layout import Arena
 
 GUARD_PATTERN = 0xC3
-IDLE_BYTES = 512 << 20
+STOCK_BYTES = 1 << 30
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -42,23 +42,24 @@ class SharedArena:
 
 
 class ArenaStock:
-    """Arenas that nobody uses at the moment, up to IDLE_BYTES."""
+    """One arena a layout, for all variants: only one of them runs at a time.
+
+    Sharing is fair as well as thrifty: where pages lie in memory decides how they fall into
+    caches, and two arenas of one layout can differ by some percent for as long as they live.
+    """
 
     def __init__(self) -> None:
-        self._idle: list[SharedArena] = []
+        self._arenas: list[SharedArena] = []
 
     def take(self, layout: Arena) -> SharedArena:
-        """An arena of this layout with fresh guard bands; its buffers hold anything."""
-        found = next((a for a in self._idle if a.layout == layout), None)
+        """The arena of this layout; its buffers hold anything. Old ones make room."""
+        found = next((a for a in self._arenas if a.layout == layout), None)
         if found is None:
             found = SharedArena(layout)
+            found.guard()
         else:
-            self._idle.remove(found)
-        found.guard()
+            self._arenas.remove(found)
+        self._arenas.append(found)
+        while len(self._arenas) > 1 and sum(a.layout.nbytes for a in self._arenas) > STOCK_BYTES:
+            self._arenas.pop(0).close()
         return found
-
-    def give_back(self, arena: SharedArena) -> None:
-        """Keep an arena for later; the oldest ones make room."""
-        self._idle.append(arena)
-        while len(self._idle) > 1 and sum(a.layout.nbytes for a in self._idle) > IDLE_BYTES:
-            self._idle.pop(0).close()
