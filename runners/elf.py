@@ -17,17 +17,24 @@ IGNORED = (".note", ".eh_frame", ".gnu.hash", ".hash", ".gnu.version", ".comment
 
 
 def code_hash(image: bytes) -> str:
-    """Hexadecimal digest of all loaded sections that matter. Raises ValueError for non-ELF64."""
+    """16 hexadecimal digits over all loaded sections that matter.
+
+    Raises ValueError for what is no 64-bit little-endian ELF file, or one cut short.
+    """
     digest = hashlib.sha256()
-    for name, content in _loaded_sections(image):
-        digest.update(f"{name} {len(content)}\n".encode())
-        digest.update(content)
+    try:
+        for name, size, content in _loaded_sections(image):
+            digest.update(f"{name} {size}\n".encode())
+            digest.update(content)
+    except (struct.error, IndexError) as error:
+        raise ValueError(f"the ELF file is damaged: {error}") from error
     return digest.hexdigest()[:16]
 
 
-def _loaded_sections(image: bytes) -> Iterator[tuple[str, bytes]]:
-    if image[:5] != b"\x7fELF\x02":
-        raise ValueError("not a 64-bit ELF file")
+def _loaded_sections(image: bytes) -> Iterator[tuple[str, int, bytes]]:
+    """Name, bytes in memory, and content; zeroed memory has no content."""
+    if image[:6] != b"\x7fELF\x02\x01":
+        raise ValueError("not a 64-bit little-endian ELF file")
     (table,) = struct.unpack_from("<Q", image, 0x28)
     entry, count, names_index = struct.unpack_from("<HHH", image, 0x3A)
     headers = [struct.unpack_from("<IIQQQQ", image, table + i * entry) for i in range(count)]
@@ -36,4 +43,7 @@ def _loaded_sections(image: bytes) -> Iterator[tuple[str, bytes]]:
         start = names_at + name_offset
         name = image[start : image.index(b"\0", start)].decode("ascii", "replace")
         if flags & SHF_ALLOC and not name.startswith(IGNORED):
-            yield name, b"" if kind == SHT_NOBITS else image[offset : offset + size]
+            content = b"" if kind == SHT_NOBITS else image[offset : offset + size]
+            if kind != SHT_NOBITS and len(content) < size:
+                raise IndexError(f"section {name} ends after the file")
+            yield name, size, content
