@@ -21,8 +21,6 @@ from .model import Judgement, Ratio
 
 RESAMPLES = 4999
 CONFIDENCE = 0.95
-UNDECIDED_TO = 0.015
-"""Sampling goes on while an estimate lies between no gain and this one."""
 
 Floats = npt.NDArray[np.float64]
 Blocks = Mapping[str, Sequence[float]]
@@ -80,17 +78,11 @@ def judgement(found: Estimate, resolution: float, widest: float) -> Judgement:
 
 
 def settled(found: Estimate, resolution: float) -> bool:
-    """Whether more samples could still change what is done with the candidate.
+    """Whether more samples could no longer change what is done with the candidate.
 
-    Open while the interval holds the edge of `faster`, or while the estimate lies between 0
-    and 1.5 % and the interval could still clear the edge.
+    That depends on `faster` alone: open while the interval holds its edge.
     """
-    edge = math.log1p(resolution)
-    if found.low > edge or found.high < 0:
-        return True
-    if found.low <= edge <= found.high:
-        return False
-    return not (0 < found.log_ratio < math.log1p(UNDECIDED_TO) and found.high > edge)
+    return not found.low <= math.log1p(resolution) <= found.high
 
 
 def clear(found: Estimate, difference: float) -> bool:

@@ -1,0 +1,202 @@
+"""Speedups from paired blocks: planted ratios come back, shared noise cancels, no news is a tie."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelwright.runners.timing import (
+    Estimate,
+    WorkloadBlocks,
+    estimate,
+    judgement,
+    ratio,
+    settled,
+    slowest_workload,
+)
+
+RESOLUTION, WIDEST = 0.02, 0.10
+Floats = npt.NDArray[np.float64]
+
+
+def workload(
+    a: Floats | list[float], b: Floats | list[float], weight: float = 1.0, name: str = "w"
+) -> WorkloadBlocks:
+    return WorkloadBlocks(name, weight, {"a": list(map(float, a)), "b": list(map(float, b))})
+
+
+def noise(seed: int, sigma: float, blocks: int = 12) -> Floats:
+    return np.exp(np.random.default_rng(seed).normal(0.0, sigma, blocks))
+
+
+def judged(found: Estimate) -> str:
+    return judgement(found, RESOLUTION, WIDEST)
+
+
+@given(st.floats(0.05, 20.0), st.integers(0, 1000))
+@settings(max_examples=40)
+def test_a_planted_ratio_comes_back(speedup: float, seed: int) -> None:
+    a = noise(seed, 0.003)
+    found = estimate([workload(a, speedup * noise(seed + 5000, 0.003))], "a", "b")
+    assert math.exp(found.log_ratio) == pytest.approx(speedup, rel=0.01)
+    assert found.low <= found.log_ratio <= found.high
+
+
+@given(st.floats(0.5, 2.0), st.lists(st.floats(0.1, 10.0), min_size=6, max_size=20))
+@settings(max_examples=40)
+def test_drift_that_slows_all_sides_of_a_block_cancels(speedup: float, drift: list[float]) -> None:
+    slow = np.array(drift)
+    found = estimate([workload(slow, speedup * slow)], "a", "b")
+    assert math.exp(found.log_ratio) == pytest.approx(speedup)
+    assert found.high - found.low == pytest.approx(0.0, abs=1e-9)
+
+
+def test_pairing_is_what_cancels_the_drift() -> None:
+    drift = np.linspace(1.0, 3.0, 12)
+    paired = estimate([workload(drift, 1.05 * drift)], "a", "b")
+    shuffled = estimate([workload(drift, 1.05 * drift[::-1])], "a", "b")
+    assert judged(paired) == "faster"
+    assert judged(shuffled) == "unstable"
+
+
+def test_equal_sides_are_rarely_told_apart() -> None:
+    verdicts = [
+        judged(estimate([workload(noise(2 * i, 0.01), noise(2 * i + 1, 0.01))], "a", "b"))
+        for i in range(150)
+    ]
+    assert sum(v != "tie" for v in verdicts) <= 1
+
+
+def test_equal_sides_with_outliers_in_single_blocks_are_a_tie() -> None:
+    a, b = noise(1, 0.003), noise(2, 0.003)
+    b[3] *= 5.0
+    assert judged(estimate([workload(a, b)], "a", "b")) == "tie"
+
+
+@pytest.mark.parametrize(
+    ("speedup", "verdict"), [(1.10, "faster"), (0.90, "slower"), (1.0, "tie"), (1.01, "tie")]
+)
+def test_differences_beyond_the_resolution_are_told(speedup: float, verdict: str) -> None:
+    for seed in range(10):
+        a, b = noise(seed, 0.005), speedup * noise(seed + 100, 0.005)
+        assert judged(estimate([workload(a, b)], "a", "b")) == verdict
+
+
+def test_blocks_all_over_the_place_are_unstable_not_a_tie() -> None:
+    assert judged(estimate([workload(noise(1, 0.6), noise(2, 0.6))], "a", "b")) == "unstable"
+
+
+TIMES = st.lists(st.floats(0.01, 100.0), min_size=6, max_size=12)
+
+
+@given(TIMES, st.data())
+@settings(max_examples=40)
+def test_swapping_the_sides_inverts_the_ratio(a: list[float], data: st.DataObject) -> None:
+    b = data.draw(st.lists(st.floats(0.01, 100.0), min_size=len(a), max_size=len(a)))
+    one = estimate([workload(a, b)], "a", "b")
+    other = estimate([workload(a, b)], "b", "a")
+    assert other.log_ratio == pytest.approx(-one.log_ratio, abs=1e-9)
+    assert other.low == pytest.approx(-one.high, abs=1e-9)
+    assert other.high == pytest.approx(-one.low, abs=1e-9)
+    opposite = {"faster": "slower", "slower": "faster"}
+    assert judged(other) == opposite.get(judged(one), judged(one))
+
+
+@given(TIMES)
+@settings(max_examples=20)
+def test_the_same_samples_always_give_the_same_interval(a: list[float]) -> None:
+    made = [workload(a, a[::-1])]
+    assert estimate(made, "a", "b") == estimate(made, "a", "b")
+
+
+@given(st.floats(0.1, 10.0), st.floats(0.1, 10.0), st.floats(0.01, 100), st.floats(0.01, 100))
+@settings(max_examples=40)
+def test_workloads_count_by_weight_in_the_mean_of_log_ratios(
+    first: float, second: float, light: float, heavy: float
+) -> None:
+    ones = [1.0] * 6
+    made = [workload(ones, [first] * 6, light), workload(ones, [second] * 6, heavy)]
+    share = light / (light + heavy)
+    wanted = share * math.log(first) + (1 - share) * math.log(second)
+    assert estimate(made, "a", "b").log_ratio == pytest.approx(wanted, abs=1e-9)
+
+
+def test_the_scale_of_the_weights_does_not_matter() -> None:
+    def made(scale: float) -> list[WorkloadBlocks]:
+        return [
+            workload(noise(1, 0.01), noise(2, 0.01), scale),
+            workload(noise(3, 0.01), noise(4, 0.01), 3 * scale),
+        ]
+
+    one, other = estimate(made(1.0), "a", "b"), estimate(made(7.0), "a", "b")
+    assert one.log_ratio == pytest.approx(other.log_ratio)
+    assert (one.low, one.high) == pytest.approx((other.low, other.high))
+
+
+def test_more_blocks_make_the_interval_narrower() -> None:
+    few = estimate([workload(noise(1, 0.02, 8), noise(2, 0.02, 8))], "a", "b")
+    many = estimate([workload(noise(1, 0.02, 200), noise(2, 0.02, 200))], "a", "b")
+    assert many.high - many.low < (few.high - few.low) / 2
+
+
+def _ordered(edges: tuple[float, float, float]) -> Estimate:
+    low, center, high = sorted(edges)
+    return Estimate(center, low, high)
+
+
+EDGES = st.floats(-0.3, 0.3)
+ESTIMATES = st.tuples(EDGES, EDGES, EDGES).map(_ordered)
+
+
+@given(ESTIMATES, st.floats(0.001, 0.1))
+def test_sampling_ends_exactly_when_faster_is_decided(found: Estimate, resolution: float) -> None:
+    """What is done depends on `faster` alone: its edge lies outside the interval, or go on."""
+    verdict = judgement(found, resolution, WIDEST)
+    edge = math.log1p(resolution)
+    if verdict in ("faster", "slower"):
+        assert settled(found, resolution)
+    if settled(found, resolution):
+        assert not found.low <= edge <= found.high
+    else:
+        assert verdict in ("tie", "unstable")
+
+
+@given(ESTIMATES, st.floats(0.001, 0.1), st.floats(0.001, 0.2))
+def test_a_judgement_is_one_of_four_with_its_reason(
+    found: Estimate, resolution: float, widest: float
+) -> None:
+    verdict = judgement(found, resolution, widest)
+    if verdict == "faster":
+        assert math.exp(found.low) > 1 + resolution
+    elif verdict == "slower":
+        assert math.exp(-found.high) > 1 + resolution
+    else:
+        assert math.exp(found.low) <= (1 + resolution) * (1 + 1e-12)
+        wide = (found.high - found.low) / 2 > math.log1p(widest)
+        assert verdict == ("unstable" if wide else "tie")
+
+
+def test_a_ratio_is_shown_as_speedups() -> None:
+    found = ratio(Estimate(math.log(2), math.log(1.5), math.log(3)), "b", RESOLUTION, WIDEST)
+    shown: dict[str, Any] = found.model_dump()
+    assert shown.pop("over") == "b"
+    assert shown.pop("judgement") == "faster"
+    assert shown == pytest.approx({"speedup": 2.0, "low": 1.5, "high": 3.0})
+
+
+def test_the_slowest_workload_is_the_one_where_the_candidate_does_worst() -> None:
+    ones = [1.0] * 6
+    made = [
+        workload(ones, [2.0] * 6, name="good"),
+        workload(ones, [0.8] * 6, name="bad"),
+        workload(ones, [1.0] * 6, name="same"),
+    ]
+    name, speedup = slowest_workload(made, "a", "b")
+    assert name == "bad"
+    assert speedup == pytest.approx(0.8)
