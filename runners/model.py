@@ -102,7 +102,7 @@ class Candidate(Record):
     options: BuildOptions | None = None
     parameters: dict[str, int] | None = None
     """values that change; the others stay as they are in the node"""
-    prior: float = Field(default=1.0, gt=0)
+    prior: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     """relative weight among the candidates of one question"""
     predicted_gain: float | None = None
     """expected speedup over the node minus 1; None: unknown"""
