@@ -17,7 +17,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from ..runners.errors import KernelwrightError, StoreError
+from ..runners.errors import KernelwrightError
 from ..search.store import JsonObject, Store, Writer
 from ..tools import progress
 from ..tools.base import Arguments, Tool, WorkArguments
@@ -54,8 +54,9 @@ class Jobs:
         wanted = _dumped(arguments)
         key = f"{tool.name}:{arguments.model_dump_json(exclude={'wait_s'})}"
         with self._lock:
-            if key in self._live:
-                return self._live[key]
+            live = self._live.get(key)
+            if live is not None and not self._record(live).ended:
+                return live
             with self._bench.store.transaction() as writer:
                 job_id = _next_id(writer)
                 record = JobRecord(
@@ -69,6 +70,9 @@ class Jobs:
             self._live[key] = job_id
         self._waiting.put(job_id)
         return job_id
+
+    def _record(self, job_id: str) -> JobRecord:
+        return self._bench.store.require_record("jobs", job_id, JobRecord)
 
     def stop(self) -> None:
         """Take no more work; what is unfinished is left for the next process.
@@ -103,7 +107,7 @@ class Jobs:
         while (job_id := self._waiting.get()) is not None and not self._stopping:
             try:
                 self._perform(job_id)
-            except StoreError:
+            except Exception:
                 if not self._stopping:
                     logger.exception("job %s could not be recorded", job_id)
 

@@ -263,6 +263,21 @@ def test_sources_come_in_pages(place: Place) -> None:
     ask(place, body)
 
 
+def test_a_list_comes_in_pages_small_enough_for_a_reply(place: Place) -> None:
+    async def body(client: Client) -> None:
+        page = partial(call, client, "inspect", what="kernel", id=place.kernel_id, part="variants")
+        whole = await page()
+        assert whole["total"] == len(whole["entries"]) > 1
+        first = await page(limit=1)
+        rest = await page(offset=first["next_offset"])
+        assert first["entries"] + rest["entries"] == whole["entries"]
+        memory = await call(client, "inspect", what="memory", id=place.kernel_id)
+        endings = {entry["variant_id"]: entry["ending"] for entry in memory["entries"]}
+        assert set(endings.values()) <= {"faster", "slower", "tie", "unstable", "timed_out"}
+
+    ask(place, body)
+
+
 def test_work_that_outlives_its_call_is_finished_and_told_by_job(place: Place) -> None:
     async def body(client: Client) -> None:
         reply = await call(

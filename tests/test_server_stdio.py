@@ -141,6 +141,10 @@ async def an_export(talk: Conversation, winner: str) -> None:
     source = talk.kernel.source
     assert source.read_text("utf-8") == SOURCE.replace("#define UNROLL 1", "#define UNROLL 4")
     assert Path(exported["backup"]).read_text("utf-8") == SOURCE
+    assert "note" not in exported
+    again = await talk.result("export_variant", variant_id=winner)
+    assert "changed since the kernel was opened" in again["note"]
+    assert again["backup"].endswith("bump.cpp.bak-2")
 
 
 async def an_export_that_is_undone(talk: Conversation, kernel_id: str) -> None:
@@ -151,7 +155,7 @@ async def an_export_that_is_undone(talk: Conversation, kernel_id: str) -> None:
     text = await talk.refusal("export_variant", variant_id=timed["variant_id"], force=True)
     assert "was put back as it was" in text and "`wrong`" in text
     assert talk.kernel.source.read_text("utf-8") == before
-    assert len(list(talk.kernel.folder.glob("bump.cpp*"))) == 2
+    assert len(list(talk.kernel.folder.glob("bump.cpp*"))) == 3
 
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])

@@ -24,7 +24,10 @@ MAX_WAIT_S = 45.0
 
 
 class Arguments(BaseModel):
-    """What a tool is asked; unknown arguments are refused, field texts go into its schema."""
+    """What a tool is asked; unknown arguments are refused, field texts go into its schema.
+
+    A tool that needs nothing takes these as they are.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
@@ -34,10 +37,6 @@ class WorkArguments(Arguments):
 
     wait_s: float = Field(default=30.0, ge=0, le=MAX_WAIT_S)
     """seconds to wait for the result before answering with a job_id instead, 0 to 45"""
-
-
-class NoArguments(Arguments):
-    """For a tool that needs nothing."""
 
 
 A = TypeVar("A", bound=Arguments)

@@ -45,6 +45,7 @@ class ExportedVariant(Record):
     compiler: str | None = None
     confirmation: str
     verified: str
+    note: str | None = None
     next: str
 
 
@@ -64,6 +65,7 @@ def export_variant(bench: Workbench, arguments: ExportVariantArguments) -> Expor
         raise SpecError("this is the baseline: nothing to export", valid="a faster variant")
     confirmation = _confirmed(bench, arguments)
     baked = bake(record.variant.source, record.variant.parameters)
+    note = _edited_since(kernel, path)
     written = write_with_backup(path, baked.source)
     try:
         progress.report("verifying what was written")
@@ -76,7 +78,8 @@ def export_variant(bench: Workbench, arguments: ExportVariantArguments) -> Expor
                 next_step="look at the variant with inspect; nothing was changed",
             ) from error
         raise
-    return _told(kernel, record, baked, written, confirmation, verified)
+    told = _told(kernel, record, baked, written, confirmation, verified)
+    return told.model_copy(update={"note": note})
 
 
 def _target(bench: Workbench, kernel: KernelRecord, path: str | None) -> Path:
@@ -91,6 +94,15 @@ def _target(bench: Workbench, kernel: KernelRecord, path: str | None) -> Path:
     if target.is_dir() or not target.parent.is_dir():
         raise SpecError(f"{target} is no place for a file", valid="a file in an existing folder")
     return target
+
+
+def _edited_since(kernel: KernelRecord, path: Path) -> str | None:
+    """What to say where the file is not the source that the kernel was opened with."""
+    if str(path) != kernel.loaded.source_path or not path.exists():
+        return None
+    if path.read_bytes() == kernel.loaded.source.encode():
+        return None
+    return "the file was changed since the kernel was opened; the backup holds what it was"
 
 
 def _confirmed(bench: Workbench, arguments: ExportVariantArguments) -> str:
@@ -195,6 +207,7 @@ TOOL = Tool(
     result=ExportedVariant,
     read_only=False,
     destructive=True,
+    idempotent=False,
     work=True,
     rerun=False,
 )

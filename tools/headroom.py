@@ -31,11 +31,27 @@ def host_peaks(bench: Workbench) -> Peaks:
 
 
 def headroom(bench: Workbench, kernel: KernelRecord, ms: Mapping[str, float]) -> str:
-    """One line a visible workload: what bounds it and how far the floor is; why not, if unknown."""
-    from ..analysis.roofline import summary
+    """One line a visible workload: what bounds it and how far the floor is; why not, if unknown.
 
+    Measures the machine's peaks where nobody did yet.
+    """
     try:
         peaks = host_peaks(bench)
     except KernelwrightError as error:
         return f"unknown: {error.message}"
+    return describe(kernel, peaks, ms)
+
+
+def known_headroom(bench: Workbench, kernel: KernelRecord, ms: Mapping[str, float]) -> str | None:
+    """As `headroom`, None where the machine's peaks were not measured yet."""
+    from ..runners.limits import Peaks
+
+    peaks = bench.store.get_record("meta", PEAKS, Peaks)
+    return None if peaks is None else describe(kernel, peaks, ms)
+
+
+def describe(kernel: KernelRecord, peaks: Peaks, ms: Mapping[str, float]) -> str:
+    """One line a workload that has a time."""
+    from ..analysis.roofline import summary
+
     return "\n".join(each.describe() for each in summary(kernel.loaded.spec, peaks, ms))

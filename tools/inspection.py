@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from pydantic import Field, model_validator
@@ -15,7 +17,8 @@ if TYPE_CHECKING:
     from .workbench import Workbench
 
 WITHOUT_ID = ("kernels", "searches", "host")
-PAGE_LINES = 200
+PAGE = {"text": 200, "entries": 20}
+PAGE_CHARS = 20_000
 
 
 class InspectArguments(Arguments):
@@ -29,8 +32,8 @@ class InspectArguments(Arguments):
     evaluation history; search: summary graph history"""
     offset: int = Field(default=0, ge=0)
     """first line of a text, or first entry of a list"""
-    limit: int = Field(default=PAGE_LINES, ge=1, le=1000)
-    """lines or entries at most, 1 to 1000"""
+    limit: int | None = Field(default=None, ge=1, le=1000)
+    """lines or entries at most, 1 to 1000; default 200 lines or 20 entries"""
 
     @model_validator(mode="after")
     def _has_handle(self) -> InspectArguments:
@@ -74,13 +77,19 @@ def _page(arguments: InspectArguments, view: View) -> Inspected:
     if isinstance(view, dict):
         return shown.model_copy(update={"facts": view})
     whole = view.splitlines(keepends=True) if isinstance(view, str) else view
-    end = arguments.offset + arguments.limit
-    page = whole[arguments.offset : end]
-    content: JsonObject = {"entries": tuple(page)}
-    if isinstance(view, str):
-        content = {"text": "".join(map(str, page))}
+    kind = "text" if isinstance(view, str) else "entries"
+    page = whole[arguments.offset :][: arguments.limit or PAGE[kind]]
+    page = page[: _fitting(page)]
+    content = "".join(map(str, page)) if isinstance(view, str) else tuple(page)
+    end = arguments.offset + len(page)
     following = end if end < len(whole) else None
-    return shown.model_copy(update={**content, "total": len(whole), "next_offset": following})
+    return shown.model_copy(update={kind: content, "total": len(whole), "next_offset": following})
+
+
+def _fitting(page: Sequence[object]) -> int:
+    """How many items go into a reply, at least one; clients cut what is too long."""
+    sizes = accumulate(len(str(item)) for item in page)
+    return max(1, sum(size <= PAGE_CHARS for size in sizes))
 
 
 TOOL = Tool(

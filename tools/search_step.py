@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .workbench import Workbench
 
 LONGEST_SOURCE = 3000
-LISTED_TRIED = 12
+LISTED = 12
 
 
 class SearchStepArguments(WorkArguments):
@@ -121,6 +121,9 @@ class Searched(Record):
     search_id: str
     kernel_id: str
     steps: tuple[Step, ...]
+    """the last 12 of this call"""
+    left_out: int = 0
+    """earlier steps of this call; inspect search, part history has them all"""
     needs_candidates: Needed | None = None
     stopped: Verdict | None = None
     status: Standing
@@ -222,7 +225,8 @@ def _told(
     return Searched(
         search_id=session.search_id,
         kernel_id=session.record.kernel_id,
-        steps=tuple(steps),
+        steps=tuple(steps[-LISTED:]),
+        left_out=max(0, len(steps) - LISTED),
         needs_candidates=_needed(end) if isinstance(end, NeedsCandidates) else None,
         stopped=Verdict(reason=end.reason, text=end.text)
         if isinstance(end, SearchStopped)
@@ -244,7 +248,7 @@ def _needed(needed: NeedsCandidates) -> Needed:
         options=question.options.model_dump(mode="json", exclude_none=True),
         source=question.source if short else None,
         source_lines=len(question.source.splitlines()),
-        tried=tuple(_tried(t) for t in question.tried[-LISTED_TRIED:]),
+        tried=tuple(_tried(t) for t in question.tried[-LISTED:]),
         headroom=question.headroom,
         wanted=question.wanted,
     )

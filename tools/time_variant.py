@@ -76,6 +76,8 @@ def time_variant(bench: Workbench, arguments: TimeVariantArguments) -> TimedVari
     Takes 1 to 20 s. Variants come from compile_variant; in a search, search_step does this.
     Example: {"variant_id": "v0123456789ab", "against": "incumbent"}
     """
+    from .exports import Exports
+
     record = bench.evaluator.variant(arguments.variant_id)
     kernel = bench.evaluator.kernel(record.variant.kernel_id)
     target = resolve_variant(bench, kernel, arguments.against).variant.variant_id
@@ -86,6 +88,8 @@ def time_variant(bench: Workbench, arguments: TimeVariantArguments) -> TimedVari
         against = _against(bench, kernel, evaluation, target)
     elif evaluation.ending.measured and arguments.against not in ("baseline", "incumbent"):
         raise SpecError(f"`{target}` against itself", valid="another variant, or baseline")
+    if evaluation.became_incumbent:
+        Exports(bench.store, bench.outdir).write(kernel.kernel_id)
     known = before is not None and before.evaluation_id == evaluation.evaluation_id
     incumbent = bench.evaluator.kernel(kernel.kernel_id).incumbent
     return _told(kernel, evaluation, against, known, incumbent)

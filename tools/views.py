@@ -35,7 +35,7 @@ def _kernel_line(bench: Workbench, kernel: KernelRecord) -> JsonObject:
 
 
 def _kernel(bench: Workbench, kernel_id: str) -> View:
-    from .headroom import headroom
+    from .headroom import known_headroom
     from .overview import searches, variants
 
     kernel = bench.evaluator.kernel(kernel_id)
@@ -43,7 +43,7 @@ def _kernel(bench: Workbench, kernel_id: str) -> View:
         "source_path": kernel.loaded.source_path,
         "variants": len(variants(bench.store, kernel)),
         "searches": [s.search_id for s in searches(bench.store, kernel_id)],
-        "headroom_of_baseline": headroom(bench, kernel, kernel.baseline_ms),
+        "headroom_of_baseline": known_headroom(bench, kernel, kernel.baseline_ms),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,10 +32,11 @@ def write_with_backup(path: Path, text: str) -> Written:
 
     Raises AccessError when the folder is not there or cannot be written to.
     """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    backup: Path | None = None
     try:
         backup = _back_up(path) if path.exists() else None
-        partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-        with partial.open("w", encoding="utf-8") as file:
+        with partial.open("w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -43,6 +45,10 @@ def write_with_backup(path: Path, text: str) -> Written:
         os.replace(partial, path)
         _sync(path.parent)
     except OSError as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        if backup is not None and backup.exists():
+            os.replace(backup, path)
         raise AccessError(
             f"{path} cannot be written: {error.strerror}",
             valid="a file in an existing folder beneath the roots",
