@@ -110,10 +110,12 @@ def _confirmed(bench: Workbench, arguments: ExportVariantArguments) -> str:
     variant_id, evaluator = arguments.variant_id, bench.evaluator
     evaluation = evaluator.evaluation(variant_id)
     if evaluation is None or not evaluation.ending.measured:
-        ended = "was not evaluated" if evaluation is None else f"ended as `{evaluation.ending}`"
+        if evaluation is None or not evaluation.ending.final:
+            ended, call = "has no verdict yet", f'time_variant {{"variant_id": "{variant_id}"}}'
+        else:
+            ended, call = f"ended as `{evaluation.ending}`", "choose another variant"
         raise SpecError(
-            f"`{variant_id}` {ended}; only what is right is written back",
-            next_step=f'time_variant {{"variant_id": "{variant_id}"}}, or choose another variant',
+            f"`{variant_id}` {ended}; only what is right is written back", next_step=call
         )
     found = evaluator.confirmation(variant_id)
     if found is None and arguments.confirm:
