@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwright.runners.errors import ExpressionError
@@ -178,6 +178,13 @@ def test_a_text_over_the_limit_is_refused_with_the_limit() -> None:
     ("text", "value"),
     [
         ("cdiv(n, BLOCK) * 4", 8),
+        ("-7 // 2", -4),
+        ("-7 % 4", 1),
+        ("7 // 2.0", 3.0),
+        ("n / 2", 3.5),
+        ("2 ** 10", 1024),
+        ("2 ** -1", 0.5),
+        ("BLOCK - n", -3),
         ("cdiv(-7, 4)", -1),
         ("next_pow2(n)", 8),
         ("next_pow2(8)", 8),
@@ -264,6 +271,7 @@ def _combine(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
+@settings(max_examples=300)
 @given(st.recursive(NUMBERS, _combine, max_leaves=8))
 def test_arithmetic_agrees_with_python(generated: str) -> None:
     text = generated.replace("bool", "")
