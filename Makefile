@@ -22,7 +22,7 @@ test: $(VENV)/dev.stamp
 check: $(VENV)/dev.stamp
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
-	@$(BIN)/pyright
+	@$(BIN)/pyright --pythonpath $(BIN)/python
 	@$(BIN)/python -m pytest --quiet tests/test_layers.py tests/test_packaging.py
 
 wheel: $(VENV)/dev.stamp
