@@ -46,7 +46,9 @@ class TimingPlan:
     clear_difference: float
     max_blocks: int
     budget_s: float
-    """for each workload"""
+    """for each workload, once there are `min_blocks`"""
+    longest_s: float
+    """for each workload, whatever there is; with fewer than `min_blocks` nothing is decided"""
     disturbed_share: float
     """of a sample's time, beyond which it is disturbed"""
     slow_side: float = 4.0
@@ -64,6 +66,7 @@ NATIVE = TimingPlan(
     clear_difference=0.15,
     max_blocks=60,
     budget_s=4.0,
+    longest_s=60.0,
     disturbed_share=0.03,
 )
 
@@ -83,6 +86,7 @@ class _Times:
     pool: SeedPool
     calls: dict[str, int]
     once: frozenset[str]
+    rounds: int
     clean: Blocks = field(default_factory=dict[str, list[float]])
     every: Blocks = field(default_factory=dict[str, list[float]])
     samples: int = 0
@@ -99,6 +103,11 @@ class _Session:
     dropped: int = 0
 
     @property
+    def count(self) -> int:
+        """Blocks so far, disturbed ones included."""
+        return min(len(t.every.get(self.sides[0], ())) for t in self.times)
+
+    @property
     def disturbed(self) -> bool:
         """Whether there are too few undisturbed blocks to go by."""
         return any(len(t.clean.get(self.sides[0], ())) < self.plan.min_blocks for t in self.times)
@@ -108,10 +117,9 @@ class _Session:
         """What this comparison can tell apart."""
         return self.plan.disturbed_resolution if self.disturbed else self.plan.resolution
 
-    @property
-    def late(self) -> bool:
-        """Whether the time for this comparison is spent."""
-        return time.monotonic() - self.started > self.plan.budget_s * len(self.times)
+    def later_than(self, seconds: float) -> bool:
+        """Whether more time than that has gone into each workload."""
+        return time.monotonic() - self.started > seconds * len(self.times)
 
     def blocks(self, times: _Times) -> Blocks:
         """The blocks that count."""
@@ -150,7 +158,7 @@ def compare(
     while not _enough(session):
         counters, batch = _cpu_counters(), list[list[SideTimes]]()
         for times in session.times:
-            rounds = _rounds(sides, times.once, plan.rounds, rng)
+            rounds = _rounds(sides, times.once, times.rounds, rng)
             block, found = checker.block(times.pool, rounds, times.calls, timeout_s)
             runs += found
             if broken := _faulted(times.pool, block):
@@ -170,7 +178,9 @@ def _start(pool: SeedPool, first: Sequence[SideTimes], plan: TimingPlan) -> _Tim
         v: max(1, min(pool.slots - 1, math.ceil(plan.sample_s / t))) for v, t in seconds.items()
     }
     once = frozenset(v for v, t in seconds.items() if t > plan.slow_side * fastest)
-    return _Times(pool, calls, once)
+    round_s = sum(seconds[v] * calls[v] for v in seconds if v not in once)
+    fitting = int(plan.budget_s / (plan.min_blocks * round_s))
+    return _Times(pool, calls, once, rounds=max(1, min(plan.rounds, fitting)))
 
 
 def _rounds(
@@ -199,11 +209,10 @@ def _keep(times: _Times, block: Sequence[SideTimes], plan: TimingPlan, stolen: b
 
 
 def _enough(session: _Session) -> bool:
-    plan = session.plan
-    blocks = min(len(t.every.get(session.sides[0], ())) for t in session.times)
+    plan, blocks = session.plan, session.count
     if blocks < plan.min_blocks:
-        return session.late and blocks > 0
-    if blocks >= plan.max_blocks or session.late or len(session.sides) == 1:
+        return blocks > 0 and session.later_than(plan.longest_s)
+    if blocks >= plan.max_blocks or session.later_than(plan.budget_s) or len(session.sides) == 1:
         return True
     clean = min(len(t.clean.get(session.sides[0], ())) for t in session.times)
     found = session.estimate(session.sides[1])
@@ -217,11 +226,12 @@ def _enough(session: _Session) -> bool:
 def _result(session: _Session) -> Comparison:
     sides, plan = session.sides, session.plan
     widest = max(plan.widest, session.resolution)
+    ratios = [ratio(session.estimate(o), o, session.resolution, widest) for o in sides[1:]]
+    if session.count < plan.min_blocks:  # an interval from so few blocks is none
+        ratios = [r.model_copy(update={"judgement": "unstable"}) for r in ratios]
     return Comparison(
         candidate=sides[0],
-        ratios=tuple(
-            ratio(session.estimate(other), other, session.resolution, widest) for other in sides[1:]
-        ),
+        ratios=tuple(ratios),
         workloads=tuple(
             WorkloadTimes(
                 workload=times.pool.contract.label,

@@ -8,7 +8,6 @@ physics, so only datasheet peaks may block a result or end a search.
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import platform
 import shutil
@@ -19,7 +18,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from .errors import ProcessLost, SpecError, ToolchainMissing
+from .errors import ExpressionError, ProcessLost, SpecError, ToolchainMissing
 from .expressions import evaluate
 from .locks import timing_lock
 from .model import Record
@@ -132,8 +131,11 @@ def cache_bytes(cpus: Path = CPUS) -> int | None:
 def _amount(where: str, text: Expression | None, symbols: Mapping[str, int]) -> float | None:
     if text is None:
         return None
-    value = evaluate(text, symbols)
-    if not (math.isfinite(value) and value >= 0):
+    try:
+        value = evaluate(text, symbols)
+    except ExpressionError as error:
+        raise ExpressionError(f"{where}: {error.message}", valid=error.valid) from error
+    if value < 0:
         raise SpecError(f"{where}: `{text}` is {value}", valid="0 or more")
     return float(value)
 

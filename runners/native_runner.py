@@ -269,8 +269,8 @@ def _overrun(executor: Executor, index: int) -> str:
             continue
         behind, before = int(hit[0]), end - start - int(hit[-1])
         if number == len(names) or (number > 0 and behind < before):
-            return f"{behind} bytes behind the end of `{names[number - 1]}`"
-        return f"{before} bytes before the start of `{names[number]}`"
+            return f"byte {behind + 1} behind the end of `{names[number - 1]}`"
+        return f"byte {before} before the start of `{names[number]}`"
     return ""
 
 

@@ -64,7 +64,7 @@ def estimate(workloads: Sequence[WorkloadBlocks], candidate: str, other: str) ->
 def judgement(found: Estimate, resolution: float, widest: float) -> Judgement:
     """`faster` or `slower` when the whole interval lies beyond the resolution.
 
-    `widest` is the half-width beyond which an undecided interval says nothing: `unstable`.
+    `unstable`: it could still be faster, and the interval's half-width is beyond `widest`.
     Both are relative (0.02 = 2 %).
     """
     edge = math.log1p(resolution)
@@ -72,7 +72,7 @@ def judgement(found: Estimate, resolution: float, widest: float) -> Judgement:
         return "faster"
     if found.high < -edge:
         return "slower"
-    if (found.high - found.low) / 2 > math.log1p(widest):
+    if found.high > edge and (found.high - found.low) / 2 > math.log1p(widest):
         return "unstable"
     return "tie"
 

@@ -59,7 +59,14 @@ def optimize(
         Path, typer.Option(exists=True, help="A spec, or a folder of specs (*.json).")
     ],
     outdir: Outdir = Path("out"),
-    budget_builds: Annotated[int, typer.Option(min=1, help="Builds that may be spent.")] = 50,
+    budget_builds: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            show_default="50",
+            help="Builds that may be spent; with --resume, a new budget for the old search.",
+        ),
+    ] = None,
     min_pred_gain: Annotated[
         float, typer.Option(min=0.0, help="Skip candidates that predict less (0.02 = 2 %).")
     ] = 0.02,
@@ -90,7 +97,7 @@ def optimize(
     from .headless import Headless, run
 
     settings = Settings(
-        budget_builds=budget_builds,
+        budget_builds=50 if budget_builds is None else budget_builds,
         min_pred_gain=min_pred_gain,
         min_gain=min_gain,
         patience=patience,
@@ -98,7 +105,8 @@ def optimize(
     )
     print(f"planner: rules ({'--no-llm' if no_llm else 'no model is used'})", file=sys.stderr)
     roots = (input if input.is_dir() else input.parent, Path.cwd(), *(root or ()))
-    raise typer.Exit(run(Headless(input, outdir, roots, settings, resume)))
+    more = budget_builds if resume else None
+    raise typer.Exit(run(Headless(input, outdir, roots, settings, resume, more)))
 
 
 @app.command()

@@ -41,6 +41,8 @@ class Headless:
     roots: tuple[Path, ...]
     settings: Settings
     resume: bool
+    new_budget: int | None = None
+    """of a search that is resumed"""
 
 
 def run(wanted: Headless) -> int:
@@ -52,7 +54,13 @@ def run(wanted: Headless) -> int:
             progress = display()
             with Workbench(wanted.outdir, wanted.roots) as bench:
                 ended = list[Event]()
-                events = search_all(bench, specs, wanted.settings, resume=wanted.resume)
+                events = search_all(
+                    bench,
+                    specs,
+                    wanted.settings,
+                    resume=wanted.resume,
+                    new_budget=wanted.new_budget,
+                )
                 for event in events:
                     progress.show(event)
                     if isinstance(event, Finished | Failed):

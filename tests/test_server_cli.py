@@ -140,6 +140,15 @@ def test_a_finished_search_is_reported_again_and_not_repeated(improved: Run) -> 
     assert (improved.files / "events.jsonl").read_text(encoding="utf-8") == before
 
 
+def test_a_new_budget_lets_a_search_that_spent_its_old_one_go_on(tmp_path: Path) -> None:
+    write_spec(tmp_path, [64, 32, 16, 8])
+    assert optimize(tmp_path, "--budget-builds", "1").returncode in (IMPROVED, NOTHING_GAINED)
+    more = optimize(tmp_path, "--budget-builds", "3", "--resume")
+    assert "[3/3]" in more.stderr
+    with Store.open(tmp_path / "out" / STATE_FILE) as store:
+        assert store.count("searches") == 1
+
+
 def test_a_new_search_does_not_pay_for_what_is_known(improved: Run, tmp_path: Path) -> None:
     shutil.copytree(improved.folder, tmp_path, dirs_exist_ok=True, symlinks=True)
     again = optimize(tmp_path, "--budget-builds", "1")

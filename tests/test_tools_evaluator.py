@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import lift
 import psutil
 import pytest
 
@@ -15,8 +16,6 @@ from kernelwright.runners.errors import BaselineRefused, HandleUnknown, Referenc
 from kernelwright.runners.model import Ending
 from kernelwright.runners.spec_files import LoadedKernel
 from kernelwright.tools.workbench import Workbench
-
-from . import lift
 
 RUNNER = "kernelwright.runners.native_runner"
 

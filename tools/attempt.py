@@ -14,6 +14,7 @@ from ..runners.screen import static_screen
 from ..runners.timing import WorkloadBlocks, slowest_workload
 from ..runners.toolchains import BuildOutcome, toolchain_for
 from .kernel_state import OpenKernel
+from .progress import report
 from .records import now
 from .rig import Rig
 
@@ -148,6 +149,7 @@ class Attempt:
 
     def _timed(self, stage: str, work: Callable[[], Result]) -> Result:
         started = time.monotonic()
+        report(stage)
         try:
             return work()
         finally:

@@ -106,14 +106,20 @@ def find_specs(path: Path, outdir: Path) -> list[Path]:
 
 
 def optimize(
-    bench: Workbench, specs: Sequence[Path], settings: Settings, *, resume: bool = False
+    bench: Workbench,
+    specs: Sequence[Path],
+    settings: Settings,
+    *,
+    resume: bool = False,
+    new_budget: int | None = None,
 ) -> Generator[Event]:
     """Search each spec until it stops, confirm its winner and write its files.
 
-    `resume`: an unfinished search of the kernel goes on with its own settings, and a
-    finished one is reported again. A spec that fails is yielded as `Failed`.
+    `resume`: an unfinished search of the kernel goes on with its own settings, and a finished
+    one is reported again; `new_budget` replaces its budget, with which one that had spent the
+    old budget goes on. A spec that fails is yielded as `Failed`.
     """
-    run = _Run(bench, Exports(bench.store, bench.outdir))
+    run = _Run(bench, Exports(bench.store, bench.outdir), new_budget)
     for path in specs:
         yield Opening(path)
         try:
@@ -146,6 +152,7 @@ class _Run:
 
     bench: Workbench
     exports: Exports
+    new_budget: int | None
 
     def search(self, kernel: KernelRecord, settings: Settings, resume: bool) -> Iterator[Event]:
         """One kernel from its search's start to its result."""
@@ -154,7 +161,9 @@ class _Run:
         if known is None:
             session = SearchSession.start(self.bench, kernel_id, settings)
         else:
-            session = SearchSession.resume(self.bench, known.search_id)
+            session = SearchSession.resume(
+                self.bench, known.search_id, budget_builds=self.new_budget
+            )
         search_id = session.search_id
         try:
             yield Began(session.record, resumed=known is not None)

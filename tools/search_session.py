@@ -32,6 +32,7 @@ from ..search.planners import PLANNERS, PlannerName
 from ..search.settings import Settings
 from ..search.store import Writer
 from ..search.work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting
+from .headroom import known_headroom
 from .records import KernelRecord, VariantRecord, now
 from .search_records import (
     NeedsCandidates,
@@ -84,12 +85,19 @@ class SearchSession:
         return cls(bench, record, graph)
 
     @classmethod
-    def resume(cls, bench: Workbench, search_id: str) -> SearchSession:
+    def resume(
+        cls, bench: Workbench, search_id: str, *, budget_builds: int | None = None
+    ) -> SearchSession:
         """A search from the store; what was in flight when its process ended is tried again.
 
+        `budget_builds`: a new budget, with which a search that had spent its old one goes on.
         Raises HandleUnknown.
         """
         record = bench.store.require_record("searches", search_id, SearchRecord)
+        if budget_builds is not None and budget_builds != record.settings.budget_builds:
+            record = _with_budget(record, budget_builds)
+            with bench.store.transaction() as writer:
+                writer.put_record("searches", search_id, record)
         nodes = [value for _, value in bench.store.items("nodes", search_id + "/")]
         edges = [value for _, value in bench.store.items("edges", search_id + "/")]
         graph = graph_from_records(nodes, edges, record.settings.failure_reward)
@@ -152,7 +160,18 @@ class SearchSession:
 
     def _context(self, node: Node) -> Context:
         record = self._bench.evaluator.variant(node.key)
-        return Context(self.search_id, node.key, state_of(self._kernel, record.variant))
+        return Context(
+            self.search_id, node.key, state_of(self._kernel, record.variant), self._headroom(node)
+        )
+
+    def _headroom(self, node: Node) -> str:
+        """What limits the variant of a node, empty where nobody has measured the machine."""
+        evaluation = self._bench.evaluator.evaluation(node.key)
+        if evaluation is None or evaluation.comparison is None:
+            return ""
+        times = {w.workload: w.median_ms.get(node.key) for w in evaluation.comparison.workloads}
+        known = {name: ms for name, ms in times.items() if ms is not None}
+        return known_headroom(self._bench, self._kernel, known) or ""
 
     def _ask(self, node_id: str, question: Question) -> NeedsCandidates:
         asked = [self.search_id, node_id, len(question.tried)]
@@ -289,6 +308,15 @@ class SearchSession:
             builds=ledger.builds,
             budget=self.record.settings.budget_builds,
         )
+
+
+def _with_budget(record: SearchRecord, budget_builds: int) -> SearchRecord:
+    """The search with another budget; the verdict `budget` no longer holds then."""
+    settings = record.settings.model_copy(update={"budget_builds": budget_builds})
+    changes: dict[str, object] = {"settings": settings}
+    if record.stopped == "budget":
+        changes |= {"stopped": None, "stopped_text": ""}
+    return record.model_copy(update=changes)
 
 
 def state_of(kernel: KernelRecord, variant: Variant) -> State:

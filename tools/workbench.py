@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
+
+import psutil
 
 from ..runners.spec_files import Roots
 from ..search.store import STATE_FILE, Store
 from .evaluator import Evaluator
+
+SCRATCH = "scratch"
 
 
 class Workbench:
@@ -20,8 +26,8 @@ class Workbench:
         self.roots = Roots(roots)
         self.outdir.mkdir(parents=True, exist_ok=True)
         self.store = Store.open(self.outdir / STATE_FILE)
-        self._scratch = self.outdir / "scratch"
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        _remove_orphaned(self.outdir / SCRATCH)
+        self._scratch = self.outdir / SCRATCH / str(os.getpid())
         self.evaluator = Evaluator(self.store, self.outdir / "modules", self._scratch)
 
     def close(self) -> None:
@@ -29,6 +35,8 @@ class Workbench:
         self.evaluator.close()
         self.store.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
+        with suppress(OSError):  # another process works there, or it is gone
+            self._scratch.parent.rmdir()
 
     def __enter__(self) -> Workbench:
         return self
@@ -40,3 +48,10 @@ class Workbench:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _remove_orphaned(scratch: Path) -> None:
+    """Remove the scratch folders of processes that are gone (killed, mostly)."""
+    for folder in scratch.glob("*"):
+        if not (folder.name.isdigit() and psutil.pid_exists(int(folder.name))):
+            shutil.rmtree(folder, ignore_errors=True)
