@@ -42,11 +42,11 @@ class TimingPlan:
     rounds: int
     min_blocks: int
     careful_blocks: int
-    """before a difference of less than `clear_difference` is decided"""
+    """undisturbed ones, without which no difference below `clear_difference` is decided"""
     clear_difference: float
     max_blocks: int
     budget_s: float
-    """for each workload, once there are `min_blocks`"""
+    """for each workload, once there are `careful_blocks`, disturbed or not"""
     longest_s: float
     """for each workload, whatever there is; with fewer than `min_blocks` nothing is decided"""
     disturbed_share: float
@@ -108,14 +108,22 @@ class _Session:
         return min(len(t.every.get(self.sides[0], ())) for t in self.times)
 
     @property
+    def clean(self) -> int:
+        """Undisturbed blocks so far."""
+        return min(len(t.clean.get(self.sides[0], ())) for t in self.times)
+
+    @property
     def disturbed(self) -> bool:
         """Whether there are too few undisturbed blocks to go by."""
-        return any(len(t.clean.get(self.sides[0], ())) < self.plan.min_blocks for t in self.times)
+        return self.clean < self.plan.min_blocks
 
     @property
     def resolution(self) -> float:
-        """What this comparison can tell apart."""
-        return self.plan.disturbed_resolution if self.disturbed else self.plan.resolution
+        """What this comparison can tell apart with the blocks that it has."""
+        plan = self.plan
+        if self.disturbed:
+            return plan.disturbed_resolution
+        return plan.resolution if self.clean >= plan.careful_blocks else plan.clear_difference
 
     def later_than(self, seconds: float) -> bool:
         """Whether more time than that has gone into each workload."""
@@ -212,14 +220,14 @@ def _enough(session: _Session) -> bool:
     plan, blocks = session.plan, session.count
     if blocks < plan.min_blocks:
         return blocks > 0 and session.later_than(plan.longest_s)
-    if blocks >= plan.max_blocks or session.later_than(plan.budget_s) or len(session.sides) == 1:
+    if blocks >= plan.max_blocks or len(session.sides) == 1:
         return True
-    clean = min(len(t.clean.get(session.sides[0], ())) for t in session.times)
+    enough_s = plan.budget_s if blocks >= plan.careful_blocks else plan.longest_s
+    if session.later_than(enough_s):
+        return True
     found = session.estimate(session.sides[1])
-    if session.disturbed:
-        return clear(found, 2 * plan.disturbed_resolution)
-    if clean < plan.careful_blocks:
-        return clear(found, plan.clear_difference)
+    if session.clean < plan.careful_blocks:
+        return clear(found, 2 * session.resolution)
     return settled(found, plan.resolution)
 
 
