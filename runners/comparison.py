@@ -179,16 +179,22 @@ def compare(
 
 
 def _start(pool: SeedPool, first: Sequence[SideTimes], plan: TimingPlan) -> _Times:
-    """Calls of one sample from a first look at each side."""
+    """Calls of one sample from a first look at each side.
+
+    Sides of about the same speed get the same number: how many buffers take turns in a sample
+    decides how warm the caches are, and differs by more than what is to be told apart.
+    """
     seconds = {s.variant: max(1e-9, s.nanoseconds[0] * 1e-9) for s in first}
     fastest = min(seconds.values())
-    calls = {
-        v: max(1, min(pool.slots - 1, math.ceil(plan.sample_s / t))) for v, t in seconds.items()
-    }
     once = frozenset(v for v, t in seconds.items() if t > plan.slow_side * fastest)
+
+    def fitting(t: float) -> int:
+        return max(1, min(pool.slots - 1, math.ceil(plan.sample_s / t)))
+
+    calls = {v: fitting(t if v in once else fastest) for v, t in seconds.items()}
     round_s = sum(seconds[v] * calls[v] for v in seconds if v not in once)
-    fitting = int(plan.budget_s / (plan.min_blocks * round_s))
-    return _Times(pool, calls, once, rounds=max(1, min(plan.rounds, fitting)))
+    affordable = int(plan.budget_s / (plan.min_blocks * round_s))
+    return _Times(pool, calls, once, rounds=max(1, min(plan.rounds, affordable)))
 
 
 def _rounds(

@@ -91,7 +91,7 @@ def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> Com
 
 
 def _variant(kernel: KernelRecord, base: Variant, arguments: CompileVariantArguments) -> Variant:
-    from .search_session import variant_from
+    from .candidates import variant_from
 
     wanted: dict[str, Any] = {
         "source": arguments.source,

@@ -102,7 +102,7 @@ def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> Propose
 def _context(kernel: KernelRecord, record: VariantRecord) -> Context:
     from dataclasses import replace
 
-    from .search_session import state_of
+    from .candidates import state_of
 
     state = state_of(kernel, record.variant)
     state = replace(state, spec=without_held_out(state.spec))
@@ -130,7 +130,7 @@ def _move(
 def _was_evaluated(
     bench: Workbench, kernel: KernelRecord, record: VariantRecord, candidate: Candidate
 ) -> bool:
-    from .search_session import variant_from
+    from .candidates import variant_from
 
     try:
         variant = variant_from(kernel, record.variant, candidate)

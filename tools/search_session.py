@@ -7,32 +7,27 @@ and does not pay for it again.
 
 from __future__ import annotations
 
-import math
 import secrets
 from collections import Counter
 
 from ..runners.errors import HandleUnknown, SpecError
 from ..runners.model import (
-    BuildOptions,
     Candidate,
     Ending,
     Evaluation,
     Variant,
     content_hash,
-    ordered,
 )
-from ..runners.normalise import source_key
-from ..search.apply import apply
 from ..search.engine import Engine
 from ..search.graph import Graph, Node, graph_from_records, node_record
-from ..search.moves import canonical_method
-from ..search.moves.base import State
 from ..search.planner import Context, Question, Reply
 from ..search.planners import PLANNERS, PlannerName
 from ..search.settings import Settings
 from ..search.store import Writer
 from ..search.work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting
+from .candidates import changed, named, state_of, variant_from
 from .headroom import known_headroom
+from .lessons import learn
 from .records import KernelRecord, VariantRecord, now
 from .search_records import (
     NeedsCandidates,
@@ -128,8 +123,8 @@ class SearchSession:
                 f"ticket `{ticket}` is {state}",
                 next_step=f"call search_step with search_id {self.search_id} for a new question",
             )
-        named = tuple(_named(c) for c in candidates)
-        changes = self._engine.answer(known.node_id, Reply(candidates=named))
+        proposed = tuple(named(c) for c in candidates)
+        changes = self._engine.answer(known.node_id, Reply(candidates=proposed))
         with self._bench.store.transaction() as writer:
             self._commit(writer, changes)
             writer.put_record("tickets", ticket, known.model_copy(update={"answered": True}))
@@ -203,7 +198,7 @@ class SearchSession:
         changes = self._engine.record(work.edge_id, outcome)
         with self._bench.store.transaction() as writer:
             self._commit(writer, changes)
-            self._learn(writer, work, parent, outcome, evaluation)
+            learn(writer, self._kernel, self.search_id, work, parent, outcome, evaluation)
         return self._report(work, outcome)
 
     def _outcome(self, work: Evaluate, variant: Variant) -> tuple[Outcome, Evaluation]:
@@ -239,56 +234,6 @@ class SearchSession:
         for edge in changes.edges:
             writer.put("edges", f"{self.search_id}/{edge['edge_id']}", edge)
 
-    def _learn(
-        self,
-        writer: Writer,
-        work: Evaluate,
-        parent: VariantRecord,
-        outcome: Outcome,
-        evaluation: Evaluation | None,
-    ) -> None:
-        """The transition for ReGraph, what the kernel's memory keeps, and what was spent."""
-        kernel, candidate = self._kernel, work.candidate
-        spec = kernel.loaded.spec
-        writer.append(
-            "transitions",
-            {
-                "time": now(),
-                "kernel_id": kernel.kernel_id,
-                "arch": spec.device_profile.arch,
-                "language": spec.kernel.kernel_type,
-                "from_method": parent.method,
-                "to_method": candidate.method,
-                "ending": outcome.ending.value,
-                "speedup": outcome.speedup,
-                "interval": outcome.interval,
-                "log2_speedup": None if outcome.speedup is None else math.log2(outcome.speedup),
-                "baseline_ms": kernel.baseline_ms,
-                "search_id": self.search_id,
-                "edge_id": work.edge_id,
-                "parent": work.parent,
-                "variant_id": outcome.variant_id,
-            },
-        )
-        if outcome.duplicate_of_known:
-            return
-        writer.append(
-            "memory",
-            {
-                "kernel_id": kernel.kernel_id,
-                "method": candidate.method,
-                "detail": candidate.detail,
-                "changed": changed(candidate),
-                "ending": outcome.ending.value,
-                "speedup": outcome.speedup,
-                "lesson": outcome.message.splitlines()[0] if outcome.message else "",
-                "variant_id": outcome.variant_id,
-            },
-        )
-        seconds = {} if evaluation is None else evaluation.seconds
-        spent = {"search_id": self.search_id, "builds": int(outcome.spent_build)}
-        writer.append("ledger", {**spent, "seconds": seconds if outcome.spent_build else {}})
-
     def _report(self, work: Evaluate, outcome: Outcome) -> StepReport:
         ledger = self._engine.ledger
         return StepReport(
@@ -317,55 +262,3 @@ def _with_budget(record: SearchRecord, budget_builds: int) -> SearchRecord:
     if record.stopped == "budget":
         changes |= {"stopped": None, "stopped_text": ""}
     return record.model_copy(update=changes)
-
-
-def state_of(kernel: KernelRecord, variant: Variant) -> State:
-    """A variant as moves and candidates see it."""
-    spec = kernel.loaded.spec
-    return State(
-        kernel_type=spec.kernel.kernel_type,
-        source=variant.source,
-        parameters=variant.parameters,
-        options=variant.options,
-        spec=spec,
-        plan=variant.plan,
-    )
-
-
-def variant_from(kernel: KernelRecord, base: Variant, candidate: Candidate) -> Variant:
-    """The variant that a candidate makes of a base. Raises SpecError when it makes none."""
-    state = apply(candidate, state_of(kernel, base))
-    return Variant(
-        kernel_id=kernel.kernel_id,
-        source=state.source,
-        source_key=source_key(state.source, state.kernel_type),
-        plan=None if state.plan is None else dict(state.plan),
-        options=state.options,
-        parameters=dict(state.parameters),
-    )
-
-
-def changed(candidate: Candidate) -> str:
-    """What a candidate changes, in a few words."""
-    parts = list[str]()
-    if candidate.source is not None or candidate.diff is not None:
-        parts.append("source")
-    if candidate.parameters:
-        parts.append(ordered(candidate.parameters))
-    if candidate.options is not None:
-        parts.append(_options(candidate.options))
-    if candidate.plan is not None:
-        parts.append("plan")
-    return ", ".join(parts)
-
-
-def _options(options: BuildOptions) -> str:
-    words = [options.compiler] if options.compiler else []
-    return " ".join([*words, *(options.flags or ())]) or "default options"
-
-
-def _named(candidate: Candidate) -> Candidate:
-    """A client's candidate under a canonical method name; its own words stay in the detail."""
-    method = canonical_method(candidate.method)
-    detail = candidate.detail or ("" if method == candidate.method else candidate.method)
-    return candidate.model_copy(update={"method": method, "detail": detail})

@@ -1,0 +1,62 @@
+"""Between candidates and variants: what a candidate makes of a variant, and its name in words."""
+
+from __future__ import annotations
+
+from ..runners.model import BuildOptions, Candidate, Variant, ordered
+from ..runners.normalise import source_key
+from ..search.apply import apply
+from ..search.moves import canonical_method
+from ..search.moves.base import State
+from .records import KernelRecord
+
+
+def state_of(kernel: KernelRecord, variant: Variant) -> State:
+    """A variant as moves and candidates see it."""
+    spec = kernel.loaded.spec
+    return State(
+        kernel_type=spec.kernel.kernel_type,
+        source=variant.source,
+        parameters=variant.parameters,
+        options=variant.options,
+        spec=spec,
+        plan=variant.plan,
+    )
+
+
+def variant_from(kernel: KernelRecord, base: Variant, candidate: Candidate) -> Variant:
+    """The variant that a candidate makes of a base. Raises SpecError when it makes none."""
+    state = apply(candidate, state_of(kernel, base))
+    return Variant(
+        kernel_id=kernel.kernel_id,
+        source=state.source,
+        source_key=source_key(state.source, state.kernel_type),
+        plan=None if state.plan is None else dict(state.plan),
+        options=state.options,
+        parameters=dict(state.parameters),
+    )
+
+
+def changed(candidate: Candidate) -> str:
+    """What a candidate changes, in a few words."""
+    parts = list[str]()
+    if candidate.source is not None or candidate.diff is not None:
+        parts.append("source")
+    if candidate.parameters:
+        parts.append(ordered(candidate.parameters))
+    if candidate.options is not None:
+        parts.append(_options(candidate.options))
+    if candidate.plan is not None:
+        parts.append("plan")
+    return ", ".join(parts)
+
+
+def _options(options: BuildOptions) -> str:
+    words = [options.compiler] if options.compiler else []
+    return " ".join([*words, *(options.flags or ())]) or "default options"
+
+
+def named(candidate: Candidate) -> Candidate:
+    """A client's candidate under a canonical method name; its own words stay in the detail."""
+    method = canonical_method(candidate.method)
+    detail = candidate.detail or ("" if method == candidate.method else candidate.method)
+    return candidate.model_copy(update={"method": method, "detail": detail})
