@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from environment import ROOT, write
+
 from kernelwright.search.settings import Settings
 from kernelwright.tools.difference import changed_between
 from kernelwright.tools.optimize import Failed, Finished, optimize

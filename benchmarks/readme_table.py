@@ -28,7 +28,10 @@ def table(result: dict[str, Any]) -> str:
             f"| {row['kernel']} | {_times(row['baseline_ms'])} | {_times(row['best_ms'])} "
             f"| {_speedup(row, '')} | {_speedup(row, 'held_out_')} | {row['changed']} |"
         )
-    lines += ["", *(f"The {r['kernel']} winner reaches {r['reaches']}." for r in result["examples"])]
+    lines += [
+        "",
+        *(f"The {r['kernel']} winner reaches {r['reaches']}." for r in result["examples"]),
+    ]
     return "\n".join([*lines, ""])
 
 

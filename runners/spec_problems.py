@@ -88,7 +88,7 @@ def json_kind(value: object) -> str:
 
 
 def _meant(given: object, known: Sequence[str]) -> str:
-    listed = f"known here: {', '.join(known)}"
+    listed = f"known here: {', '.join(known) or 'none'}"
     close = difflib.get_close_matches(str(given), known, n=1, cutoff=0.5)
     return f"did you mean `{close[0]}`? {listed}" if close else listed
 

@@ -101,7 +101,11 @@ def check_options(options: BuildOptions, state: State) -> None:
     kernel = state.spec.kernel
     compilers = {*COMPILERS, *((kernel.compiler,) if kernel.compiler else ())}
     if options.compiler is not None and options.compiler not in compilers:
-        raise SpecError(f"compiler `{options.compiler}`", valid=", ".join(sorted(compilers)))
+        raise SpecError(
+            f"compiler `{options.compiler}` is not one that may be called",
+            valid=", ".join(sorted(compilers)),
+            next_step="kernelwright doctor says which of them are on this machine",
+        )
     for flag in options.flags or ():
         if flag not in (kernel.flags or ()):
             _check_flag(flag, state)

@@ -62,7 +62,7 @@ def _show_variant(store: Store, variant_id: str) -> None:
     name = SOURCE_NAME[kernel.loaded.spec.kernel.kernel_type]
     if record.parent is not None:
         parent = store.require_record("variants", record.parent, VariantRecord)
-        diff = source_diff(parent.variant, record.variant, name)
+        diff = source_diff(parent.variant.source, record.variant.source, name)
         print(f"--- difference from its parent {record.parent}:\n{diff or 'same source'}")
     print(f"--- {name}:\n{record.variant.source}")
     evaluation = evaluation_of(store, variant_id)

@@ -311,9 +311,10 @@ def test_only_known_compilers_are_called(compiler: str) -> None:
 @pytest.mark.parametrize("math", ["ieee", "fast"])
 def test_whatever_a_move_proposes_can_be_applied(math: str) -> None:
     start = state(SOURCE.replace("2.0f", "TILE"), math)
-    for move in MOVES:
-        proposals = move.propose(start)
-        assert not isinstance(proposals, NotApplicable)
+    answers = [move.propose(start) for move in MOVES]
+    fitting = [a for a in answers if not isinstance(a, NotApplicable)]
+    assert len(fitting) >= 3
+    for proposals in fitting:
         for proposal in proposals:
             assert apply(proposal, start) != start
 

@@ -223,6 +223,8 @@ def test_a_winner_that_only_knows_the_visible_shape_is_refused(tmp_path: Path) -
         found = bench.evaluator.confirm(record.variant.variant_id)
         assert not found.accepted
         assert "`hidden`" in found.message
+        kernel = bench.evaluator.kernel(loaded.kernel_id)
+        assert kernel.incumbent == kernel.baseline, "a refused winner does not stay the best"
 
 
 def test_the_baseline_can_be_the_reference(tmp_path: Path) -> None:

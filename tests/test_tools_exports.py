@@ -282,4 +282,4 @@ def test_the_difference_of_two_variants_is_told_in_words() -> None:
     assert changed_between(base, child(loaded, options=flags)) == "g++ -O2"
     simd = child(loaded, source=FASTER)
     assert changed_between(base, simd) == "source (+1 -0 lines)"
-    assert source_diff(base, simd, "kernel.cpp").startswith("--- a/kernel.cpp\n+++ b/kernel.cpp\n")
+    assert source_diff(base.source, simd.source, "k.cpp").startswith("--- a/k.cpp\n+++ b/k.cpp\n")

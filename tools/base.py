@@ -57,7 +57,7 @@ class Tool(Generic[A, R]):
     arguments: type[A]
     result: type[R]
     read_only: bool
-    """nothing is written and nothing is run: clients may call it beside others"""
+    """nothing is written, no kernel is built or run: clients may call it beside others"""
     destructive: bool = False
     """files of the user may be replaced"""
     idempotent: bool = True
@@ -69,5 +69,5 @@ class Tool(Generic[A, R]):
 
     @property
     def description(self) -> str:
-        """The function's docstring."""
+        """The function's docstring: 100 to 1024 bytes."""
         return inspect.cleandoc(self.run.__doc__ or "")

@@ -16,7 +16,7 @@ def changed_between(before: Variant, after: Variant) -> str:
     if before.options != after.options:
         parts.append(_options(after.options))
     if before.source_key != after.source_key:
-        lines = source_diff(before, after, "kernel").splitlines()[2:]
+        lines = source_diff(before.source, after.source, "kernel").splitlines()[2:]
         added = sum(line.startswith("+") for line in lines)
         removed = sum(line.startswith("-") for line in lines)
         parts.append(f"source (+{added} -{removed} lines)")
@@ -25,11 +25,11 @@ def changed_between(before: Variant, after: Variant) -> str:
     return ", ".join(parts)
 
 
-def source_diff(before: Variant, after: Variant, name: str) -> str:
-    """Unified diff of the sources under one file name; empty when they are the same text."""
+def source_diff(before: str, after: str, name: str) -> str:
+    """Unified diff of two sources under one file name; empty when they are the same text."""
     lines = difflib.unified_diff(
-        before.source.splitlines(),
-        after.source.splitlines(),
+        before.splitlines(),
+        after.splitlines(),
         f"a/{name}",
         f"b/{name}",
         lineterm="",

@@ -96,7 +96,10 @@ class Evaluator:
             return self._rig.compare(kernel, kernel.pools, variant_id, others)
 
     def confirm(self, variant_id: str) -> Confirmation:
-        """Put a winner through its gates; see `confirm.confirm`. The result is kept."""
+        """Put a winner through its gates; see `confirm.confirm`. The result is kept.
+
+        An incumbent that is not accepted gives way to the next best that was not refused.
+        """
         with self._lock:
             kernel = self._open_kernel(self.variant(variant_id).variant.kernel_id)
             baseline = self.kernel(kernel.kernel_id).baseline
@@ -105,11 +108,28 @@ class Evaluator:
             found = confirm(self._rig, kernel, variant_id, baseline)
             with self._store.transaction() as writer:
                 writer.put_record("meta", f"confirmation/{variant_id}", found)
+                if not found.accepted and self.kernel(kernel.kernel_id).incumbent == variant_id:
+                    best = {"incumbent": self._next_best(kernel.kernel_id)}
+                    writer.update(
+                        "kernels", kernel.kernel_id, lambda known: {**(known or {}), **best}
+                    )
             return found
 
     def confirmation(self, variant_id: str) -> Confirmation | None:
         """What `confirm` last found for a variant."""
         return self._store.get_record("meta", f"confirmation/{variant_id}", Confirmation)
+
+    def _next_best(self, kernel_id: str) -> str:
+        """The fastest variant of a kernel that no confirmation refused, else the baseline."""
+        baseline = self.kernel(kernel_id).baseline
+        best = (1.0, baseline)
+        for _, value in self._store.items("evaluations"):
+            if value["kernel_id"] != kernel_id or value["ending"] != Ending.faster:
+                continue
+            found = self.confirmation(value["variant_id"])
+            if found is None or found.accepted:
+                best = max(best, (value["speedup"], value["variant_id"]))
+        return best[1]
 
     def close(self) -> None:
         """End every process that was started here."""

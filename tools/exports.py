@@ -138,7 +138,9 @@ class Exports:
         _write(target / source, record.variant.source)
         _write_json(target / "control.json", _control(kernel, record))
         if record.parent in variants:
-            diff = source_diff(variants[record.parent].variant, record.variant, source)
+            diff = source_diff(
+                variants[record.parent].variant.source, record.variant.source, source
+            )
             if diff:
                 _write(target / "candidate.diff", diff)
         if variant_id == kernel.baseline:

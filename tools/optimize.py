@@ -24,6 +24,7 @@ from .search_records import SearchRecord, SearchStatus, SearchStopped, StepRepor
 from .search_session import SearchSession
 from .workbench import Workbench
 
+MOST_CONFIRMATIONS = 3
 SPEC_FIELDS = frozenset({"kernel", "io", "workloads"})
 
 
@@ -191,17 +192,23 @@ class _Run:
         self.exports.append(kernel_id, "stopped", report.model_dump(mode="json"))
 
     def _confirm(self, kernel_id: str) -> Generator[Event, None, Confirmation | None]:
-        """The confirmation of the kernel's incumbent, made now unless it is known."""
-        evaluator = self.bench.evaluator
-        kernel = evaluator.kernel(kernel_id)
-        if kernel.incumbent == kernel.baseline:
-            return None
-        if (known := evaluator.confirmation(kernel.incumbent)) is not None:
-            return known
-        yield Confirming(kernel, kernel.incumbent)
-        found = evaluator.confirm(kernel.incumbent)
-        facts = found.model_dump(mode="json", exclude={"gates"})
-        self.exports.append(kernel_id, "confirmed", facts)
+        """The confirmation of the kernel's incumbent, made now unless it is known.
+
+        One that is refused gives way to the next best, a few times; the last refusal otherwise.
+        """
+        evaluator, found = self.bench.evaluator, None
+        for _ in range(MOST_CONFIRMATIONS):
+            kernel = evaluator.kernel(kernel_id)
+            if kernel.incumbent == kernel.baseline:
+                break
+            found = evaluator.confirmation(kernel.incumbent)
+            if found is None:
+                yield Confirming(kernel, kernel.incumbent)
+                found = evaluator.confirm(kernel.incumbent)
+                facts = found.model_dump(mode="json", exclude={"gates"})
+                self.exports.append(kernel_id, "confirmed", facts)
+            if found.accepted:
+                break
         return found
 
     def _reaches(self, kernel: KernelRecord, confirmation: Confirmation | None) -> str:

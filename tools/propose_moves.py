@@ -12,6 +12,7 @@ from ..search.planner import Context, without_held_out
 from ..search.rules_planner import Explanation, explain
 from .base import Arguments, Tool
 from .describing import cut, resolve_variant, speedup_of
+from .difference import source_diff
 
 if TYPE_CHECKING:
     from .records import KernelRecord, VariantRecord
@@ -121,7 +122,7 @@ def _move(
         method=found.method,
         why=found.meaning,
         prior=max((round(c.prior, 3) for c in new), default=0.0),
-        candidates=tuple(_ready(c) for c in new[:limit]),
+        candidates=tuple(_ready(c, kernel, record) for c in new[:limit]),
         more=max(0, len(new) - limit),
         tried=len(found.candidates) - len(new),
     )
@@ -140,8 +141,12 @@ def _was_evaluated(
     return known is not None and known.ending.final
 
 
-def _ready(candidate: Candidate) -> ReadyCandidate:
-    long = len(candidate.diff or "") > LONGEST_DIFF or candidate.source is not None
+def _ready(candidate: Candidate, kernel: KernelRecord, record: VariantRecord) -> ReadyCandidate:
+    diff = candidate.diff
+    if candidate.source is not None:
+        name = kernel.loaded.source_name
+        diff = source_diff(record.variant.source, candidate.source, name)
+    long = len(diff or "") > LONGEST_DIFF
     options = candidate.options
     return ReadyCandidate(
         detail=cut(candidate.detail, 200),
@@ -149,10 +154,8 @@ def _ready(candidate: Candidate) -> ReadyCandidate:
         predicted_gain=candidate.predicted_gain,
         parameters=candidate.parameters,
         options=None if options is None else options.model_dump(exclude_none=True, mode="json"),
-        diff=None if long else candidate.diff,
-        left_out="its source is long: search_step with planner rules evaluates it"
-        if long
-        else None,
+        diff=None if long else diff,
+        left_out="its diff is long: search_step with planner rules evaluates it" if long else None,
     )
 
 

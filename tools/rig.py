@@ -21,6 +21,7 @@ from ..runners.pools import SeedPool
 from ..runners.runner import RUNNERS
 from ..runners.toolchains import BuildOutcome, BuildRequest, toolchain_for
 from .kernel_state import OpenKernel
+from .progress import report
 
 CHECKED_SEEDS = (0, 1)
 
@@ -118,7 +119,7 @@ class Rig:
         self, kernel: OpenKernel, pools: Sequence[SeedPool], candidate: str, others: Sequence[str]
     ) -> Compared:
         """Time loaded variants against each other; the device is ours alone meanwhile."""
-        with timing_lock(kernel.device):
+        with timing_lock(kernel.device, report):
             measured = compare(
                 self._checker(kernel),
                 pools,

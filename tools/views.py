@@ -134,7 +134,9 @@ def _variant_diff(bench: Workbench, variant_id: str) -> View:
     parent = record.parent or bench.evaluator.kernel(record.variant.kernel_id).baseline
     before = bench.evaluator.variant(parent).variant
     head = changed_between(before, record.variant) or "nothing"
-    return f"# against {parent}: {head}\n" + source_diff(before, record.variant, "kernel")
+    return f"# against {parent}: {head}\n" + source_diff(
+        before.source, record.variant.source, "kernel"
+    )
 
 
 def _variant_build(bench: Workbench, variant_id: str) -> View:

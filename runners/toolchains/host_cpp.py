@@ -99,7 +99,7 @@ class HostCpp:
         if done.returncode != 0:
             return BuildOutcome(message=_explain(request, done.stderr), seconds=seconds)
         facts = BuildFacts(
-            compiler=_version(command[0]),
+            compiler=_version(shutil.which(command[0]) or command[0]),
             command=" ".join(command),
             seconds=round(seconds, 4),
             warnings=warnings(done.stderr),

@@ -43,7 +43,16 @@ Proposals = tuple[Candidate, ...] | NotApplicable
 
 @dataclass(frozen=True)
 class Move:
-    """A transformation that can be proposed. `why`: what it does, and when it pays."""
+    """A transformation that can be proposed. `why`: what it does, and when it pays.
+
+    `write` gives whole sources or parameter values (a diff is for clients, who type), and never
+    what would change nothing. A candidate's `prior` is relative to all others of a node: 1 for
+    a declared parameter's nearest value, about 0.3 for a rewrite that often pays, 0.05 to 0.25
+    for a compiler flag. `category` is the resource that a move relieves: gmem is memory traffic
+    and smem the memory near the core (caches and stack on a CPU), sfu special functions,
+    overlap latency hidden behind work, schedule order and threads. Arguments of one call never
+    overlap: an array that is read and written is one `inout`.
+    """
 
     id: str
     category: Category
