@@ -1,0 +1,58 @@
+"""The documents say what is there, and all that is there is said."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from kernelwright.runners.spec_files import parse_spec
+from kernelwright.search.moves import MOVES
+from kernelwright.server.cli import app
+from kernelwright.tools import TOOLS
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
+
+
+@pytest.mark.parametrize("name", [tool.name for tool in TOOLS])
+def test_readme_names_every_tool(name: str) -> None:
+    assert f"`{name}`" in README
+
+
+@pytest.mark.parametrize("name", get_command(app).list_commands(None))  # type: ignore[attr-defined,arg-type]
+def test_readme_names_every_command(name: str) -> None:
+    assert f"kernelwright {name}" in README
+
+
+def test_every_move_says_when_it_pays() -> None:
+    assert all(len(move.why) > 20 for move in MOVES)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_path_and_link_that_a_document_names_exists(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    folders = "runners|analysis|search|tools|skills|server|tests|examples|benchmarks|docs"
+    named = re.findall(rf"`((?:{folders})/[\w./-]*[\w/])`", text)
+    linked = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    missing = [name for name in named if not (ROOT / name).exists()]
+    missing += [link for link in linked if not (document.parent / link).exists()]
+    assert not missing
+
+
+def test_the_spec_in_readme_is_valid() -> None:
+    block = re.search(r"```json\n(.*?)```", README, re.DOTALL)
+    assert block is not None
+    assert parse_spec(json.loads(block[1])).name == "scale"
+
+
+def test_readme_shows_the_results_that_lie_in_benchmarks() -> None:
+    result = json.loads(
+        (ROOT / "benchmarks/results/host_examples.json").read_text(encoding="utf-8")
+    )
+    for row in result["examples"]:
+        assert f"{row['speedup']:.3g}x ({row['low']:.3g} to {row['high']:.3g})" in README
