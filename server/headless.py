@@ -7,7 +7,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -61,11 +61,13 @@ def run(wanted: Headless) -> int:
                     resume=wanted.resume,
                     new_budget=wanted.new_budget,
                 )
-                for event in events:
-                    progress.show(event)
-                    if isinstance(event, Finished | Failed):
-                        ended.append(event)
-                        _report(bench, event)
+                # A signal may come while an event is shown: the run must end before its store does.
+                with closing(events):
+                    for event in events:
+                        progress.show(event)
+                        if isinstance(event, Finished | Failed):
+                            ended.append(event)
+                            _report(bench, event)
             return exit_status(ended)
     except Stopped as stopped:
         if progress is not None:

@@ -23,11 +23,18 @@ from kernelwright.runners.errors import SpecError
 from kernelwright.search.settings import Settings
 from kernelwright.search.store import STATE_FILE, Store
 from kernelwright.server import cli
-from kernelwright.server.headless import FAILED, IMPROVED, NOTHING_GAINED, exit_status
+from kernelwright.server.headless import (
+    FAILED,
+    IMPROVED,
+    NOTHING_GAINED,
+    Headless,
+    exit_status,
+    run,
+)
 from kernelwright.server.live import LiveView, PlainLines, display
 from kernelwright.tools.optimize import Began, Event, Failed, Opening, find_specs
 from kernelwright.tools.overview import searches
-from kernelwright.tools.search_records import SearchRecord
+from kernelwright.tools.search_records import SearchRecord, StepReport
 
 SOURCE = """\
 void twice(const float* x, float* y, int n) {
@@ -342,3 +349,21 @@ def _events() -> list[Event]:
     )
     path = Path("spec.json")
     return [Opening(path), Began(search, False), Failed(path, SpecError("no such field"))]
+
+
+def test_a_signal_while_an_event_is_shown_ends_the_run_before_its_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two events the run waits in its generator, with files still to be written."""
+    write_spec(tmp_path, [64, 1])
+
+    def stop(self: PlainLines, event: Event) -> None:
+        if isinstance(event, StepReport):
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(PlainLines, "show", stop)
+    wanted = Headless(
+        tmp_path / "spec.json", tmp_path / "out", (tmp_path,), Settings(), resume=False
+    )
+    assert run(wanted) == 128 + signal.SIGTERM
+    assert (tmp_path / "out/kernels/twice/search_state.json").exists()
