@@ -77,7 +77,7 @@ class Roots:
     """The folders beneath which files may be read (and winners written)."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
-        self.folders = tuple(folder.resolve() for folder in folders)
+        self.folders = tuple(dict.fromkeys(folder.resolve() for folder in folders))
 
     def resolve(self, path: str | Path, base: Path | None = None) -> Path:
         """The absolute path, links followed. Raises AccessError outside the roots."""
@@ -136,7 +136,7 @@ def _json(name: str, text: str) -> object:
         problem = str(error)
     raise SpecError(
         f"{name} is not JSON: {problem}",
-        next_step="kernelwright spec --check FILE shows every problem of a spec",
+        next_step="correct it there; kernelwright spec --schema prints every field of a spec",
     )
 
 

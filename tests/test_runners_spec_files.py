@@ -182,7 +182,7 @@ def test_a_file_that_is_no_json_is_refused_with_the_place(
         load(folder)
     assert caught.value.message.startswith("spec.json is not JSON: ")
     assert words in caught.value.message
-    assert "spec --check" in caught.value.next_step
+    assert "spec --schema" in caught.value.next_step
 
 
 @pytest.mark.parametrize("text", ["[]", "3", '"text"', "null"])

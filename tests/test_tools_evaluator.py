@@ -80,6 +80,17 @@ def test_a_slightly_wrong_kernel_is_wrong_at_its_worst_index(
     assert failed.evidence["worst_index"] == [4321] or failed.evidence["worst_index"] == (4321,)
 
 
+def test_an_entry_of_another_signature_is_told_which_one_is_wanted(
+    bench: Workbench, kernel: LoadedKernel
+) -> None:
+    source = lift.SOURCE.replace("int n)", "double* n)").replace("i < n", "i < *n")
+    found = bench.evaluator.evaluate(lift.variant(kernel, source))
+    assert found.ending == Ending.build_failed
+    assert "wanted: void lift(const float* x, float* y, std::int32_t n)" in found.message
+    assert "lift.cpp:5" in found.message, "the line of the user's own definition"
+    assert "static_cast" not in found.message, "nothing of a file that the user never saw"
+
+
 def test_a_kernel_that_assumes_more_alignment_than_promised_is_caught_on_the_odd_shape(
     bench: Workbench, kernel: LoadedKernel
 ) -> None:

@@ -11,13 +11,17 @@ _HEAD = re.compile(
 _LINKER = re.compile(r"undefined reference|ld returned|cannot find -l|collect2:")
 
 
-def errors(output: str, limit: int = MAX_LINES) -> str:
-    """The error messages of gcc or clang with the source excerpt and notes that follow each."""
-    kept, keeping = list[str](), False
+def errors(output: str, limit: int = MAX_LINES, without: str = "") -> str:
+    """The error messages of gcc or clang with the source excerpt and notes that follow each.
+
+    What is said of the file `without`, which the reader never saw, is left out.
+    """
+    kept, relevant, keeping = list[str](), False, False
     for line in output.splitlines():
         head = _HEAD.match(line)
         if head:
-            keeping = "error" in head["kind"] or (keeping and head["kind"] == "note")
+            relevant = "error" in head["kind"] or (relevant and head["kind"] == "note")
+            keeping = relevant and head["file"] != without
         elif _LINKER.search(line):
             kept.append(line)
             keeping = False

@@ -179,14 +179,15 @@ def expected_signature(contract: Contract, entry: str) -> str:
 def _explain(request: BuildRequest, stderr: str) -> str:
     spec = request.kernel.spec
     entry = spec.kernel.metadata.kernel_name
-    message = errors(stderr)
-    if f"{SHIM}:" not in message:
-        return message
+    if f"{SHIM}:" not in stderr:
+        return errors(stderr)
     signature = expected_signature(spec.io, entry)
-    own = "\n".join(line for line in message.splitlines() if not line.startswith(SHIM))
     missing = (f"'{entry}' was not declared", f"undeclared identifier '{entry}'")
-    if any(words in message for words in missing):
+    if any(words in stderr for words in missing):
         return f"{request.kernel.source_name} has no function `{entry}`; wanted: {signature}"
+    own = errors(stderr, without=SHIM)
+    if f"{SHIM}:" in own:  # nothing was said of the user's own lines
+        own = ""
     return f"`{entry}` does not take the contract's arguments; wanted: {signature}\n{own}".rstrip()
 
 
