@@ -34,7 +34,7 @@ from .shared_arena import GUARD_PATTERN, ArenaStock, Bytes, SharedArena
 WARM_UP_SLOT = 0
 WARM_UP_CALLS = 2
 SAMPLES_A_PROCESS = 3
-"""A block of them. Where a process happens to place code and stack is worth some percent for
+"""A block of them. Where a process happens to place code and stack can cost some percent for
 as long as it lives: with a process of its own each block draws again."""
 
 
