@@ -97,12 +97,14 @@ class Checker:
         )
         sides, fd = self.runner.block(message)
         try:
+            owners = [side.variant for side in sides for _ in side.results]
             results = [r for side in sides for r in side.results]
             verdicts = self._judge(pool.pool, results, fd, adopt=False)
         finally:
             os.close(fd)
         label = pool.contract.label
-        return sides, [Run(label, True, r, v) for r, v in zip(results, verdicts, strict=True)]
+        found = zip(results, verdicts, owners, strict=True)
+        return sides, [Run(label, True, r, v, owner) for r, v, owner in found]
 
     def _digests(self, pool: str) -> dict[str, tuple[str, ...]]:
         by_slot = dict[str, list[str]]()

@@ -266,7 +266,7 @@ def _faulted(pool: SeedPool, block: Sequence[SideTimes]) -> Run | None:
     for side in block:
         if side.fault:
             result = RunResult(slot=0, poison=0, fault=side.fault, fault_kind=side.fault_kind)
-            return Run(pool.contract.label, True, result)
+            return Run(pool.contract.label, True, result, variant=side.variant)
     return None
 
 

@@ -23,6 +23,8 @@ class Run:
     timed: bool
     result: RunResult
     verdicts: tuple[OutputVerdict, ...] = ()
+    variant: str = ""
+    """whose run it was, where several take turns"""
 
 
 Gate = Callable[[Sequence[Run]], GateResult]

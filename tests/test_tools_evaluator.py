@@ -12,7 +12,7 @@ import lift
 import psutil
 import pytest
 
-from kernelwright.runners.errors import BaselineRefused, HandleUnknown, ReferenceFailed
+from kernelwright.runners.errors import BaselineRefused, HandleUnknown, ProcessLost, ReferenceFailed
 from kernelwright.runners.model import Ending
 from kernelwright.runners.spec_files import LoadedKernel
 from kernelwright.tools.workbench import Workbench
@@ -142,6 +142,20 @@ def test_a_kernel_that_turns_wrong_once_it_is_timed_is_called_a_cheat(
     found = bench.evaluator.evaluate(lift.variant(kernel, lift.with_line(line)))
     assert found.ending == Ending.cheated
     assert "while it was timed" in found.message
+
+
+def test_a_failure_of_the_other_side_is_not_blamed_on_the_candidate(
+    bench: Workbench, kernel: LoadedKernel
+) -> None:
+    line = "static int n2 = 0; if (++n2 > 3) { for (int i = 0; i < n; ++i) y[i] = 3; return; }"
+    cheat = lift.variant(kernel, lift.with_line(line))
+    honest = lift.variant(kernel, REPEAT=3)
+    for record in (cheat, honest):
+        bench.evaluator.evaluate(record)
+    with pytest.raises(ProcessLost, match=f"`{cheat.variant.variant_id}`, which"):
+        bench.evaluator.compare(honest.variant.variant_id, [cheat.variant.variant_id])
+    found = bench.evaluator.compare(cheat.variant.variant_id, [honest.variant.variant_id])
+    assert found.comparison is None, "as the candidate it is the one that fails"
 
 
 def test_remembering_results_by_content_does_not_pay(

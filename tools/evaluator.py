@@ -80,7 +80,6 @@ class Evaluator:
             try:
                 evaluation = self._through(attempt, self._surroundings(variant, min_gain))
             except ProcessLost as error:
-                kernel.in_runner.clear()
                 evaluation = attempt.ended(Ending.lost, str(error))
             with self._store.transaction() as writer:
                 _write(writer, record, attempt, evaluation)

@@ -12,6 +12,7 @@ from pathlib import Path
 from ..runners.builder import Builder
 from ..runners.checking import Checker
 from ..runners.comparison import compare
+from ..runners.errors import ProcessLost
 from ..runners.gates import FIRST_SET, Run, first_failure
 from ..runners.locks import timing_lock
 from ..runners.model import Comparison, GateResult, Variant
@@ -118,7 +119,11 @@ class Rig:
     def compare(
         self, kernel: OpenKernel, pools: Sequence[SeedPool], candidate: str, others: Sequence[str]
     ) -> Compared:
-        """Time loaded variants against each other; the device is ours alone meanwhile."""
+        """Time loaded variants against each other; the device is ours alone meanwhile.
+
+        The gates are about the candidate. Raises ProcessLost when another side fails: then
+        nothing is known of the candidate.
+        """
         with timing_lock(kernel.device, report):
             measured = compare(
                 self._checker(kernel),
@@ -129,7 +134,16 @@ class Rig:
                 timeout_s=kernel.timeout_s,
                 rng=kernel.rng,
             )
-        gates = tuple(gate(measured.runs) for gate in FIRST_SET)
+        for other in others:
+            runs = [run for run in measured.runs if run.variant == other != candidate]
+            failed = first_failure([gate(runs) for gate in FIRST_SET])
+            if failed is not None:
+                raise ProcessLost(
+                    f"`{other}`, which `{candidate}` was timed against, failed: {failed.message}",
+                    next_step=f"look at it: inspect what variant, id {other}",
+                )
+        own = [run for run in measured.runs if run.variant == candidate]
+        gates = tuple(gate(own) for gate in FIRST_SET)
         return Compared(None if first_failure(gates) else measured.comparison, gates)
 
     def rest(self, kernel: OpenKernel) -> None:
