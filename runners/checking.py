@@ -11,7 +11,7 @@ from .oracle import Oracle, OutputVerdict
 from .oracle_messages import JudgeOutputs
 from .pools import SeedPool
 from .runner import Runner
-from .runner_messages import Block, Check, RunResult, SideTimes
+from .runner_messages import Block, BlockResult, Check, RunResult
 from .spec import Contract
 
 POISONS = (0xFF, 0xA5)
@@ -85,7 +85,7 @@ class Checker:
         rounds: Sequence[Sequence[str]],
         calls: dict[str, int],
         timeout_s: float,
-    ) -> tuple[list[SideTimes], list[Run]]:
+    ) -> tuple[BlockResult, list[Run]]:
         """One block of timed samples, every output re-checked."""
         message = Block(
             pool=pool.pool,
@@ -95,16 +95,16 @@ class Checker:
             timeout_s=timeout_s,
             known=self._digests(pool.pool),
         )
-        sides, fd = self.runner.block(message)
+        block, fd = self.runner.block(message)
         try:
-            owners = [side.variant for side in sides for _ in side.results]
-            results = [r for side in sides for r in side.results]
+            owners = [side.variant for side in block.sides for _ in side.results]
+            results = [r for side in block.sides for r in side.results]
             verdicts = self._judge(pool.pool, results, fd, adopt=False)
         finally:
             os.close(fd)
         label = pool.contract.label
         found = zip(results, verdicts, owners, strict=True)
-        return sides, [Run(label, True, r, v, owner) for r, v, owner in found]
+        return block, [Run(label, True, r, v, owner) for r, v, owner in found]
 
     def _digests(self, pool: str) -> dict[str, tuple[str, ...]]:
         by_slot = dict[str, list[str]]()

@@ -160,18 +160,18 @@ def compare(
     for pool in pools:
         first, found = checker.block(pool, [sides], {}, timeout_s)
         runs += found
-        if broken := _faulted(pool, first):
+        if broken := _faulted(pool, first.sides):
             return Measured(None, [*runs, broken])
-        session.times.append(_start(pool, first, plan))
+        session.times.append(_start(pool, first.sides, plan))
     while not _enough(session):
-        counters, batch = _cpu_counters(), list[list[SideTimes]]()
+        counters, batch = _cpu_counters(), list[tuple[SideTimes, ...]]()
         for times in session.times:
             rounds = _rounds(sides, times.once, times.rounds, rng)
             block, found = checker.block(times.pool, rounds, times.calls, timeout_s)
             runs += found
-            if broken := _faulted(times.pool, block):
+            if broken := _faulted(times.pool, block.sides):
                 return Measured(None, [*runs, broken])
-            batch.append(block)
+            batch.append(block.sides)
         stolen = _stolen(counters) > plan.disturbed_share
         for times, block in zip(session.times, batch, strict=True):
             session.dropped += not _keep(times, block, plan, stolen)

@@ -22,7 +22,7 @@ from typing import Literal
 
 from .errors import ToolchainMissing
 from .layout import Arena
-from .plan import LaunchPlan, PointerParam
+from .plan import LaunchPlan, PointerParam, ScalarParam
 from .process import describe_returncode
 from .seccomp import compute_filter, has_seccomp
 from .shared_arena import SharedArena
@@ -212,6 +212,7 @@ def _setup(plan: LaunchPlan, arena: Arena, module: Path, pid: int) -> bytes:
                 at = index * arena.stride + offsets[param.buffer] + param.offset
                 rows += struct.pack("<IIQQ", 1, 0, at, 0)
             else:
+                assert isinstance(param, ScalarParam)  # host code has no tensor maps
                 rows += struct.pack("<II16s", 0, 0, bytes.fromhex(param.raw))
     program = compute_filter(pid) if has_seccomp() else b""
     words: Sequence[str] = (str(module), kernel.entry, *READABLE, str(module.parent))

@@ -117,6 +117,25 @@ class Candidate(Record):
         return self
 
 
+class KernelFacts(Record):
+    """What a compiler told about one GPU kernel; None: it did not tell."""
+
+    entry: str
+    registers: int | None = None
+    """a thread"""
+    spill_bytes: int | None = None
+    """stored and loaded, a thread"""
+    stack_bytes: int | None = None
+    static_shared: int | None = None
+    """bytes a block, without what the system reserves"""
+    dynamic_shared: int = 0
+    """bytes a block; the most of all launches"""
+    threads: int | None = None
+    """a block"""
+    instructions: int | None = None
+    """machine instructions"""
+
+
 class BuildFacts(Record):
     """What the compiler told about a build."""
 
@@ -127,8 +146,13 @@ class BuildFacts(Record):
     warnings: tuple[str, ...] = ()
     code_bytes: int | None = None
     registers: int | None = None
+    """the most of all kernels; each of the three"""
     spill_bytes: int | None = None
     shared_bytes: int | None = None
+    """static and dynamic"""
+    kernels: tuple[KernelFacts, ...] = ()
+    versions: dict[str, str] = Field(default_factory=dict[str, str])
+    """of every tool that had a part in it"""
 
 
 class GateResult(Record):

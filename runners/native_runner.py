@@ -90,7 +90,7 @@ class NativeRunner:
 
     def load(self, message: Load) -> None:
         """Make a variant known by its module and plans."""
-        self._modules[message.variant] = Path(message.module)
+        (self._modules[message.variant],) = map(Path, message.modules.values())
         for plan in message.plans:
             self._plans[message.variant, plan.label] = plan
 

@@ -17,7 +17,7 @@ from .model import Record, Tier
 from .plan import LaunchPlan
 from .pools import SeedPool
 from .process import Child, Limits, clean_environment, spawner
-from .runner_messages import Block, Check, Load, Pool, RunResult, SideTimes
+from .runner_messages import Block, BlockResult, Check, Load, Pool, RunResult
 from .spec import Contract
 
 SLACK_S = 60.0  # copying, hashing and starting processes, beside the runs themselves
@@ -30,8 +30,10 @@ class Runner(Protocol):
         """Take the inputs of a pool; the runner owns `fd` from here on."""
         ...
 
-    def load(self, variant_id: str, module: Path, plans: tuple[LaunchPlan, ...]) -> None:
-        """Make a variant known."""
+    def load(
+        self, variant_id: str, modules: Mapping[str, Path], plans: tuple[LaunchPlan, ...]
+    ) -> None:
+        """Make a variant known; `modules` are the files of its artifact by hash."""
         ...
 
     def unload(self, variant_id: str) -> None:
@@ -42,7 +44,7 @@ class Runner(Protocol):
         """Runs in a fresh process; a descriptor of the outputs not known yet."""
         ...
 
-    def block(self, message: Block) -> tuple[list[SideTimes], int]:
+    def block(self, message: Block) -> tuple[BlockResult, int]:
         """One block of timed samples; a descriptor of the outputs not known yet."""
         ...
 
@@ -80,9 +82,12 @@ class NativeRunner:
         if self._child is not None:
             self._ask("pool", message, fd=fd)
 
-    def load(self, variant_id: str, module: Path, plans: tuple[LaunchPlan, ...]) -> None:
+    def load(
+        self, variant_id: str, modules: Mapping[str, Path], plans: tuple[LaunchPlan, ...]
+    ) -> None:
         """See `Runner.load`."""
-        message = Load(variant=variant_id, module=str(module), plans=plans)
+        paths = {sha256: str(path) for sha256, path in modules.items()}
+        message = Load(variant=variant_id, modules=paths, plans=plans)
         self._variants[variant_id] = message
         if self._child is not None:
             self._ask("load", message)
@@ -98,12 +103,12 @@ class NativeRunner:
         reply, fds = self._ask("check", message, patience)
         return [RunResult.model_validate(r) for r in reply["results"]], fds[0]
 
-    def block(self, message: Block) -> tuple[list[SideTimes], int]:
+    def block(self, message: Block) -> tuple[BlockResult, int]:
         """See `Runner.block`."""
         runs = sum(len(order) for order in message.rounds) + 2 * len(message.calls)
         patience = START_S * len(message.calls) + message.timeout_s * runs
         reply, fds = self._ask("block", message, patience)
-        return [SideTimes.model_validate(s) for s in reply["sides"]], fds[0]
+        return BlockResult.model_validate(reply), fds[0]
 
     def rest(self) -> None:
         """See `Runner.rest`."""

@@ -28,7 +28,8 @@ class Load(Record):
     """A variant: its machine code and its plans."""
 
     variant: str
-    module: str
+    modules: dict[str, str]
+    """paths by hash"""
     plans: tuple[LaunchPlan, ...]
 
 
@@ -82,3 +83,21 @@ class SideTimes(Record):
     results: tuple[RunResult, ...] = ()
     fault: str = ""
     fault_kind: str = ""
+
+
+class Conditions(Record):
+    """What a GPU said of itself around a block; empty on a host."""
+
+    sm_mhz: tuple[int, ...] = ()
+    """before and after"""
+    reasons: tuple[str, ...] = ()
+    """why clocks were held down, in NVML's words"""
+    strangers: tuple[int, ...] = ()
+    """processes on the device that are none of ours"""
+
+
+class BlockResult(Record):
+    """One block: every side's samples, or the first side that faulted, alone."""
+
+    sides: tuple[SideTimes, ...]
+    conditions: Conditions = Conditions()

@@ -25,11 +25,11 @@ from kernelwright.runners.plan import (
     PointerParam,
     ScalarParam,
     argument_buffers,
-    check_plan,
     contract_outputs,
     pack_scalar,
     without_names,
 )
+from kernelwright.runners.plan_check import check_plan
 from kernelwright.runners.spec import Contract
 
 CONTRACT = bind(
@@ -190,7 +190,7 @@ def test_a_bad_plan_is_refused_with_the_step_and_the_parameter(
         lambda: Fill(fill="x", offset=0, nbytes=0, pattern="00"),
         lambda: Fill(fill="x", offset=0, nbytes=1, pattern="0"),
         lambda: Fill(fill="x", offset=0, nbytes=1, pattern="zz"),
-        lambda: ScalarParam(arg="n", type="int32", value=1, raw="00" * 17),
+        lambda: ScalarParam(arg="n", type="int32", value=1, raw="00" * 4097),
         lambda: PlanBuffer(name="b", role="scratch", nbytes=-1, align=1),
     ],
 )

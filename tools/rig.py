@@ -70,9 +70,9 @@ class Rig:
         """Make a built variant known to the runner."""
         if artifact.variant_id in kernel.in_runner:
             return
-        path = self._builder.module_path(artifact.modules[0])
+        paths = {m.sha256: self._builder.module_path(m) for m in artifact.loaded}
         plans = tuple(artifact.plans.values())
-        self._checker(kernel).runner.load(artifact.variant_id, path, plans)
+        self._checker(kernel).runner.load(artifact.variant_id, paths, plans)
         kernel.in_runner.add(artifact.variant_id)
 
     def unload(self, kernel: OpenKernel, variant_id: str) -> None:

@@ -10,8 +10,10 @@ from typing import Protocol
 
 from pydantic import Field
 
+from ..devices import DeviceFacts
 from ..model import BuildFacts, Record, Tier, Variant
 from ..plan import Artifact
+from ..spec import Parameter
 from ..spec_files import LoadedKernel
 
 
@@ -28,6 +30,8 @@ class BuildRequest(Record):
     kernel: LoadedKernel
     variant: Variant
     shapes: tuple[Shape, ...] = Field(min_length=1)
+    device: DeviceFacts | None = None
+    """the GPU to build for; None: host code"""
     timeout_s: float = 120.0
 
 
@@ -41,6 +45,8 @@ class BuildOutcome(Record):
     timed_out: bool = False
     rejected: bool = False
     """the request itself is not legal (a plan, an option), the compiler was not asked"""
+    parameters: dict[str, Parameter] = Field(default_factory=dict[str, Parameter])
+    """what can be tuned beside the spec's own parameters; found in source and launches"""
     seconds: float = 0.0
 
 
@@ -57,6 +63,8 @@ class Toolchain(Protocol):
 
     def build(self, request: BuildRequest, folder: Path) -> BuildOutcome:
         """Build in a private folder; modules are left there as `<sha256>.<kind>`.
+
+        `request.variant.parameters` may hold names of `BuildOutcome.parameters` too.
 
         Runs in a single-threaded child that may be killed at any moment.
         """

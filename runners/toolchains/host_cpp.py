@@ -29,11 +29,11 @@ from ..plan import (
     PlanKernel,
     PointerParam,
     argument_buffers,
-    check_plan,
     contract_outputs,
     pack_scalar,
     without_names,
 )
+from ..plan_check import check_plan
 from ..process import Limits, clean_environment, run_limited
 from ..spec import Contract
 from .base import BuildOutcome, BuildRequest
