@@ -21,7 +21,7 @@ import psutil
 
 from .checking import Checker
 from .gates import Run
-from .model import Comparison, WorkloadTimes
+from .model import Comparison, Conditions, WorkloadTimes
 from .pools import SeedPool
 from .runner_messages import RunResult, SideTimes
 from .timing import Estimate, WorkloadBlocks, clear, estimate, ratio, settled
@@ -51,6 +51,12 @@ class TimingPlan:
     """for each workload, whatever there is; with fewer than `min_blocks` nothing is decided"""
     disturbed_share: float
     """of a sample's time, beyond which it is disturbed"""
+    undecided: float = 0.0
+    """up to this gain, sampling goes on while the interval is wider than the resolution"""
+    max_calls: int | None = None
+    """of a sample; None: as many as there are seeds never seen"""
+    host_clock: bool = True
+    """the clock is the processor's: time that the hypervisor took spoils a block"""
     slow_side: float = 4.0
     """a side slower than the fastest by this factor runs once a block"""
 
@@ -69,6 +75,27 @@ NATIVE = TimingPlan(
     longest_s=60.0,
     disturbed_share=0.03,
 )
+
+
+DEVICE = TimingPlan(
+    resolution=0.004,  # interleaved graphs of one kernel differ by 0.2 % at most
+    disturbed_resolution=0.05,
+    widest=0.02,
+    sample_s=0.0003,  # events tell about 0.5 us apart
+    rounds=2,
+    min_blocks=6,
+    careful_blocks=12,
+    clear_difference=0.03,
+    max_blocks=60,
+    budget_s=2.0,
+    longest_s=20.0,
+    disturbed_share=0.03,
+    undecided=0.015,
+    max_calls=64,
+    host_clock=False,
+)
+THROTTLED = frozenset({"hw_slowdown", "sw_thermal", "hw_thermal", "power_brake"})
+"""Reasons for low clocks that spoil a block. A power cap does not: all sides share it."""
 
 
 @dataclass
@@ -101,6 +128,7 @@ class _Session:
     started: float
     times: list[_Times] = field(default_factory=list[_Times])
     dropped: int = 0
+    conditions: list[Conditions] = field(default_factory=list[Conditions])
 
     @property
     def count(self) -> int:
@@ -172,7 +200,9 @@ def compare(
             if broken := _faulted(times.pool, block.sides):
                 return Measured(None, [*runs, broken])
             batch.append(block.sides)
-        stolen = _stolen(counters) > plan.disturbed_share
+            session.conditions.append(block.conditions)
+        stolen = plan.host_clock and _stolen(counters) > plan.disturbed_share
+        stolen = stolen or any(_spoiled(c) for c in session.conditions[-len(batch) :])
         for times, block in zip(session.times, batch, strict=True):
             session.dropped += not _keep(times, block, plan, stolen)
     return Measured(_result(session), runs)
@@ -189,7 +219,8 @@ def _start(pool: SeedPool, first: Sequence[SideTimes], plan: TimingPlan) -> _Tim
     once = frozenset(v for v, t in seconds.items() if t > plan.slow_side * fastest)
 
     def fitting(t: float) -> int:
-        return max(1, min(pool.slots - 1, math.ceil(plan.sample_s / t)))
+        most = plan.max_calls or pool.slots - 1
+        return max(1, min(most, math.ceil(plan.sample_s / t)))
 
     calls = {v: fitting(t if v in once else fastest) for v, t in seconds.items()}
     round_s = sum(seconds[v] * calls[v] for v in seconds if v not in once)
@@ -234,6 +265,8 @@ def _enough(session: _Session) -> bool:
     found = session.estimate(session.sides[1])
     if session.clean < plan.careful_blocks:
         return clear(found, 2 * session.resolution)
+    if 0 <= found.log_ratio <= math.log1p(plan.undecided) and found.width > plan.resolution:
+        return False
     return settled(found, plan.resolution)
 
 
@@ -259,6 +292,20 @@ def _result(session: _Session) -> Comparison:
         samples=sum(times.samples for times in session.times),
         seconds=round(time.monotonic() - session.started, 3),
         dropped_blocks=session.dropped,
+        conditions=_together(session.conditions),
+    )
+
+
+def _spoiled(conditions: Conditions) -> bool:
+    return bool(conditions.strangers or THROTTLED.intersection(conditions.reasons))
+
+
+def _together(found: Sequence[Conditions]) -> Conditions:
+    clocks = [mhz for each in found for mhz in each.sm_mhz]
+    return Conditions(
+        sm_mhz=(min(clocks), max(clocks)) if clocks else (),
+        reasons=tuple(sorted({reason for each in found for reason in each.reasons})),
+        strangers=tuple(sorted({pid for each in found for pid in each.strangers})),
     )
 
 

@@ -8,6 +8,7 @@ KernelwrightError
 ├── BaselineRefused      the baseline does not build, or does not agree with its reference
 ├── HandleUnknown        a kernel_id, variant_id, search_id or job_id that the store does not hold
 ├── ToolchainMissing     no compiler or driver on this machine for what was asked
+├── DeviceMissing        no GPU here on which this kernel could run
 ├── ProcessLost          a process of ours ended when it should not have
 └── StoreError           the state file is of another version, locked, or damaged
 
@@ -62,6 +63,10 @@ class HandleUnknown(KernelwrightError):
 
 class ToolchainMissing(KernelwrightError):
     """No compiler or driver on this machine for what was asked."""
+
+
+class DeviceMissing(KernelwrightError):
+    """No GPU here on which this kernel could run."""
 
 
 class ProcessLost(KernelwrightError):

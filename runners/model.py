@@ -187,6 +187,17 @@ class WorkloadTimes(Record):
     blocks_ms: dict[str, tuple[float, ...]]
 
 
+class Conditions(Record):
+    """What a GPU said of itself around a block; empty on a host."""
+
+    sm_mhz: tuple[int, ...] = ()
+    """before and after"""
+    reasons: tuple[str, ...] = ()
+    """why clocks were held down, in NVML's words"""
+    strangers: tuple[int, ...] = ()
+    """processes on the device that are none of ours"""
+
+
 class Comparison(Record):
     """A paired, interleaved measurement of a candidate against one or more sides."""
 
@@ -198,6 +209,8 @@ class Comparison(Record):
     samples: int
     seconds: float
     dropped_blocks: int = 0
+    conditions: Conditions = Conditions()
+    """over all blocks: lowest and highest clock, every reason, every stranger"""
 
     def over(self, variant_id: str) -> Ratio | None:
         """The ratio over that side, None when it did not take part."""

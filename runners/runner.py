@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from .devices import DeviceFacts
 from .errors import ProcessLost
 from .executor import START_S, compile_executor
 from .model import Record, Tier
@@ -60,7 +61,8 @@ class Runner(Protocol):
 class NativeRunner:
     """Host code: one runner process, which starts an executor for each variant."""
 
-    def __init__(self, scratch: Path) -> None:
+    def __init__(self, scratch: Path, device: DeviceFacts | None = None) -> None:
+        del device  # it runs on the host
         self._scratch = scratch
         self._child: Child | None = None
         self._pools: dict[str, tuple[Pool, int]] = {}
@@ -173,4 +175,4 @@ def _exchange(
     return child.channel.receive(timeout=patience + SLACK_S)
 
 
-RUNNERS: Mapping[Tier, Callable[[Path], Runner]] = {"native": NativeRunner}
+RUNNERS: Mapping[Tier, Callable[[Path, DeviceFacts | None], Runner]] = {"native": NativeRunner}

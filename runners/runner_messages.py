@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from .contract import BoundContract, bind
-from .model import Record
+from .model import Conditions, Record
 from .plan import LaunchPlan
 from .spec import Contract
 
@@ -83,17 +83,6 @@ class SideTimes(Record):
     results: tuple[RunResult, ...] = ()
     fault: str = ""
     fault_kind: str = ""
-
-
-class Conditions(Record):
-    """What a GPU said of itself around a block; empty on a host."""
-
-    sm_mhz: tuple[int, ...] = ()
-    """before and after"""
-    reasons: tuple[str, ...] = ()
-    """why clocks were held down, in NVML's words"""
-    strangers: tuple[int, ...] = ()
-    """processes on the device that are none of ours"""
 
 
 class BlockResult(Record):

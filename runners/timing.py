@@ -44,6 +44,11 @@ class Estimate:
     low: float
     high: float
 
+    @property
+    def width(self) -> float:
+        """Of the interval."""
+        return self.high - self.low
+
 
 def estimate(workloads: Sequence[WorkloadBlocks], candidate: str, other: str) -> Estimate:
     """The candidate against one other side. Needs at least one block of every workload."""

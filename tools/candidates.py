@@ -12,7 +12,7 @@ from .records import KernelRecord
 
 def state_of(kernel: KernelRecord, variant: Variant) -> State:
     """A variant as moves and candidates see it."""
-    spec = kernel.loaded.spec
+    spec = kernel.spec
     return State(
         kernel_type=spec.kernel.kernel_type,
         source=variant.source,

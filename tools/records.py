@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from pydantic import Field
+
 from ..runners.model import BuildFacts, Comparison, GateResult, Record, Variant
 from ..runners.plan import Artifact
+from ..runners.spec import KernelSpec, Parameter
 from ..runners.spec_files import LoadedKernel
 
 
@@ -18,8 +21,24 @@ class KernelRecord(Record):
     baseline: str
     incumbent: str
     baseline_ms: dict[str, float]
-    """median time by visible workload, as measured when the kernel was opened"""
+    """median time by visible workload, as measured when the kernel was opened;
+    empty: opened where no GPU is, so the baseline was built and not timed"""
     opened_at: str
+    found_parameters: dict[str, Parameter] = Field(default_factory=dict[str, Parameter])
+    """what the toolchain found to tune, beside the spec's own parameters"""
+    notes: tuple[str, ...] = ()
+    """what the reader should know of the opening"""
+
+    @property
+    def spec(self) -> KernelSpec:
+        """The spec with everything that can be tuned among its parameters."""
+        spec = self.loaded.spec
+        return spec.model_copy(update={"parameters": {**self.found_parameters, **spec.parameters}})
+
+    @property
+    def timed(self) -> bool:
+        """Whether the baseline was checked and timed."""
+        return bool(self.baseline_ms)
 
 
 class VariantRecord(Record):

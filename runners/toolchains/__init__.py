@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from ..errors import ToolchainMissing
+from ..model import Tier
 from .base import BuildOutcome, BuildRequest, Shape, Toolchain
 from .host_cpp import HostCpp
 
 TOOLCHAINS: tuple[Toolchain, ...] = (HostCpp(),)
 
-__all__ = ["TOOLCHAINS", "BuildOutcome", "BuildRequest", "Shape", "Toolchain", "toolchain_for"]
+__all__ = [
+    "TOOLCHAINS",
+    "BuildOutcome",
+    "BuildRequest",
+    "Shape",
+    "Toolchain",
+    "tier_of",
+    "toolchain_for",
+]
+
+
+def tier_of(kernel_type: str) -> Tier:
+    """What runs beside the clock for kernels of this type. Raises ToolchainMissing."""
+    for toolchain in TOOLCHAINS:
+        if toolchain.kernel_type == kernel_type:
+            return toolchain.tier
+    raise ToolchainMissing(f"no toolchain builds `{kernel_type}` kernels")
 
 
 def toolchain_for(kernel_type: str) -> Toolchain:
