@@ -12,47 +12,27 @@ is replaced, so a result remembered from an earlier call is of no use.
 
 from __future__ import annotations
 
-import mmap
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from .arena_values import InputPool, collect, fill
 from .channel import Channel
-from .contract import BoundArgument, BoundContract
 from .errors import ProcessLost
 from .executor import Executor, ExecutorLost, Fault
-from .layout import Record, arena, record
-from .outputs import OutputKey, OutputMemory, OutputSink, same_bytes
+from .layout import arena
+from .outputs import OutputKey, OutputMemory, OutputSink
 from .plan import LaunchPlan
 from .runner_messages import Block, Check, Load, Pool, RunResult, SideTimes
-from .shared_arena import GUARD_PATTERN, ArenaStock, Bytes, SharedArena
+from .shared_arena import ArenaStock, SharedArena
 
 WARM_UP_SLOT = 0
 WARM_UP_CALLS = 2
 SAMPLES_A_PROCESS = 3
 """A block of them. Where a process happens to place code and stack can cost some percent for
 as long as it lives: with a process of its own each block draws again."""
-
-
-@dataclass(frozen=True)
-class InputPool:
-    """The inputs of every seed of one workload: `slots` records of `inputs.nbytes`."""
-
-    contract: BoundContract
-    inputs: Record
-    outputs: Record
-    slots: int
-    values: Bytes
-
-    def value(self, slot: int, name: str) -> Bytes:
-        """The bytes of one input of one seed."""
-        place = next(s for s in self.inputs.slots if s.name == name)
-        start = slot * self.inputs.nbytes + place.offset
-        return self.values[start : start + place.nbytes]
 
 
 @dataclass
@@ -78,15 +58,10 @@ class NativeRunner:
 
     def pool(self, message: Pool, fd: int) -> None:
         """Take over the inputs of a workload; a pool of the same name is replaced."""
-        contract = message.bound()
-        inputs = record(contract.inputs)
-        size = inputs.nbytes * message.slots
-        values = np.frombuffer(mmap.mmap(fd, size, prot=mmap.PROT_READ), dtype=np.uint8)
-        outputs = record(contract.outputs)
         self._memory.forget(lambda key: key.pool == message.pool)
         for key in [k for k in self._sessions if k[1] == message.pool]:
             self._sessions.pop(key).executor.close()
-        self._pools[message.pool] = InputPool(contract, inputs, outputs, message.slots, values)
+        self._pools[message.pool] = InputPool.of(message, fd)
 
     def load(self, message: Load) -> None:
         """Make a variant known by its module and plans."""
@@ -118,14 +93,14 @@ class NativeRunner:
         except ExecutorLost as lost:
             return [_faulted(message.slots[0], message.poisons[0], lost.fault)], sink.close()
         for slot, poison in zip(message.slots, message.poisons, strict=True):
-            _fill(executor, pool, 0, slot, poison)
+            fill(executor.shared, pool, 0, slot, poison)
             try:
                 executor.run(0, 1, message.timeout_s)
             except ExecutorLost as lost:
                 results.append(_faulted(slot, poison, lost.fault))
                 break
             key = OutputKey(message.variant, message.pool, slot)
-            results.append(_collect(executor, pool, 0, key, poison, sink))
+            results.append(collect(executor.shared, pool, 0, key, poison, sink))
         executor.close()
         return results, sink.close()
 
@@ -154,13 +129,13 @@ class NativeRunner:
         session.samples -= 1
         slots = [session.unseen.pop() for _ in range(calls)]
         for index, slot in enumerate(slots):
-            _fill(session.executor, pool, index, slot, message.poison)
+            fill(session.executor.shared, pool, index, slot, message.poison)
         waited = session.executor.waited_ns()
         elapsed = session.executor.run(0, calls, message.timeout_s)
         waited = max(0, session.executor.waited_ns() - waited)
         results = [
-            _collect(
-                session.executor,
+            collect(
+                session.executor.shared,
                 pool,
                 index,
                 OutputKey(side.variant, message.pool, slot),
@@ -191,7 +166,7 @@ class NativeRunner:
             del self._sessions[key]
         executor = self._executor(variant, pool, shared)
         for index in range(calls):
-            _fill(executor, pool, index, WARM_UP_SLOT, message.poison)
+            fill(executor.shared, pool, index, WARM_UP_SLOT, message.poison)
         for _ in range(WARM_UP_CALLS):
             executor.run(0, calls, message.timeout_s * calls)
         unseen = [slot for slot in range(pool.slots) if slot != WARM_UP_SLOT]
@@ -206,90 +181,6 @@ class NativeRunner:
 def _calls(message: Block, pool: InputPool, variant: str) -> int:
     """Calls of one sample; each needs a seed of its own beside the one of the warm-up."""
     return min(message.calls.get(variant, 1), pool.slots - 1)
-
-
-def _fill(executor: Executor, pool: InputPool, index: int, slot: int, poison: int) -> None:
-    """Fresh values for one set: inputs from the pool, outputs poisoned."""
-    base = index * executor.shared.layout.stride
-    roles = {a.name: a.argument.role for a in pool.contract.arrays}
-    for place in executor.shared.layout.slots:
-        start = base + place.offset
-        target = executor.shared.memory[start : start + place.nbytes]
-        if roles[place.name] == "output":
-            target[:] = poison
-        else:
-            target[:] = pool.value(slot, place.name)
-
-
-def _collect(
-    executor: Executor, pool: InputPool, index: int, key: OutputKey, poison: int, sink: OutputSink
-) -> RunResult:
-    """What a run left behind: guards, inputs, gaps between strides, outputs."""
-    memory, base = executor.shared.memory, index * executor.shared.layout.stride
-    places = {s.name: s for s in executor.shared.layout.slots}
-
-    def array(name: str) -> Bytes:
-        start = base + places[name].offset
-        return memory[start : start + places[name].nbytes]
-
-    changed = [
-        a.name
-        for a in pool.contract.inputs
-        if a.argument.role == "input"
-        and not same_bytes(array(a.name), pool.value(key.slot, a.name))
-    ]
-    start_values = {a.name for a in pool.contract.inputs}
-    gaps = [
-        a.name
-        for a in pool.contract.outputs
-        if a.name not in start_values and not _gaps_untouched(a, array(a.name), poison)
-    ]
-    parts = [array(a.name) for a in pool.contract.outputs]
-    digest, stored = sink.add(key, parts)
-    overrun = _overrun(executor, index)
-    if overrun:
-        executor.shared.guard()  # the arena serves others, too
-    return RunResult(
-        slot=key.slot,
-        poison=poison,
-        overrun=overrun,
-        changed_inputs=tuple(changed),
-        touched_gaps=tuple(gaps),
-        digest=digest,
-        stored=stored,
-    )
-
-
-def _overrun(executor: Executor, index: int) -> str:
-    """Where a guard band was written, in words; empty when none was."""
-    shape = executor.shared.layout
-    names = [s.name for s in shape.slots]
-    for number, (start, end) in enumerate(shape.guards(index)):
-        hit = np.flatnonzero(executor.shared.memory[start:end] != GUARD_PATTERN)
-        if not hit.size:
-            continue
-        behind, before = int(hit[0]), end - start - int(hit[-1])
-        if number == len(names) or (number > 0 and behind < before):
-            return f"byte {behind + 1} behind the end of `{names[number - 1]}`"
-        return f"byte {before} before the start of `{names[number]}`"
-    return ""
-
-
-def _gaps_untouched(bound: BoundArgument, data: Bytes, poison: int) -> bool:
-    """Whether the bytes between strided elements still hold the poison."""
-    itemsize = data.size // max(1, _span(bound))
-    mask = np.ones(_span(bound), dtype=bool)
-    np.lib.stride_tricks.as_strided(mask, bound.shape, bound.strides)[...] = False
-    if not mask.any():
-        return True
-    return bool((data.reshape(-1, itemsize)[mask] == poison).all())
-
-
-def _span(bound: BoundArgument) -> int:
-    """Elements from the first to the last."""
-    if 0 in bound.shape:
-        return 0
-    return 1 + sum((n - 1) * s for n, s in zip(bound.shape, bound.strides, strict=True))
 
 
 def _faulted(slot: int, poison: int, fault: Fault) -> RunResult:
