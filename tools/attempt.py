@@ -12,7 +12,7 @@ from ..runners.model import BuildFacts, Comparison, Ending, Evaluation, GateResu
 from ..runners.plan import Artifact
 from ..runners.screen import static_screen
 from ..runners.timing import WorkloadBlocks, slowest_workload
-from ..runners.toolchains import BuildOutcome, toolchain_for
+from ..runners.toolchains import BuildOutcome
 from .kernel_state import OpenKernel
 from .progress import report
 from .records import now
@@ -48,6 +48,7 @@ class Attempt:
     """of this attempt at the variant, from 1"""
     facts: BuildFacts | None = None
     artifact: Artifact | None = None
+    found: BuildOutcome = field(default_factory=BuildOutcome)
     gates: tuple[GateResult, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
@@ -59,6 +60,7 @@ class Attempt:
             return self.ended(Ending.rejected, screen.message)
         outcome = self._timed("build", lambda: self.rig.build(self.kernel, self.variant, built))
         self.facts, self.artifact = outcome.facts, outcome.artifact
+        self.found = outcome
         if outcome.artifact is None:
             return self.ended(_build_ending(outcome), outcome.message)
         return None
@@ -135,7 +137,7 @@ class Attempt:
             variant_id=variant.variant_id,
             kernel_id=variant.kernel_id,
             ending=ending,
-            tier=toolchain_for(self.kernel.loaded.spec.kernel.kernel_type).tier,
+            tier=self.kernel.tier,
             message=message,
             build=self.facts,
             gates=self.gates,

@@ -10,39 +10,43 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..runners.errors import BaselineRefused, ProcessLost
-from ..runners.gates import first_failure
-from ..runners.model import Comparison, Ending, Evaluation, Variant
+from ..runners.model import Ending, Evaluation, Variant
 from ..runners.spec_files import LoadedKernel
 from ..runners.toolchains import BuildOutcome
 from ..search.store import Store, Writer
 from .attempt import Attempt, Surroundings
 from .confirm import confirm
+from .gpus import Gpus
 from .kernel_state import OpenKernel, open_state
-from .records import ArtifactRecord, Confirmation, KernelRecord, VariantRecord, now
+from .opening import open_baseline, open_untimed
+from .records import ArtifactRecord, Confirmation, KernelRecord, VariantRecord
 from .rig import Compared, Rig
 
 
 class Evaluator:
     """Builds, proves and times variants of kernels, and records it all.
 
-    Every method that runs something raises ToolchainMissing or ReferenceFailed; where a
-    process of ours is lost, `evaluate` ends as `lost` and the others raise ProcessLost.
+    Every method that runs something raises ToolchainMissing, DeviceMissing or ReferenceFailed;
+    where a process of ours is lost, `evaluate` ends as `lost` and the others raise ProcessLost.
     """
 
-    def __init__(self, store: Store, modules: Path, scratch: Path) -> None:
+    def __init__(self, store: Store, modules: Path, scratch: Path, gpus: Gpus) -> None:
         self._store = store
-        self._rig = Rig(modules, scratch)
+        self._rig = Rig(modules, scratch, gpus)
         self._kernels: dict[str, OpenKernel] = {}
         self._lock = threading.RLock()
 
     def open(self, loaded: LoadedKernel) -> KernelRecord:
         """Open a kernel: build, check and time its baseline. A known kernel is attached only.
 
-        Raises BaselineRefused when the baseline does not build or is not right.
+        Where its GPU is missing the baseline is built and not timed; that is made up for once
+        it is opened where one is. Raises BaselineRefused when it does not build or is wrong.
         """
         with self._lock:
             known = self._store.get_record("kernels", loaded.kernel_id, KernelRecord)
-            return self._open_new(loaded) if known is None else known
+            if known is None or not (known.timed or self._rig.gpus.missing()):
+                return self._open_new(loaded)
+            return known
 
     def kernel(self, kernel_id: str) -> KernelRecord:
         """The record of a kernel. Raises HandleUnknown."""
@@ -60,7 +64,7 @@ class Evaluator:
     def build(self, record: VariantRecord) -> BuildOutcome:
         """Build a variant and remember it; an earlier build that is still on disk is taken."""
         with self._lock:
-            kernel = self._open_kernel(record.variant.kernel_id)
+            kernel = self._kernel_to_build(record.variant.kernel_id)
             outcome = self._rig.build(kernel, record.variant, self._built(record.variant))
             with self._store.transaction() as writer:
                 _remember(writer, record)
@@ -135,52 +139,48 @@ class Evaluator:
         self._rig.close()
 
     def _open_new(self, loaded: LoadedKernel) -> KernelRecord:
-        kernel = open_state(loaded, None)
-        self._rig.attach(kernel)
-        attempt = Attempt(self._rig, kernel, loaded.baseline(), 1)
-        ended = attempt.screen_and_build(None)
-        if ended is None:
-            assert attempt.artifact is not None
-            self._rig.load(kernel, attempt.artifact)
-            self._rig.adopt(kernel, attempt.variant.variant_id, kernel.all_pools)
-            ended = attempt.check()
-        if ended is not None:
-            raise BaselineRefused(
-                f"the baseline ended as `{ended.ending}`: {ended.message}",
-                next_step="correct the kernel, its contract or its reference, and open it again",
-            )
-        alone = self._time_alone(kernel, attempt.variant.variant_id)
-        record = KernelRecord(
-            kernel_id=kernel.kernel_id,
-            loaded=loaded,
-            odd_symbols=kernel.odd_symbols,
-            baseline=attempt.variant.variant_id,
-            incumbent=attempt.variant.variant_id,
-            baseline_ms={w.workload: w.median_ms[alone.candidate] for w in alone.workloads},
-            opened_at=now(),
-        )
-        kernel.allow(max(record.baseline_ms.values()) * 1e-3)
-        self._kernels[kernel.kernel_id] = kernel
+        kernel = self._state(loaded, None)
+        if kernel.runnable:
+            opened = open_baseline(self._rig, kernel)
+            self._kernels[kernel.kernel_id] = kernel
+        else:
+            opened = open_untimed(self._rig, kernel, self._rig.gpus.missing())
         with self._store.transaction() as writer:
-            writer.put_record("kernels", kernel.kernel_id, record)
-            _write(
-                writer, VariantRecord(variant=attempt.variant), attempt, attempt.as_baseline(alone)
-            )
-        return record
+            writer.put_record("kernels", kernel.kernel_id, opened.record)
+            record = VariantRecord(variant=opened.attempt.variant)
+            _write(writer, record, opened.attempt, opened.evaluation)
+        return opened.record
+
+    def _state(self, loaded: LoadedKernel, odd_symbols: dict[str, int] | None) -> OpenKernel:
+        return open_state(loaded, odd_symbols, self._rig.gpus.target(loaded))
 
     def _open_kernel(self, kernel_id: str) -> OpenKernel:
-        """The open kernel, attached from the store where this process has not opened it."""
+        """The kernel ready to run, attached from the store where this process has not opened it.
+
+        Raises DeviceMissing when its GPU is not here.
+        """
         if kernel_id in self._kernels:
             return self._kernels[kernel_id]
         record = self.kernel(kernel_id)
-        kernel = open_state(record.loaded, record.odd_symbols)
+        kernel = self._state(record.loaded, record.odd_symbols)
+        self._rig.require_device(kernel)
+        if not record.timed:  # it was opened where no GPU is
+            self._open_new(record.loaded)
+            return self._kernels[kernel_id]
         kernel.allow(max(record.baseline_ms.values()) * 1e-3)
         self._rig.attach(kernel)
         if record.loaded.reference is None:
-            self._load(kernel, record.loaded.baseline())
+            self._load(kernel, self.variant(record.baseline).variant)
             self._rig.adopt(kernel, record.baseline, kernel.all_pools)
         self._kernels[kernel_id] = kernel
         return kernel
+
+    def _kernel_to_build(self, kernel_id: str) -> OpenKernel:
+        """Building needs no device."""
+        if kernel_id in self._kernels:
+            return self._kernels[kernel_id]
+        record = self.kernel(kernel_id)
+        return self._state(record.loaded, record.odd_symbols)
 
     def _through(self, attempt: Attempt, around: Surroundings) -> Evaluation:
         ended = attempt.screen_and_build(around.built)
@@ -228,14 +228,6 @@ class Evaluator:
             )
         self._rig.load(kernel, outcome.artifact)
 
-    def _time_alone(self, kernel: OpenKernel, variant_id: str) -> Comparison:
-        found = self._rig.compare(kernel, kernel.pools, variant_id, ())
-        if found.comparison is None:
-            failed = first_failure(found.gates)
-            assert failed is not None
-            raise BaselineRefused(f"the baseline failed while it was timed: {failed.message}")
-        return found.comparison
-
     def _forget_loser(self, kernel: OpenKernel, evaluation: Evaluation) -> None:
         """Keep only baseline and incumbent in the runner: each variant there holds processes."""
         record = self.kernel(kernel.kernel_id)
@@ -243,11 +235,15 @@ class Evaluator:
             self._rig.unload(kernel, variant_id)
 
 
-def _write(writer: Writer, record: VariantRecord, attempt: Attempt, evaluation: Evaluation) -> None:
+def _write(
+    writer: Writer, record: VariantRecord, attempt: Attempt, evaluation: Evaluation | None
+) -> None:
     """Variant, build, evaluation, code hash and incumbent."""
-    kernel_id, variant_id = evaluation.kernel_id, evaluation.variant_id
+    kernel_id, variant_id = record.variant.kernel_id, record.variant.variant_id
     _remember(writer, record)
     _keep_build(writer, variant_id, BuildOutcome(artifact=attempt.artifact, facts=attempt.facts))
+    if evaluation is None:
+        return
     writer.put_record("evaluations", evaluation.evaluation_id, evaluation)
     code, first_of_code = evaluation.code_hash, evaluation.same_code_as is None
     if code is not None and first_of_code and evaluation.ending.final:

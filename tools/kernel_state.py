@@ -6,13 +6,15 @@ import random
 import secrets
 from dataclasses import dataclass, field
 
-from ..runners.comparison import NATIVE, TimingPlan
+from ..runners.comparison import DEVICE, NATIVE, TimingPlan
 from ..runners.contract import BoundContract, bind, odd_shape, workload_contracts
+from ..runners.devices import DeviceFacts
+from ..runners.model import Tier
 from ..runners.pools import ODD_SLOTS, SeedPool, draw
 from ..runners.spec_files import LoadedKernel
-from ..runners.toolchains import Shape, toolchain_for
+from ..runners.toolchains import Shape, tier_of
 
-TIMING = {"native": NATIVE}
+TIMING: dict[Tier, TimingPlan] = {"native": NATIVE, "device": DEVICE}
 FIRST_RUN_S = 60.0
 """The longest a baseline may take; candidates get a multiple of what it took."""
 SLOWER_ALLOWED = 20.0
@@ -27,6 +29,8 @@ class OpenKernel:
     odd_symbols: dict[str, int] | None
     pools: tuple[SeedPool, ...]
     odd: SeedPool | None
+    target: DeviceFacts | None
+    """the GPU that it is built for; None: host code"""
     timeout_s: float = FIRST_RUN_S
     in_runner: set[str] = field(default_factory=set[str])
     rng: random.Random = field(default_factory=lambda: random.Random(secrets.randbits(64)))
@@ -37,14 +41,24 @@ class OpenKernel:
         return self.loaded.kernel_id
 
     @property
+    def tier(self) -> Tier:
+        """What runs beside the clock."""
+        return tier_of(self.loaded.spec.kernel.kernel_type)
+
+    @property
     def timing(self) -> TimingPlan:
         """How this kernel's tier is timed."""
-        return TIMING[toolchain_for(self.loaded.spec.kernel.kernel_type).tier]
+        return TIMING[self.tier]
+
+    @property
+    def runnable(self) -> bool:
+        """Whether the device that it is built for is here."""
+        return self.target is None or self.target.uuid is not None
 
     @property
     def device(self) -> str:
         """The device that is locked while this kernel is timed: `host`, or a GPU's UUID."""
-        return "host"
+        return "host" if self.target is None else self.target.uuid or "none"
 
     @property
     def all_pools(self) -> tuple[SeedPool, ...]:
@@ -65,7 +79,9 @@ class OpenKernel:
         self.timeout_s = min(FIRST_RUN_S, max(SHORTEST_TIMEOUT_S, SLOWER_ALLOWED * baseline_s))
 
 
-def open_state(loaded: LoadedKernel, odd_symbols: dict[str, int] | None) -> OpenKernel:
+def open_state(
+    loaded: LoadedKernel, odd_symbols: dict[str, int] | None, target: DeviceFacts | None
+) -> OpenKernel:
     """Fresh secret seeds for a kernel. `odd_symbols`: the gate shape of an earlier opening."""
     spec, kernel = loaded.spec, loaded.kernel_id
     weights = {w.name: w.weight for w in spec.workloads}
@@ -78,7 +94,7 @@ def open_state(loaded: LoadedKernel, odd_symbols: dict[str, int] | None) -> Open
         else bind(spec.io, odd_symbols, "odd")
     )
     odd = None if shape is None else draw(kernel, shape, name="odd", slots=ODD_SLOTS)
-    return OpenKernel(loaded, None if shape is None else dict(shape.symbols), pools, odd)
+    return OpenKernel(loaded, None if shape is None else dict(shape.symbols), pools, odd, target)
 
 
 def confirmation_pools(kernel: OpenKernel) -> tuple[tuple[SeedPool, ...], tuple[SeedPool, ...]]:

@@ -96,7 +96,7 @@ def _load(bench: Workbench, arguments: OpenKernelArguments) -> LoadedKernel:
 
 
 def _described(bench: Workbench, kernel: KernelRecord) -> OpenedKernel:
-    from ..runners.toolchains import toolchain_for
+    from ..runners.toolchains import tier_of
     from ..runners.toolchains.host_cpp import expected_signature
 
     spec = kernel.loaded.spec
@@ -104,7 +104,7 @@ def _described(bench: Workbench, kernel: KernelRecord) -> OpenedKernel:
     visible = [w for w in spec.workloads if not w.held_out]
     return OpenedKernel(
         kernel_id=kernel.kernel_id,
-        tier=toolchain_for(spec.kernel.kernel_type).tier,
+        tier=tier_of(spec.kernel.kernel_type),
         baseline=kernel.baseline,
         incumbent=kernel.incumbent,
         incumbent_speedup=speedup_of(bench, kernel.incumbent),

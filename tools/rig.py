@@ -20,7 +20,8 @@ from ..runners.oracle import Oracle
 from ..runners.plan import Artifact
 from ..runners.pools import SeedPool
 from ..runners.runner import RUNNERS
-from ..runners.toolchains import BuildOutcome, BuildRequest, toolchain_for
+from ..runners.toolchains import BuildOutcome, BuildRequest
+from .gpus import Gpus, device_missing
 from .kernel_state import OpenKernel
 from .progress import report
 
@@ -41,16 +42,26 @@ class Rig:
     Methods raise ProcessLost when a process of ours fails; the next call starts afresh.
     """
 
-    def __init__(self, modules: Path, scratch: Path) -> None:
+    def __init__(self, modules: Path, scratch: Path, gpus: Gpus) -> None:
         self._scratch = scratch
         self._builder = Builder(modules, scratch)
-        self._oracle = Oracle(scratch)
         self._checkers: dict[str, Checker] = {}
+        self.gpus = gpus
 
     def attach(self, kernel: OpenKernel) -> None:
-        """Load the reference and make the inputs of every pool. Raises ReferenceFailed."""
-        self._oracle.open(kernel.loaded)
+        """Load the reference and make the inputs of every pool.
+
+        Raises ReferenceFailed, and DeviceMissing when the kernel's GPU is not here.
+        """
+        self.require_device(kernel)
+        self._checker(kernel).oracle.open(kernel.loaded)
         self.attach_pools(kernel, kernel.all_pools)
+
+    def require_device(self, kernel: OpenKernel) -> None:
+        """Raises DeviceMissing when the kernel's GPU is not here."""
+        if not kernel.runnable:
+            assert kernel.target is not None
+            raise device_missing(kernel.target, self.gpus.missing(), self.gpus.present())
 
     def attach_pools(self, kernel: OpenKernel, pools: Sequence[SeedPool]) -> None:
         """Make the inputs of some pools and hand them to the runner."""
@@ -63,7 +74,9 @@ class Rig:
         """Build a variant, unless `known` still has its modules on disk and all plans."""
         if known is not None and known.artifact and self._usable(kernel, known.artifact):
             return known
-        request = BuildRequest(kernel=kernel.loaded, variant=variant, shapes=kernel.shapes)
+        request = BuildRequest(
+            kernel=kernel.loaded, variant=variant, shapes=kernel.shapes, device=kernel.target
+        )
         return self._builder.build(request)
 
     def load(self, kernel: OpenKernel, artifact: Artifact) -> None:
@@ -154,7 +167,7 @@ class Rig:
         """End every process."""
         for checker in self._checkers.values():
             checker.runner.close()
-        self._oracle.close()
+            checker.oracle.close()
         self._builder.close()
 
     def _usable(self, kernel: OpenKernel, artifact: Artifact) -> bool:
@@ -162,7 +175,8 @@ class Rig:
         return here and {s.label for s in kernel.shapes} <= set(artifact.plans)
 
     def _checker(self, kernel: OpenKernel) -> Checker:
-        tier = toolchain_for(kernel.loaded.spec.kernel.kernel_type).tier
-        if tier not in self._checkers:
-            self._checkers[tier] = Checker(RUNNERS[tier](self._scratch), self._oracle)
-        return self._checkers[tier]
+        """Runner and oracle of the kernel's device; they know each other's pools."""
+        if kernel.device not in self._checkers:
+            runner = RUNNERS[kernel.tier](self._scratch, kernel.target)
+            self._checkers[kernel.device] = Checker(runner, Oracle(self._scratch))
+        return self._checkers[kernel.device]

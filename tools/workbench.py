@@ -14,6 +14,7 @@ import psutil
 from ..runners.spec_files import Roots
 from ..search.store import STATE_FILE, Store
 from .evaluator import Evaluator
+from .gpus import Gpus
 
 SCRATCH = "scratch"
 
@@ -21,14 +22,15 @@ SCRATCH = "scratch"
 class Workbench:
     """One state folder with what works on it. Closing it ends every process it started."""
 
-    def __init__(self, outdir: Path, roots: Sequence[Path]) -> None:
+    def __init__(self, outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> None:
         self.outdir = outdir.resolve()
         self.roots = Roots(roots)
         self.outdir.mkdir(parents=True, exist_ok=True)
         self.store = Store.open(self.outdir / STATE_FILE)
         _remove_orphaned(self.outdir / SCRATCH)
         self._scratch = self.outdir / SCRATCH / str(os.getpid())
-        self.evaluator = Evaluator(self.store, self.outdir / "modules", self._scratch)
+        self.gpus = Gpus(self._scratch, gpus)
+        self.evaluator = Evaluator(self.store, self.outdir / "modules", self._scratch, self.gpus)
 
     def close(self) -> None:
         """End all processes and release the store; may be called again."""

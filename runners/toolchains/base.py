@@ -47,6 +47,8 @@ class BuildOutcome(Record):
     """the request itself is not legal (a plan, an option), the compiler was not asked"""
     parameters: dict[str, Parameter] = Field(default_factory=dict[str, Parameter])
     """what can be tuned beside the spec's own parameters; found in source and launches"""
+    configurations: tuple[dict[str, int], ...] = ()
+    """the author's own choices for autotuning, the first one built here"""
     seconds: float = 0.0
 
 
