@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import Field
 
 from ..runners.errors import KernelwrightError
-from ..runners.limits import Peaks, Work, work
+from ..runners.limits import Peaks, Source, Work, work
 from ..runners.model import Record
 from ..runners.spec import KernelSpec
 
@@ -34,8 +34,9 @@ class Roofline(Record):
 
     bound: Bound
     """what the declared work waits for at the machine's peaks: intensity against the ridge"""
-    source: Literal["measured", "datasheet"]
-    """of the peaks"""
+    source: Source
+    """of the peak that bounds it"""
+    flops_unit: str = "fp32"
     time_s: float = Field(gt=0)
     floor_s: float | None
     """the declared work at the peaks; with one of the two undeclared, of the other alone"""
@@ -65,7 +66,7 @@ class Roofline(Record):
             return f"an unknown share of the machine ({self._missing()})"
         if self.bound == "memory" and self.share > 1:
             return f"more than the {self.source} copy bandwidth (served from cache)"
-        return f"{_percent(self.share)} of the {self.source} {_PEAK[self.bound]}"
+        return f"{_percent(self.share)} of the {self.source} {self._peak(self.bound)}"
 
     def _reached(self, part: Bound) -> str:
         rate, share = (
@@ -74,8 +75,11 @@ class Roofline(Record):
             else (self.flops_per_s, self.share_of_peak)
         )
         if not rate or not share:
-            return f"nothing of the {_PEAK[part]}"
-        return f"{_of(rate, rate / share, _UNIT[part])} {_PEAK[part]} ({_percent(share)})"
+            return f"nothing of the {self._peak(part)}"
+        return f"{_of(rate, rate / share, _UNIT[part])} {self._peak(part)} ({_percent(share)})"
+
+    def _peak(self, part: Bound) -> str:
+        return "copy bandwidth" if part == "memory" else f"{self.flops_unit} peak"
 
     def _left(self) -> str:
         if self.bound == "memory" and self.cached:
@@ -118,7 +122,6 @@ class WorkloadRoofline(Record):
         return f"{self.workload}: {self.roofline.describe()}"
 
 
-_PEAK = {"memory": "copy bandwidth", "compute": "fp32 peak"}
 _CACHED = "faster than a copy in memory, so it is served from cache, at least in part"
 _UNIT = {"memory": "B/s", "compute": "FLOP/s"}
 
@@ -131,13 +134,13 @@ def roofline(work: Work, peaks: Peaks, time_s: float) -> Roofline:
     compute_s = None if work.flops is None else work.flops / peaks.flops_per_s
     bound = _bound(memory_s, compute_s)
     floor_s = max((part for part in (memory_s, compute_s) if part is not None), default=None)
-    cached = memory_s is not None and (
-        memory_s > time_s or (work.bytes or 0) <= CACHE_SHARE * (peaks.cache_bytes or 0)
-    )
+    cache = 0 if peaks.cold else CACHE_SHARE * (peaks.cache_bytes or 0)
+    cached = memory_s is not None and (memory_s > time_s or (work.bytes or 0) <= cache)
     memory_alone = compute_s is None or bound == "memory"
     return Roofline(
         bound=bound,
-        source=peaks.source,
+        source=(peaks.flops_source or peaks.source) if bound == "compute" else peaks.source,
+        flops_unit=peaks.flops_unit,
         time_s=time_s,
         floor_s=floor_s,
         bytes_per_s=None if work.bytes is None else work.bytes / time_s,

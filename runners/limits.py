@@ -35,6 +35,9 @@ CACHES = 4  # an array is this many times the last-level cache, within the two b
 LEAST_BYTES, MOST_BYTES = 64 << 20, 1 << 30
 
 
+Source = Literal["measured", "datasheet"]
+
+
 class Peaks(Record):
     """The most that a device moves and computes."""
 
@@ -44,7 +47,12 @@ class Peaks(Record):
     """fp32 operations; a fused multiply-add counts as two"""
     cache_bytes: int | None = None
     """last-level cache; None: unknown"""
-    source: Literal["measured", "datasheet"]
+    source: Source
+    """of the bandwidth, and of the operations where nothing else is said"""
+    flops_unit: str = "fp32"
+    flops_source: Source | None = None
+    cold: bool = False
+    """times are taken with caches flushed: what fits in a cache still comes from memory"""
     device: str
     seconds: float = 0.0
     """what the measurement took, its compiler included"""

@@ -53,6 +53,10 @@ class Runner(Protocol):
         """End whatever could keep state between runs."""
         ...
 
+    def copy_bandwidth(self) -> float:
+        """Bytes read and written a second by a large copy in the device's memory."""
+        ...
+
     def close(self) -> None:
         """End the runner."""
         ...
@@ -111,6 +115,10 @@ class NativeRunner:
         patience = START_S * len(message.calls) + message.timeout_s * runs
         reply, fds = self._ask("block", message, patience)
         return BlockResult.model_validate(reply), fds[0]
+
+    def copy_bandwidth(self) -> float:
+        """Not here: `limits.measure_host` does it, on all cores."""
+        raise NotImplementedError
 
     def rest(self) -> None:
         """See `Runner.rest`."""

@@ -134,6 +134,11 @@ class Evaluator:
                 best = max(best, (value["speedup"], value["variant_id"]))
         return best[1]
 
+    def copy_bandwidth(self, kernel_id: str) -> float:
+        """Bytes a second of a large copy on the kernel's GPU, measured now. Raises ProcessLost."""
+        with self._lock:
+            return self._rig.copy_bandwidth(self._open_kernel(kernel_id))
+
     def close(self) -> None:
         """End every process that was started here."""
         self._rig.close()

@@ -14,20 +14,45 @@ if TYPE_CHECKING:
 
 PEAKS = "peaks/host"
 """The key in the store's table `meta` of the peaks that were measured last."""
+BANDWIDTH = "bandwidth/"
+"""The keys of measured copy bandwidths, by a GPU's UUID."""
 
 
-def host_peaks(bench: Workbench) -> Peaks:
-    """This machine's peaks, measured once a state folder (2 s). Raises ToolchainMissing,
-    ProcessLost."""
-    from ..runners.limits import Peaks, measure_host
+def peaks_for(bench: Workbench, kernel: KernelRecord) -> Peaks:
+    """The peaks of the kernel's device, measured once a state folder (2 s).
 
-    known = bench.store.get_record("meta", PEAKS, Peaks)
+    Raises ToolchainMissing, DeviceMissing, ProcessLost.
+    """
+    from ..runners.gpu_limits import gpu_peaks
+    from ..runners.limits import measure_host
+
+    known = _known_peaks(bench, kernel)
     if known is not None:
         return known
-    found = measure_host(bench.outdir / "modules")
+    target = bench.gpus.target(kernel.loaded)
+    if target is None:
+        found = measure_host(bench.outdir / "modules")
+        with bench.store.transaction() as writer:
+            writer.put_record("meta", PEAKS, found)
+        return found
+    measured = bench.evaluator.copy_bandwidth(kernel.kernel_id)
     with bench.store.transaction() as writer:
-        writer.put_record("meta", PEAKS, found)
-    return found
+        writer.put("meta", f"{BANDWIDTH}{target.uuid}", {"bytes_per_s": measured})
+    return gpu_peaks(target, kernel.loaded.spec.io, measured)
+
+
+def _known_peaks(bench: Workbench, kernel: KernelRecord) -> Peaks | None:
+    """Peaks that need no measurement (any more)."""
+    from ..runners.gpu_limits import gpu_peaks
+    from ..runners.limits import Peaks
+
+    target = bench.gpus.target(kernel.loaded)
+    if target is None:
+        return bench.store.get_record("meta", PEAKS, Peaks)
+    if target.uuid is None:
+        return gpu_peaks(target, kernel.loaded.spec.io, None)
+    known = bench.store.get("meta", f"{BANDWIDTH}{target.uuid}")
+    return None if known is None else gpu_peaks(target, kernel.loaded.spec.io, known["bytes_per_s"])
 
 
 def headroom(bench: Workbench, kernel: KernelRecord, ms: Mapping[str, float]) -> str:
@@ -35,8 +60,10 @@ def headroom(bench: Workbench, kernel: KernelRecord, ms: Mapping[str, float]) ->
 
     Measures the machine's peaks where nobody did yet.
     """
+    if not kernel.timed:
+        return f"unknown: {'; '.join(kernel.notes)}"
     try:
-        peaks = host_peaks(bench)
+        peaks = peaks_for(bench, kernel)
     except KernelwrightError as error:
         return f"unknown: {error.message}"
     return describe(kernel, peaks, ms)
@@ -44,9 +71,10 @@ def headroom(bench: Workbench, kernel: KernelRecord, ms: Mapping[str, float]) ->
 
 def known_headroom(bench: Workbench, kernel: KernelRecord, ms: Mapping[str, float]) -> str | None:
     """As `headroom`, None where the machine's peaks were not measured yet."""
-    from ..runners.limits import Peaks
-
-    peaks = bench.store.get_record("meta", PEAKS, Peaks)
+    try:
+        peaks = _known_peaks(bench, kernel)
+    except KernelwrightError as error:
+        return f"unknown: {error.message}"
     return None if peaks is None else describe(kernel, peaks, ms)
 
 

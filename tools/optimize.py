@@ -18,7 +18,7 @@ from ..runners.errors import AccessError, KernelwrightError
 from ..runners.spec_files import load_file
 from ..search.settings import Settings
 from .exports import Exports
-from .headroom import host_peaks
+from .headroom import peaks_for
 from .records import Confirmation, KernelRecord
 from .search_records import SearchRecord, SearchStatus, SearchStopped, StepReport
 from .search_session import SearchSession
@@ -213,7 +213,7 @@ class _Run:
 
     def _reaches(self, kernel: KernelRecord, confirmation: Confirmation | None) -> str:
         try:
-            peaks = host_peaks(self.bench)
+            peaks = peaks_for(self.bench, kernel)
         except KernelwrightError as error:
             return f"an unknown share of the machine ({error.message})"
         times = best_times(kernel, confirmation)

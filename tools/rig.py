@@ -159,6 +159,12 @@ class Rig:
         gates = tuple(gate(own) for gate in FIRST_SET)
         return Compared(None if first_failure(gates) else measured.comparison, gates)
 
+    def copy_bandwidth(self, kernel: OpenKernel) -> float:
+        """Bytes read and written a second by a large copy on the kernel's GPU."""
+        runner = self._checker(kernel).runner
+        with timing_lock(kernel.device, report):
+            return runner.copy_bandwidth()
+
     def rest(self, kernel: OpenKernel) -> None:
         """End whatever could keep state between runs: what comes next runs in fresh processes."""
         self._checker(kernel).runner.rest()
