@@ -1,0 +1,7 @@
+"""From Python source to launch plans without a GPU: the child side, which runs untrusted Python."""
+
+from __future__ import annotations
+
+from .messages import CaptureRequest, CaptureResult, EntryFacts
+
+__all__ = ["CaptureRequest", "CaptureResult", "EntryFacts"]
