@@ -1,8 +1,8 @@
-"""The part of an ELF file that decides what its code does, as a hash.
+"""ELF files, read without tools: their sections, and what decides what their code does, as a hash.
 
-Sections that hold names of our own, notes, unwind tables and debug data are left out, so
-that two sources that compile to the same instructions get one hash. Names of imported
-functions stay in: calling `sinf` is not calling `cosf`.
+Names of our own, notes, unwind tables and debug data are left out of the hash, so that two
+sources that compile to the same instructions get one hash. Names of imported functions stay
+in: calling `sinf` is not calling `cosf`.
 """
 
 from __future__ import annotations
@@ -10,40 +10,64 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 SHF_ALLOC = 2
 SHT_NOBITS = 8
+HEADER = struct.Struct("<IIQQQQIIQQ")
 IGNORED = (".note", ".eh_frame", ".gnu.hash", ".hash", ".gnu.version", ".comment", ".debug")
 
 
-def code_hash(image: bytes) -> str:
-    """16 hexadecimal digits over all loaded sections that matter.
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One section header with its content; zeroed memory has no content."""
 
+    name: str
+    kind: int
+    flags: int
+    size: int
+    """bytes in memory"""
+    link: int
+    info: int
+    content: bytes
+
+
+def code_hash(image: bytes) -> str:
+    """16 hexadecimal digits over all loaded sections of a shared object that matter.
+
+    Machine code of a GPU has a hash of its own: `cubin_hash.py`.
     Raises ValueError for what is no 64-bit little-endian ELF file, or one cut short.
     """
     digest = hashlib.sha256()
-    try:
-        for name, size, content in _loaded_sections(image):
-            digest.update(f"{name} {size}\n".encode())
-            digest.update(content)
-    except (struct.error, IndexError) as error:
-        raise ValueError(f"the ELF file is damaged: {error}") from error
+    for section in read_sections(image):
+        if section.flags & SHF_ALLOC and not section.name.startswith(IGNORED):
+            digest.update(f"{section.name} {section.size}\n".encode())
+            digest.update(section.content)
     return digest.hexdigest()[:16]
 
 
-def _loaded_sections(image: bytes) -> Iterator[tuple[str, int, bytes]]:
-    """Name, bytes in memory, and content; zeroed memory has no content."""
+def read_sections(image: bytes) -> tuple[Section, ...]:
+    """All sections, in the order of the file, which is that of their numbers.
+
+    Raises ValueError for what is no 64-bit little-endian ELF file, or one cut short.
+    """
     if image[:6] != b"\x7fELF\x02\x01":
         raise ValueError("not a 64-bit little-endian ELF file")
+    try:
+        return tuple(_sections(image))
+    except (struct.error, IndexError, ValueError, OverflowError) as error:
+        raise ValueError(f"the ELF file is damaged: {error}") from error
+
+
+def _sections(image: bytes) -> Iterator[Section]:
     (table,) = struct.unpack_from("<Q", image, 0x28)
     entry, count, names_index = struct.unpack_from("<HHH", image, 0x3A)
-    headers = [struct.unpack_from("<IIQQQQ", image, table + i * entry) for i in range(count)]
+    headers = [HEADER.unpack_from(image, table + i * entry) for i in range(count)]
     names_at = headers[names_index][4]
-    for name_offset, kind, flags, _, offset, size in headers:
+    for name_offset, kind, flags, _, offset, size, link, info, _, _ in headers:
         start = names_at + name_offset
         name = image[start : image.index(b"\0", start)].decode("ascii", "replace")
-        if flags & SHF_ALLOC and not name.startswith(IGNORED):
-            content = b"" if kind == SHT_NOBITS else image[offset : offset + size]
-            if kind != SHT_NOBITS and len(content) < size:
-                raise IndexError(f"section {name} ends after the file")
-            yield name, size, content
+        content = b"" if kind == SHT_NOBITS else image[offset : offset + size]
+        if kind != SHT_NOBITS and len(content) < size:
+            raise IndexError(f"section {name} ends after the file")
+        yield Section(name, kind, flags, size, link, info, content)
