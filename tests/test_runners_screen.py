@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernelwright.runners.screen import HOST_CPP, static_screen
+from kernelwright.runners.screen import static_screen
+from kernelwright.runners.screen_cpp import HOST_CPP
 
 KERNEL = 'extern "C" void k(const float* x, float* y, int n) {{\n  {}\n}}\n'
 
@@ -204,7 +205,7 @@ def test_an_ordinary_kernel_passes() -> None:
     assert static_screen(source, "cpp").outcome == "passed"
 
 
-def test_other_kernel_types_have_no_rows_here() -> None:
+def test_python_is_not_read_as_cpp() -> None:
     assert static_screen("fork()", "triton").outcome == "passed"
 
 
