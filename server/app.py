@@ -67,8 +67,8 @@ CLOSE_S = 0.5
 class Desk:
     """The workbench and its jobs, opened by the first call: the server answers before that."""
 
-    def __init__(self, outdir: Path, roots: Sequence[Path]) -> None:
-        self._outdir, self._roots = outdir, roots
+    def __init__(self, outdir: Path, roots: Sequence[Path], gpus: Sequence[str]) -> None:
+        self._outdir, self._roots, self._gpus = outdir, roots, gpus
         self._lock = threading.Lock()
         self._open: tuple[Workbench, Jobs] | None = None
         self._closed = False
@@ -82,7 +82,7 @@ class Desk:
                 from ..tools.workbench import Workbench
                 from .jobs import Jobs
 
-                bench = Workbench(self._outdir, self._roots)
+                bench = Workbench(self._outdir, self._roots, self._gpus)
                 self._open = bench, Jobs(bench, TOOLS)
             return self._open
 
@@ -220,19 +220,19 @@ def _answer(result: Record) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=content)
 
 
-def make_app(outdir: Path, roots: Sequence[Path]) -> Application:
+def make_app(outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> Application:
     """The application over one state folder; it opens it at its first call."""
-    return Application(Desk(outdir, roots))
+    return Application(Desk(outdir, roots, gpus))
 
 
-def serve_stdio(outdir: Path, roots: Sequence[Path]) -> None:
+def serve_stdio(outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> None:
     """Serve one client over stdin and stdout; returns when the client has gone.
 
     SIGINT, SIGTERM and SIGHUP end the process at once, with all that it started: what is on
     disk is complete at any moment.
     """
     claim_stdio()
-    desk = Desk(outdir, roots)
+    desk = Desk(outdir, roots, gpus)
     _end_on_signals(desk)
     anyio.run(Application(desk).serve)
     desk.close()

@@ -43,6 +43,7 @@ class Headless:
     resume: bool
     new_budget: int | None = None
     """of a search that is resumed"""
+    gpus: tuple[str, ...] = ()
 
 
 def run(wanted: Headless) -> int:
@@ -52,7 +53,7 @@ def run(wanted: Headless) -> int:
         with stopped_by_signals():
             specs = find_specs(wanted.input, wanted.outdir)
             progress = display()
-            with Workbench(wanted.outdir, wanted.roots) as bench:
+            with Workbench(wanted.outdir, wanted.roots, wanted.gpus) as bench:
                 ended = list[Event]()
                 events = search_all(
                     bench,

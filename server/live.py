@@ -166,7 +166,7 @@ def _known(known: bool) -> str:
 
 
 def _baseline(times: dict[str, float]) -> str:
-    return ", ".join(f"{name} {ms:.4g} ms" for name, ms in times.items())
+    return ", ".join(f"{name} {ms:.4g} ms" for name, ms in times.items()) or "not timed"
 
 
 def _step_line(report: StepReport) -> str:

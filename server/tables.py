@@ -57,6 +57,7 @@ def kernel_table(kernels: Sequence[tuple[KernelRecord, Evaluation | None]]) -> T
     table = _table("kernel", "baseline", "best", SPEEDUP, "opened")
     for kernel, best in kernels:
         times = ", ".join(f"{name} {ms:.4g} ms" for name, ms in kernel.baseline_ms.items())
+        times = times or "not timed"
         gained = "" if best is None else speedup_text(best.speedup, best.interval)
         incumbent = "baseline" if kernel.incumbent == kernel.baseline else kernel.incumbent
         table.add_row(kernel.kernel_id, times, incumbent, gained, kernel.opened_at)

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from ..runners.model import BuildOptions, Candidate, Ending, Record, Variant
+from ..runners.model import (
+    BuildFacts,
+    BuildOptions,
+    Candidate,
+    Ending,
+    KernelFacts,
+    Record,
+    Variant,
+)
 from ..runners.screen import static_screen
 from .base import Tool, WorkArguments
 from .describing import ADVICE, cut, resolve_variant
@@ -30,7 +38,7 @@ class CompileVariantArguments(WorkArguments):
     diff: str | None = None
     """unified diff against the base's source; line numbers need not be exact"""
     parameters: dict[str, int] | None = None
-    """macro values that change; the others stay as in the base"""
+    """values of macros, constexprs and options that change; the others stay as in the base"""
     options: BuildOptions | None = None
     """{"compiler": "g++", "flags": ["-O3", ...]} in place of the base's"""
     method: str = Field(default="by_hand", min_length=1, max_length=200)
@@ -52,6 +60,12 @@ class CompiledVariant(Record):
     compiler: str | None = None
     warnings: tuple[str, ...] = ()
     code_bytes: int | None = None
+    kernels: tuple[KernelFacts, ...] = ()
+    """GPU kernels: registers, spills, shared memory"""
+    occupancy: tuple[str, ...] = ()
+    """GPU kernels: blocks that fit on a multiprocessor, and what limits them"""
+    logic: str | None = None
+    """Triton where no GPU is: what the interpreter says of the logic at a small shape"""
     build_seconds: float | None = None
     known: bool = False
     """this very variant was built or evaluated before"""
@@ -144,11 +158,23 @@ def _built(
         compiler=facts.compiler,
         warnings=tuple(cut(w, 200) for w in facts.warnings[:5]),
         code_bytes=facts.code_bytes,
+        kernels=facts.kernels,
+        occupancy=_occupancy(bench, kernel, facts),
         build_seconds=round(facts.seconds, 2),
         known=known,
         same_code_as=same,
         next=cut(advice, 600),
     )
+
+
+def _occupancy(bench: Workbench, kernel: KernelRecord, facts: BuildFacts) -> tuple[str, ...]:
+    from ..analysis.occupancy import occupancy
+
+    target = bench.gpus.target(kernel.loaded)
+    if target is None:
+        return ()
+    found = [occupancy(each, target) for each in facts.kernels]
+    return tuple(each.describe() for each in found if each is not None)
 
 
 def _ending(outcome: BuildOutcome) -> Ending:

@@ -52,6 +52,17 @@ class Evaluator:
         """The record of a kernel. Raises HandleUnknown."""
         return self._store.require_record("kernels", kernel_id, KernelRecord)
 
+    def timed_kernel(self, kernel_id: str) -> KernelRecord:
+        """The record of a kernel whose baseline was timed, now if need be.
+
+        Raises HandleUnknown, and DeviceMissing when its GPU is not here.
+        """
+        record = self.kernel(kernel_id)
+        if not record.timed:
+            with self._lock:
+                self._open_kernel(kernel_id)
+        return self.kernel(kernel_id)
+
     def variant(self, variant_id: str) -> VariantRecord:
         """The record of a variant. Raises HandleUnknown."""
         return self._store.require_record("variants", variant_id, VariantRecord)

@@ -20,7 +20,7 @@ from ..search.graph import graph_from_records
 from ..search.store import Store
 from ..search.work import ledger_of
 from .difference import changed_between, source_diff
-from .records import Confirmation, KernelRecord, VariantRecord, now
+from .records import ArtifactRecord, Confirmation, KernelRecord, VariantRecord, now
 from .search_records import SearchRecord
 from .trace import SearchTrace, trace
 
@@ -143,6 +143,7 @@ class Exports:
             )
             if diff:
                 _write(target / "candidate.diff", diff)
+        self._write_listings(variant_id, target)
         if variant_id == kernel.baseline:
             _write_json(target / "result.json", {"median_ms": kernel.baseline_ms})
         elif evaluation is not None:
@@ -151,6 +152,18 @@ class Exports:
                 _write(target / "stderr.log", messages)
         if variant_id == kernel.baseline or (evaluation is not None and evaluation.ending.final):
             self._settled.add(variant_id)
+
+    def _write_listings(self, variant_id: str, target: Path) -> None:
+        """Machine code of a GPU variant with its PTX and SASS; several modules are numbered."""
+        known = self._store.get_record("artifacts", variant_id, ArtifactRecord)
+        modules = () if known is None else known.artifact.modules
+        for kind in ("cubin", "ptx", "sass"):
+            same = [m for m in modules if m.kind == kind]
+            for number, module in enumerate(same):
+                kept = self._outdir / "modules" / f"{module.sha256}.{kind}"
+                if kept.is_file():
+                    suffix = f".{number}" if number else ""
+                    _write_bytes(target / f"kernel{suffix}.{kind}", kept.read_bytes())
 
     def _summary(
         self, kernel: KernelRecord, best: VariantRecord, variants: dict[str, VariantRecord]
@@ -254,7 +267,10 @@ def _write_json(path: Path, value: JsonObject) -> None:
 
 def _write(path: Path, text: str) -> None:
     """Replace a file whole, unless it says the same already."""
-    data = text.encode()
+    _write_bytes(path, text.encode())
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
     if path.is_file() and path.read_bytes() == data:
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -48,7 +48,8 @@ class VisibleWorkload(Record):
     workload: str
     symbols: dict[str, int]
     weight: float
-    baseline_ms: float
+    baseline_ms: float | None = None
+    """None: not timed, no GPU for it is here"""
 
 
 class OpenedKernel(Record):
@@ -70,6 +71,8 @@ class OpenedKernel(Record):
     reference: str
     headroom: str
     source_lines: int
+    notes: tuple[str, ...] = ()
+    """what should be known of the opening: the GPU, how the baseline was chosen"""
     next: tuple[str, ...]
 
 
@@ -99,7 +102,7 @@ def _described(bench: Workbench, kernel: KernelRecord) -> OpenedKernel:
     from ..runners.toolchains import tier_of
     from ..runners.toolchains.host_cpp import expected_signature
 
-    spec = kernel.loaded.spec
+    spec = kernel.spec
     values = bench.evaluator.variant(kernel.incumbent).variant.parameters
     visible = [w for w in spec.workloads if not w.held_out]
     return OpenedKernel(
@@ -114,7 +117,7 @@ def _described(bench: Workbench, kernel: KernelRecord) -> OpenedKernel:
                 workload=w.name,
                 symbols=w.symbols,
                 weight=w.weight,
-                baseline_ms=significant(kernel.baseline_ms[w.name], 4),
+                baseline_ms=significant(kernel.baseline_ms[w.name], 4) if kernel.timed else None,
             )
             for w in visible
         ),
@@ -126,6 +129,7 @@ def _described(bench: Workbench, kernel: KernelRecord) -> OpenedKernel:
         constraints=spec.constraints,
         reference=_reference(kernel),
         headroom=headroom(bench, kernel, kernel.baseline_ms),
+        notes=kernel.notes,
         source_lines=len(kernel.loaded.source.splitlines()),
         next=_next(kernel),
     )

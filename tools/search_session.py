@@ -63,8 +63,8 @@ class SearchSession:
     def start(
         cls, bench: Workbench, kernel_id: str, settings: Settings, planner: PlannerName = "rules"
     ) -> SearchSession:
-        """A new search from the kernel's baseline. Raises HandleUnknown."""
-        kernel = bench.evaluator.kernel(kernel_id)
+        """A new search from the kernel's baseline. Raises HandleUnknown, DeviceMissing."""
+        kernel = bench.evaluator.timed_kernel(kernel_id)
         record = SearchRecord(
             search_id=f"s{secrets.token_hex(4)}",
             kernel_id=kernel_id,

@@ -28,7 +28,9 @@ def trace(told: SearchTrace) -> str:
     """The page: kernel, verdict, way to the best variant, every step in order."""
     kernel, search = told.kernel, told.search
     ledger = ledger_of(told.graph)
-    times = ", ".join(f"{name} {ms:.4g} ms" for name, ms in kernel.baseline_ms.items())
+    times = (
+        ", ".join(f"{name} {ms:.4g} ms" for name, ms in kernel.baseline_ms.items()) or "not timed"
+    )
     verdict = f"stopped ({search.stopped}): {search.stopped_text}" if search.stopped else "open"
     lines = [
         f"# {kernel.loaded.spec.name}",
