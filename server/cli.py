@@ -87,6 +87,10 @@ def optimize(
         list[Path] | None,
         typer.Option(help="A further folder that specs may read files from; repeatable."),
     ] = None,
+    gpus: Annotated[
+        str,
+        typer.Option(help="GPUs to use, by index or UUID: 0,1; default all of this machine."),
+    ] = "",
 ) -> None:
     """Search for a faster variant of one kernel or several, without a client or a model.
 
@@ -106,7 +110,8 @@ def optimize(
     print(f"planner: rules ({'--no-llm' if no_llm else 'no model is used'})", file=sys.stderr)
     roots = (input if input.is_dir() else input.parent, Path.cwd(), *(root or ()))
     more = budget_builds if resume else None
-    raise typer.Exit(run(Headless(input, outdir, roots, settings, resume, more)))
+    wanted = Headless(input, outdir, roots, settings, resume, more, _names(gpus))
+    raise typer.Exit(run(wanted))
 
 
 @app.command()
@@ -176,9 +181,17 @@ def serve(
         list[Path] | None,
         typer.Option(help="A folder that files may be read from; repeatable; default the project."),
     ] = None,
+    gpus: Annotated[
+        str,
+        typer.Option(help="GPUs to use, by index or UUID: 0,1; default all of this machine."),
+    ] = "",
 ) -> None:
     """Serve the tools to an MCP client over stdin and stdout."""
     from .app import serve_stdio
 
     project = Path(os.environ.get("CLAUDE_PROJECT_DIR") or Path.cwd())
-    serve_stdio(outdir or project / ".kernelwright", root or [project])
+    serve_stdio(outdir or project / ".kernelwright", root or [project], _names(gpus))
+
+
+def _names(gpus: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in gpus.split(",") if name.strip())
