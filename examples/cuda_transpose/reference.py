@@ -1,0 +1,10 @@
+"""The truth: works on numpy and on cupy arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def reference(x: Any, rows: int, cols: int) -> Any:
+    """The transpose of x (rows, cols)."""
+    return x.T

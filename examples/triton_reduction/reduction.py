@@ -1,0 +1,32 @@
+"""The sum of an array in two launches: one partial sum a block, then the sum of those."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def sum_blocks(x, partial, n, BLOCK: tl.constexpr):
+    block = tl.program_id(0)
+    at = block * BLOCK + tl.arange(0, BLOCK)
+    tl.store(partial + block, tl.sum(tl.load(x + at, mask=at < n, other=0.0), axis=0))
+
+
+@triton.jit
+def sum_all(partial, total, n, BLOCK: tl.constexpr):
+    sums = tl.zeros((BLOCK,), dtype=tl.float32)
+    for start in range(0, n, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        sums += tl.load(partial + at, mask=at < n, other=0.0)
+    tl.store(total, tl.sum(sums, axis=0))
+
+
+def reduction(x, BLOCK=1024):
+    n = x.numel()
+    blocks = triton.cdiv(n, BLOCK)
+    partial = torch.empty(blocks, device=x.device, dtype=torch.float32)
+    total = torch.empty(1, device=x.device, dtype=torch.float32)
+    sum_blocks[(blocks,)](x, partial, n, BLOCK=BLOCK)
+    # One program alone, so that every partial sum is there once and in one order.
+    sum_all[(1,)](partial, total, blocks, BLOCK=1024)
+    return total
