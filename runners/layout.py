@@ -72,13 +72,21 @@ def arena(contract: BoundContract, sets: int, *, barely_aligned: bool = False) -
     every alignment greater than the one its contract promises, so that code which
     assumes more is found out.
     """
+    sizes = [(a.name, a.nbytes, a.argument.align) for a in contract.arrays]
+    return guarded(sizes, sets, barely_aligned=barely_aligned)
+
+
+def guarded(
+    sizes: Iterable[tuple[str, int, int]], sets: int, *, barely_aligned: bool = False
+) -> Arena:
+    """The arena of any buffers, given as (name, bytes, promised alignment)."""
     slots, cursor = list[Slot](), 0
-    for array in contract.arrays:
+    for name, nbytes, align in sizes:
         start = _up(cursor + GUARD, PAGE)
-        if barely_aligned and array.argument.align < PAGE:
-            start += array.argument.align
-        slots.append(Slot(array.name, start, array.nbytes))
-        cursor = start + array.nbytes
+        if barely_aligned and align < PAGE:
+            start += align
+        slots.append(Slot(name, start, nbytes))
+        cursor = start + nbytes
     return Arena(tuple(slots), _up(cursor + GUARD, PAGE), sets)
 
 
