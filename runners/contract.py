@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +14,8 @@ from .expressions import evaluate, evaluate_int, names_in
 from .spec import Argument, Contract, KernelSpec, Symbol
 
 MAX_ARRAY_BYTES = 1 << 36
+SMALL_ELEMENTS, SMALL_ROWS = 1 << 16, 256
+"""The largest array of a small shape, and the most rows of one: a row may be a program."""
 ODD_TRIES = 100
 """Draws of a shape before all of a small domain is taken to be listed."""
 
@@ -142,8 +144,7 @@ def odd_shape(spec: KernelSpec, seed: int) -> BoundContract | None:
     Symbols without a domain keep the first workload's values, and so do those in the shape
     of an argument that comes from a file. None when that leaves no symbol or no new shape.
     """
-    filed = {n for a in spec.io.arguments if a.init and a.init.path for n in _shape_names(a)}
-    free = {n: d for n, d in spec.symbols.items() if d is not None and n not in filed}
+    free = _free_symbols(spec)
     listed = [w.symbols for w in spec.workloads]
     rng = random.Random(seed)
     for trial in range(ODD_TRIES if free else 0):
@@ -152,6 +153,61 @@ def odd_shape(spec: KernelSpec, seed: int) -> BoundContract | None:
         if symbols not in listed:
             return bind(spec.io, symbols, "odd")
     return None
+
+
+def small_shape(spec: KernelSpec) -> BoundContract | None:
+    """A legal shape of a few thousand elements, odd where the domains allow it.
+
+    Large enough for several blocks and a ragged end: a lone size starts near 4096, several
+    near 128, and the first ones shrink first, as they count what is done side by side. Sizes
+    without a domain come from a visible workload. None: no legal shape is small.
+    """
+    free = _free_symbols(spec)
+    visible = [w.symbols for w in spec.workloads if not w.held_out]
+    for symbols in sorted(visible, key=lambda s: math.prod(s.values())):
+        for targets in _ever_smaller(tuple(free)):
+            sizes = {name: _odd_size_at(domain, targets[name]) for name, domain in free.items()}
+            if (found := _small(spec, {**symbols, **sizes})) is not None:
+                return found
+    return None
+
+
+def _ever_smaller(names: Sequence[str]) -> Iterator[Mapping[str, int]]:
+    """Sizes to aim at, one name after the other down to 3, then down to 1."""
+    targets = dict.fromkeys(names, 4099 if len(names) == 1 else 131)
+    yield targets
+    for least in (3, 1):
+        for name in names:
+            while targets[name] > least:
+                targets[name] = max(least, targets[name] // 2)
+                yield targets
+
+
+def _small(spec: KernelSpec, symbols: Mapping[str, int]) -> BoundContract | None:
+    try:
+        bound = bind(spec.io, symbols, "logic")
+    except SpecError:  # sizes such as n - 64 have a least n that no domain names
+        return None
+    rows = max(math.prod(a.shape[:-1]) for a in bound.arrays)
+    largest = max(math.prod(a.shape) for a in bound.arrays)
+    return bound if largest <= SMALL_ELEMENTS and rows <= SMALL_ROWS else None
+
+
+def _odd_size_at(domain: Symbol, target: int) -> int:
+    """The legal size next to a target, an odd multiple where there is one; 0 only if it must."""
+    step = domain.multiple_of
+    least, most = -(-domain.min // step), domain.max // step
+    least = min(max(1, least), most)
+    count = min(max(least, target // step), most)
+    if count % 2 == 0:
+        count += -1 if count > least else 1 if count < most else 0
+    return count * step
+
+
+def _free_symbols(spec: KernelSpec) -> dict[str, Symbol]:
+    """Symbols that other shapes may bind otherwise: with a domain, in no file's shape."""
+    filed = {n for a in spec.io.arguments if a.init and a.init.path for n in _shape_names(a)}
+    return {n: d for n, d in spec.symbols.items() if d is not None and n not in filed}
 
 
 def _shape_names(argument: Argument) -> frozenset[str]:

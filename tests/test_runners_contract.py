@@ -14,6 +14,7 @@ from kernelwright.runners.contract import (
     BoundContract,
     bind,
     odd_shape,
+    small_shape,
     workload_contracts,
 )
 from kernelwright.runners.errors import SpecError
@@ -271,3 +272,56 @@ def test_the_same_seed_gives_the_same_odd_shape_and_seeds_differ() -> None:
     again = [o.symbols["n"] for s in range(20) if (o := odd_shape(made, s)) is not None]
     assert sizes == again
     assert len(set(sizes)) > 5
+
+
+@given(
+    domains=st.lists(
+        st.tuples(st.integers(0, 5000), st.integers(0, 100000), st.sampled_from([1, 2, 3, 16, 64])),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_the_small_shape_is_legal_and_small_and_not_needlessly_none(
+    domains: list[tuple[int, int, int]],
+) -> None:
+    symbols = {f"s{i}": _domain(*d) for i, d in enumerate(domains)}
+    least = {n: _least(d) * d["multiple_of"] for n, d in symbols.items()}
+    small = small_shape(spec(symbols, [least], shape=list(symbols)))
+    if small is None:
+        smallest = [(_least(d) + 1) * d["multiple_of"] for d in symbols.values()]
+        assert math.prod(smallest) > 1 << 16 or math.prod(smallest[:-1]) > 256
+        return
+    assert small.label == "logic"
+    for name, size in small.symbols.items():
+        domain = symbols[name]
+        assert domain["min"] <= size <= domain["max"]
+        assert size % domain["multiple_of"] == 0
+    for array in small.arrays:
+        assert math.prod(array.shape) <= 1 << 16
+        assert math.prod(array.shape[:-1]) <= 256
+
+
+@pytest.mark.parametrize(
+    ("names", "sizes"),
+    [(["n"], [4099]), (["m", "n"], [131, 131]), (["a", "b", "c", "d"], [3, 3, 15, 131])],
+)
+def test_wide_domains_give_several_blocks_a_ragged_end_and_few_rows(
+    names: list[str], sizes: list[int]
+) -> None:
+    wide = {name: {"min": 1, "max": 1 << 20} for name in names}
+    small = small_shape(spec(wide, [dict.fromkeys(names, 4096)], shape=names))
+    assert small is not None
+    assert list(small.symbols.values()) == sizes
+
+
+def test_a_listed_shape_is_small_enough_or_there_is_none() -> None:
+    small = small_shape(spec({"n": None}, [{"n": 1 << 20}, {"n": 1000}], shape=["n"]))
+    assert small is not None
+    assert small.symbols == {"n": 1000}
+    assert small_shape(spec({"n": None}, [{"n": 1 << 20}], shape=["n"])) is None
+    assert small_shape(spec({"n": None}, [{"n": 1000}], shape=["n", 1 << 12])) is None
+
+
+def test_sizes_below_which_nothing_can_be_bound_end_the_search_for_a_small_shape() -> None:
+    made = spec({"n": {"min": 1, "max": 1 << 20}}, [{"n": 1 << 19}], shape=["n - 262144"])
+    assert small_shape(made) is None
