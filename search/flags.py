@@ -79,6 +79,18 @@ PLAIN = re.compile(
     r"-O[0-3]|-pthread|-std=(?:c|gnu)\+\+\d[0-9a-z]"
     r"|-W[a-z][a-z0-9+-]+(?:=[a-z0-9]+)?|-w"
 )
+CUDA_COMPILERS = ("nvrtc", "nvcc")
+CUDA_FLAG = re.compile(
+    r"-O[0-3]|--?maxrregcount=\d{1,3}|--extra-device-vectorization|--fmad=true"
+    r"|--ptxas-options=-(?:dlcm|dscm)=[a-z]{2}|--ptxas-options=-O[0-3]|--?std=c\+\+\d\d"
+    r"|-D[A-Za-z_]\w*(?:=[\w.+-]*)?",
+    re.ASCII,
+)
+CUDA_FAST_MATH = re.compile(r"--?use_fast_math|--(?:ftz=true|prec-div=false|prec-sqrt=false)")
+CUDA_VALID = (
+    "--maxrregcount=N, --ptxas-options=-dlcm=ca|cg, --extra-device-vectorization, -O0 to -O3, "
+    "-std=c++NN, -DNAME=TOKEN; --use_fast_math where the contract says math `fast`"
+)
 VALID = (
     "-O0 to -O3, -march= -mtune= and other instruction-set flags, -f flags of optimisation, "
     "-std=c++NN, -DNAME or -DNAME=TOKEN, warnings; -Ofast, -ffast-math and its parts "
@@ -91,11 +103,14 @@ def check_options(options: BuildOptions, state: State) -> None:
 
     Flags and the compiler that the spec itself names are always allowed.
     """
+    if state.kernel_type == "cuda":
+        _check_cuda(options, state)
+        return
     if state.kernel_type != "cpp":
         if options != state.options:
             raise SpecError(
                 f"build options for a {state.kernel_type} kernel",
-                valid="parameters and source; compiler options are for C++ kernels",
+                valid="parameters (num_warps and num_stages are two of them) and source",
             )
         return
     kernel = state.spec.kernel
@@ -109,6 +124,27 @@ def check_options(options: BuildOptions, state: State) -> None:
     for flag in options.flags or ():
         if flag not in (kernel.flags or ()):
             _check_flag(flag, state)
+
+
+def _check_cuda(options: BuildOptions, state: State) -> None:
+    kernel = state.spec.kernel
+    if options.compiler not in (None, kernel.compiler, *CUDA_COMPILERS):
+        raise SpecError(
+            f"compiler `{options.compiler}` is not one that may be called",
+            valid=", ".join(CUDA_COMPILERS),
+        )
+    for flag in options.flags or ():
+        if flag in (kernel.flags or ()):
+            continue
+        if CUDA_FAST_MATH.fullmatch(flag):
+            if state.spec.io.math != "fast":
+                raise SpecError(
+                    f"flag `{flag}` changes results, and the contract's math is "
+                    f"`{state.spec.io.math}`",
+                    valid=CUDA_VALID,
+                )
+        elif not CUDA_FLAG.fullmatch(flag):
+            raise SpecError(f"flag `{flag}` is not allowed in a candidate", valid=CUDA_VALID)
 
 
 def _check_flag(flag: str, state: State) -> None:

@@ -24,8 +24,10 @@ from kernelwright.search.moves import (
     canonical_method,
 )
 from kernelwright.search.moves.compiler_flags import MOVE as COMPILER_FLAGS
+from kernelwright.search.moves.cuda_flags import MOVE as CUDA_FLAGS
+from kernelwright.search.moves.knobs_cpp import cpp_knobs
+from kernelwright.search.moves.knobs_python import python_knobs
 from kernelwright.search.moves.tune_constants import MOVE as TUNE_CONSTANTS
-from kernelwright.search.moves.tune_constants import find_knobs
 from kernelwright.search.moves.tune_parameters import MOVE as TUNE_PARAMETERS
 from kernelwright.search.moves.tune_parameters import nearest
 
@@ -154,7 +156,7 @@ def test_no_parameters_is_a_reason() -> None:
 
 
 def test_constants_that_read_like_knobs_are_found_and_others_are_not() -> None:
-    found = {c.name: c.value for c in find_knobs(SOURCE.encode())}
+    found = {c.name: c.value for c in cpp_knobs(SOURCE.encode())}
     # KERNEL_H: a guard. SCALE: no integer. BATCH: interface only. unused_depth: never used.
     assert found == {"TILE": 32, "kUnroll": 4, "PAD": 16, "STAGES": 3}
 
@@ -184,7 +186,7 @@ def test_a_constant_is_rewritten_where_it_stands_and_nowhere_else() -> None:
     ],
 )
 def test_what_is_no_constant_with_one_meaning_is_left_alone(source: str) -> None:
-    assert find_knobs(source.encode()) == ()
+    assert cpp_knobs(source.encode()) == ()
 
 
 @pytest.mark.parametrize(
@@ -199,7 +201,7 @@ def test_what_is_no_constant_with_one_meaning_is_left_alone(source: str) -> None
     ],
 )
 def test_a_constant_used_in_code_or_in_a_macro_is_a_knob(source: str) -> None:
-    assert [knob.value for knob in find_knobs(source.encode())] == [4]
+    assert [knob.value for knob in cpp_knobs(source.encode())] == [4]
 
 
 def test_declared_parameters_and_defines_are_no_constants_of_the_source() -> None:
@@ -270,7 +272,7 @@ def test_the_other_compiler_is_proposed_where_it_is_installed(
 def test_a_move_says_which_languages_it_is_for() -> None:
     triton = state(kernel_type="triton")
     assert COMPILER_FLAGS.propose(triton) == NotApplicable("for cpp, not triton")
-    assert TUNE_CONSTANTS.propose(triton) == NotApplicable("for cpp and cuda, not triton")
+    assert CUDA_FLAGS.propose(triton) == NotApplicable("for cuda, not triton")
 
 
 def test_the_catalogue_holds_every_move_and_aliases_lead_into_it() -> None:
@@ -304,3 +306,50 @@ def test_a_canonical_method_is_a_short_slug_and_stays_as_it_is(text: str) -> Non
     slug = canonical_method(text)
     assert 0 < len(slug) <= 60
     assert canonical_method(slug) == slug
+
+
+TRITON = """\
+import triton
+import triton.language as tl
+
+BLOCK_ROWS = 16
+TILE: tl.constexpr = tl.constexpr(64)
+seed = 7
+STEP = 4
+STEP = 8
+
+@triton.jit
+def kernel(x, n, BLOCK_SIZE: tl.constexpr, UNROLL: tl.constexpr = 2, width=3):
+    pass
+
+def run(x):
+    kernel[(4,)](x, x.numel(), BLOCK_SIZE=1024, num_warps=4)
+"""
+
+
+def test_knobs_of_triton_are_module_constants_constexpr_defaults_and_launch_keywords() -> None:
+    found = {c.name: c.value for c in python_knobs(TRITON.encode())}
+    assert found == {"BLOCK_ROWS": 16, "TILE": 64, "UNROLL": 2, "BLOCK_SIZE": 1024}
+
+
+def test_a_rewritten_triton_constant_changes_its_literal_and_nothing_else() -> None:
+    proposals = TUNE_CONSTANTS.propose(state(source=TRITON, kernel_type="triton"))
+    assert not isinstance(proposals, NotApplicable)
+    sources = {c.detail: c.source for c in proposals}
+    assert sources["BLOCK_SIZE: 1024 -> 2048"] == TRITON.replace("SIZE=1024", "SIZE=2048")
+    assert sources["TILE: 64 -> 32"] == TRITON.replace("constexpr(64)", "constexpr(32)")
+
+
+def test_python_that_does_not_parse_has_no_knobs() -> None:
+    assert python_knobs(b"def run(:\n") == ()
+
+
+def test_cuda_flags_are_proposed_for_cuda_and_fast_math_only_where_the_contract_says_so() -> None:
+    def flags(**spec: Any) -> set[str]:
+        proposals = CUDA_FLAGS.propose(state(kernel_type="cuda", **spec))
+        assert not isinstance(proposals, NotApplicable)
+        return {f for c in proposals for f in (c.options or BuildOptions()).flags or ()}
+
+    assert "--maxrregcount=64" in flags()
+    assert "--use_fast_math" not in flags()
+    assert isinstance(CUDA_FLAGS.propose(state()), NotApplicable)

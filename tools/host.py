@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from ..runners.device.probing import probe_devices
 from ..runners.process import Limits, clean_environment, run_limited
 from ..runners.sandbox import capabilities
 from ..runners.toolchains import TOOLCHAINS
@@ -29,10 +30,12 @@ TRIAL = """\
 int main() { std::printf("%d", omp_get_max_threads()); }
 """
 GPU_TOOLS = (
-    ("nvidia-smi", "NVIDIA driver", "GPU kernels cannot be run or timed here"),
-    ("nvcc", "CUDA compiler", "CUDA sources cannot be built here"),
+    ("nvcc", "CUDA compiler", "CUDA sources are built by NVRTC alone"),
     ("ncu", "Nsight Compute", "GPU kernels cannot be profiled here"),
+    ("compute-sanitizer", "NVIDIA's memory checker", "its checks are left out"),
 )
+GPU_PACKAGES = ("cuda-bindings", "triton", "torch", "cupy-cuda13x", "cupy-cuda12x", "ncu-report")
+"""Extras, whose versions decide what can be built and run; importing them is left to children."""
 INSTALL_COMPILER = (
     "install g++ with OpenMP, for example: apt-get install g++ | dnf install gcc-c++ libgomp"
 )
@@ -76,7 +79,7 @@ def probe_host() -> HostReport:
         machine=_machine(),
         compilers=trials,
         confinement=tuple(Fact(c.name, c.available, c.detail) for c in capabilities()),
-        gpu=tuple(_gpu_tool(*tool) for tool in GPU_TOOLS),
+        gpu=(*_gpus(), *_toolchains(), *(_gpu_tool(*tool) for tool in GPU_TOOLS), *_extras()),
         packages=_packages(),
         kernel_types=tuple(toolchain.kernel_type for toolchain in TOOLCHAINS),
         advice="" if works else INSTALL_COMPILER,
@@ -114,6 +117,39 @@ def _compiler(name: str) -> Fact:
                 said = (done.stderr.strip().splitlines() or [done.ending])[0]
                 return Fact(name, False, f"{version}; a trial with OpenMP fails: {said}")
     return Fact(name, True, version)
+
+
+def _gpus() -> tuple[Fact, ...]:
+    with tempfile.TemporaryDirectory(prefix="kernelwright-doctor-") as folder:
+        found = probe_devices(Path(folder))
+    if not found.devices:
+        return (Fact("GPU", False, f"GPU kernels are built, not run: {found.why_none}"),)
+    return tuple(
+        Fact(
+            f"GPU {index}",
+            True,
+            f"{d.name}, {d.arch}, {d.sm_count} multiprocessors, {d.memory_bytes >> 30} GiB, "
+            f"{d.uuid}",
+        )
+        for index, d in enumerate(found.devices)
+    )
+
+
+def _toolchains() -> tuple[Fact, ...]:
+    device = [t for t in TOOLCHAINS if t.tier == "device"]
+    return tuple(
+        Fact(f"{t.kernel_type} builds", t.missing() is None, t.missing() or "ready") for t in device
+    )
+
+
+def _extras() -> tuple[Fact, ...]:
+    found = list[Fact]()
+    for name in GPU_PACKAGES:
+        try:
+            found.append(Fact(name, None, metadata.version(name)))
+        except metadata.PackageNotFoundError:
+            continue
+    return tuple(found)
 
 
 def _gpu_tool(program: str, what: str, without: str) -> Fact:

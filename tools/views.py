@@ -234,6 +234,8 @@ def _host(bench: Workbench, _: str) -> View:
         "machine": platform.machine(),
         "system": f"{platform.system()} {platform.release()}",
         "cores": len(os.sched_getaffinity(0)),
+        "gpus": [{"name": d.name, "arch": d.arch, "uuid": d.uuid} for d in bench.gpus.present()]
+        or bench.gpus.missing(),
         "toolchains": {t.kernel_type: t.missing() or "ready" for t in TOOLCHAINS},
         "confinement": {c.name: c.detail for c in capabilities()},
         "roots": [str(folder) for folder in bench.roots.folders],

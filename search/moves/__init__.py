@@ -9,7 +9,7 @@ import difflib
 import re
 from collections.abc import Mapping
 
-from . import compiler_flags, tune_constants, tune_parameters
+from . import compiler_flags, cuda_flags, tune_constants, tune_parameters
 from .base import Move, NotApplicable, Proposals, State, broken_constraints
 
 __all__ = [
@@ -29,6 +29,7 @@ MOVES: tuple[Move, ...] = (
     tune_parameters.MOVE,
     tune_constants.MOVE,
     compiler_flags.MOVE,
+    cuda_flags.MOVE,
 )
 
 CANONICAL: Mapping[str, str] = {
