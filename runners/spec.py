@@ -6,27 +6,20 @@ Reading a spec from disk, with its sources and roots, is `spec_files.py`.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from .declared_plan_model import CudaLaunch, DeclaredPlan, TritonLaunch, parse_launch
 from .dtypes import DTYPES, DtypeName
 from .errors import ExpressionError
 from .expressions import names_in
+from .part import Expression, Finite, Name, Part
 
-Expression = int | str
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
 KernelType = Literal["triton", "cuda", "cpp"]
 Role = Literal["input", "output", "inout", "scalar"]
 InitKind = Literal["randn", "uniform", "zeros", "ones", "full", "arange", "randint", "file"]
 RESERVED = frozenset({"seed"})
-
-
-class Part(BaseModel):
-    """A part of a spec: unknown fields are refused, docstrings become schema descriptions."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class Init(Part):
@@ -214,16 +207,27 @@ class Kernel(Part):
     """g++ or clang++ for C++; None: the first that is present"""
     flags: tuple[str, ...] | None = None
     """compiler flags in place of the default (-O3 -march=native for C++)"""
-    launch: dict[str, Any] | None = None
-    """grid, block and shared bytes of a single launch (CUDA, Triton)"""
-    plan: dict[str, Any] | None = None
-    """a declared launch plan (CUDA)"""
+    launch: CudaLaunch | TritonLaunch | None = None
+    """a single launch (CUDA, Triton)"""
+    plan: DeclaredPlan | None = None
+    """several steps, or buffers beside the arrays (CUDA)"""
     invocation_example: str = ""
+
+    @field_validator(
+        "launch", mode="before", json_schema_input_type=CudaLaunch | TritonLaunch | None
+    )
+    @classmethod
+    def _launch_of_its_language(cls, value: Any, info: ValidationInfo) -> Any:
+        return parse_launch(value, info.data.get("kernel_type", "cuda"))
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         if (self.source_code is None) == (self.source_path is None):
             raise ValueError("give exactly one of source_code and source_path")
+        if self.plan is not None and self.kernel_type != "cuda":
+            raise ValueError(f"a plan is for CUDA kernels, this one is {self.kernel_type}")
+        if self.plan is not None and self.launch is not None:
+            raise ValueError("give launch or plan, not both")
         return self
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from .errors import AccessError, SpecError
+from .inference import Draft, completed, decided, draft_of_source
 from .model import BuildOptions, Record, Variant, content_hash
 from .normalise import source_key
 from .spec import KernelSpec
@@ -63,11 +64,13 @@ class LoadedKernel(Record):
     def baseline(self) -> Variant:
         """The variant to start from: the source as it is, every parameter at its default."""
         kernel = self.spec.kernel
+        declared = kernel.plan or (kernel.launch if kernel.kernel_type == "cuda" else None)
+        plan = None if declared is None else declared.model_dump(mode="json", exclude_unset=True)
         return Variant(
             kernel_id=self.kernel_id,
             source=self.source,
             source_key=source_key(self.source, kernel.kernel_type),
-            plan=kernel.plan,
+            plan=plan,
             options=BuildOptions(compiler=kernel.compiler, flags=kernel.flags),
             parameters={name: p.start for name, p in self.spec.parameters.items()},
         )
@@ -151,8 +154,11 @@ def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def load_data(data: object, folder: Path, roots: Roots) -> LoadedKernel:
-    """A spec given as JSON data; relative paths start at `folder`."""
-    spec = parse_spec(data)
+    """A spec given as JSON data; relative paths start at `folder`.
+
+    One without `io` is completed from its source where that leaves no doubt (`inference.py`).
+    """
+    spec = parse_spec(completed(data, lambda path: roots.read(path, folder)))
     kernel = spec.kernel
     init_files = {
         a.name: roots.file(a.init.path, folder)
@@ -176,6 +182,20 @@ def load_data(data: object, folder: Path, roots: Roots) -> LoadedKernel:
         init_files={name: str(file) for name, file in init_files.items()},
         init_hashes={name: _file_hash(file) for name, file in init_files.items()},
     )
+
+
+def load_source(path: Path, roots: Roots, entry: str | None = None) -> LoadedKernel:
+    """A kernel from its source alone. Raises SpecError with the spec to edit where that is open."""
+    return load_data(decided(draft_of_file(path, roots, entry)), path.parent, roots)
+
+
+def draft_of_file(path: Path, roots: Roots, entry: str | None = None) -> Draft:
+    """A spec for a source file, to be saved beside it; headers that lie there are listed."""
+    full = roots.resolve(path)
+    source = roots.read(full)
+    quoted = re.findall(r'^\s*#\s*include\s+"([^"]+)"', source, re.MULTILINE)
+    beside = [name for name in dict.fromkeys(quoted) if (full.parent / name).is_file()]
+    return draft_of_source(path.name, source, entry, beside)
 
 
 def _file_hash(file: Path) -> str:

@@ -13,6 +13,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
+from .part import NAME_PATTERN
+
 Node = Mapping[str, Any]
 _KINDS = {
     "integer": "a whole number",
@@ -67,7 +69,7 @@ def _explain(problem: Any, model: type[BaseModel]) -> tuple[tuple[str, ...], str
         return path, f"must be {' or '.join(choices)}{shown}", True
     if kind == "missing" or (json_kind(given).startswith("a") and kind not in _SAID):
         shown = ""
-    if kind == "string_pattern_mismatch" and "[A-Za-z_]" in problem["ctx"]["pattern"]:
+    if kind == "string_pattern_mismatch" and problem["ctx"]["pattern"] == NAME_PATTERN:
         text = _NAME
     elif kind == "literal_error" and "enum" in node:
         text = _meant(given, node["enum"])
@@ -105,7 +107,8 @@ def _located(
     definitions: Node = schema.get("$defs", {})
     node, path, outside = schema, list[str](), False
     for part in loc:
-        inner = _below(_resolved(node, definitions), part)
+        inners = (_below(choice, part) for choice in _alternatives(node, definitions))
+        inner = next((found for found in inners if found is not None), None)
         outside = inner is None
         if inner is not None:
             node = inner
@@ -126,20 +129,27 @@ def _below(node: Node, part: str | int) -> Node | None:
 
 
 def _choices(node: Node) -> list[str]:
-    return [
+    choices = [
         f"`{choice['const']}`"
         if "const" in choice
         else _KINDS[cast(str, choice.get("type", "object"))]
         for choice in node.get("anyOf", ())
     ]
+    return list(dict.fromkeys(choices))
 
 
 def _resolved(node: Node, definitions: Node) -> Node:
     """A schema with its reference followed; of alternatives the first that has parts."""
+    return next(iter(_alternatives(node, definitions)), node)
+
+
+def _alternatives(node: Node, definitions: Node) -> list[Node]:
+    """The schema or, of a union, those of its members that have parts; references followed."""
     parts = ("items", "properties", "patternProperties", "additionalProperties")
+    found = list[Node]()
     for choice in (node, *node.get("anyOf", ())):
         if "$ref" in choice:
-            return definitions[choice["$ref"].rsplit("/", 1)[-1]]
+            choice = definitions[choice["$ref"].rsplit("/", 1)[-1]]
         if any(part in choice for part in parts):
-            return choice
-    return node
+            found.append(choice)
+    return found

@@ -133,7 +133,7 @@ CHANGES: list[tuple[str, Any]] = [
     ("kernel.flags", ["-O2"]),
     ("kernel.compiler", "clang++"),
     ("kernel.defines", {"A": 1}),
-    ("kernel.plan", {"a": 1}),
+    ("kernel.invocation_example", "bump(x, y)"),
     ("io.deterministic", False),
     ("io.flops", "n"),
     ("io.arguments.0.align", 32),
