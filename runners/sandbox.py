@@ -19,10 +19,17 @@ from pathlib import Path
 
 from . import launch
 from .process import probe_pid_namespaces
-from .seccomp import compute_filter, has_seccomp, install_seccomp, reference_filter
+from .seccomp import (
+    builder_filter,
+    compute_filter,
+    has_seccomp,
+    install_seccomp,
+    reference_filter,
+)
 
 __all__ = [
     "Capability",
+    "builder_filter",
     "capabilities",
     "compute_filter",
     "drop_capabilities",

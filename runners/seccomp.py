@@ -2,8 +2,10 @@
 
 `compute_filter` is for native code of a candidate: memory, threads, clocks, reading files,
 and reading and writing what is already open. `reference_filter` adds what a Python interpreter
-with numpy needs. Neither can exec, fork, connect, open a file for writing, signal, trace or
-re-schedule another process. A refused call fails with EPERM; clone3, whose arguments a filter
+with numpy needs, `device_filter` what CUDA needs besides. None can exec, fork, connect, signal,
+trace or re-schedule another process, and only the last opens files for writing.
+`builder_filter`, for Python that a compiler executes, can start programs and write files: which
+ones is for landlock to say. A refused call fails with EPERM; clone3, whose arguments a filter
 cannot see, fails with ENOSYS, so that the C library falls back to clone.
 """
 
@@ -43,7 +45,7 @@ _COMPUTE = """
 """
 _CHECKED = """
     open 2 -, openat 257 56, clone 56 220, clone3 435 435, tgkill 234 131, prlimit64 302 261,
-    ioctl 16 29, fcntl 72 25, prctl 157 167, sched_setaffinity 203 122
+    ioctl 16 29, fcntl 72 25, prctl 157 167, sched_setaffinity 203 122, socket 41 198
 """
 _PYTHON = """
     sendmsg 46 211, recvmsg 47 212, sendto 44 206, recvfrom 45 207, shutdown 48 210,
@@ -54,11 +56,38 @@ _PYTHON = """
     getcwd 79 17, statfs 137 43, fstatfs 138 44, fadvise64 221 223, mincore 27 232,
     msync 26 227
 """
+# What CUDA's driver does on Linux, after the rules by which snapd confines programs that use it
+# (its `opengl` interface): it opens its device files for writing, talks to them by ioctl, and
+# listens on a socket of its own for processes that share memory with it. Caches of compiled
+# kernels want folders, renaming, locks.
+_DEVICE = """
+    bind 49 200, listen 50 201, accept 43 202, accept4 288 242, socketpair 53 199,
+    setsockopt 54 208, mlock 149 228, mlock2 325 284, munlock 150 229, umask 95 166,
+    eventfd 284 -, epoll_create 213 -, epoll_pwait2 441 441, fallocate 285 47, flock 73 32,
+    fsync 74 82, fdatasync 75 83, getgroups 115 158, getresuid 118 148, getresgid 120 150,
+    capget 125 90, getpgid 121 155, getsid 124 156, getpriority 140 141, sched_getattr 315 275
+"""
+_FILES = """
+    mkdir 83 -, mkdirat 258 34, unlink 87 -, unlinkat 263 35, rmdir 84 -, rename 82 -,
+    renameat 264 38, renameat2 316 276
+"""
+
+# no sockets, and nothing that changes a file outside without opening it (chmod, utimensat, link)
+_BUILDER = """
+    memfd_create 319 279, ftruncate 77 46, dup 32 23, dup2 33 -, dup3 292 24, pipe 22 -,
+    pipe2 293 59, select 23 -, pselect6 270 72, pwrite64 18 68, pwritev 296 70, getcwd 79 17,
+    statfs 137 43, fstatfs 138 44, fadvise64 221 223, mincore 27 232, msync 26 227,
+    fork 57 -, vfork 58 -, execve 59 221, wait4 61 260, waitid 247 95, close_range 436 436,
+    chdir 80 49, umask 95 166, mkdir 83 -, mkdirat 258 34, rmdir 84 -, unlink 87 -,
+    unlinkat 263 35, rename 82 -, renameat 264 38, renameat2 316 276, fsync 74 82,
+    fdatasync 75 83, flock 73 32, copy_file_range 326 285, sendfile 40 71, getpgrp 111 -,
+    getpgid 121 155, getsid 124 156, getresuid 118 148, getresgid 120 150, getgroups 115 158
+"""
 
 # struct seccomp_data (linux/seccomp.h): int nr; u32 arch; u64 ip; u64 args[6]
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
-# linux/filter.h: load a word; jump if equal, if at least, if any bit is set; return
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+# linux/filter.h: load a word; keep some bits; jump if equal, if at least, if any bit is set; return
+_LOAD, _KEEP, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
 _ALLOW = 0x7FFF0000
 _REFUSE = 0x00050000 | errno.EPERM
 _UNKNOWN = 0x00050000 | errno.ENOSYS
@@ -66,7 +95,8 @@ _KILL = 0x80000000
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
 
-_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_CREATING = os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_WRITING = os.O_WRONLY | os.O_RDWR | _CREATING
 _CLONE_THREAD = 0x00010000
 # CLONE_NEWTIME NEWNS NEWCGROUP NEWUTS NEWIPC NEWUSER NEWPID NEWNET, PTRACE, PARENT, UNTRACED
 _CLONE_REFUSED = 0x7E020080 | 0x2000 | 0x8000 | 0x00800000
@@ -81,6 +111,9 @@ _FIONBIO = 0x5421
 _F_GETFD, _F_SETFD, _F_GETFL = 1, 2, 3
 # F_DUPFD F_SETFL F_DUPFD_CLOEXEC F_ADD_SEALS F_GET_SEALS; never F_SETOWN: it sends signals
 _FCNTL_PYTHON = (0, 4, 1030, 1033, 1034)
+_IOCTL_TERMINAL, _IOCTL_SOCKET = 0x5400, 0x8900  # the second byte says whose request it is
+_AF_UNIX, _SOCK_STREAM, _SOCK_SEQPACKET = 1, 1, 5
+_FCNTL_LOCKS = (5, 6, 7)  # F_GETLK F_SETLK F_SETLKW
 _PRCTL_NAMES = (15, 16, 0x53564D41)  # PR_SET_NAME PR_GET_NAME PR_SET_VMA
 
 _SECCOMP_SET_MODE_FILTER = 1
@@ -130,6 +163,44 @@ def reference_filter(own_pid: int, arch: Architecture | None = None) -> bytes:
     return _assemble(_Rules(f"{_COMPUTE},{_PYTHON}", blocks), arch)
 
 
+def builder_filter(own_pid: int, arch: Architecture | None = None) -> bytes:
+    """The program for a Python process that compiles, and for the compilers it starts.
+
+    As `compute_filter`, and it may fork, execute, and write and remove files. No sockets at all.
+    Use it together with landlock, which says where.
+    """
+    blocks = _blocks(
+        own_pid,
+        (*_TERMINAL_QUERIES, _FIONBIO),
+        (_F_GETFD, _F_SETFD, _F_GETFL, *_FCNTL_PYTHON, *_FCNTL_LOCKS),
+    )
+    opening = {"open": [_return(_ALLOW)], "openat": [_return(_ALLOW)]}
+    forking = [
+        _load(0),
+        Instruction(_ANY_BIT, 0, 1, _CLONE_REFUSED),
+        _return(_REFUSE),
+        _return(_ALLOW),
+    ]
+    return _assemble(
+        _Rules(f"{_COMPUTE},{_BUILDER}", {**blocks, **opening, "clone": forking}), arch
+    )
+
+
+def device_filter(own_pid: int, *, files_guarded: bool, arch: Architecture | None = None) -> bytes:
+    """The program for a process that runs a user's reference on a GPU; as `reference_filter`.
+
+    Also opens files for writing; makes, renames and removes them if landlock decides where
+    (`files_guarded`). Its sockets are local ones that others may connect to; it cannot.
+    """
+    blocks = _blocks(own_pid, (), (_F_GETFD, _F_SETFD, _F_GETFL, *_FCNTL_PYTHON, *_FCNTL_LOCKS))
+    blocks["ioctl"] = _device_ioctl()
+    blocks["socket"] = _local_socket()
+    for name, argument in (("open", 1), ("openat", 2)):
+        blocks[name] = [_return(_ALLOW)] if files_guarded else _without_bits(argument, _CREATING)
+    plain = f"{_COMPUTE},{_PYTHON},{_DEVICE}" + (f",{_FILES}" if files_guarded else "")
+    return _assemble(_Rules(plain, blocks), arch)
+
+
 def install_seccomp(program: bytes) -> None:
     """Bind this process, all its threads, and its children to `program`, for good.
 
@@ -167,7 +238,8 @@ def _architecture(arch: str | None) -> str:
 
 def syscall_numbers(arch: Architecture) -> dict[str, int]:
     """The calls that any of our programs mentions, and their numbers on `arch`."""
-    return _numbers(f"{_COMPUTE},{_CHECKED},{_PYTHON}", arch)
+    tables = (_COMPUTE, _CHECKED, _PYTHON, _BUILDER, _DEVICE, _FILES)
+    return _numbers(",".join(tables), arch)
 
 
 def _numbers(table: str, arch: str) -> dict[str, int]:
@@ -205,6 +277,7 @@ def _blocks(
             _return(_ALLOW),
             _return(_REFUSE),
         ],
+        "socket": [_return(_REFUSE)],
     }
 
 
@@ -232,6 +305,33 @@ def _without_bits(argument: int, bits: int) -> list[Instruction]:
         _return(_REFUSE),
         _return(_ALLOW),
     ]
+
+
+def _device_ioctl() -> list[Instruction]:
+    """Any request but those of terminals and sockets, of which some act on other processes."""
+    block = _one_of(1, (*_TERMINAL_QUERIES, _FIONBIO))[:-1]
+    for kind in (_IOCTL_TERMINAL, _IOCTL_SOCKET):
+        block += [
+            _load(1),
+            Instruction(_KEEP, 0, 0, 0xFF00),
+            Instruction(_EQUAL, 0, 1, kind),
+            _return(_REFUSE),
+        ]
+    return [*block, _return(_ALLOW)]
+
+
+def _local_socket() -> list[Instruction]:
+    """AF_UNIX with connections: without connect(), such a socket reaches nobody by itself."""
+    block = [
+        _load(0),
+        Instruction(_EQUAL, 1, 0, _AF_UNIX),
+        _return(_REFUSE),
+        _load(1),
+        Instruction(_KEEP, 0, 0, 0xF),  # the type without its flags
+    ]
+    for kind in (_SOCK_STREAM, _SOCK_SEQPACKET):
+        block += [Instruction(_EQUAL, 0, 1, kind), _return(_ALLOW)]
+    return [*block, _return(_REFUSE)]
 
 
 def _assemble(rules: _Rules, arch: str | None) -> bytes:

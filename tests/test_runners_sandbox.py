@@ -18,6 +18,7 @@ import pytest
 from kernelwright.runners.sandbox import capabilities, landlock_abi
 from kernelwright.runners.seccomp import (
     Architecture,
+    builder_filter,
     compute_filter,
     has_seccomp,
     reference_filter,
@@ -217,7 +218,7 @@ thread.join()
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
-@pytest.mark.parametrize("make", [compute_filter, reference_filter])
+@pytest.mark.parametrize("make", [compute_filter, reference_filter, builder_filter])
 def test_every_path_through_a_filter_ends_in_a_verdict(make: Any, arch: Architecture) -> None:
     program = list(struct.iter_unpack("<HBBI", make(4321, arch)))
     assert len(program) < 4096

@@ -1,0 +1,228 @@
+"""Running a function in a confined fork: how untrusted Python and tools for its output are run.
+
+Only a process with one thread may do this: it forks without executing a program, so that what
+the parent has imported is there at once.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from . import launch
+from .child import describe_returncode, kill_tree
+from .sandbox import builder_filter, drop_capabilities, install_seccomp, landlock
+from .seccomp import has_seccomp
+
+SYSTEM = tuple(
+    Path(p)
+    for p in (
+        *("/usr", "/lib", "/lib64", "/bin", "/proc/self", "/proc/cpuinfo", "/proc/meminfo"),
+        *("/sys/devices/system", "/dev/urandom", "/dev/zero", "/etc/ld.so.cache"),
+        *("/etc/localtime", "/etc/os-release", "/etc/passwd", "/etc/nsswitch.conf"),
+    )
+)
+"""what a program needs of the system to start at all; nothing of a person's"""
+NULL = Path("/dev/null")
+LOOK_S = 0.1
+"""between two looks at the number of its processes and the size of its folder"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a confined fork may use."""
+
+    wall_s: float
+    memory_bytes: int = 24 << 30
+    """address space of each process; large libraries reserve much of it"""
+    file_bytes: int = 256 << 20
+    folder_bytes: int = 1 << 30
+    """of all files in its folder together"""
+    processes: int = 64
+    """threads not counted"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a confined fork ended."""
+
+    returncode: int
+    """negative: the signal"""
+    seconds: float
+    over: str = ""
+    """the bound for which it was killed, in words"""
+    timed_out: bool = False
+
+    @property
+    def words(self) -> str:
+        """For people: `killed by SIGSEGV`, `it did not end within 5 s`."""
+        return self.over or describe_returncode(self.returncode)
+
+
+def python_folders() -> list[Path]:
+    """What a Python process with our packages reads: the installation, and our own source."""
+    places = {Path(p) for p in (sys.prefix, sys.base_prefix, *filter(None, sys.path))}
+    own = Path(__file__).resolve().parents[1]
+    return [*sorted(p for p in places if p != Path("/")), own]
+
+
+class ConfinedFork:
+    """A fork that runs `body` with `folder` as working and only writable folder.
+
+    It reads `read` and what a program needs of the system, has no network, no capabilities and
+    no descriptor of ours; stdout and stderr go to the file `log`. Its status is 0 when `body`
+    returns, 1 when it raises, with the traceback in the log.
+    """
+
+    def __init__(
+        self,
+        body: Callable[[], None],
+        *,
+        folder: Path,
+        log: Path,
+        bounds: Bounds,
+        read: Sequence[Path] = (),
+    ) -> None:
+        self.started = time.monotonic()
+        self._bounds, self._folder = bounds, folder
+        sys.stdout.flush()
+        sys.stderr.flush()
+        parent, self._pid = os.getpid(), os.fork()
+        if self._pid == 0:
+            _run(parent, body, folder, log, bounds, read)
+        self._pidfd = os.pidfd_open(self._pid)
+        self.ended: Ended | None = None
+
+    def fileno(self) -> int:
+        """Readable once it has ended: for poll(2)."""
+        return self._pidfd
+
+    def check(self) -> Ended | None:
+        """How it ended, None while it runs within its bounds; beyond one, it is killed."""
+        if self.ended is None:
+            if _is_readable(self._pidfd):
+                self._finish("", timed_out=False)
+            elif over := self._over():
+                self._finish(over, timed_out=time.monotonic() - self.started > self._bounds.wall_s)
+        return self.ended
+
+    def wait(self) -> Ended:
+        """Wait until it has ended or gone beyond a bound; nothing of it runs afterwards."""
+        return wait_all([self])[0]
+
+    def _over(self) -> str:
+        bounds = self._bounds
+        if time.monotonic() - self.started > bounds.wall_s:
+            return f"it did not end within {bounds.wall_s:g} s"
+        beneath = launch.descendants(self._pid, launch.process_table())
+        if len(beneath) > bounds.processes:
+            return f"it started more than {bounds.processes} processes"
+        if folder_bytes(self._folder) > bounds.folder_bytes:
+            return f"it wrote more than {bounds.folder_bytes >> 20} MiB"
+        return ""
+
+    def _finish(self, over: str, *, timed_out: bool) -> None:
+        seconds = time.monotonic() - self.started
+        code = -signal.SIGKILL if over else _status(self._pid)
+        kill_tree(self._pid)
+        os.close(self._pidfd)
+        self.ended = Ended(code, seconds, over, timed_out)
+
+
+def wait_all(forks: Sequence[ConfinedFork]) -> list[Ended]:
+    """Wait until all have ended or were killed for a bound, in their order."""
+    while running := [fork for fork in forks if fork.check() is None]:
+        poll = select.poll()
+        for fork in running:
+            poll.register(fork, select.POLLIN)
+        poll.poll(LOOK_S * 1000)
+    return [fork.ended for fork in forks if fork.ended is not None]
+
+
+def folder_bytes(folder: Path) -> int:
+    """Bytes of all files beneath a folder; files that vanish meanwhile do not count."""
+    total, waiting = 0, [str(folder)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    else:
+                        total += entry.stat(follow_symlinks=False).st_size
+        except FileNotFoundError:
+            continue
+    return total
+
+
+def _is_readable(fd: int) -> bool:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _status(pid: int) -> int:
+    """The return code of a child that has ended; it stays a zombie, so that its pid stays its."""
+    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert ended is not None
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+
+def _run(
+    parent: int,
+    body: Callable[[], None],
+    folder: Path,
+    log: Path,
+    bounds: Bounds,
+    read: Sequence[Path],
+) -> NoReturn:
+    code = 1
+    try:
+        launch.enter_child(parent)
+        os.setsid()
+        os.chdir(folder)
+        _redirect(log)
+        _bound(bounds)
+        landlock([*SYSTEM, *read], [folder, NULL])
+        drop_capabilities()
+        if has_seccomp():
+            install_seccomp(builder_filter(os.getpid()))
+        body()
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _redirect(log: Path) -> None:
+    """stdin empty, stdout and stderr into the log; every other descriptor closed."""
+    null = os.open(NULL, os.O_RDONLY)
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+    for source, target in ((null, 0), (out, 1), (out, 2)):
+        os.dup2(source, target)
+    os.closerange(3, max(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 4096))
+
+
+def _bound(bounds: Bounds) -> None:
+    limits = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: bounds.file_bytes,
+        resource.RLIMIT_AS: bounds.memory_bytes,
+        resource.RLIMIT_CPU: int(bounds.wall_s) * (os.cpu_count() or 1) + 1,
+    }
+    for kind, value in limits.items():
+        hard = resource.getrlimit(kind)[1]
+        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (bound, bound))
