@@ -1,0 +1,158 @@
+"""Which index of a C++ or CUDA function runs through which range, where that is plain.
+
+CUDA: the number of a thread in a one-dimensional launch, `blockIdx.x * blockDim.x + threadIdx.x`,
+and a variable that holds it unchanged. C++: the variable of a loop from 0 in steps of 1.
+Everything else is not plain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from .cpp_signature import CppFunction, element_type, text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+THREADS = "<threads>"
+"""The extent of an index that is the number of the thread."""
+_THREAD = sorted([["threadIdx.x"], ["blockDim.x", "blockIdx.x"]])
+_STATIC_CAST = re.compile(r"static_cast<([^<>]*)>")
+_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+class Indices:
+    """The plain indices of one function, and what they are compared with."""
+
+    def __init__(self, function: CppFunction, *, cuda: bool) -> None:
+        self.cuda = cuda
+        self.declared: defaultdict[str, list[Node | None]] = defaultdict(list)
+        self.assigned = set[str]()
+        """variables whose value changes after their declaration"""
+        for node in walk(function.body):
+            self._collect(node)
+        self.bounds = set[str]()
+        """what the number of the thread is limited by, as written; `i < n` gives `n`"""
+        self.compared = set[str]()
+        """names that take part in any other comparison of order"""
+        for node in walk(function.body):
+            if node.type == "binary_expression":
+                self._compare(node)
+
+    def _collect(self, node: Node) -> None:
+        if node.type in ("init_declarator", "declaration"):
+            for declarator in node.children_by_field_name("declarator"):
+                if declarator.type == "identifier":
+                    self.declared[text_of(declarator)].append(node.child_by_field_name("value"))
+        elif node.type == "assignment_expression":
+            self.assigned.add(text_of(node.child_by_field_name("left")))
+        elif node.type == "update_expression" and (self.cuda or not _is_loop_step(node)):
+            self.assigned.add(text_of(node.child_by_field_name("argument")))
+        elif node.type == "pointer_expression" and text_of(node)[:1] == "&":
+            self.assigned.add(text_of(node.child_by_field_name("argument")))
+
+    def _compare(self, node: Node) -> None:
+        left, right = (node.child_by_field_name(f) for f in ("left", "right"))
+        operator = text_of(node.child_by_field_name("operator"))
+        if left is None or right is None or operator not in _MIRRORED:
+            return
+        if self.extent(right) == THREADS:
+            left, right, operator = right, left, _MIRRORED[operator]
+        if self.extent(left) == THREADS:
+            exact = operator in ("<", ">=")
+            self.bounds.add(text_of(_bare(right)) if exact else f"{operator} {text_of(right)}")
+        else:
+            self.compared |= {text_of(n) for n in walk(node) if n.type == "identifier"}
+
+    def extent(self, node: Node) -> str | None:
+        """How far an index runs from 0: `THREADS`, a loop's bound as written; None: not plain."""
+        node = _bare(node)
+        if self.cuda:
+            return THREADS if self._is_thread(node) else None
+        if node.type != "identifier" or text_of(node) in self.assigned:
+            return None
+        return _loop_bound(node)
+
+    def _is_thread(self, node: Node) -> bool:
+        if node.type == "identifier":
+            name = text_of(node)
+            values = self.declared.get(name, [])
+            if len(values) != 1 or values[0] is None or name in self.assigned:
+                return False
+            return self._is_thread(_bare(values[0]))
+        terms = [
+            sorted(text_of(f).replace(" ", "") for f in _parts(t, "*")) for t in _parts(node, "+")
+        ]
+        return sorted(terms) == _THREAD
+
+
+def _parts(node: Node, operator: str) -> list[Node]:
+    """The operands of a chain of one operator, casts and parentheses aside."""
+    node = _bare(node)
+    if (
+        node.type != "binary_expression"
+        or text_of(node.child_by_field_name("operator")) != operator
+    ):
+        return [node]
+    sides = (node.child_by_field_name(f) for f in ("left", "right"))
+    return [part for side in sides if side is not None for part in _parts(side, operator)]
+
+
+def _bare(node: Node) -> Node:
+    """An expression without the casts and parentheses around it."""
+    while True:
+        inner: Node | None = None
+        if node.type == "parenthesized_expression":
+            inner = node.named_child(0)
+        elif node.type == "cast_expression" and _is_wide(text_of(node.child_by_field_name("type"))):
+            inner = node.child_by_field_name("value")
+        elif node.type == "call_expression":
+            function, listed = (node.child_by_field_name(f) for f in ("function", "arguments"))
+            cast = _STATIC_CAST.fullmatch(text_of(function))
+            if cast is not None and _is_wide(cast[1]) and listed is not None:
+                inner = listed.named_child(0)
+        if inner is None:
+            return node
+        node = inner
+
+
+def _is_wide(kind: str) -> bool:
+    """Whether a cast to that type keeps the number of a thread as it is."""
+    element = element_type(kind)
+    return element is not None and element.dtype in ("int32", "uint32", "int64", "uint64")
+
+
+def _is_loop_step(node: Node) -> bool:
+    parent = node.parent
+    if parent is None or parent.type != "for_statement":
+        return False
+    return parent.child_by_field_name("update") == node and "++" in text_of(node)
+
+
+def _loop_bound(node: Node) -> str | None:
+    """The bound of the loop `for (T i = 0; i < bound; ++i)` around a use of i."""
+    name, above = text_of(node), node.parent
+    while above is not None:
+        if above.type == "for_statement":
+            start = above.child_by_field_name("initializer")
+            declared = start.child_by_field_name("declarator") if start is not None else None
+            if declared is not None and text_of(declared.child_by_field_name("declarator")) == name:
+                return _plain_bound(above, declared, name)
+        above = above.parent
+    return None
+
+
+def _plain_bound(loop: Node, declared: Node, name: str) -> str | None:
+    condition, step = (loop.child_by_field_name(f) for f in ("condition", "update"))
+    if condition is None or step is None or not _is_loop_step(step):
+        return None
+    left, right = (condition.child_by_field_name(f) for f in ("left", "right"))
+    if left is None or right is None or text_of(left) != name:
+        return None
+    if text_of(declared.child_by_field_name("value")) != "0":
+        return None
+    if text_of(condition.child_by_field_name("operator")) not in ("<", "!="):
+        return None
+    return text_of(_bare(right))
