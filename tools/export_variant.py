@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import Field
+
 from ..runners.errors import KernelwrightError, SpecError
-from ..runners.model import Record, Variant
+from ..runners.model import Record, Variant, ordered
 from ..runners.normalise import source_key
 from . import progress
 from .baking import Baked, bake
@@ -42,6 +45,8 @@ class ExportedVariant(Record):
     """parameters that are now the defaults in the source"""
     build_flags: tuple[str, ...] = ()
     """what your build must say besides: macros without a guarded default, compiler flags"""
+    launch: dict[str, int] = Field(default_factory=dict[str, int])
+    """GPU kernels: values that your launch must use, as they have no place in the source"""
     compiler: str | None = None
     confirmation: str
     verified: str
@@ -53,7 +58,8 @@ def export_variant(bench: Workbench, arguments: ExportVariantArguments) -> Expor
     """Write a variant back to the user's source file, with a backup, and verify what was written.
 
     The winner is first confirmed: fresh seeds, held-out workloads, a fresh process. Parameters
-    become the defaults of `#ifndef NAME / #define NAME n` guards. What was written is read
+    become the defaults of `#ifndef NAME / #define NAME n` guards, in Triton of constexprs, module
+    constants and launch keywords; what has no place in the source is told. What was written is read
     again and rebuilt; if it is not the same machine code or is not right, the file is put
     back. Replaces a file of the user: call it when they want the result. Takes 5 to 60 s.
     Example: {"variant_id": "v0123456789ab"}
@@ -64,7 +70,9 @@ def export_variant(bench: Workbench, arguments: ExportVariantArguments) -> Expor
     if arguments.variant_id == kernel.baseline:
         raise SpecError("this is the baseline: nothing to export", valid="a faster variant")
     confirmation = _confirmed(bench, arguments)
-    baked = bake(record.variant.source, record.variant.parameters)
+    baked = bake(
+        record.variant.source, record.variant.parameters, kernel.loaded.spec.kernel.kernel_type
+    )
     note = _edited_since(kernel, path)
     written = write_with_backup(path, baked.source)
     try:
@@ -185,20 +193,33 @@ def _told(
 ) -> ExportedVariant:
     spec, options = kernel.loaded.spec.kernel, record.variant.options
     changed = options.flags if options.flags != spec.flags else None
-    macros = tuple(f"-D{name}={value}" for name, value in baked.flags.items())
+    macros, launch = _left(kernel, baked.flags)
     flags = (*(changed or ()), *macros)
     needed = f"; build it with {shlex.join(flags)}" if flags else ""
+    needed += f"; launch it with {ordered(launch)}" if launch else ""
     return ExportedVariant(
         path=str(written.path),
         backup=None if written.backup is None else str(written.backup),
         variant_id=record.variant.variant_id,
         baked=baked.values,
         build_flags=flags,
+        launch=launch,
         compiler=options.compiler if options.compiler != spec.compiler else None,
         confirmation=confirmation,
         verified=verified,
         next=f"run the project's own tests{needed}",
     )
+
+
+def _left(
+    kernel: KernelRecord, values: Mapping[str, int]
+) -> tuple[tuple[str, ...], dict[str, int]]:
+    """What has no place in the source: macros for the compiler, and values of the launch."""
+    if kernel.loaded.spec.kernel.kernel_type == "triton":
+        return (), dict(values)
+    declared = kernel.loaded.spec.parameters
+    macros = tuple(f"-D{name}={value}" for name, value in values.items() if name in declared)
+    return macros, {name: value for name, value in values.items() if name not in declared}
 
 
 TOOL = Tool(

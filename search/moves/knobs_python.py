@@ -19,6 +19,15 @@ OPTIONS = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg"})
 
 def python_knobs(source: bytes) -> tuple[Constant, ...]:
     """The tuning knobs of a Python source, in order; none where it does not parse."""
+    return tuple(
+        c
+        for c in named_integers(source)
+        if c.value >= 1 and c.name not in OPTIONS and reads_like_knob(c.name)
+    )
+
+
+def named_integers(source: bytes) -> tuple[Constant, ...]:
+    """Every integer literal that a name is given in one of the ways above, in order."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -31,12 +40,12 @@ def python_knobs(source: bytes) -> tuple[Constant, ...]:
     found = list[Constant]()
     for name, value in _named_values(tree):
         literal = _literal(value)
-        if literal is None or name in OPTIONS or bound[name] > 1 or not reads_like_knob(name):
+        if literal is None or bound[name] > 1:
             continue
         start = starts[literal.lineno - 1] + literal.col_offset
         end = starts[(literal.end_lineno or literal.lineno) - 1] + (literal.end_col_offset or 0)
         found.append(Constant(name, int(str(literal.value)), "", start, end))
-    return tuple(sorted((c for c in found if c.value >= 1), key=lambda c: c.start))
+    return tuple(sorted(found, key=lambda c: c.start))
 
 
 def _named_values(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
