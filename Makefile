@@ -1,11 +1,15 @@
 # make setup | demo | test | check | wheel | clean. Needs python3 (3.11 or newer) and g++.
+# make gpu-demo | gpu-test: on a machine with an NVIDIA GPU; options in ARGS="...".
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 DEMO := out/demo
+CUDA ?= cuda13
+# Nothing is installed for another Python's folder: make gpu-demo BIN=/usr/bin
+GPU_READY := $(if $(filter $(VENV)/bin,$(BIN)),$(VENV)/gpu.stamp)
 
-.PHONY: setup demo test check wheel clean
+.PHONY: setup demo test check wheel clean gpu-demo gpu-test
 
 setup: $(VENV)/dev.stamp
 
@@ -15,6 +19,12 @@ demo: $(VENV)/package.stamp
 	@$(BIN)/kernelwright optimize --input examples/matmul/spec.json --outdir $(DEMO) \
 		--budget-builds 30 --no-llm
 	@echo "More: $(BIN)/kernelwright show $(DEMO) matmul; the whole story: $(DEMO)/kernels/matmul/trace.md"
+
+gpu-demo: $(GPU_READY)
+	@$(BIN)/python3 benchmarks/gpu_examples.py $(ARGS)
+
+gpu-test: $(GPU_READY)
+	@$(BIN)/python3 -m pytest -m gpu $(ARGS)
 
 test: $(VENV)/dev.stamp
 	@$(BIN)/python -m pytest
@@ -48,3 +58,8 @@ $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	@echo "Installing kernelwright with its development tools into $(VENV)."
 	@$(PIP) --editable ".[dev]"
 	@touch $@ $(VENV)/package.stamp
+
+$(VENV)/gpu.stamp: pyproject.toml | $(BIN)/python
+	@echo "Installing kernelwright with $(CUDA), torch and triton into $(VENV)."
+	@$(PIP) --editable ".[dev,$(CUDA),torch,triton]"
+	@touch $@ $(VENV)/dev.stamp $(VENV)/package.stamp

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 import subprocess
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ import psutil
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+GPU_PACKAGES = ("cuda-bindings", "cupy-cuda12x", "cupy-cuda13x", "torch", "triton")
 
 
 def environment() -> dict[str, Any]:
-    """Machine, system, compiler and commit."""
+    """Machine, system, compiler and commit; where an NVIDIA driver is, what belongs to it too."""
     return {
         "cpu": _cpu(),
         "cores": psutil.cpu_count(),
@@ -29,13 +31,14 @@ def environment() -> dict[str, Any]:
         "commit": _first_line("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"),
         "load_at_end": round(psutil.getloadavg()[0], 2),
         "date": datetime.now(UTC).date().isoformat(),
+        **_gpu(),
     }
 
 
-def write(name: str, result: dict[str, Any]) -> Path:
-    """Write a result with its environment as `benchmarks/results/<name>.json`."""
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    path = RESULTS / f"{name}.json"
+def write(name: str, result: dict[str, Any], path: Path | None = None) -> Path:
+    """Write a result with its environment; `path`: not to `benchmarks/results/<name>.json`."""
+    path = path or RESULTS / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
     content = {"environment": environment(), **result}
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     return path
@@ -48,6 +51,34 @@ def _cpu() -> str:
     return platform.machine()
 
 
+def _gpu() -> dict[str, Any]:
+    """GPU, driver, CUDA compiler and libraries; empty where no NVIDIA driver answers."""
+    asked = ("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
+    name, comma, driver = _first_line(*asked).rpartition(", ")
+    if not comma:
+        return {}
+    compiler = _lines("nvcc", "--version")
+    return {
+        "gpu": name,
+        "driver": driver,
+        "cuda": next((s.split("release ")[1] for s in compiler if "release " in s), "no nvcc"),
+        "packages": {p: v for p in GPU_PACKAGES if (v := _version(p)) is not None},
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
 def _first_line(*command: str) -> str:
+    return next(iter(_lines(*command)), "unknown")
+
+
+def _lines(*command: str) -> list[str]:
+    if shutil.which(command[0]) is None:
+        return []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.splitlines()[0] if done.stdout else "unknown"
+    return done.stdout.splitlines()

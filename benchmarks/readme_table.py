@@ -1,18 +1,22 @@
-"""Write README's results table from benchmarks/results/host_examples.json."""
+"""Write README's results tables from benchmarks/results/{host,gpu}_examples.json.
+
+The table of a file that is not there is left out.
+"""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+from cells import percents, speedup, times
 from environment import RESULTS, ROOT
 
 START = "<!-- results: written by `python benchmarks/readme_table.py`, do not edit -->"
 END = "<!-- end of results -->"
 
 
-def table(result: dict[str, Any]) -> str:
-    """The table in Markdown, with where and when it was measured."""
+def host_table(result: dict[str, Any]) -> str:
+    """The host examples in Markdown, with where and when they were measured."""
     place = result["environment"]
     lines = [
         "",
@@ -25,8 +29,8 @@ def table(result: dict[str, Any]) -> str:
     ]
     for row in result["examples"]:
         lines.append(
-            f"| {row['kernel']} | {_times(row['baseline_ms'])} | {_times(row['best_ms'])} "
-            f"| {_speedup(row, '')} | {_speedup(row, 'held_out_')} | {row['changed']} |"
+            f"| {row['kernel']} | {times(row['baseline_ms'])} | {times(row['best_ms'])} "
+            f"| {speedup(row, '')} | {speedup(row, 'held_out_')} | {row['changed']} |"
         )
     lines += [
         "",
@@ -35,24 +39,59 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
+def gpu_table(result: dict[str, Any]) -> str:
+    """The GPU examples in Markdown, with where and when they were measured."""
+    place, yardsticks = result["environment"], result["yardsticks"]
+    packages = place["packages"]
+    beside = ", ".join(f"{p} {packages[p]}" for p in ("torch", "triton") if p in packages)
+    copy = yardsticks.get("copy_bytes_per_s")
+    lines = [
+        "",
+        f"The GPU examples on an {place['gpu']} (driver {place['driver']}, CUDA {place['cuda']}, "
+        f"{beside}, {place['date']}), rules only, {result['budget_builds']} builds or "
+        f"{result['budget_seconds']:g} s each. Shares are the winner's: of the copy bandwidth that "
+        "was measured beside it, of what the datasheet allows for the declared work, and of the "
+        "library's speed"
+        + ("" if copy is None else f" (torch; its own large copy moves {copy / 1e12:.3g} TB/s)")
+        + ".",
+        "",
+        "| kernel | baseline, ms | best, ms | speedup | on the held-out shape | of a copy "
+        "| of the datasheet | of the library | what changed |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *(_gpu_line(row) for row in result["examples"] if "error" not in row),
+    ]
+    return "\n".join([*lines, ""])
+
+
 def main() -> None:
     """Replace what stands between the two marks of README."""
-    result = json.loads((RESULTS / "host_examples.json").read_text(encoding="utf-8"))
+    made = (("host_examples", host_table), ("gpu_examples", gpu_table))
+    parts = list[str]()
+    for name, table in made:
+        file = RESULTS / f"{name}.json"
+        if file.exists():
+            parts.append(table(json.loads(file.read_text(encoding="utf-8"))))
     path = ROOT / "README.md"
     text = path.read_text(encoding="utf-8")
     before, _, rest = text.partition(START)
     _, _, after = rest.partition(END)
-    path.write_text(f"{before}{START}\n{table(result)}\n{END}{after}", encoding="utf-8")
+    path.write_text(f"{before}{START}\n{''.join(parts)}\n{END}{after}", encoding="utf-8")
 
 
-def _times(ms: dict[str, float]) -> str:
-    return ", ".join(f"{value:.3g}" for value in ms.values())
-
-
-def _speedup(row: dict[str, Any], prefix: str) -> str:
-    value = row[f"{prefix}speedup"]
-    low, high = row[f"{prefix}low"], row[f"{prefix}high"]
-    return f"{value:.3g}x ({low:.3g} to {high:.3g})"
+def _gpu_line(row: dict[str, Any]) -> str:
+    library = {w: t / row["best_ms"][w] for w, t in row.get("library_ms", {}).items()}
+    cells = (
+        row["kernel"],
+        times(row["baseline_ms"]),
+        times(row["best_ms"]),
+        speedup(row, ""),
+        speedup(row, "held_out_"),
+        percents(row["of_copy_bandwidth"]),
+        percents(row["of_datasheet"]),
+        percents(library),
+        row["changed"],
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from typing import Any
 from environment import ROOT, write
 
 from kernelwright.runners.spec_files import LoadedKernel, Roots, load_file
+from kernelwright.tools.gpus import Gpus
 from kernelwright.tools.kernel_state import open_state
 from kernelwright.tools.rig import Rig
 
@@ -46,7 +47,8 @@ def _same_against_itself(name: str, values: dict[str, int], count: int) -> dict[
     folder = ROOT / "examples" / name
     kernel = load_file(folder / "spec.json", Roots([folder]))
     with tempfile.TemporaryDirectory() as scratch:
-        rig = Rig(Path(scratch) / "modules", Path(scratch) / "scratch")
+        folders = (Path(scratch) / "modules", Path(scratch) / "scratch")
+        rig = Rig(*folders, Gpus(folders[1]))
         try:
             return _measured(rig, kernel, values, count)
         finally:
@@ -54,7 +56,7 @@ def _same_against_itself(name: str, values: dict[str, int], count: int) -> dict[
 
 
 def _measured(rig: Rig, loaded: LoadedKernel, values: dict[str, int], count: int) -> dict[str, Any]:
-    kernel = open_state(loaded, None)
+    kernel = open_state(loaded, None, rig.gpus.target(loaded))
     rig.attach(kernel)
     baseline = loaded.baseline()
     variant = baseline.model_copy(update={"parameters": baseline.parameters | values})
