@@ -17,72 +17,21 @@ import os
 import platform
 import struct
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from . import launch
-
-Architecture = Literal["x86_64", "aarch64"]
-
-# name, number on x86_64, number on aarch64 ("-": there is no such call)
-_COMPUTE = """
-    read 0 63, write 1 64, readv 19 65, writev 20 66, pread64 17 67, preadv 295 69, close 3 57,
-    fstat 5 80, stat 4 -, lstat 6 -, newfstatat 262 79, statx 332 291, lseek 8 62, mmap 9 222,
-    munmap 11 215, mprotect 10 226, mremap 25 216, madvise 28 233, brk 12 214, futex 202 98,
-    futex_waitv 449 449, futex_wake 454 454, futex_wait 455 455, futex_requeue 456 456,
-    sched_yield 24 124, sched_getaffinity 204 123, sched_getparam 143 121,
-    sched_getscheduler 145 120, sched_get_priority_max 146 125, sched_get_priority_min 147 126,
-    rt_sigaction 13 134, rt_sigprocmask 14 135, rt_sigreturn 15 139, rt_sigpending 127 136,
-    rt_sigtimedwait 128 137, rt_sigsuspend 130 133, sigaltstack 131 132, exit 60 93,
-    exit_group 231 94, restart_syscall 219 128, nanosleep 35 101, clock_nanosleep 230 115,
-    clock_gettime 228 113, clock_getres 229 114, gettimeofday 96 169, time 201 -,
-    times 100 153, getpid 39 172, getppid 110 173, gettid 186 178, getuid 102 174,
-    geteuid 107 175, getgid 104 176, getegid 108 177, getrusage 98 165, getrlimit 97 163,
-    getrandom 318 278, set_robust_list 273 99, rseq 334 293, set_tid_address 218 96,
-    membarrier 324 283, getcpu 309 168, uname 63 160, sysinfo 99 179, arch_prctl 158 -,
-    poll 7 -, ppoll 271 73, mbind 237 235, set_mempolicy 238 237, get_mempolicy 239 236,
-    getdents64 217 61, readlink 89 -, readlinkat 267 78, access 21 -, faccessat 269 48,
-    faccessat2 439 439
-"""
-_CHECKED = """
-    open 2 -, openat 257 56, clone 56 220, clone3 435 435, tgkill 234 131, prlimit64 302 261,
-    ioctl 16 29, fcntl 72 25, prctl 157 167, sched_setaffinity 203 122, socket 41 198
-"""
-_PYTHON = """
-    sendmsg 46 211, recvmsg 47 212, sendto 44 206, recvfrom 45 207, shutdown 48 210,
-    getsockopt 55 209, getsockname 51 204, getpeername 52 205, memfd_create 319 279,
-    ftruncate 77 46, dup 32 23, dup2 33 -, dup3 292 24, pipe 22 -, pipe2 293 59,
-    epoll_create1 291 20, epoll_ctl 233 21, epoll_wait 232 -, epoll_pwait 281 22,
-    eventfd2 290 19, select 23 -, pselect6 270 72, pwrite64 18 68, pwritev 296 70,
-    getcwd 79 17, statfs 137 43, fstatfs 138 44, fadvise64 221 223, mincore 27 232,
-    msync 26 227
-"""
-# What CUDA's driver does on Linux, after the rules by which snapd confines programs that use it
-# (its `opengl` interface): it opens its device files for writing, talks to them by ioctl, and
-# listens on a socket of its own for processes that share memory with it. Caches of compiled
-# kernels want folders, renaming, locks.
-_DEVICE = """
-    bind 49 200, listen 50 201, accept 43 202, accept4 288 242, socketpair 53 199,
-    setsockopt 54 208, mlock 149 228, mlock2 325 284, munlock 150 229, umask 95 166,
-    eventfd 284 -, epoll_create 213 -, epoll_pwait2 441 441, fallocate 285 47, flock 73 32,
-    fsync 74 82, fdatasync 75 83, getgroups 115 158, getresuid 118 148, getresgid 120 150,
-    capget 125 90, getpgid 121 155, getsid 124 156, getpriority 140 141, sched_getattr 315 275
-"""
-_FILES = """
-    mkdir 83 -, mkdirat 258 34, unlink 87 -, unlinkat 263 35, rmdir 84 -, rename 82 -,
-    renameat 264 38, renameat2 316 276
-"""
-
-# no sockets, and nothing that changes a file outside without opening it (chmod, utimensat, link)
-_BUILDER = """
-    memfd_create 319 279, ftruncate 77 46, dup 32 23, dup2 33 -, dup3 292 24, pipe 22 -,
-    pipe2 293 59, select 23 -, pselect6 270 72, pwrite64 18 68, pwritev 296 70, getcwd 79 17,
-    statfs 137 43, fstatfs 138 44, fadvise64 221 223, mincore 27 232, msync 26 227,
-    fork 57 -, vfork 58 -, execve 59 221, wait4 61 260, waitid 247 95, close_range 436 436,
-    chdir 80 49, umask 95 166, mkdir 83 -, mkdirat 258 34, rmdir 84 -, unlink 87 -,
-    unlinkat 263 35, rename 82 -, renameat 264 38, renameat2 316 276, fsync 74 82,
-    fdatasync 75 83, flock 73 32, copy_file_range 326 285, sendfile 40 71, getpgrp 111 -,
-    getpgid 121 155, getsid 124 156, getresuid 118 148, getresgid 120 150, getgroups 115 158
-"""
+from .system_calls import (
+    AUDIT_ARCH,
+    BUILDER,
+    CHECKED,
+    COMPUTE,
+    DEVICE,
+    FILES,
+    PYTHON,
+    Architecture,
+    known_architecture,
+    numbers,
+)
 
 # struct seccomp_data (linux/seccomp.h): int nr; u32 arch; u64 ip; u64 args[6]
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
@@ -92,7 +41,6 @@ _ALLOW = 0x7FFF0000
 _REFUSE = 0x00050000 | errno.EPERM
 _UNKNOWN = 0x00050000 | errno.ENOSYS
 _KILL = 0x80000000
-_AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
 
 _CREATING = os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -146,7 +94,7 @@ def compute_filter(own_pid: int, arch: Architecture | None = None) -> bytes:
     this machine's unless given. Raises ValueError on other architectures.
     """
     blocks = _blocks(own_pid, _TERMINAL_QUERIES, (_F_GETFD, _F_SETFD, _F_GETFL))
-    return _assemble(_Rules(_COMPUTE, blocks), arch)
+    return _assemble(_Rules(COMPUTE, blocks), arch)
 
 
 def reference_filter(own_pid: int, arch: Architecture | None = None) -> bytes:
@@ -160,7 +108,7 @@ def reference_filter(own_pid: int, arch: Architecture | None = None) -> bytes:
         (*_TERMINAL_QUERIES, _FIONBIO),
         (_F_GETFD, _F_SETFD, _F_GETFL, *_FCNTL_PYTHON),
     )
-    return _assemble(_Rules(f"{_COMPUTE},{_PYTHON}", blocks), arch)
+    return _assemble(_Rules(f"{COMPUTE},{PYTHON}", blocks), arch)
 
 
 def builder_filter(own_pid: int, arch: Architecture | None = None) -> bytes:
@@ -181,9 +129,8 @@ def builder_filter(own_pid: int, arch: Architecture | None = None) -> bytes:
         _return(_REFUSE),
         _return(_ALLOW),
     ]
-    return _assemble(
-        _Rules(f"{_COMPUTE},{_BUILDER}", {**blocks, **opening, "clone": forking}), arch
-    )
+    plain = f"{COMPUTE},{BUILDER},{FILES}"
+    return _assemble(_Rules(plain, {**blocks, **opening, "clone": forking}), arch)
 
 
 def device_filter(own_pid: int, *, files_guarded: bool, arch: Architecture | None = None) -> bytes:
@@ -197,7 +144,7 @@ def device_filter(own_pid: int, *, files_guarded: bool, arch: Architecture | Non
     blocks["socket"] = _local_socket()
     for name, argument in (("open", 1), ("openat", 2)):
         blocks[name] = [_return(_ALLOW)] if files_guarded else _without_bits(argument, _CREATING)
-    plain = f"{_COMPUTE},{_PYTHON},{_DEVICE}" + (f",{_FILES}" if files_guarded else "")
+    plain = f"{COMPUTE},{PYTHON},{DEVICE}" + (f",{FILES}" if files_guarded else "")
     return _assemble(_Rules(plain, blocks), arch)
 
 
@@ -224,28 +171,9 @@ def has_seccomp() -> bool:
 
 
 def _seccomp(operation: int, flags: int, data: bytes) -> int:
-    number = _SECCOMP_NUMBER[_architecture(None)]
+    number = _SECCOMP_NUMBER[known_architecture(None)]
     libc = ctypes.CDLL(None, use_errno=True)
     return libc.syscall(number, operation, flags, ctypes.c_char_p(data))
-
-
-def _architecture(arch: str | None) -> str:
-    arch = arch or platform.machine()
-    if arch not in _AUDIT_ARCH:
-        raise ValueError(f"no list of system calls for {arch}; there is one for x86_64 and aarch64")
-    return arch
-
-
-def syscall_numbers(arch: Architecture) -> dict[str, int]:
-    """The calls that any of our programs mentions, and their numbers on `arch`."""
-    tables = (_COMPUTE, _CHECKED, _PYTHON, _BUILDER, _DEVICE, _FILES)
-    return _numbers(",".join(tables), arch)
-
-
-def _numbers(table: str, arch: str) -> dict[str, int]:
-    column = 1 if arch == "x86_64" else 2
-    rows = [row.split() for row in table.split(",")]
-    return {row[0]: int(row[column]) for row in rows if row[column] != "-"}
 
 
 def _blocks(
@@ -335,18 +263,18 @@ def _local_socket() -> list[Instruction]:
 
 
 def _assemble(rules: _Rules, arch: str | None) -> bytes:
-    arch = _architecture(arch)
+    arch = known_architecture(arch)
     program = [
         Instruction(_LOAD, 0, 0, _ARCH),
-        Instruction(_EQUAL, 1, 0, _AUDIT_ARCH[arch]),
+        Instruction(_EQUAL, 1, 0, AUDIT_ARCH[arch]),
         _return(_KILL),
         Instruction(_LOAD, 0, 0, _NUMBER),
     ]
     if arch == "x86_64":
         program += [Instruction(_AT_LEAST, 0, 1, _X32_BIT), _return(_REFUSE)]
-    for number in _numbers(rules.plain, arch).values():
+    for number in numbers(rules.plain, arch).values():
         program += [Instruction(_EQUAL, 0, 1, number), _return(_ALLOW)]
-    for name, number in _numbers(_CHECKED, arch).items():
+    for name, number in numbers(CHECKED, arch).items():
         block = rules.blocks[name]
         program += [Instruction(_EQUAL, 0, len(block), number), *block]
     program.append(_return(_REFUSE))

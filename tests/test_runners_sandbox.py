@@ -17,13 +17,12 @@ import pytest
 
 from kernelwright.runners.sandbox import capabilities, landlock_abi
 from kernelwright.runners.seccomp import (
-    Architecture,
     builder_filter,
     compute_filter,
     has_seccomp,
     reference_filter,
-    syscall_numbers,
 )
+from kernelwright.runners.system_calls import Architecture, syscall_numbers
 
 needs_seccomp = pytest.mark.skipif(not has_seccomp(), reason="no seccomp filters here")
 needs_landlock = pytest.mark.skipif(landlock_abi() == 0, reason="no landlock in this kernel")
