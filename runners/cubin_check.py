@@ -39,8 +39,8 @@ def check_cubin(plan: LaunchPlan, cubins: Mapping[str, CubinInfo], device: Devic
         entries[kernel.id] = _find(f"{where}, `{kernel.id}`", kernel.entry, cubin)
         _check_kernel(f"{where}, `{kernel.entry}`", kernel, entries[kernel.id], device)
     kernels = {k.id: k for k in plan.kernels}
-    for number, step in enumerate((*plan.setup, *plan.steps)):
-        at = f"{where}, step {number}"
+    for place, step in plan.located:
+        at = f"{where}, {place}"
         if isinstance(step, Launch):
             _check_launch(at, step, kernels[step.launch], entries[step.launch])
         elif isinstance(step, SetSymbol):

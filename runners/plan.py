@@ -161,6 +161,13 @@ class LaunchPlan(Record):
         """The steps that launch a kernel, in order."""
         return tuple(s for s in self.steps if isinstance(s, Launch))
 
+    @property
+    def located(self) -> tuple[tuple[str, Step], ...]:
+        """Every step of setup and plan in order, with its place as messages name it."""
+        setup = ((f"setup {number}", step) for number, step in enumerate(self.setup))
+        steps = ((f"step {number}", step) for number, step in enumerate(self.steps))
+        return (*setup, *steps)
+
 
 class Module(Record):
     """One file of an artifact, found by its hash: machine code, a constant, or a listing."""
@@ -199,18 +206,32 @@ SCALAR_FORMATS = {
 
 def pack_scalar(bound: BoundArgument) -> ScalarParam:
     """A scalar argument as a parameter. Raises SpecError when the value does not fit its dtype."""
-    dtype, value = bound.argument.dtype, bound.value
-    assert value is not None
-    form = SCALAR_FORMATS.get(dtype)
-    if form is None:
-        raise SpecError(f"scalar `{bound.name}` is {dtype}", valid=", ".join(SCALAR_FORMATS))
+    assert bound.value is not None
+    return pack(bound.name, bound.argument.dtype, bound.value)
+
+
+def pack(name: str, dtype: str, value: int | float) -> ScalarParam:
+    """A number as a parameter. Raises SpecError when the value does not fit its dtype."""
     try:
-        if dtype == "bool" and value not in (0, 1):
-            raise OverflowError("a bool is 0 or 1")
-        raw = struct.pack(form, value)
+        raw = _bytes(dtype, value)
     except (struct.error, OverflowError) as error:
-        raise SpecError(f"scalar `{bound.name}` = {value} does not fit {dtype}: {error}") from error
-    return ScalarParam(arg=bound.name, type=dtype, value=value, raw=raw.hex())
+        raise SpecError(f"scalar `{name}` = {value} does not fit {dtype}: {error}") from error
+    if raw is None:
+        known = ", ".join((*SCALAR_FORMATS, "bfloat16"))
+        raise SpecError(f"scalar `{name}` is {dtype}", valid=known)
+    return ScalarParam(arg=name, type=dtype, value=value, raw=raw.hex())
+
+
+def _bytes(dtype: str, value: int | float) -> bytes | None:
+    if dtype == "bfloat16":  # the upper half of a float32, rounded to the nearest, ties to even
+        (bits,) = struct.unpack("<I", struct.pack("<f", value))
+        if value != value:
+            return b"\xc0\x7f"
+        return struct.pack("<H", (bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
+    form = SCALAR_FORMATS.get(dtype)
+    if dtype == "bool" and value not in (0, 1):
+        raise OverflowError("a bool is 0 or 1")
+    return None if form is None else struct.pack(form, value)
 
 
 def argument_buffers(contract: BoundContract) -> tuple[PlanBuffer, ...]:

@@ -53,12 +53,12 @@ def check_plan(plan: LaunchPlan, contract: BoundContract) -> None:
         raise SpecError(f"{where} launches no kernel")
     for kernel in plan.kernels:
         _check_block(where, kernel)
-    for number, step in enumerate((*plan.setup, *plan.steps)):
-        at = f"{where}, step {number}"
+    for place, step in plan.located:
+        at = f"{where}, {place}"
         if isinstance(step, Fill):
             _check_fill(at, step, buffers)
         elif isinstance(step, SetSymbol):
-            _check_symbol(at, step, kernels.keys(), buffers, timed=number >= len(plan.setup))
+            _check_symbol(at, step, kernels.keys(), buffers, timed=place.startswith("step"))
         else:
             _check_launch(at, step, kernels.keys(), buffers)
     _check_outputs(where, plan.outputs, contract, buffers)
