@@ -104,7 +104,12 @@ def capability(image: bytes) -> int:
     if machine != EM_CUDA:
         raise ValueError(f"it is for machine {machine}, not for an NVIDIA GPU")
     (flags,) = struct.unpack_from("<I", image, 0x30)
-    return (flags >> 8 if image[8] >= NEW_ABI else flags) & 0xFF
+    return (flags >> 8 if is_new_abi(image) else flags) & 0xFF
+
+
+def is_new_abi(image: bytes) -> bool:
+    """Whether tools of CUDA 13 or later wrote it; those of CUDA 12 read it with less."""
+    return len(image) > 8 and image[8] >= NEW_ABI
 
 
 def read_symbols(sections: tuple[Section, ...]) -> tuple[Symbol, ...]:

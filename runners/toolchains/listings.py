@@ -1,0 +1,104 @@
+"""SASS listings of cubins: what the GPU executes, with lines of source and PTX, for reading.
+
+Listings are for people and for static analysis; a build without a disassembler has none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..confined import Bounds, ConfinedFork
+from ..cubin import is_new_abi
+from ..plan import Module
+
+TOOL = "nvdisasm"
+FLAGS = ("-c", "-g", "-gi", "-gp", "-ndf")
+"""code only; lines of source, inlined calls, lines of PTX; no guesses at branch targets"""
+BOUNDS = Bounds(wall_s=60, memory_bytes=4 << 30, file_bytes=64 << 20, processes=4)
+_TEXT = re.compile(r"^\.text\.(\S+):")
+_LOCAL = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\d+ )?(?:STL|LDL)\b(\S*)")
+_WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
+
+
+def disassembler(image: bytes) -> Path | None:
+    """The `nvdisasm` for a cubin, None where there is none.
+
+    One of CUDA 12 and one of CUDA 13 read each other's files with less: Triton's own comes
+    first for what Triton's assembler wrote, the toolkit's for newer code.
+    """
+    bundled, others = list(_bundled()), list(_installed())
+    order = [*others, *bundled] if is_new_abi(image) else [*bundled, *others]
+    return next((tool for tool in order if os.access(tool, os.X_OK)), None)
+
+
+def _bundled() -> Iterator[Path]:
+    """Triton brings one along; looking for it does not import Triton."""
+    found = importlib.util.find_spec("triton")
+    if found is not None and found.origin is not None:
+        yield Path(found.origin).parent / "backends" / "nvidia" / "bin" / TOOL
+
+
+def _installed() -> Iterator[Path]:
+    for variable in ("CUDA_HOME", "CUDA_PATH"):
+        if root := os.environ.get(variable):
+            yield Path(root) / "bin" / TOOL
+    if found := shutil.which(TOOL):
+        yield Path(found)
+    yield Path("/usr/local/cuda/bin") / TOOL
+    for place in filter(None, sys.path):
+        yield from sorted(Path(place).glob(f"nvidia/cu*/bin/{TOOL}"))
+
+
+def sass_module(cubin: Module, folder: Path) -> Module | None:
+    """Disassemble `<sha256>.cubin` of `folder` into a module beside it; None without a listing.
+
+    For a build child, which has one thread: the disassembler runs confined, since what it reads
+    may come from a candidate.
+    """
+    code = folder / f"{cubin.sha256}.cubin"
+    tool = disassembler(code.read_bytes())
+    if tool is None:
+        return None
+    scratch = folder / "listing"
+    scratch.mkdir(exist_ok=True)
+    raw = scratch / "sass"
+
+    def body() -> None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os.execv(tool, [str(tool), *FLAGS, str(code)])
+
+    ended = ConfinedFork(
+        body, folder=scratch, log=raw, bounds=BOUNDS, read=[tool.resolve().parent, code]
+    ).wait()
+    text = raw.read_bytes().replace(f'"{folder}/'.encode(), b'"')
+    shutil.rmtree(scratch)
+    if ended.returncode != 0 or not text.strip():
+        return None
+    sha256 = hashlib.sha256(text).hexdigest()
+    (folder / f"{sha256}.sass").write_bytes(text)
+    return Module(sha256=sha256, kind="sass", nbytes=len(text), of=cubin.sha256)
+
+
+def local_bytes(listing: str) -> dict[str, int]:
+    """Bytes a thread that a kernel's instructions store to and load from local memory, by kernel.
+
+    The sum that `ptxas -v` calls spill stores and spill loads, where a kernel keeps no arrays in
+    local memory (Triton's never do).
+    """
+    found: dict[str, int] = {}
+    entry = ""
+    for line in listing.splitlines():
+        if head := _TEXT.match(line):
+            entry = head[1]
+            found[entry] = 0
+        elif entry and (access := _LOCAL.match(line)):
+            parts = access[1].split(".")
+            found[entry] += next((_WIDTHS[p] for p in parts if p in _WIDTHS), 4)
+    return found
