@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 DEMO := out/demo
 CUDA ?= cuda13
+# To build and try Triton kernels where no GPU is; without Triton's own wish for another version.
+TORCH ?= torch==2.13.0
+TRITON ?= triton==3.6.0
 # Nothing is installed for another Python's folder: make gpu-demo BIN=/usr/bin
 GPU_READY := $(if $(filter $(VENV)/bin,$(BIN)),$(VENV)/gpu.stamp)
 
@@ -57,6 +60,8 @@ $(VENV)/package.stamp: pyproject.toml | $(BIN)/python
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	@echo "Installing kernelwright with its development tools into $(VENV)."
 	@$(PIP) --editable ".[dev]"
+	@$(PIP) "$(TORCH)"
+	@$(PIP) --no-deps "$(TRITON)"
 	@touch $@ $(VENV)/package.stamp
 
 $(VENV)/gpu.stamp: pyproject.toml | $(BIN)/python
