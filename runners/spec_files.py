@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from .declared_plan import check_declared
 from .errors import AccessError, SpecError
 from .inference import Draft, completed, decided, draft_of_source
 from .model import BuildOptions, Record, Variant, content_hash
@@ -185,12 +186,16 @@ def load_data(data: object, folder: Path, roots: Roots) -> LoadedKernel:
 
 
 def load_source(path: Path, roots: Roots, entry: str | None = None) -> LoadedKernel:
-    """A kernel from its source alone. Raises SpecError with the spec to edit where that is open."""
-    return load_data(decided(draft_of_file(path, roots, entry)), path.parent, roots)
+    """A kernel from its source alone. Raises SpecError with the spec to edit where it is open."""
+    found = decided(draft_of_file(path, roots, entry), beside=path.name)
+    return load_data(found, roots.resolve(path).parent, roots)
 
 
 def draft_of_file(path: Path, roots: Roots, entry: str | None = None) -> Draft:
-    """A spec for a source file, to be saved beside it; headers that lie there are listed."""
+    """A spec for a source file, to be saved beside it; headers that lie there are listed.
+
+    Raises SpecError when the file holds no kernel, or several and `entry` names none.
+    """
     full = roots.resolve(path)
     source = roots.read(full)
     quoted = re.findall(r'^\s*#\s*include\s+"([^"]+)"', source, re.MULTILINE)
@@ -251,7 +256,7 @@ def parse_spec(data: object) -> KernelSpec:
         )
     try:
         json.dumps(data, ensure_ascii=False, default=str).encode()
-        return KernelSpec.model_validate(data)
+        spec = KernelSpec.model_validate(data)
     except UnicodeEncodeError as error:
         raise SpecError("the spec holds half a surrogate pair, which is no text") from error
     except ValidationError as error:
@@ -260,3 +265,5 @@ def parse_spec(data: object) -> KernelSpec:
             "the spec is not valid:\n" + "\n".join(f"  {line}" for line in lines),
             next_step="kernelwright spec --schema prints every field with its meaning",
         ) from error
+    check_declared(spec)
+    return spec
