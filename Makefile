@@ -12,7 +12,7 @@ TRITON ?= triton==3.6.0
 # Nothing is installed for another Python's folder: make gpu-demo BIN=/usr/bin
 GPU_READY := $(if $(filter $(VENV)/bin,$(BIN)),$(VENV)/gpu.stamp)
 
-.PHONY: setup demo test check wheel clean gpu-demo gpu-test
+.PHONY: support setup demo test check wheel clean gpu-demo gpu-test
 
 setup: $(VENV)/dev.stamp
 
@@ -68,3 +68,12 @@ $(VENV)/gpu.stamp: pyproject.toml | $(BIN)/python
 	@echo "Installing kernelwright with $(CUDA), torch and triton into $(VENV)."
 	@$(PIP) --editable ".[dev,$(CUDA),torch,triton]"
 	@touch $@ $(VENV)/dev.stamp $(VENV)/package.stamp
+
+# The device runner's own kernels as PTX: built for the oldest GPUs that nvcc 13 knows, and with
+# the oldest version that holds what they use, so that older drivers translate it, too.
+SUPPORT := runners/device/support
+support:
+	@nvcc -ptx -arch=compute_75 -o $(SUPPORT).tmp $(SUPPORT).cu
+	@{ echo "// support.cu, sha256 $$(sha256sum $(SUPPORT).cu | cut -d' ' -f1)"; \
+		sed 's/^\.version .*/.version 7.0/' $(SUPPORT).tmp; } >$(SUPPORT).ptx
+	@rm $(SUPPORT).tmp

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from .devices import DeviceFacts
-from .errors import ProcessLost
+from .errors import DeviceMissing, ProcessLost
 from .executor import START_S, compile_executor
+from .locks import lock_folder
 from .model import Record, Tier
 from .plan import LaunchPlan
 from .pools import SeedPool
@@ -62,11 +63,11 @@ class Runner(Protocol):
         ...
 
 
-class NativeRunner:
-    """Host code: one runner process, which starts an executor for each variant."""
+class _ProcessRunner:
+    """What is the same for every tier: one runner process, started when it is needed, which is
+    told all pools and variants again when another has to take its place."""
 
-    def __init__(self, scratch: Path, device: DeviceFacts | None = None) -> None:
-        del device  # it runs on the host
+    def __init__(self, scratch: Path) -> None:
         self._scratch = scratch
         self._child: Child | None = None
         self._pools: dict[str, tuple[Pool, int]] = {}
@@ -105,25 +106,15 @@ class NativeRunner:
 
     def check(self, message: Check) -> tuple[list[RunResult], int]:
         """See `Runner.check`."""
-        patience = START_S + message.timeout_s * len(message.slots)
+        patience = START_S + message.timeout_s * self._runs(message)
         reply, fds = self._ask("check", message, patience)
         return [RunResult.model_validate(r) for r in reply["results"]], fds[0]
 
     def block(self, message: Block) -> tuple[BlockResult, int]:
         """See `Runner.block`."""
-        runs = sum(len(order) for order in message.rounds) + 2 * len(message.calls)
-        patience = START_S * len(message.calls) + message.timeout_s * runs
+        patience = START_S * len(message.rounds[0]) + message.timeout_s * self._runs(message)
         reply, fds = self._ask("block", message, patience)
         return BlockResult.model_validate(reply), fds[0]
-
-    def copy_bandwidth(self) -> float:
-        """Not here: `limits.measure_host` does it, on all cores."""
-        raise NotImplementedError
-
-    def rest(self) -> None:
-        """See `Runner.rest`."""
-        if self._child is not None:
-            self._ask("rest", None)
 
     def close(self) -> None:
         """See `Runner.close`."""
@@ -142,24 +133,64 @@ class NativeRunner:
     ) -> tuple[dict[str, Any], list[int]]:
         child = self._running()
         try:
-            return _exchange(child, verb, body, patience, fd)
+            reply, fds = _exchange(child, verb, body, patience, fd)
+            if reply.pop("lost", False):  # it answered, and is of no more use
+                self._end()
+            return reply, fds
         except (ProcessLost, TimeoutError) as error:
-            late = isinstance(error, TimeoutError)
-            child.wait(0.0 if late else 1.0)
-            why = "it did not answer in time" if late else child.describe_end()
-            detail = child.stderr_text(2000).strip()
-            self._end()
-            raise ProcessLost(
-                f"the runner was lost: {why}" + (f"\n{detail}" if detail else ""),
-                next_step="ask again; a fresh runner starts",
-            ) from error
+            raise self._lost(child, error) from error
+
+    def _lost(self, child: Child, error: ProcessLost | TimeoutError) -> ProcessLost:
+        late = isinstance(error, TimeoutError)
+        child.wait(0.0 if late else 1.0)
+        why = "it did not answer in time" if late else child.describe_end()
+        detail = child.stderr_text(2000).strip()
+        self._end()
+        return ProcessLost(
+            f"the runner was lost: {why}" + (f"\n{detail}" if detail else ""),
+            next_step="ask again; a fresh runner starts",
+        )
 
     def _running(self) -> Child:
         if self._child is not None and self._child.poll() is None:
             return self._child
         self._end()
+        child = self._child = self._start()
+        try:
+            for pool, fd in self._pools.values():
+                _exchange(child, "pool", pool, 0.0, fd)
+            for variant in self._variants.values():
+                _exchange(child, "load", variant, 0.0, None)
+        except (ProcessLost, TimeoutError) as error:
+            raise self._lost(child, error) from error
+        return child
+
+    def _start(self) -> Child:
+        """A runner process that knows nothing yet."""
+        raise NotImplementedError
+
+    def _runs(self, message: Check | Block) -> int:
+        """The most runs, each of which may take the message's time limit."""
+        if isinstance(message, Check):
+            return len(message.slots)
+        return sum(len(order) for order in message.rounds) + 2 * len(message.calls)
+
+
+class NativeRunner(_ProcessRunner):
+    """Host code: one runner process, which starts an executor for each variant."""
+
+    def copy_bandwidth(self) -> float:
+        """Not here: `limits.measure_host` does it, on all cores."""
+        raise NotImplementedError
+
+    def rest(self) -> None:
+        """See `Runner.rest`."""
+        if self._child is not None:
+            self._ask("rest", None)
+
+    def _start(self) -> Child:
         binary = compile_executor(self._scratch)
-        child = spawner().start_python(
+        return spawner().start_python(
             "kernelwright.runners.native_runner",
             (str(binary), str(self._scratch)),
             name="runner",
@@ -167,12 +198,48 @@ class NativeRunner:
             environment=clean_environment(self._scratch, {"OPENBLAS_NUM_THREADS": "1"}),
             limits=Limits(file_bytes=64 << 30),  # arenas and outputs count as files
         )
-        for pool, fd in self._pools.values():
-            _exchange(child, "pool", pool, 0.0, fd)
-        for variant in self._variants.values():
-            _exchange(child, "load", variant, 0.0, None)
-        self._child = child
-        return child
+
+
+class DeviceRunner(_ProcessRunner):
+    """GPU code: one runner process, alone with the driver on one GPU."""
+
+    def __init__(self, scratch: Path, device: DeviceFacts) -> None:
+        super().__init__(scratch)
+        self._device = device
+
+    def copy_bandwidth(self) -> float:
+        """See `Runner.copy_bandwidth`."""
+        reply, _ = self._ask("copy_bandwidth", None)
+        return float(reply["bytes_per_s"])
+
+    def rest(self) -> None:
+        """See `Runner.rest`: state on a device ends with the process that holds it."""
+        self._end()
+
+    def _runs(self, message: Check | Block) -> int:
+        """See `_ProcessRunner`: each call of a sample, the warm-up, and what keeps state twice."""
+        if isinstance(message, Check):
+            return 2 * len(message.slots) + 2
+        most = max((*message.calls.values(), 1))
+        return 2 * most * (sum(len(order) for order in message.rounds) + len(message.rounds[0]))
+
+    def _start(self) -> Child:
+        uuid = str(self._device.uuid)
+        settings = {
+            "CUDA_VISIBLE_DEVICES": uuid,
+            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+            # Loading at the first launch would wait for a stream that we hold until then.
+            "CUDA_MODULE_LOADING": "EAGER",
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        return spawner().start_python(
+            "kernelwright.runners.device.process",
+            (uuid, str(lock_folder() / "gpu-processes")),
+            name="runner",
+            scratch=self._scratch,
+            environment=clean_environment(self._scratch, settings),
+            limits=Limits(file_bytes=64 << 30),  # outputs count as files; CUDA reserves terabytes
+        )
 
 
 def _exchange(
@@ -183,4 +250,18 @@ def _exchange(
     return child.channel.receive(timeout=patience + SLACK_S)
 
 
-RUNNERS: Mapping[Tier, Callable[[Path, DeviceFacts | None], Runner]] = {"native": NativeRunner}
+def _native(scratch: Path, device: DeviceFacts | None) -> Runner:
+    del device  # it runs on the host
+    return NativeRunner(scratch)
+
+
+def _device(scratch: Path, device: DeviceFacts | None) -> Runner:
+    if device is None or device.uuid is None:
+        raise DeviceMissing("a runner for GPU code needs a GPU of this machine")
+    return DeviceRunner(scratch, device)
+
+
+RUNNERS: Mapping[Tier, Callable[[Path, DeviceFacts | None], Runner]] = {
+    "native": _native,
+    "device": _device,
+}

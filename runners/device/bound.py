@@ -1,0 +1,136 @@
+"""A plan bound to one set of buffers: what is enqueued, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..plan import Fill, Launch, LaunchPlan, PlanKernel, Step, TensorMapParam
+from . import driver
+from .binding import Addresses, attributes, memsets, pack_params
+from .code import Code
+from .driver import Memset, Stream
+from .faults import DriverFault, RunFault, fault_of
+from .launches import PreparedLaunch, encode_tensor_map
+
+Sources = Callable[[str], int]
+"""From the raw bytes of a SetSymbol (hexadecimal) to where they lie on the device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """`nbytes` from one place on the device to another."""
+
+    target: int
+    source: int
+    nbytes: int
+
+    def enqueue(self, stream: Stream) -> None:
+        """Copy them."""
+        driver.copy(stream, self.target, self.source, self.nbytes)
+
+
+Operation = PreparedLaunch | Memset | Copy
+
+
+@dataclass(frozen=True)
+class BoundStep:
+    """One step of a plan: its operations, and what it is in words."""
+
+    operations: tuple[Operation, ...]
+    words: str
+    overlaps: bool
+    """it may begin before the step before it has ended"""
+
+    def enqueue(self, stream: Stream) -> None:
+        """Raises RunFault when the driver refuses it."""
+        try:
+            for operation in self.operations:
+                operation.enqueue(stream)
+        except DriverFault as error:
+            raise fault_of(error, f" ({self.words})") from error
+
+
+@dataclass(frozen=True)
+class BoundPlan:
+    """Setup and steps of a plan on one set of buffers."""
+
+    setup: tuple[BoundStep, ...]
+    steps: tuple[BoundStep, ...]
+
+
+def bind_plan(plan: LaunchPlan, code: Code, addresses: Addresses, raw: Sources) -> BoundPlan:
+    """Everything that costs host time happens here. Raises RunFault for what cannot run."""
+
+    def bound(number: int, step: Step, last: int) -> BoundStep:
+        words = _words(number, step, last, code)
+        if isinstance(step, Fill):
+            return BoundStep(memsets(step, addresses), words, overlaps=False)
+        if isinstance(step, Launch):
+            # With nothing of its own before it, it would overlap the previous call of a sample.
+            pdl = code.kernel(step).pdl and number > 1
+            return BoundStep((_launch(step, code, addresses, words, pdl),), words, overlaps=pdl)
+        source = raw(step.raw) if step.buffer is None and step.raw is not None else 0
+        if step.buffer is not None:
+            source = addresses[step.buffer] + step.buffer_offset
+        copy = Copy(code.symbol(step), source, step.nbytes)
+        return BoundStep((copy,), words, overlaps=False)
+
+    return BoundPlan(
+        tuple(bound(n, step, len(plan.setup)) for n, step in enumerate(plan.setup, 1)),
+        tuple(bound(n, step, len(plan.steps)) for n, step in enumerate(plan.steps, 1)),
+    )
+
+
+def _launch(
+    step: Launch, code: Code, addresses: Addresses, words: str, pdl: bool
+) -> PreparedLaunch:
+    kernel = code.kernel(step).model_copy(update={"pdl": pdl})
+    try:
+        params = pack_params(step, addresses, _encode)
+    except DriverFault as error:
+        raise fault_of(error, f" (a tensor map of {words})") from error
+    have, wanted = tuple(map(len, params)), code.parameter_sizes(step)
+    if have != wanted:
+        text = f"refused: {words} takes parameters of {wanted} bytes, the plan gives {have}"
+        raise RunFault("refused", text, lost=False)
+    if kernel.cooperative:
+        _check_resident(step, kernel, code, words)
+    function = code.function(step)
+    return PreparedLaunch(
+        function, step.grid, kernel.block, kernel.shared, params, attributes(kernel)
+    )
+
+
+def _check_resident(step: Launch, kernel: PlanKernel, code: Code, words: str) -> None:
+    x, y, z = kernel.block
+    per = driver.blocks_per_multiprocessor(code.function(step), x * y * z, kernel.shared)
+    most = per * driver.device_attribute("MULTIPROCESSOR_COUNT")
+    blocks = step.grid[0] * step.grid[1] * step.grid[2]
+    if blocks > most:
+        text = f"refused: {words} is a cooperative grid of {blocks} blocks; {most} fit at once"
+        raise RunFault("refused", text, lost=False)
+
+
+def _encode(param: TensorMapParam, address: int) -> bytes:
+    return encode_tensor_map(
+        address,
+        dtype=param.dtype,
+        dims=param.dims,
+        strides=param.strides,
+        box=param.box,
+        element_strides=param.element_strides or (1,) * len(param.dims),
+        interleave=param.interleave,
+        swizzle=param.swizzle,
+        l2_promotion=param.l2_promotion,
+        nan_fill=param.nan_fill,
+    )
+
+
+def _words(number: int, step: Step, last: int, code: Code) -> str:
+    place = f"step {number} of {last}, " if last > 1 else ""
+    if isinstance(step, Launch):
+        return f"{place}kernel `{code.kernel(step).entry}`, grid {step.grid}"
+    if isinstance(step, Fill):
+        return f"{place}fill of `{step.fill}`"
+    return f"{place}copy to `{step.symbol}`"

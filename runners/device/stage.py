@@ -1,0 +1,247 @@
+"""The stage: one GPU with its memory, on which variants take turns.
+
+All sides of a comparison run in the same memory, one after the other, so that nobody has an
+advantage from where buffers lie.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+
+from ..plan import LaunchPlan
+from . import driver
+from .driver import Stream
+from .faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
+from .memory import STAGE_SHARE, STASH_SHARE, DeviceInputs, Region, no_room
+from .sample import Findings, How, Sample, fetch_findings, place_tables
+from .side import Shape, Side
+from .support import SAMPLE, STEP, Support
+
+SLACK_S = 2.0
+"""for restoring and looking, beside the runs themselves"""
+QUEUED = 4
+"""samples that may wait on the device: more could fill its queue, and block us with it"""
+SPIN_S, NAP_S = 0.002, 0.0002
+WARM_S, IDLE_S = 0.05, 0.25
+"""GPU work until clocks are up, and the pause after which they may have fallen"""
+HEAP_BYTES = 1 << 20
+"""for malloc in kernels: state that outlives a launch, so as little as the driver grants"""
+
+
+class Stage:
+    """Owns the context, the stream and all device memory but what a side brings along."""
+
+    def __init__(self) -> None:
+        driver.make_current()
+        driver.limit(driver.LIMIT_HEAP, HEAP_BYTES)
+        driver.limit(driver.LIMIT_PERSISTING_L2, 0)
+        self.stream = driver.make_stream()
+        keys = (secrets.randbits(64), secrets.randbits(64))
+        self.support = Support(self.stream, keys)
+        self._sets, self._tables, self._stash = Region(), Region(), Region()
+        self._sides: dict[tuple[str, int], Side] = {}
+        self._inputs: list[DeviceInputs] = []
+        self._busy = 0.0
+
+    @property
+    def tools(self) -> tuple[Support, Stream]:
+        """Our kernels and the stream that they run on."""
+        return self.support, self.stream
+
+    def admit(self, inputs: DeviceInputs) -> None:
+        """Inputs that may have to give way to others."""
+        self._inputs.append(inputs)
+
+    def dismiss(self, inputs: DeviceInputs) -> None:
+        """Inputs that nobody will ask for again."""
+        self.drop(pool=inputs)
+        self._inputs.remove(inputs)
+        inputs.release()
+
+    def drop(self, variant: str | None = None, pool: DeviceInputs | None = None) -> None:
+        """Forget sides: of a variant, on a pool, or all."""
+        for key, side in list(self._sides.items()):
+            if variant in (None, side.variant) and pool in (None, side.inputs):
+                self._sides.pop(key).close()
+
+    def sets_for(self, plans: Sequence[LaunchPlan], inputs: DeviceInputs, wanted: int) -> int:
+        """How many sets there is room for, up to those wanted. Raises RunFault for not even one."""
+        shapes = [Shape.of(p, inputs.pool.contract, 1, barely_aligned=False) for p in plans]
+        room = driver.free_memory() + self._sets.nbytes
+        each = max(shape.nbytes for shape in shapes)
+        return max(1, min(wanted, int(STAGE_SHARE * room) // each))
+
+    def reserve_for(self, plans: Sequence[LaunchPlan], inputs: DeviceInputs, sets: int) -> None:
+        """Room for the largest of them, before any is bound. Raises RunFault."""
+        shapes = [Shape.of(p, inputs.pool.contract, sets, barely_aligned=False) for p in plans]
+        self.reserve(max(shape.nbytes for shape in shapes), inputs)
+
+    def side(
+        self,
+        variant: str,
+        files: Mapping[str, str],
+        plan: LaunchPlan,
+        inputs: DeviceInputs,
+        sets: int,
+    ) -> Side:
+        """A variant bound to at least so many sets, from an earlier block where there is one."""
+        key = (variant, id(inputs))
+        known = self._sides.get(key)
+        if known is not None:
+            same = known.stage == self._sets.address and known.inputs is inputs
+            if same and known.shape.arguments.sets == sets:
+                return known
+            self._sides.pop(key).close()
+        made = self.fresh_side(variant, files, plan, inputs, sets)
+        self._sides[key] = made
+        return made
+
+    def bound_sets(self, variants: Sequence[str], inputs: DeviceInputs) -> int:
+        """The sets that some of these variants are bound to already."""
+        sides = [s for s in self._sides.values() if s.variant in variants and s.inputs is inputs]
+        return max((s.shape.arguments.sets for s in sides), default=0)
+
+    def fresh_side(
+        self,
+        variant: str,
+        files: Mapping[str, str],
+        plan: LaunchPlan,
+        inputs: DeviceInputs,
+        sets: int,
+        *,
+        barely_aligned: bool = False,
+    ) -> Side:
+        """A variant with its machine code newly loaded; the caller closes it. Raises RunFault."""
+        shape = Shape.of(plan, inputs.pool.contract, sets, barely_aligned=barely_aligned)
+        self.reserve(shape.nbytes, inputs)
+        try:
+            return Side(variant, files, plan, inputs, shape, self._sets.address, self.stream)
+        except OutOfDeviceMemory as error:
+            raise no_room("its machine code", 0) from error
+        except DriverFault as error:
+            raise fault_of(error) from error
+
+    def reserve(self, nbytes: int, inputs: DeviceInputs) -> None:
+        """Room for sets, and the inputs on the device. Raises RunFault when there is none."""
+        try:
+            self._reserve(nbytes, inputs)
+        except OutOfDeviceMemory:
+            self._make_room(inputs)
+            try:
+                self._reserve(nbytes, inputs)
+            except OutOfDeviceMemory as error:
+                needed = nbytes + inputs.pool.inputs.nbytes * inputs.pool.slots
+                raise no_room("all it needs", needed) from error
+
+    def _reserve(self, nbytes: int, inputs: DeviceInputs) -> None:
+        if nbytes > self._sets.nbytes:
+            driver.synchronize()
+            self.drop()
+            self._sets.reserve(nbytes)
+        inputs.upload(*self.tools)
+
+    def _make_room(self, wanted: DeviceInputs) -> None:
+        driver.synchronize()
+        self.drop()
+        for region in (self._sets, self._tables, self._stash):
+            region.release()
+        for inputs in self._inputs:
+            if inputs is not wanted:
+                inputs.release()
+
+    def stash(self, total: int, least: int) -> tuple[int, int]:
+        """Address and size of room for outputs: all of them, or a share. Raises RunFault."""
+        room = driver.free_memory() + self._stash.nbytes
+        nbytes = max(least, min(total, int(STASH_SHARE * room)))
+        try:
+            self._stash.reserve(nbytes)
+        except OutOfDeviceMemory as error:
+            raise no_room("a copy of its outputs", least) from error
+        return self._stash.address, self._stash.nbytes
+
+    def run_once(
+        self, side: Side, slot: int, poison: int, timeout_s: float
+    ) -> tuple[Sample, Findings]:
+        """One checked run on the first set. Raises RunFault."""
+        stash, _ = self.stash(side.outputs.nbytes, side.outputs.nbytes)
+        sample = Sample(side, (slot,), poison, stash)
+        (found,) = self.run([sample], timeout_s, "by_steps")
+        return sample, found
+
+    def run(self, batch: Sequence[Sample], timeout_s: float, how: How) -> list[Findings]:
+        """Queue a batch, wait for it, and say what it left behind.
+
+        Raises RunFault with the variant at fault.
+        """
+        try:
+            place_tables(batch, self._tables, self.stream)
+        except OutOfDeviceMemory as error:
+            raise no_room("its tables", 0) from error
+        self.support.clear_mark(SAMPLE)
+        for index, sample in enumerate(batch):
+            if index >= QUEUED:
+                self._wait(batch, index - QUEUED, timeout_s)
+            self._enqueue(sample, batch, how)
+        for index in range(max(0, len(batch) - QUEUED), len(batch)):
+            self._wait(batch, index, timeout_s)
+        self._busy = time.monotonic()
+        return fetch_findings(batch)
+
+    def _enqueue(self, sample: Sample, batch: Sequence[Sample], how: How) -> None:
+        try:
+            if how == "timed":
+                driver.reset_persisting_l2()
+            sample.enqueue(self.support, self.stream, how)
+        except RunFault as fault:
+            raise self._blamed(fault, sample, batch) from fault
+        except DriverFault as error:
+            raise self._blamed(fault_of(error), sample, batch) from error
+
+    def _wait(self, batch: Sequence[Sample], index: int, timeout_s: float) -> None:
+        sample, since = batch[index], time.monotonic()
+        limit = timeout_s * sample.calls + SLACK_S
+        try:
+            while not driver.is_done(sample.done):
+                waited = time.monotonic() - since
+                if waited > limit:
+                    raise self._blamed(self._late(sample, timeout_s), sample, batch)
+                if waited > SPIN_S:
+                    time.sleep(NAP_S)
+        except DriverFault as error:
+            where = self._place(batch[min(self.support.marked(SAMPLE), len(batch) - 1)])
+            raise self._blamed(fault_of(error, where), sample, batch) from error
+
+    def _late(self, sample: Sample, timeout_s: float) -> RunFault:
+        where = self._place(sample)
+        return RunFault("timed_out", f"it did not end within {timeout_s:g} s{where}", lost=True)
+
+    def _place(self, sample: Sample) -> str:
+        """Which step was under way."""
+        steps = sample.side.bound[0].steps
+        if sample.how != "by_steps":
+            return " while it was timed"
+        done = min(self.support.marked(STEP), len(steps) - 1)
+        return f" ({steps[done].words})"
+
+    def _blamed(self, fault: RunFault, sample: Sample, batch: Sequence[Sample]) -> RunFault:
+        """The fault, laid at the door of the sample that was running."""
+        done = self.support.marked(SAMPLE)
+        fault.variant = batch[done].side.variant if fault.lost and done < len(batch) else ""
+        fault.variant = fault.variant or sample.side.variant
+        return fault
+
+    def warm_up(self, samples: Sequence[Sample], timeout_s: float) -> None:
+        """Run what is new once, and then all in turn until clocks are up.
+
+        `samples`: one of each side, of a seed that no timed sample has. Raises RunFault.
+        """
+        new = [s for s in samples if not s.side.has_graph(s.calls, s.turn)]
+        for sample in new:
+            self.run([sample], timeout_s, "warming")
+        if time.monotonic() - self._busy < IDLE_S and not new:
+            return
+        started = time.monotonic()
+        while time.monotonic() - started < WARM_S:
+            self.run(samples, timeout_s, "warming")

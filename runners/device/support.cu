@@ -1,0 +1,174 @@
+// The device runner's own kernels: what restores, watches and reads memory around a run.
+//
+// Built into support.ptx (`make support`), which the driver translates for the GPU at hand. All of
+// them are driven by tables of pieces, so that one launch serves all arrays of all sets; a piece is
+// the work of one block. Sizes and offsets are in bytes.
+
+using u8 = unsigned char;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+
+constexpr u32 WARP = 32;
+constexpr u32 MOST_DIMS = 8;
+
+struct Piece {  // copy `nbytes` to `target`; source 0: the byte `pattern` instead
+    u64 target, source, nbytes, pattern;
+};
+
+struct Digested {  // `nbytes` at `start` are words `first` and on of result `result`
+    u64 start, nbytes, first, result;
+};
+
+struct Guarded {  // `nbytes` at `start` must all be the byte `pattern`
+    u64 start, nbytes, pattern, result;
+};
+
+struct Strided {  // elements at `start` with strides in bytes, outermost first
+    u64 start, dense, count, itemsize, dims, span, pattern, result;
+    u64 sizes[MOST_DIMS], strides[MOST_DIMS];
+};
+
+template <class Word>
+__device__ void move_words(u64 target, u64 source, u64 nbytes, u64 pattern) {
+    // Which type the words have follows from the common alignment of all three numbers.
+    Word* to = reinterpret_cast<Word*>(target);
+    const Word* from = reinterpret_cast<const Word*>(source);
+    Word fill;
+    for (u32 i = 0; i < sizeof(Word); ++i) reinterpret_cast<u8*>(&fill)[i] = static_cast<u8>(pattern);
+    for (u64 i = threadIdx.x; i < nbytes / sizeof(Word); i += blockDim.x) to[i] = source ? from[i] : fill;
+}
+
+extern "C" __global__ void move(const Piece* pieces) {
+    Piece piece = pieces[blockIdx.x];
+    u64 rest = piece.nbytes % 16;
+    u64 low = piece.target | piece.source;
+    if (low % 16 == 0) {
+        move_words<uint4>(piece.target, piece.source, piece.nbytes - rest, piece.pattern);
+        u64 done = piece.nbytes - rest;
+        u64 source = piece.source ? piece.source + done : 0;
+        move_words<u8>(piece.target + done, source, rest, piece.pattern);
+    } else if ((low | piece.nbytes) % 4 == 0) {
+        move_words<u32>(piece.target, piece.source, piece.nbytes, piece.pattern);
+    } else {
+        move_words<u8>(piece.target, piece.source, piece.nbytes, piece.pattern);
+    }
+}
+
+// Reading more than the cache holds makes it write back what it still owed to memory.
+extern "C" __global__ void read_all(const uint4* data, u64 count, u32* sink) {
+    u32 seen = 0;
+    for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += u64(gridDim.x) * blockDim.x) {
+        uint4 word = data[i];
+        seen |= word.x ^ word.y ^ word.z ^ word.w;
+    }
+    if (seen == 0x9e3779b9u) *sink = seen;  // never: so that the reads are not left out
+}
+
+__device__ u64 nanoseconds() {
+    u64 now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    return now;
+}
+
+// Keeps the stream until the host has written `number` or a later one into `word`.
+extern "C" __global__ void hold(const volatile u32* word, u32 number, u64 patience_ns, volatile u32* expired) {
+    u64 start = nanoseconds();
+    while (static_cast<int>(*word - number) < 0) {
+        if (nanoseconds() - start > patience_ns) {
+            *expired = number;
+            break;
+        }
+        __nanosleep(100);
+    }
+}
+
+extern "C" __global__ void mark(volatile u32* word, u32 number) { *word = number; }
+
+// found[2r]: how far before the end the first wrong byte lies; found[2r + 1]: one more than the
+// offset of the last one; 0 where all are right.
+extern "C" __global__ void guards(const Guarded* pieces, u64* found) {
+    Guarded piece = pieces[blockIdx.x];
+    const u8* data = reinterpret_cast<const u8*>(piece.start);
+    u64 first = ~0ull, last = 0;
+    for (u64 i = threadIdx.x; i < piece.nbytes; i += blockDim.x) {
+        if (data[i] != static_cast<u8>(piece.pattern)) {
+            if (first == ~0ull) first = i;
+            last = i + 1;
+        }
+    }
+    if (last) {
+        atomicMax(&found[2 * piece.result], piece.nbytes - first);
+        atomicMax(&found[2 * piece.result + 1], last);
+    }
+}
+
+__device__ u64 splitmix64(u64 x) {  // Steele, Lea, Flood 2014
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+// Two multilinear hashes: the sum of word times coefficient, modulo 2^64, over all words of 32 bits
+// (little endian, the last one filled up with zeros). The coefficient of word i is
+// splitmix64(key + (i + 1) * golden), so no order of summation changes the result.
+extern "C" __global__ void digest(const Digested* pieces, u64 key0, u64 key1, u64* results) {
+    constexpr u64 GOLDEN = 0x9e3779b97f4a7c15ull;
+    Digested piece = pieces[blockIdx.x];
+    u64 sum0 = 0, sum1 = 0;
+    u64 count = (piece.nbytes + 3) / 4;
+    bool aligned = piece.start % 4 == 0;
+    for (u64 i = threadIdx.x; i < count; i += blockDim.x) {
+        u64 at = piece.start + 4 * i;
+        u32 word = 0;
+        if (aligned && 4 * i + 4 <= piece.nbytes) {
+            word = *reinterpret_cast<const u32*>(at);
+        } else {
+            for (u32 b = 0; b < 4 && 4 * i + b < piece.nbytes; ++b)
+                word |= u32(reinterpret_cast<const u8*>(at)[b]) << (8 * b);
+        }
+        u64 step = (piece.first + i + 1) * GOLDEN;
+        sum0 += word * splitmix64(key0 + step);
+        sum1 += word * splitmix64(key1 + step);
+    }
+    for (u32 lane = WARP / 2; lane; lane /= 2) {
+        sum0 += __shfl_down_sync(0xffffffffu, sum0, lane);
+        sum1 += __shfl_down_sync(0xffffffffu, sum1, lane);
+    }
+    if (threadIdx.x % WARP == 0) {
+        atomicAdd(&results[2 * piece.result], sum0);
+        atomicAdd(&results[2 * piece.result + 1], sum1);
+    }
+}
+
+// Elements of a strided array, one after the other in row-major order, to `dense`.
+extern "C" __global__ void gather(const Strided* arrays) {
+    const Strided& array = arrays[blockIdx.y];
+    for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < array.count; i += u64(gridDim.x) * blockDim.x) {
+        u64 rest = i, from = array.start;
+        for (u32 d = static_cast<u32>(array.dims); d-- > 0;) {
+            from += rest % array.sizes[d] * array.strides[d];
+            rest /= array.sizes[d];
+        }
+        const u8* source = reinterpret_cast<const u8*>(from);
+        u8* target = reinterpret_cast<u8*>(array.dense + i * array.itemsize);
+        for (u64 b = 0; b < array.itemsize; ++b) target[b] = source[b];
+    }
+}
+
+// Counts bytes between elements that are not `pattern`. Dimensions of more than one element, by
+// falling stride, elements apart from each other: then an offset is an element's exactly if what
+// is left after dividing by each stride in turn is smaller than an element.
+extern "C" __global__ void gaps(const Strided* arrays, u64* found) {
+    const Strided& array = arrays[blockIdx.y];
+    u64 wrong = 0;
+    for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < array.span; i += u64(gridDim.x) * blockDim.x) {
+        u64 rest = i;
+        for (u32 d = 0; d < static_cast<u32>(array.dims); ++d) {
+            u64 index = rest / array.strides[d];
+            u64 last = array.sizes[d] - 1;
+            rest -= (index < last ? index : last) * array.strides[d];
+        }
+        if (rest >= array.itemsize) wrong += reinterpret_cast<const u8*>(array.start)[i] != static_cast<u8>(array.pattern);
+    }
+    if (wrong) atomicAdd(&found[array.result], wrong);
+}

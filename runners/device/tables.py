@@ -1,0 +1,159 @@
+"""What support.cu's kernels are told to do, as arrays of numbers; pure.
+
+A run works in *sets*: equal copies of all buffers, each buffer between guard bands. Tables are
+made for all sets at once; a row of a table is the work of one block of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..shared_arena import GUARD_PATTERN
+
+CHUNK = 256 << 10
+"""bytes that one block moves or digests"""
+WORD = 4
+GOLDEN = 0x9E3779B97F4A7C15
+MOST_DIMS = 8
+
+Table = npt.NDArray[Any]
+PIECE = np.dtype([(n, "<u8") for n in ("target", "source", "nbytes", "pattern")])
+DIGESTED = np.dtype([(n, "<u8") for n in ("start", "nbytes", "first", "result")])
+GUARDED = np.dtype([(n, "<u8") for n in ("start", "nbytes", "pattern", "result")])
+STRIDED = np.dtype(
+    [
+        *[
+            (n, "<u8")
+            for n in ("start", "dense", "count", "itemsize", "dims", "span", "pattern", "result")
+        ],
+        ("sizes", "<u8", (MOST_DIMS,)),
+        ("strides", "<u8", (MOST_DIMS,)),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """`nbytes` at `offset` of something larger."""
+
+    offset: int
+    nbytes: int
+
+
+def chunks(nbytes: int) -> list[Chunk]:
+    """Pieces of at most CHUNK bytes; all but the last are whole multiples of 16."""
+    return [Chunk(at, min(CHUNK, nbytes - at)) for at in range(0, nbytes, CHUNK)]
+
+
+def pieces(rows: Sequence[tuple[int, int, int, int]]) -> Table:
+    """Moves as (target, source, nbytes, pattern), cut into chunks; source 0 fills."""
+    cut = [
+        (target + c.offset, source + c.offset if source else 0, c.nbytes, pattern)
+        for target, source, nbytes, pattern in rows
+        for c in chunks(nbytes)
+    ]
+    return np.array(cut, dtype=PIECE)
+
+
+def digested(rows: Sequence[tuple[int, int, int, int]]) -> Table:
+    """Digests as (start, nbytes, first, result), cut into chunks.
+
+    `first`: which word of the result the first one is; a result may have several rows.
+    """
+    cut = [
+        (start + c.offset, c.nbytes, first + c.offset // WORD, result)
+        for start, nbytes, first, result in rows
+        for c in chunks(nbytes)
+    ]
+    return np.array(cut, dtype=DIGESTED)
+
+
+def guarded(rows: Sequence[tuple[int, int, int]]) -> Table:
+    """Guard bands as (start, nbytes, result)."""
+    cut = [(start, nbytes, GUARD_PATTERN, result) for start, nbytes, result in rows]
+    return np.array(cut, dtype=GUARDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """The elements of a strided array: sizes and strides in elements, as numpy has them."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    itemsize: int
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements alone."""
+        return self.count * self.itemsize
+
+    @property
+    def span(self) -> int:
+        """Bytes from the first element to the end of the last."""
+        if not self.count:
+            return 0
+        last = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
+        return (last + 1) * self.itemsize
+
+    @property
+    def dense(self) -> bool:
+        """Whether they follow each other in row-major order."""
+        step = 1
+        for size, stride in reversed(list(zip(self.shape, self.strides, strict=True))):
+            if size > 1 and stride != step:
+                return False
+            step *= max(1, size)
+        return True
+
+    @property
+    def gapless(self) -> bool:
+        """Whether every byte of the span belongs to an element."""
+        return self.span == self.nbytes
+
+    def row(self, start: int, dense: int, pattern: int, result: int, *, falling: bool) -> Table:
+        """The row of support.cu that describes them. `falling`: dimensions by falling stride.
+
+        Raises ValueError for more than MOST_DIMS dimensions of more than one element.
+        """
+        dims = [
+            (n, s * self.itemsize) for n, s in zip(self.shape, self.strides, strict=True) if n > 1
+        ]
+        if falling:
+            dims.sort(key=lambda dim: -dim[1])
+        if len(dims) > MOST_DIMS:
+            raise ValueError(f"{len(dims)} dimensions; up to {MOST_DIMS} can be read")
+        made = np.zeros(1, dtype=STRIDED)
+        fields = (start, dense, self.count, self.itemsize, len(dims), self.span, pattern, result)
+        for name, value in zip(STRIDED.names or (), fields, strict=False):
+            made[name] = value
+        for axis, (size, stride) in enumerate(dims):
+            made["sizes"][0, axis], made["strides"][0, axis] = size, stride
+        return made
+
+
+def splitmix64(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The finaliser of support.cu, for many numbers at once."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def digest_words(data: bytes, keys: tuple[int, int]) -> tuple[int, int]:
+    """What support.cu's `digest` gives for these bytes: the law that it is tested against."""
+    words = np.frombuffer(data + bytes(-len(data) % WORD), dtype="<u4").astype(np.uint64)
+    steps = (np.arange(words.size, dtype=np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
+    with np.errstate(over="ignore"):
+        lanes = [
+            int((words * splitmix64(np.uint64(key) + steps)).sum(dtype=np.uint64)) for key in keys
+        ]
+    return lanes[0], lanes[1]
