@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .capturing import capture
+from .libraries import preload
 from .messages import CaptureRequest, CaptureResult, EntryFacts
 
-__all__ = ["CaptureRequest", "CaptureResult", "EntryFacts"]
+__all__ = ["CaptureRequest", "CaptureResult", "EntryFacts", "capture", "preload"]

@@ -33,11 +33,11 @@ class CaptureRequest(Record):
 
 
 class EntryFacts(Record):
-    """What is known of one kernel of the plan once it is compiled; bytes, or registers, a thread."""
+    """What is known of one compiled kernel: registers and bytes a thread."""
 
     registers: int
     spills: int
-    """bytes of local memory"""
+    """bytes of local memory, as the driver counts them; stack included"""
     stack: int
     static_shared: int
     """bytes a block"""
@@ -60,5 +60,5 @@ class CaptureResult(Record):
     refusal: str = ""
     """empty when captured"""
     kind: FailureKind = ""
-    """what sort of refusal: not a plan, the source raised, no machine code, too large for the GPU"""
+    """what sort of refusal: no plan, the source raised, no machine code, too large for the GPU"""
     warnings: tuple[str, ...] = ()
