@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 import threading
+import time
 from concurrent.futures import Future
 from pathlib import Path
 
-from .errors import KernelwrightError, ProcessLost
-from .plan import Module
+from .artifact_check import checked_artifact
+from .errors import KernelwrightError, ProcessLost, SpecError
+from .plan import Module, module_name
 from .process import Child, Limits, clean_environment, spawner
 from .toolchains import BuildOutcome, BuildRequest, toolchain_for
+from .toolchains.compile_cache import VARIABLE, CompileCache
 from .zygote import OUTCOME
 
 
@@ -19,13 +23,16 @@ class Builder:
     """Builds variants, as many at once as it is asked to from different threads.
 
     `modules` keeps machine code by its hash; `scratch` holds a private folder a build,
-    removed when the build is over.
+    removed when the build is over. Builds that were done before are found in the folder that
+    COMPILE_CACHE_DIR names, else in one beside `modules`.
     """
 
     def __init__(self, modules: Path, scratch: Path) -> None:
         self._modules, self._scratch = modules, scratch
         modules.mkdir(parents=True, exist_ok=True)
         scratch.mkdir(parents=True, exist_ok=True)
+        cached = os.environ.get(VARIABLE)
+        self._cache = CompileCache(Path(cached) if cached else modules.parent / "compile_cache")
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._zygote: Child | None = None
@@ -34,6 +41,21 @@ class Builder:
     def build(self, request: BuildRequest) -> BuildOutcome:
         """Build and wait. Raises ToolchainMissing, or ProcessLost when our own child broke."""
         toolchain_for(request.kernel.spec.kernel.kernel_type)
+        return self._known(request) or self._built(request)
+
+    def _known(self, request: BuildRequest) -> BuildOutcome | None:
+        """The outcome of an equal build; None when there is none, or its entry is damaged."""
+        started = time.monotonic()
+        found = self._cache.find(request)
+        if found is None:
+            return None
+        try:
+            outcome = self._accepted(request, *found)
+        except (OSError, SpecError):
+            return None
+        return outcome.model_copy(update={"seconds": time.monotonic() - started})
+
+    def _built(self, request: BuildRequest) -> BuildOutcome:
         number = next(self._numbers)
         folder = self._scratch / f"build-{number}"
         shutil.rmtree(folder, ignore_errors=True)
@@ -41,13 +63,22 @@ class Builder:
         try:
             self._submit(number, folder, request).result()
             text = (folder / OUTCOME).read_text(encoding="utf-8")
-            outcome = BuildOutcome.model_validate_json(text)
-            if outcome.artifact is not None:
-                for module in outcome.artifact.modules:
-                    self._keep(folder / module_name(module), module)
+            outcome = self._accepted(request, BuildOutcome.model_validate_json(text), folder)
+            self._cache.keep(request, outcome, folder)
             return outcome
+        except SpecError as error:
+            return BuildOutcome(message=str(error), rejected=True)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _accepted(self, request: BuildRequest, outcome: BuildOutcome, folder: Path) -> BuildOutcome:
+        """The outcome with its artifact checked and its modules kept. Raises SpecError."""
+        if outcome.artifact is None:
+            return outcome
+        artifact = checked_artifact(request, outcome.artifact, folder)
+        for module in artifact.modules:
+            self._keep(folder / module_name(module), module)
+        return outcome.model_copy(update={"artifact": artifact})
 
     def module_path(self, module: Module) -> Path:
         """Where the machine code of a module lies."""
@@ -117,8 +148,3 @@ class Builder:
             f"the build process failed: {why}" + (f"\n{detail}" if detail else ""),
             next_step="ask again; the builder starts anew",
         )
-
-
-def module_name(module: Module) -> str:
-    """The file name of a module."""
-    return f"{module.sha256}.{module.kind}"

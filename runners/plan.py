@@ -179,6 +179,11 @@ class Module(Record):
     """listings: the hash of the machine code that they show"""
 
 
+def module_name(module: Module) -> str:
+    """The file name of a module."""
+    return f"{module.sha256}.{module.kind}"
+
+
 class Artifact(Record):
     """What the builder made of a variant: machine code and one resolved plan for each shape."""
 

@@ -49,6 +49,9 @@ class BuildOutcome(Record):
     """what can be tuned beside the spec's own parameters; found in source and launches"""
     configurations: tuple[dict[str, int], ...] = ()
     """the author's own choices for autotuning, the first one built here"""
+    dependencies: tuple[str, ...] = ()
+    """absolute paths of all files that decided the result beside the request: compilers, headers;
+    empty: the result is not kept for other builds (`compile_cache.py`)"""
     seconds: float = 0.0
 
 
