@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,23 +84,31 @@ def gpu_examples(only: Sequence[str] = ()) -> list[Example]:
     return [e for e in found if not only or {e.name, e.path.parent.name} & set(only)]
 
 
-def search(bench: Workbench, spec: Path, builds: int, seconds: float) -> Generator[Event]:
+def search(
+    out: Path, spec: Path, builds: int, seconds: float
+) -> Generator[tuple[Workbench, Event]]:
     """The events of a search that stops after some builds or seconds, whichever comes first.
 
-    One that is out of time gets the builds it has spent for a budget: it stops, and its winner
-    is confirmed.
+    One that is out of time is resumed with the builds it has spent for a budget: it stops, and
+    its winner is confirmed. The workbench beside an event is open until the next one is asked for.
     """
-    settings = Settings(budget_builds=builds)
-    deadline = time.monotonic() + seconds
-    run = optimize(bench, [spec], settings)
-    for event in run:
-        yield event
-        if isinstance(event, Opened):
-            deadline = time.monotonic() + seconds
-        if isinstance(event, StepReport) and event.builds and time.monotonic() > deadline:
-            run.close()
-            yield from optimize(bench, [spec], settings, resume=True, new_budget=event.builds)
-            return
+    settings, spent = Settings(budget_builds=builds), None
+    with (
+        Workbench(out, [spec.parent]) as bench,
+        closing(optimize(bench, [spec], settings)) as run,
+    ):
+        deadline = math.inf
+        for event in run:
+            yield bench, event
+            if isinstance(event, Opened):
+                deadline = time.monotonic() + seconds
+            if isinstance(event, StepReport) and event.builds and time.monotonic() > deadline:
+                spent = event.builds
+                break
+    if spent is not None:
+        with Workbench(out, [spec.parent]) as bench:
+            for event in optimize(bench, [spec], settings, resume=True, new_budget=spent):
+                yield bench, event
 
 
 def yardsticks(folders: Sequence[Path]) -> dict[str, Any]:
@@ -154,9 +164,9 @@ def _searched(example: Example, builds: int, seconds: float) -> dict[str, Any]:
     print(f"{example.name} ...", flush=True)
     with (
         tempfile.TemporaryDirectory() as out,
-        Workbench(Path(out), [example.path.parent]) as bench,
+        closing(search(Path(out), example.path, builds, seconds)) as run,
     ):
-        for event in search(bench, example.path, builds, seconds):
+        for bench, event in run:
             if isinstance(event, Failed):
                 return {**name, "error": str(event.error)}
             if isinstance(event, Finished):

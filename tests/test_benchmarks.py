@@ -15,7 +15,6 @@ import pytest
 from lift import write_spec
 
 from kernelwright.tools.optimize import Began, Finished, StepReport
-from kernelwright.tools.workbench import Workbench
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -89,8 +88,7 @@ def test_a_search_out_of_time_stops_and_its_winner_is_confirmed(
     script: Callable[[str], Any], tmp_path: Path
 ) -> None:
     spec = write_spec(tmp_path)
-    with Workbench(tmp_path / "out", [tmp_path]) as bench:
-        events = list(script("gpu_examples").search(bench, spec, 9, 0.0))
+    events = [event for _, event in script("gpu_examples").search(tmp_path / "out", spec, 9, 0.0)]
     assert [e.builds for e in events if isinstance(e, StepReport)] == [1]
     assert [e.resumed for e in events if isinstance(e, Began)] == [False, True]
     assert isinstance(events[-1], Finished)
