@@ -63,7 +63,7 @@ class Runner(Protocol):
         ...
 
 
-class _ProcessRunner:
+class ProcessRunner:
     """What is the same for every tier: one runner process, started when it is needed, which is
     told all pools and variants again when another has to take its place."""
 
@@ -71,7 +71,7 @@ class _ProcessRunner:
         self._scratch = scratch
         self._child: Child | None = None
         self._pools: dict[str, tuple[Pool, int]] = {}
-        self._variants: dict[str, Load] = {}
+        self._variants: dict[str, Record] = {}
 
     def attach(self, pool: SeedPool, contract: Contract, fd: int) -> None:
         """See `Runner.attach`."""
@@ -94,10 +94,7 @@ class _ProcessRunner:
     ) -> None:
         """See `Runner.load`."""
         paths = {sha256: str(path) for sha256, path in modules.items()}
-        message = Load(variant=variant_id, modules=paths, plans=plans)
-        self._variants[variant_id] = message
-        if self._child is not None:
-            self._ask("load", message)
+        self._keep(variant_id, Load(variant=variant_id, modules=paths, plans=plans))
 
     def unload(self, variant_id: str) -> None:
         """See `Runner.unload`."""
@@ -122,6 +119,12 @@ class _ProcessRunner:
         for _, fd in self._pools.values():
             os.close(fd)
         self._pools.clear()
+
+    def _keep(self, variant_id: str, message: Record) -> None:
+        """Tell the process of a variant, and every process that takes its place."""
+        self._variants[variant_id] = message
+        if self._child is not None:
+            self._ask("load", message)
 
     def _end(self) -> None:
         child, self._child = self._child, None
@@ -176,7 +179,7 @@ class _ProcessRunner:
         return sum(len(order) for order in message.rounds) + 2 * len(message.calls)
 
 
-class NativeRunner(_ProcessRunner):
+class NativeRunner(ProcessRunner):
     """Host code: one runner process, which starts an executor for each variant."""
 
     def copy_bandwidth(self) -> float:
@@ -200,7 +203,7 @@ class NativeRunner(_ProcessRunner):
         )
 
 
-class DeviceRunner(_ProcessRunner):
+class DeviceRunner(ProcessRunner):
     """GPU code: one runner process, alone with the driver on one GPU."""
 
     def __init__(self, scratch: Path, device: DeviceFacts) -> None:
@@ -217,7 +220,7 @@ class DeviceRunner(_ProcessRunner):
         self._end()
 
     def _runs(self, message: Check | Block) -> int:
-        """See `_ProcessRunner`: each call of a sample, the warm-up, and what keeps state twice."""
+        """See `ProcessRunner`: each call of a sample, the warm-up, and what keeps state twice."""
         if isinstance(message, Check):
             return 2 * len(message.slots) + 2
         most = max((*message.calls.values(), 1))

@@ -93,7 +93,7 @@ def _plan(
     tensors: DeviceTensors,
 ) -> LaunchPlan:
     with watching(tensors):
-        module = _import(recorder.source)
+        module = import_source(recorder.source)
         recorder.end_import()
         arrays = {a.name: tensors.argument(a) for a in contract.arrays}
         values = Values(contract, arrays, request.parameters, request.defines)
@@ -102,7 +102,7 @@ def _plan(
         return assemble(contract, recorder, tuple(driver.kernels.values()), results, tensors)
 
 
-def _import(source: Path) -> Any:
+def import_source(source: Path) -> Any:
     """The source as a module; files beside it can be imported too."""
     sys.path.insert(0, str(source.parent))
     spec = importlib.util.spec_from_file_location(MODULE_NAME, source)
