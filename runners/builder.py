@@ -10,11 +10,11 @@ import time
 from concurrent.futures import Future
 from pathlib import Path
 
-from .artifact_check import checked_artifact
 from .errors import KernelwrightError, ProcessLost, SpecError
 from .plan import Module, module_name
 from .process import Child, Limits, clean_environment, spawner
 from .toolchains import BuildOutcome, BuildRequest, toolchain_for
+from .toolchains.artifact_check import checked_artifact
 from .toolchains.compile_cache import VARIABLE, CompileCache
 from .zygote import OUTCOME
 

@@ -12,15 +12,15 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from .contract import bind
-from .cubin import read_cubin
-from .cubin_check import check_cubin
-from .cubin_hash import device_code_hash
-from .devices import PROFILES
-from .errors import SpecError
-from .plan import Artifact, LaunchPlan, Module, module_name
-from .plan_check import check_plan
-from .toolchains.base import BuildRequest
+from ..contract import bind
+from ..cubin import read_cubin
+from ..cubin_check import check_cubin
+from ..cubin_hash import device_code_hash
+from ..devices import PROFILES
+from ..errors import SpecError
+from ..plan import Artifact, LaunchPlan, Module, module_name
+from ..plan_check import check_plan
+from .base import BuildRequest
 
 MAX_MODULE_BYTES = 256 << 20
 MAX_MODULES = 512
