@@ -1,0 +1,89 @@
+"""The interpreter as the server sees it: a runner that takes sources and times nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..capture.messages import CaptureRequest
+from ..devices import DeviceFacts
+from ..errors import KernelwrightError
+from ..model import Variant
+from ..plan import LaunchPlan
+from ..process import Child, Limits, clean_environment, spawner
+from ..runner import ProcessRunner
+from ..runner_messages import Block, BlockResult
+from ..spec_files import LoadedKernel
+from .messages import Program
+
+
+def interpreter_missing() -> str | None:
+    """Why this machine cannot interpret Triton kernels, in words; None when it can."""
+    missing = [name for name in ("torch", "triton") if find_spec(name) is None]
+    return f"{' and '.join(missing)} not installed" if missing else None
+
+
+class InterpreterRunner(ProcessRunner):
+    """Triton kernels on host memory, for their logic: one process, a fork a run.
+
+    Does the checks of a `Runner`; `prepare` takes the place of `load`.
+    """
+
+    def prepare(self, variant: Variant, kernel: LoadedKernel, device: DeviceFacts) -> None:
+        """Make a variant known as source. `device`: what its wrapper is told of the GPU."""
+        spec, launch = kernel.spec, kernel.spec.kernel.launch
+        request = CaptureRequest(
+            source_path=kernel.source_name,
+            entry=spec.kernel.metadata.kernel_name,
+            contract=spec.io,
+            symbols={},
+            label="",
+            device=device,
+            parameters=variant.parameters,
+            launch=None if launch is None else launch.model_dump(exclude_none=True),
+            defines=spec.kernel.defines,
+        )
+        program = Program(
+            variant=variant.variant_id, request=request, source=variant.source, files=kernel.files
+        )
+        self._keep(variant.variant_id, program)
+
+    def load(
+        self, variant_id: str, modules: Mapping[str, Path], plans: tuple[LaunchPlan, ...]
+    ) -> None:
+        """Refused: it runs sources. Raises KernelwrightError."""
+        raise KernelwrightError(
+            f"the interpreter runs sources, not the machine code of `{variant_id}`",
+            next_step="call prepare with the variant",
+        )
+
+    def block(self, message: Block) -> tuple[BlockResult, int]:
+        """Refused: what it takes says nothing of a GPU. Raises KernelwrightError."""
+        raise KernelwrightError(
+            "the interpreter is not for timing", next_step="time on a machine with a GPU"
+        )
+
+    def copy_bandwidth(self) -> float:
+        """Refused, as `block`. Raises KernelwrightError."""
+        raise KernelwrightError("the interpreter has no memory of a GPU to measure")
+
+    def rest(self) -> None:
+        """Nothing to end: every run has a process of its own."""
+
+    def _start(self) -> Child:
+        settings = {
+            "TRITON_INTERPRET": "1",
+            "TRITON_CACHE_DIR": str(self._scratch / "interpreter-cache"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            # a process that forks must have one thread
+            **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+        }
+        return spawner().start_python(
+            "kernelwright.runners.interpreter.process",
+            (str(self._scratch),),
+            name="interpreter",
+            scratch=self._scratch,
+            environment=clean_environment(self._scratch, settings),
+            limits=Limits(),
+        )
