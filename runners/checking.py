@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .gates import Run
-from .oracle import Oracle, OutputVerdict
-from .oracle_messages import JudgeOutputs
+from .oracle import Oracle
+from .oracle_messages import JudgeOutputs, OutputVerdict
 from .pools import SeedPool
 from .runner import Runner
 from .runner_messages import Block, BlockResult, Check, RunResult

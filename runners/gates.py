@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .model import Ending, GateResult
-from .oracle import OutputVerdict
+from .oracle_messages import OutputVerdict
 from .runner_messages import RunResult
 
 

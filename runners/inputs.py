@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from .arrays import NUMPY, ArrayLibrary
 from .contract import BoundArgument, BoundContract
 from .dtypes import is_float, numpy_dtype
 from .errors import AccessError, SpecError
@@ -16,46 +18,67 @@ Array = npt.NDArray[Any]
 
 
 def make_inputs(
-    contract: BoundContract, seed: int, files: dict[str, str] | None = None
+    contract: BoundContract,
+    seed: int,
+    files: dict[str, str] | None = None,
+    library: ArrayLibrary = NUMPY,
 ) -> dict[str, Array]:
     """A contiguous array of the contract's shape for every input and inout.
 
-    `files` maps argument names to .npy files for init `file`. Raises SpecError or AccessError.
+    Random values are drawn by `library`; each library draws others. `files` maps argument names
+    to .npy files for init `file`. Raises SpecError or AccessError.
     """
     return {
-        bound.name: _make(bound, _generator(bound, contract, seed), (files or {}).get(bound.name))
+        bound.name: _make(bound, _seed(bound, contract, seed), files or {}, library)
         for bound in contract.inputs
     }
 
 
-def _generator(bound: BoundArgument, contract: BoundContract, seed: int) -> np.random.Generator:
+def _seed(bound: BoundArgument, contract: BoundContract, seed: int) -> int:
     text = f"{seed}/{bound.name}/{sorted(contract.symbols.items())}"
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
 
 
-def _make(bound: BoundArgument, rng: np.random.Generator, file: str | None) -> Array:
-    init, shape = bound.argument.filled, bound.shape
-    dtype = numpy_dtype(bound.argument.dtype)
-    match init.kind:
-        case "randn":
-            values: Array = rng.standard_normal(shape) * init.scale + init.shift
-        case "uniform":
-            values = rng.uniform(init.low, init.high, shape)
-        case "randint":
-            values = rng.integers(int(init.low), int(init.high), shape)
-        case "zeros":
-            values = np.zeros(shape)
-        case "ones":
-            values = np.ones(shape)
-        case "full":
-            values = np.full(shape, init.value)
-        case "arange":
-            values = (init.low + init.scale * np.arange(int(np.prod(shape)))).reshape(shape)
-        case "file":
-            values = _from_file(bound, file)
-    if not is_float(bound.argument.dtype):
-        values = _whole(bound, values, dtype)
-    return np.ascontiguousarray(values.astype(dtype))
+def _make(bound: BoundArgument, seed: int, files: dict[str, str], library: ArrayLibrary) -> Array:
+    dtype = bound.argument.dtype
+    if bound.argument.filled.kind in ("randn", "uniform", "randint"):
+        drawn = _drawn(bound, seed, library)
+        if is_float(dtype):
+            return library.to_host(library.rounded(drawn, dtype), dtype)
+        values = library.to_host(drawn, "int64" if _draws_integers(bound) else "float64")
+    else:
+        values = _given(bound, files.get(bound.name))
+    if not is_float(dtype):
+        values = _whole(bound, values, numpy_dtype(dtype))
+    return np.ascontiguousarray(NUMPY.rounded(values, dtype))
+
+
+def _draws_integers(bound: BoundArgument) -> bool:
+    return bound.argument.filled.kind == "randint"
+
+
+def _drawn(bound: BoundArgument, seed: int, library: ArrayLibrary) -> Any:
+    """Random values as an array of the library, in float32 where that is precise enough."""
+    init, dtype = bound.argument.filled, bound.argument.dtype
+    if _draws_integers(bound):
+        return library.integers(seed, bound.shape, int(init.low), int(init.high))
+    double = dtype == "float64" or not is_float(dtype)
+    if init.kind == "randn":
+        return library.normal(seed, bound.shape, double=double) * init.scale + init.shift
+    spread = init.high - init.low
+    return library.uniform(seed, bound.shape, double=double) * spread + init.low
+
+
+def _given(bound: BoundArgument, file: str | None) -> Array:
+    """Values that no seed decides."""
+    init = bound.argument.filled
+    if init.kind == "file":
+        return _from_file(bound, file)
+    if init.kind == "arange":
+        steps = np.arange(math.prod(bound.shape))
+        return (init.low + init.scale * steps).reshape(bound.shape)
+    value = {"zeros": 0.0, "ones": 1.0}.get(init.kind, init.value)
+    return np.broadcast_to(np.float64(value), bound.shape)
 
 
 def _whole(bound: BoundArgument, values: Array, dtype: np.dtype[Any]) -> Array:
@@ -105,8 +128,11 @@ def pack(bound: BoundArgument, values: Array, into: npt.NDArray[np.uint8]) -> No
 
 
 def unpack(bound: BoundArgument, data: npt.NDArray[np.uint8]) -> Array:
-    """A contiguous copy of an array that lies in `data` with the contract's strides."""
-    return _strided(bound, data).copy(order="C")
+    """A contiguous array of what lies in `data` with the contract's strides.
+
+    It looks at `data` itself where that is contiguous already.
+    """
+    return np.ascontiguousarray(_strided(bound, data))
 
 
 def _strided(bound: BoundArgument, data: npt.NDArray[np.uint8]) -> Array:

@@ -5,21 +5,26 @@ reference run in the contract's own dtypes) plus a floor. Errors are scaled by t
 reference's row, so that neither a large row hides a small one nor a value near zero asks for
 more than its row has; the same is asked of the RMS over all elements. After the tests of
 FlashAttention (twice the low-precision error).
+
+The arrays are those of one library, on the host or on a GPU, and stay there: what leaves them
+is a handful of numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import sys
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .arrays import ArrayLibrary
 from .contract import BoundArgument
-from .dtypes import DTYPES
+from .dtypes import DTYPES, numpy_dtype
+from .oracle_messages import OutputVerdict
 
-Array = npt.NDArray[Any]
 ROW_SHARE = 1e-3
 """A row whose RMS is below this share of the whole array's is scaled by that share."""
 
@@ -28,156 +33,208 @@ ROW_SHARE = 1e-3
 class Expected:
     """The truth of one output and how far the trusted low-precision result is from it.
 
-    `exact` is float64 for floats and the contract's dtype otherwise; `largest` and `rms` are
-    scaled errors of the trusted result.
+    `exact` is float64 for floats and stored in the contract's dtype otherwise, as `native` always
+    is; `finite` says whether all of `native` is. `largest` and `rms` are scaled errors of the
+    trusted result.
     """
 
-    exact: Array
-    scale: Array
-    native: Array
+    library: ArrayLibrary
+    exact: Any
+    scale: Any
+    native: Any
+    finite: bool
     largest: float
     rms: float
 
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the comparison of one output found; errors are scaled, dimensionless."""
-
-    name: str
-    right: bool
-    largest: float
-    allowed: float
-    rms: float
-    worst_index: tuple[int, ...] | None
-    worst_value: str
-    expected_value: str
-    message: str
+    @property
+    def nbytes(self) -> int:
+        """Memory that it holds."""
+        arrays = (self.exact, self.native) if self.exact is not self.native else (self.exact,)
+        return sum(int(array.nbytes) for array in arrays)
 
 
-def expect(bound: BoundArgument, exact: Array, native: Array) -> Expected:
-    """The truth from the reference's fp64 result and its native one (shapes checked before)."""
+def expect(library: ArrayLibrary, bound: BoundArgument, exact: Any, native: Any) -> Expected:
+    """The truth from the reference's fp64 result and its native one, the latter stored.
+
+    Both have the contract's shape.
+    """
     if DTYPES[bound.argument.dtype].floor is None:
-        return Expected(native, np.ones(()), native, 0.0, 0.0)
-    exact = exact.astype(np.float64)
-    scale = _row_scale(exact)
-    error = _scaled_error(native, exact, scale)
-    return Expected(exact, scale, native, _largest(error), _rms(error))
+        return Expected(library, native, 1.0, native, True, 0.0, 0.0)
+    with np.errstate(all="ignore"):
+        exact = library.float64(exact)
+        wide = library.float64(native, bound.argument.dtype)
+        scale = _row_scale(library.xp, exact)
+        error = _scaled_error(library.xp, wide, exact, scale)
+        finite = bool(library.xp.isfinite(wide).all())
+        return Expected(library, exact, scale, native, finite, _largest(error), _rms(error))
 
 
-def judge(bound: BoundArgument, expected: Expected, actual: Array) -> Verdict:
-    """Compare one output, of the contract's shape and dtype, with the truth."""
-    tolerance = bound.argument.tolerance
-    floor = DTYPES[bound.argument.dtype].floor
-    if floor is None:
+def judge(bound: BoundArgument, expected: Expected, actual: Any) -> OutputVerdict:
+    """Compare one output, stored, of the contract's shape and dtype, with the truth."""
+    if DTYPES[bound.argument.dtype].floor is None:
         return _judge_exact(bound, expected, actual)
+    with np.errstate(all="ignore"):
+        wide = expected.library.float64(actual, bound.argument.dtype)
+        return _judge_error(bound, expected, wide)
+
+
+def _judge_error(bound: BoundArgument, expected: Expected, wide: Any) -> OutputVerdict:
+    tolerance, floor = bound.argument.tolerance, DTYPES[bound.argument.dtype].floor
+    assert floor is not None
     if tolerance.floor is not None:
         floor = tolerance.floor
-    pattern = _pattern_mismatch(expected, actual)
-    if pattern is not None:
-        return _wrong(bound, expected, actual, pattern, np.inf, np.inf, "NaN or Inf differs")
-    error = _scaled_error(actual, expected.exact, expected.scale)
-    largest, rms = _largest(error), _rms(error)
     allowed = tolerance.factor * expected.largest + floor
     allowed_rms = tolerance.factor * expected.rms + floor
-    worst = _worst(error)
+    found = _Found(bound, wide, expected.exact, allowed)
+    place = _pattern_mismatch(bound, expected, wide)
+    if place is not None:
+        found = _Found(bound, wide, expected.exact, 0.0)
+        return found.wrong(place, math.inf, math.inf, "NaN or Inf differs")
+    error = _scaled_error(expected.library.xp, wide, expected.exact, expected.scale)
+    largest, rms, worst = _largest(error), _rms(error), _worst(error)
     if largest > allowed or rms > allowed_rms:
         message = (
             f"error {largest:.3g} (allowed {allowed:.3g}), "
             f"RMS {rms:.3g} (allowed {allowed_rms:.3g})"
         )
-        return _wrong(bound, expected, actual, worst, largest, rms, message, allowed)
-    return Verdict(
-        bound.name, True, largest, allowed, rms, worst, *_values(actual, expected, worst), ""
-    )
+        return found.wrong(worst, largest, rms, message)
+    return found.verdict(worst, largest, rms, "")
 
 
-def _judge_exact(bound: BoundArgument, expected: Expected, actual: Array) -> Verdict:
-    differing = np.argwhere(actual != expected.native)
-    if not len(differing):
-        return Verdict(bound.name, True, 0.0, 0.0, 0.0, None, "", "", "")
-    worst = tuple(int(i) for i in differing[0])
-    share = len(differing) / max(1, actual.size)
-    message = f"{len(differing)} of {actual.size} elements differ ({share:.1%})"
-    return _wrong(bound, expected, actual, worst, 1.0, share, message)
+def _judge_exact(bound: BoundArgument, expected: Expected, actual: Any) -> OutputVerdict:
+    differing = expected.library.differ(actual, expected.native)
+    count, size = int(differing.sum()), math.prod(bound.shape)
+    found = _Found(bound, actual, expected.exact, 0.0)
+    if not count:
+        return found.verdict(None, 0.0, 0.0, "")
+    share = count / size
+    message = f"{count} of {size} elements differ ({share:.1%})"
+    return found.wrong(_first(expected.library.xp, differing), 1.0, share, message)
 
 
-def _wrong(
-    bound: BoundArgument,
-    expected: Expected,
-    actual: Array,
-    worst: tuple[int, ...] | None,
-    largest: float,
-    rms: float,
-    message: str,
-    allowed: float = 0.0,
-) -> Verdict:
-    values = _values(actual, expected, worst)
-    where = "" if worst is None else f" at {bound.name}{list(worst)}: {values[0]}, not {values[1]}"
-    return Verdict(
-        bound.name, False, float(largest), allowed, float(rms), worst, *values, message + where
-    )
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What verdicts of one output are made of."""
+
+    bound: BoundArgument
+    actual: Any
+    exact: Any
+    allowed: float
+
+    def verdict(
+        self, worst: tuple[int, ...] | None, largest: float, rms: float, message: str
+    ) -> OutputVerdict:
+        """The verdict; an output is right if there is nothing to say."""
+        value, wanted = ("", "") if worst is None else self._values(worst)
+        return OutputVerdict(
+            name=self.bound.name,
+            right=not message,
+            largest=largest,
+            allowed=self.allowed,
+            rms=rms,
+            worst_index=worst,
+            worst_value=value,
+            expected_value=wanted,
+            message=message,
+        )
+
+    def wrong(
+        self, worst: tuple[int, ...] | None, largest: float, rms: float, message: str
+    ) -> OutputVerdict:
+        """The verdict on a wrong output, with the place and both values."""
+        if worst is not None:
+            value, wanted = self._values(worst)
+            message += f" at {self.bound.name}{list(worst)}: {value}, not {wanted}"
+        return self.verdict(worst, largest, rms, message)
+
+    def _values(self, place: tuple[int, ...]) -> tuple[str, str]:
+        return _shown(self.actual[place].item()), _shown(self.exact[place].item())
 
 
-def _row_scale(exact: Array) -> Array:
-    finite = np.where(np.isfinite(exact), exact, 0.0)
-    peak = float(np.abs(finite).max()) if finite.size else 0.0
+def _row_scale(xp: Any, exact: Any) -> Any:
+    finite = xp.where(xp.isfinite(exact), exact, 0.0)
+    peak = _largest(abs(finite))
     if peak == 0.0:
-        return np.ones(())
-    squares = np.square(finite / peak)  # squares of the values themselves leave float64's range
-    rows = np.sqrt(np.mean(squares, axis=-1, keepdims=True))
-    scale = peak * np.maximum(rows, ROW_SHARE * np.sqrt(np.mean(squares)))
-    return np.maximum(scale, np.finfo(np.float64).tiny)
+        return 1.0
+    squares = (finite / peak) ** 2  # squares of the values themselves leave float64's range
+    least = ROW_SHARE * math.sqrt(float(squares.mean()))
+    rows = xp.sqrt(squares.mean(axis=-1, keepdims=True))
+    return (peak * rows.clip(least)).clip(sys.float_info.min)
 
 
-def _scaled_error(actual: Array, exact: Array, scale: Array) -> Array:
-    """|actual - exact| / scale; zero where either is not finite (the pattern decides)."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        wide = actual.astype(np.float64)
-        error = np.abs(wide - exact) / scale
-    return np.where(np.isfinite(exact) & np.isfinite(wide), error, 0.0)
+def _scaled_error(xp: Any, wide: Any, exact: Any, scale: Any) -> Any:
+    """|wide - exact| / scale; zero where either is not finite (the pattern decides)."""
+    error = abs(wide - exact) / scale
+    return xp.where(xp.isfinite(exact) & xp.isfinite(wide), error, 0.0)
 
 
-def _pattern_mismatch(expected: Expected, actual: Array) -> tuple[int, ...] | None:
+def _pattern_mismatch(
+    bound: BoundArgument, expected: Expected, wide: Any
+) -> tuple[int, ...] | None:
     """The first place where NaN, +Inf or -Inf is neither the trusted result's nor the truth's.
 
-    The truth counts as well: a kernel may keep finite what overflowed in the trusted result.
+    The truth counts as well, rounded and not: a kernel may keep finite what overflowed in the
+    trusted result, and conversions to fp8 saturate on some paths. The error is judged then.
     """
-    found = _pattern(actual)
-    with np.errstate(over="ignore", invalid="ignore"):
-        truth = _pattern(expected.exact.astype(actual.dtype))
-    where = np.argwhere((found != _pattern(expected.native)) & (found != truth))
-    return tuple(int(i) for i in where[0]) if len(where) else None
-
-
-def _pattern(values: Array) -> Array:
-    """0 where finite, 1 for NaN, 2 for +Inf, 3 for -Inf."""
-    wide = values.astype(np.float64)
-    return np.select([np.isnan(wide), np.isposinf(wide), np.isneginf(wide)], [1, 2, 3], 0)
-
-
-def _worst(error: Array) -> tuple[int, ...] | None:
-    if not error.size:
+    xp, exact = expected.library.xp, expected.exact
+    if expected.finite and bool(xp.isfinite(wide).all()):
         return None
-    return tuple(int(i) for i in np.unravel_index(int(np.argmax(error)), error.shape))
+    limit, beyond = _overflow(bound.argument.dtype)
+    truth = xp.where(exact >= limit, beyond, xp.where(exact <= -limit, -beyond, exact))
+    trusted = expected.library.float64(expected.native, bound.argument.dtype)
+    differing = ~(_alike(xp, wide, trusted) | _alike(xp, wide, truth) | _alike(xp, wide, exact))
+    return _first(xp, differing) if bool(differing.any()) else None
 
 
-def _values(actual: Array, expected: Expected, at: Sequence[int] | None) -> tuple[str, str]:
-    if at is None:
-        return "", ""
-    index = tuple(at)
-    return _shown(actual[index]), _shown(expected.exact[index])
+def _alike(xp: Any, a: Any, b: Any) -> Any:
+    """Where both are finite, both NaN, or the same infinity."""
+    return (xp.isfinite(a) & xp.isfinite(b)) | (a == b) | (xp.isnan(a) & xp.isnan(b))
 
 
-def _shown(value: Any) -> str:
-    return str(value) if np.asarray(value).dtype.kind in "iub" else f"{float(value):.9g}"
+@cache
+def _overflow(dtype: str) -> tuple[float, float]:
+    """The least magnitude that rounds to nothing finite, and what it becomes: Inf or NaN."""
+    import ml_dtypes
+
+    if dtype == "float64":
+        return math.inf, math.inf
+    kind = numpy_dtype(dtype)
+    limits_of: Any = ml_dtypes.finfo
+    top = np.array([limits_of(kind).max], kind)
+    bits = np.dtype(f"u{kind.itemsize}")
+    below = (top.view(bits) - np.ones(1, bits)).view(kind)
+    edge = (3 * top.astype(np.float64) - below.astype(np.float64)) / 2  # half a step beyond
+    with np.errstate(over="ignore"):
+        if np.isfinite(edge.astype(kind).astype(np.float64))[0]:  # a tie that goes to the top
+            edge = np.nextafter(edge, np.inf)
+        beyond = (2 * edge).astype(kind).astype(np.float64)
+    return float(edge[0]), float(beyond[0])
 
 
-def _largest(error: Array) -> float:
-    return float(error.max()) if error.size else 0.0
+def _first(xp: Any, mask: Any) -> tuple[int, ...]:
+    """The index of the first true element."""
+    flat = xp.asarray(mask.reshape(-1), dtype=xp.uint8)  # torch finds no maximum of bools
+    return _index(int(flat.argmax()), mask)
 
 
-def _rms(error: Array) -> float:
+def _worst(error: Any) -> tuple[int, ...] | None:
+    return None if 0 in error.shape else _index(int(error.argmax()), error)
+
+
+def _index(flat: int, array: Any) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(flat, tuple(array.shape)))
+
+
+def _shown(value: float | bool) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
+
+
+def _largest(error: Any) -> float:
+    return 0.0 if 0 in error.shape else float(error.max())
+
+
+def _rms(error: Any) -> float:
     peak = _largest(error)
-    if peak == 0.0 or not np.isfinite(peak):
+    if peak == 0.0 or not math.isfinite(peak):
         return peak
-    return peak * float(np.sqrt(np.mean(np.square(error / peak))))
+    return peak * math.sqrt(float(((error / peak) ** 2).mean()))

@@ -6,43 +6,47 @@ import os
 from pathlib import Path
 from typing import Any
 
+from .devices import DeviceFacts
 from .errors import AccessError, KernelwrightError, ProcessLost, ReferenceFailed, SpecError
 from .model import Record
-from .oracle_messages import JudgeOutputs, MakePool, OpenReference
+from .oracle_confinement import environment_of
+from .oracle_messages import (
+    JudgeOutputs,
+    MakePool,
+    OpenReference,
+    OracleSettings,
+    OutputVerdict,
+)
 from .pools import SeedPool
 from .process import Child, Limits, clean_environment, spawner
 from .spec_files import LoadedKernel
 
 ANSWER_S = 180.0
+HOST_KEPT_BYTES = 2 << 30
+DEVICE_KEPT_SHARE = 8
+"""Expected values may fill one part in so many of a GPU's memory."""
 _ERRORS = {e.__name__: e for e in (ReferenceFailed, SpecError, AccessError)}
 
 
-class OutputVerdict(Record):
-    """What the comparison of one output found; see `judge.Verdict`."""
-
-    name: str
-    right: bool
-    largest: float
-    allowed: float
-    rms: float
-    worst_index: tuple[int, ...] | None
-    worst_value: str
-    expected_value: str
-    message: str
-
-
 class Oracle:
-    """Makes inputs and judges outputs. Not for two threads at once."""
+    """Makes inputs and judges outputs, on a GPU of this machine if `device` is one.
 
-    def __init__(self, scratch: Path) -> None:
+    What it was told, and inputs and adopted outputs by their descriptors, outlive its process:
+    the next one judges by the very same values. Not for two threads at once.
+    """
+
+    def __init__(self, scratch: Path, device: DeviceFacts | None = None) -> None:
         self._scratch = scratch
+        self._device = device if device is not None and device.uuid else None
         self._child: Child | None = None
         self._kernels: dict[str, OpenReference] = {}
+        self._where: dict[str, str] = {}
         self._readable: tuple[str, ...] = ()
-        self._pools: dict[str, MakePool] = {}
+        self._pools: dict[str, tuple[MakePool, int]] = {}
+        self._adopted: dict[str, list[tuple[JudgeOutputs, int]]] = {}
 
-    def open(self, kernel: LoadedKernel) -> None:
-        """Take a kernel's reference. Raises ReferenceFailed when it does not load."""
+    def open(self, kernel: LoadedKernel) -> str:
+        """Take a kernel's reference; see `where`. Raises ReferenceFailed if it does not load."""
         message = OpenReference(
             kernel=kernel.kernel_id,
             contract=kernel.spec.io,
@@ -51,10 +55,19 @@ class Oracle:
         )
         files = tuple(kernel.init_files.values())
         if not set(files) <= set(self._readable):
-            self.close()  # what a process may read is settled when it starts
+            self._end()  # what a process may read is settled when it starts
             self._readable = (*self._readable, *files)
         self._ask("open", message)
         self._kernels[kernel.kernel_id] = message
+        return self.where(kernel.kernel_id)
+
+    def where(self, kernel_id: str) -> str:
+        """What computes a kernel's truth, and why not on the GPU where that was wanted.
+
+        "torch on NVIDIA H200", "numpy on the host: no cupy". It can change with the first
+        judgement: a call that cupy refuses is made by numpy.
+        """
+        return self._where[kernel_id]
 
     def make_pool(self, pool: SeedPool) -> int:
         """A descriptor with the inputs of every seed, to be closed by the caller."""
@@ -66,68 +79,115 @@ class Oracle:
             seeds=pool.seeds,
         )
         _, fds = self._ask("pool", message)
-        self._pools[pool.pool] = message
+        self._forget(pool.pool)
+        self._pools[pool.pool] = (message, os.dup(fds[0]))
         return fds[0]
 
     def judge(self, message: JudgeOutputs, fd: int) -> list[tuple[OutputVerdict, ...]]:
         """Verdicts for every output record. Raises ReferenceFailed when the reference fails."""
         reply, _ = self._ask("judge", message, fd)
+        if message.adopt:
+            self._keep_adopted(message, fd)
         return [
             tuple(OutputVerdict.model_validate(v) for v in verdicts)
             for verdicts in reply["verdicts"]
         ]
 
     def close(self) -> None:
-        """End the process; the next question starts another."""
+        """End the process and forget everything."""
+        self._end()
+        for pool in list(self._pools):
+            self._forget(pool)
+        self._kernels.clear()
+
+    def _end(self) -> None:
         child, self._child = self._child, None
         if child is not None:
             child.close()
 
+    def _forget(self, pool: str) -> None:
+        known = self._pools.pop(pool, None)
+        for _, fd in ([] if known is None else [known]) + self._adopted.pop(pool, []):
+            os.close(fd)
+
+    def _keep_adopted(self, message: JudgeOutputs, fd: int) -> None:
+        """Outputs that became the truth; those of slots that have one already did not."""
+        kernel = self._kernels[self._pools[message.pool][0].kernel]
+        earlier = self._adopted.setdefault(message.pool, [])
+        slots = {slot for adopted, _ in earlier for slot in adopted.slots}
+        if kernel.source is None and not set(message.slots) <= slots:
+            earlier.append((message, os.dup(fd)))
+
     def _ask(
         self, verb: str, message: Record, fd: int | None = None
     ) -> tuple[dict[str, Any], list[int]]:
-        child = self._running()
         try:
-            return _exchange(child, verb, message, fd)
+            return self._exchange(self._running(), verb, message, fd)
         except (ProcessLost, TimeoutError) as error:
-            late = isinstance(error, TimeoutError)
+            raise self._lost(error) from error
+
+    def _lost(self, error: Exception) -> ReferenceFailed:
+        """What to say when the process is gone or silent; it is ended."""
+        late, child = isinstance(error, TimeoutError), self._child
+        why = detail = ""
+        if child is not None:
             child.wait(0.0 if late else 1.0)
-            why = f"it took over {ANSWER_S:g} s" if late else child.describe_end()
+            why = f": it took over {ANSWER_S:g} s" if late else f": {child.describe_end()}"
             detail = child.stderr_text(1000).strip()
-            self.close()
-            raise ReferenceFailed(
-                f"the reference ended its process: {why}" + (f"\n{detail}" if detail else ""),
-                next_step="call the reference by hand on a small input",
-            ) from error
+        self._end()
+        return ReferenceFailed(
+            f"the reference ended its process{why}" + (f"\n{detail}" if detail else ""),
+            next_step="call the reference by hand on a small input",
+        )
 
     def _running(self) -> Child:
         if self._child is not None and self._child.poll() is None:
             return self._child
-        self.close()
-        child = self._child = spawner().start_python(
-            "kernelwright.runners.oracle_process",
-            self._readable,
-            name="oracle",
-            scratch=self._scratch,
-            environment=clean_environment(self._scratch, {"PYTHONDONTWRITEBYTECODE": "1"}),
-            limits=Limits(file_bytes=64 << 30),  # the input pools count as files
-        )
+        self._end()
+        child = self._child = self._start()
         for kernel in self._kernels.values():
-            _exchange(child, "open", kernel, None)
-        for pool in self._pools.values():
-            for fd in _exchange(child, "pool", pool, None)[1]:
-                os.close(fd)
+            self._exchange(child, "open", kernel, None)
+        for pool, fd in self._pools.values():
+            self._exchange(child, "known pool", pool, fd)
+        for adopted, fd in (each for several in self._adopted.values() for each in several):
+            self._exchange(child, "adopt", adopted, fd)
         return child
 
+    def _start(self) -> Child:
+        device = self._device
+        name = "oracle" if device is None else f"oracle.{device.uuid}"
+        private = self._scratch / f"{name}.private"
+        if device is not None:
+            private.mkdir(parents=True, exist_ok=True)
+        settings = OracleSettings(
+            readable=self._readable,
+            gpu="" if device is None else device.name,
+            private="" if device is None else str(private),
+            kept_bytes=HOST_KEPT_BYTES
+            if device is None
+            else device.memory_bytes // DEVICE_KEPT_SHARE,
+        )
+        extra = environment_of(settings, None if device is None else device.uuid)
+        return spawner().start_python(
+            "kernelwright.runners.oracle_process",
+            (settings.model_dump_json(),),
+            name=name,
+            scratch=self._scratch,
+            environment=clean_environment(self._scratch, extra),
+            limits=Limits(file_bytes=64 << 30),  # the input pools count as files
+        )
 
-def _exchange(
-    child: Child, verb: str, message: Record, fd: int | None
-) -> tuple[dict[str, Any], list[int]]:
-    body = {"verb": verb, "body": message.model_dump(mode="json")}
-    child.channel.send(body, () if fd is None else (fd,))
-    reply, fds = child.channel.receive(timeout=ANSWER_S)
-    told = reply.get("error")
-    if told is not None:
-        kind: type[KernelwrightError] = _ERRORS.get(told["kind"], ReferenceFailed)
-        raise kind(told["message"], valid=told["valid"])
-    return reply, fds
+    def _exchange(
+        self, child: Child, verb: str, message: Record, fd: int | None
+    ) -> tuple[dict[str, Any], list[int]]:
+        body = {"verb": verb, "body": message.model_dump(mode="json")}
+        child.channel.send(body, () if fd is None else (fd,))
+        reply, fds = child.channel.receive(timeout=ANSWER_S)
+        self._where |= reply["where"]
+        told = reply.get("error")
+        if told is not None:
+            if reply["spent"]:  # the GPU no longer works for that process
+                self._end()
+            kind: type[KernelwrightError] = _ERRORS.get(told["kind"], ReferenceFailed)
+            raise kind(told["message"], valid=told["valid"])
+        return reply, fds

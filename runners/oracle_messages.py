@@ -8,6 +8,18 @@ from .model import Record
 from .spec import Contract
 
 
+class OracleSettings(Record):
+    """What an oracle process may read, and the GPU it works on."""
+
+    readable: tuple[str, ...] = ()
+    gpu: str = ""
+    """the name of the one GPU that CUDA shows it; empty: it works on the host"""
+    private: str = ""
+    """a folder of its own for caches; with a GPU alone"""
+    kept_bytes: int
+    """memory for expected values, which are worked out anew when they were let go"""
+
+
 class OpenReference(Record):
     """A kernel's contract and the source of its reference; None: the baseline is the truth."""
 
@@ -18,7 +30,10 @@ class OpenReference(Record):
 
 
 class MakePool(Record):
-    """Inputs wanted for one shape: one slot a seed."""
+    """Inputs wanted for one shape: one slot a seed.
+
+    With a descriptor they are not made but taken from it: an oracle before this one made them.
+    """
 
     pool: str
     kernel: str
@@ -35,3 +50,17 @@ class JudgeOutputs(Record):
     places: tuple[int, ...]
     adopt: bool = False
     """these outputs are the baseline's and become the truth where there is no reference"""
+
+
+class OutputVerdict(Record):
+    """What the comparison of one output found; errors are scaled, dimensionless."""
+
+    name: str
+    right: bool
+    largest: float
+    allowed: float
+    rms: float
+    worst_index: tuple[int, ...] | None
+    worst_value: str
+    expected_value: str
+    message: str

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelwright.runners.arrays import NUMPY
 from kernelwright.runners.contract import BoundArgument, bind
 from kernelwright.runners.dtypes import DTYPES, numpy_dtype
-from kernelwright.runners.judge import Verdict, expect, judge
+from kernelwright.runners.judge import expect, judge
+from kernelwright.runners.oracle_messages import OutputVerdict
 from kernelwright.runners.spec import Contract
 
 Array = npt.NDArray[Any]
@@ -26,12 +28,12 @@ def output(dtype: str, shape: tuple[int, ...], **more: Any) -> BoundArgument:
 
 def verdict(
     exact: Array, actual: Array, native: Array | None = None, dtype: str = "float32", **more: Any
-) -> Verdict:
+) -> OutputVerdict:
     """The verdict on `actual`; the trusted result is the rounded truth unless given."""
     kind = numpy_dtype(dtype)
     bound = output(dtype, exact.shape, **more)
     trusted = exact.astype(kind) if native is None else native.astype(kind)
-    return judge(bound, expect(bound, exact, trusted), actual.astype(kind))
+    return judge(bound, expect(NUMPY, bound, exact, trusted), actual.astype(kind))
 
 
 ROWS = np.random.default_rng(3).standard_normal((4, 64))
@@ -172,6 +174,15 @@ def test_what_overflowed_in_the_trusted_result_may_stay_finite_or_overflow() -> 
     nan = native.copy()
     nan[0, 2] = np.nan
     assert not verdict(exact, nan, native, dtype="float16").right
+
+
+def test_fp8_may_saturate_or_turn_to_nan_where_the_truth_is_out_of_range() -> None:
+    exact = np.full((1, 4), 470.0)
+    saturated, nan = np.full((1, 4), 448.0), np.full((1, 4), np.nan)
+    for trusted in (saturated, nan):
+        assert verdict(exact, saturated, trusted, dtype="float8_e4m3fn").right
+        assert verdict(exact, nan, trusted, dtype="float8_e4m3fn").right
+        assert not verdict(exact, -saturated, trusted, dtype="float8_e4m3fn").right
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-200, 1e200, 1e300])

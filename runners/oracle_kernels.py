@@ -1,0 +1,242 @@
+"""The kernels that an oracle has open: references, inputs, expected values."""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .arrays import ArrayLibrary
+from .contract import BoundArgument, BoundContract, bind
+from .errors import ReferenceFailed
+from .inputs import make_inputs, pack, unpack
+from .judge import Expected, expect, judge
+from .layout import Record, record
+from .oracle_libraries import library_for
+from .oracle_messages import (
+    JudgeOutputs,
+    MakePool,
+    OpenReference,
+    OracleSettings,
+    OutputVerdict,
+)
+from .references import Reference
+from .spec import Contract
+
+Bytes = npt.NDArray[np.uint8]
+_SEAL_FUTURE_WRITE = 0x10  # linux/fcntl.h; F_SEAL_WRITE refused reading maps before Linux 6.7
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | _SEAL_FUTURE_WRITE
+
+
+@dataclass(slots=True)
+class _Kernel:
+    """A contract and how its truth is found; no reference: the baseline's outputs are it."""
+
+    contract: Contract
+    files: dict[str, str]
+    library: ArrayLibrary
+    reference: Reference | None
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """The inputs of one shape, and the baseline's outputs by slot where they are the truth."""
+
+    kernel: _Kernel
+    contract: BoundContract
+    inputs: Bytes
+    adopted: dict[int, Bytes]
+
+
+class RecentValues:
+    """Expected values by pool and slot, up to `limit` bytes; the least recently used go first.
+
+    The latest one stays whatever its size.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._values: OrderedDict[tuple[str, int], list[Expected]] = OrderedDict()
+
+    def get(self, key: tuple[str, int]) -> list[Expected] | None:
+        """What is known, and used from now on."""
+        if key in self._values:
+            self._values.move_to_end(key)
+        return self._values.get(key)
+
+    def put(self, key: tuple[str, int], values: list[Expected]) -> None:
+        """Remember values, and forget what no longer fits."""
+        self._values[key] = values
+        self._values.move_to_end(key)
+        while len(self._values) > 1 and self._nbytes() > self._limit:
+            self._values.popitem(last=False)
+
+    def forget(self, pool: str) -> None:
+        """Drop what belongs to a pool."""
+        for key in [k for k in self._values if k[0] == pool]:
+            del self._values[key]
+
+    def _nbytes(self) -> int:
+        return sum(value.nbytes for values in self._values.values() for value in values)
+
+
+class OracleKernels:
+    """The references, pools and expected values of the kernels that are open."""
+
+    def __init__(self, settings: OracleSettings) -> None:
+        self._gpu = settings.gpu
+        self._kernels: dict[str, _Kernel] = {}
+        self._pools: dict[str, _Pool] = {}
+        self._expected = RecentValues(settings.kept_bytes)
+        self._told: dict[str, str] = {}
+
+    def open(self, message: OpenReference) -> None:
+        """Load a reference. Raises ReferenceFailed when it does not even load."""
+        library, where = library_for(message.source, self._gpu)
+        math = message.contract.math
+        reference = None if message.source is None else Reference(message.source, library, math)
+        self._kernels[message.kernel] = _Kernel(
+            message.contract, message.init_files, library, reference, where
+        )
+
+    def moved(self) -> dict[str, str]:
+        """Where references compute, by kernel: what has changed since the last time."""
+        now = {name: _where(kernel) for name, kernel in self._kernels.items()}
+        news = {name: where for name, where in now.items() if self._told.get(name) != where}
+        self._told = now
+        return news
+
+    def work(self) -> bool:
+        """Whether every library still computes."""
+        return all(kernel.library.works() for kernel in self._kernels.values())
+
+    def make_pool(self, message: MakePool) -> int:
+        """Make the inputs of every seed: a descriptor with one record a slot, which nobody can
+        write to any more. Raises SpecError and AccessError."""
+        kernel = self._kernels[message.kernel]
+        contract = bind(kernel.contract, message.symbols, message.label)
+        layout = record(contract.inputs)
+        fd = os.memfd_create("inputs", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            os.ftruncate(fd, layout.nbytes * len(message.seeds))
+            for slot, seed in enumerate(message.seeds):
+                arrays = make_inputs(contract, seed, kernel.files, kernel.library)
+                _write(fd, slot * layout.nbytes, contract, layout, arrays)
+            fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
+            self.take_pool(message, fd)
+        except BaseException:
+            os.close(fd)
+            raise
+        kernel.library.release()
+        return fd
+
+    def take_pool(self, message: MakePool, fd: int) -> None:
+        """Use inputs that were made before, by this process or one before it."""
+        kernel = self._kernels[message.kernel]
+        contract = bind(kernel.contract, message.symbols, message.label)
+        size = record(contract.inputs).nbytes * len(message.seeds)
+        self._pools[message.pool] = _Pool(kernel, contract, _mapped(fd, size), {})
+        self._expected.forget(message.pool)
+
+    def adopt(self, message: JudgeOutputs, fd: int) -> None:
+        """Take outputs as the truth where there is no reference; the first ones stay."""
+        pool = self._pools[message.pool]
+        if pool.kernel.reference is None:
+            for slot, data in _records(pool.contract, message, fd):
+                pool.adopted.setdefault(slot, data)
+
+    def judge(self, message: JudgeOutputs, fd: int) -> list[tuple[OutputVerdict, ...]]:
+        """Verdicts of every output of every record handed over, in order."""
+        if message.adopt:
+            self.adopt(message, fd)
+        pool = self._pools[message.pool]
+        library = pool.kernel.library
+        verdicts = list[tuple[OutputVerdict, ...]]()
+        for slot, data in _records(pool.contract, message, fd):
+            expected = self._expect(message.pool, slot)
+            verdicts.append(
+                tuple(
+                    judge(bound, truth, library.from_host(values, bound.argument.dtype))
+                    for truth, (bound, values) in zip(
+                        expected, _arrays(pool.contract.outputs, data), strict=True
+                    )
+                )
+            )
+        library.release()
+        return verdicts
+
+    def _expect(self, name: str, slot: int) -> list[Expected]:
+        """The truth for one seed, worked out when it is first wanted."""
+        known = self._expected.get((name, slot))
+        if known is not None:
+            return known
+        pool = self._pools[name]
+        if pool.kernel.reference is None:
+            values = _adopted(pool, slot)
+        else:
+            nbytes = record(pool.contract.inputs).nbytes
+            data = pool.inputs[slot * nbytes : (slot + 1) * nbytes]
+            inputs = {b.name: values for b, values in _arrays(pool.contract.inputs, data)}
+            values = pool.kernel.reference.expected(pool.contract, inputs)
+        self._expected.put((name, slot), values)
+        return values
+
+
+def _where(kernel: _Kernel) -> str:
+    fallen_back = "" if kernel.reference is None else kernel.reference.fallen_back
+    return f"{kernel.where}; {fallen_back}" if fallen_back else kernel.where
+
+
+def _adopted(pool: _Pool, slot: int) -> list[Expected]:
+    data = pool.adopted.get(slot)
+    if data is None:
+        raise ReferenceFailed("the baseline has not been run on this input yet")
+    library, found = pool.kernel.library, list[Expected]()
+    for bound, values in _arrays(pool.contract.outputs, data):
+        stored = library.from_host(values, bound.argument.dtype)
+        exact = library.float64(stored, bound.argument.dtype)
+        found.append(expect(library, bound, exact, stored))
+    return found
+
+
+def _write(
+    fd: int, start: int, contract: BoundContract, layout: Record, arrays: dict[str, Any]
+) -> None:
+    """Lay one record of inputs into the file, through a mapping that is gone afterwards."""
+    page = mmap.ALLOCATIONGRANULARITY
+    base = start // page * page
+    whole = np.frombuffer(mmap.mmap(fd, start + layout.nbytes - base, offset=base), dtype=np.uint8)
+    for bound, place in zip(contract.inputs, layout.slots, strict=True):
+        first = start - base + place.offset
+        pack(bound, arrays[bound.name], whole[first : first + place.nbytes])
+
+
+def _mapped(fd: int, size: int) -> Bytes:
+    """The bytes of a file, to be read alone; the mapping lasts as long as arrays look at it."""
+    return np.frombuffer(mmap.mmap(fd, size, prot=mmap.PROT_READ), dtype=np.uint8)
+
+
+def _records(
+    contract: BoundContract, message: JudgeOutputs, fd: int
+) -> Iterator[tuple[int, Bytes]]:
+    """The output records of a message, each with the slot it belongs to."""
+    nbytes = record(contract.outputs).nbytes
+    data = _mapped(fd, (max(message.places, default=0) + 1) * nbytes)
+    for slot, place in zip(message.slots, message.places, strict=True):
+        yield slot, data[place * nbytes : (place + 1) * nbytes]
+
+
+def _arrays(
+    bounds: tuple[BoundArgument, ...], data: Bytes
+) -> Iterator[tuple[BoundArgument, npt.NDArray[Any]]]:
+    """The arrays of one record."""
+    for bound, place in zip(bounds, record(bounds).slots, strict=True):
+        yield bound, unpack(bound, data[place.offset : place.offset + place.nbytes])

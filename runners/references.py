@@ -1,0 +1,161 @@
+"""A user's reference, called with arrays of its own library: once in fp64, once natively."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from .arrays import NUMPY, ArrayLibrary, HostArray
+from .contract import BoundContract
+from .dtypes import is_float
+from .errors import ReferenceFailed
+from .judge import Expected, expect
+
+FUNCTION = "reference"
+EXACT, NATIVE = "with float64 inputs", "with native inputs"
+
+
+class Reference:
+    """The function `reference` of a source, which runs when this is made.
+
+    What cupy cannot do is done by numpy; `fallen_back` then says so in words. Raises
+    ReferenceFailed when the source does not load.
+    """
+
+    def __init__(self, source: str, library: ArrayLibrary, math: str) -> None:
+        self.library = library
+        self.fallen_back = ""
+        self._math = math
+        self._function = _load(source)
+        self._refused = set[str]()
+
+    def expected(self, contract: BoundContract, inputs: Mapping[str, HostArray]) -> list[Expected]:
+        """The truth of every output, from the very inputs the kernel gets.
+
+        Raises ReferenceFailed when the function raises or breaks the contract.
+        """
+        exact = self._call(contract, inputs, EXACT)
+        native = self._call(contract, inputs, NATIVE)
+        return [
+            expect(self.library, b, e, n)
+            for b, e, n in zip(contract.outputs, exact, native, strict=True)
+        ]
+
+    def _call(
+        self, contract: BoundContract, inputs: Mapping[str, HostArray], how: str
+    ) -> list[Any]:
+        """Outputs in our library: floats in float64 if exact, otherwise stored."""
+        library = self.library
+        if library.name == "cupy" and how not in self._refused:
+            try:
+                return self._run(library, contract, inputs, how)
+            except BaseException as error:
+                refusal = _words(error)
+            library.release()
+        elif library.name != "cupy":
+            return self._run_or_fail(library, contract, inputs, how)
+        else:
+            refusal = ""
+        results = self._run_or_fail(NUMPY, contract, inputs, how)
+        if refusal:
+            self._refused.add(how)
+            told = f"{how} by numpy on the host, because cupy refused: {refusal}"
+            self.fallen_back = f"{self.fallen_back}; {told}" if self.fallen_back else told
+        return [
+            library.from_host(values, _kind(bound.argument.dtype, how))
+            for bound, values in zip(contract.outputs, results, strict=True)
+        ]
+
+    def _run_or_fail(
+        self,
+        library: ArrayLibrary,
+        contract: BoundContract,
+        inputs: Mapping[str, HostArray],
+        how: str,
+    ) -> list[Any]:
+        try:
+            return self._run(library, contract, inputs, how)
+        except ReferenceFailed:
+            raise
+        except BaseException as error:
+            raise ReferenceFailed(f"the reference raised {how}: {_words(error)}") from error
+
+    def _run(
+        self,
+        library: ArrayLibrary,
+        contract: BoundContract,
+        inputs: Mapping[str, HostArray],
+        how: str,
+    ) -> list[Any]:
+        with library.calling(self._math):
+            values: dict[str, Any] = {
+                a.name: a.value for a in contract.arguments if a.argument.role == "scalar"
+            }
+            for bound in contract.inputs:
+                dtype = bound.argument.dtype
+                stored = library.from_host(inputs[bound.name], dtype)
+                widened = how == EXACT and is_float(dtype)
+                values[bound.name] = (
+                    library.float64(stored, dtype) if widened else library.argument(stored, dtype)
+                )
+            returned: Any = self._function(**values)
+            arrays = [library.result(each) for each in _several(returned)]
+            _check_shapes(contract, arrays)
+            return [
+                _converted(library, array, _kind(bound.argument.dtype, how))
+                for bound, array in zip(contract.outputs, arrays, strict=True)
+            ]
+
+
+def _several(returned: Any) -> Iterable[Any]:
+    return cast("list[Any]", returned) if isinstance(returned, tuple | list) else [returned]
+
+
+def _kind(dtype: str, how: str) -> str:
+    return "float64" if how == EXACT and is_float(dtype) else dtype
+
+
+def _converted(library: ArrayLibrary, array: Any, dtype: str) -> Any:
+    return library.float64(array) if dtype == "float64" else library.rounded(array, dtype)
+
+
+def _check_shapes(contract: BoundContract, arrays: list[Any]) -> None:
+    wanted = contract.outputs
+    if len(arrays) != len(wanted):
+        raise ReferenceFailed(
+            f"the reference returned {len(arrays)} outputs",
+            valid=f"{len(wanted)}: {', '.join(b.name for b in wanted)}",
+        )
+    for bound, array in zip(wanted, arrays, strict=True):
+        if tuple(array.shape) != bound.shape:
+            raise ReferenceFailed(
+                f"the reference returned `{bound.name}` with shape {tuple(array.shape)}",
+                valid=f"{bound.shape} for symbols {dict(contract.symbols)}",
+            )
+
+
+def _load(source: str) -> Any:
+    module = types.ModuleType(FUNCTION)
+    try:
+        exec(compile(source, f"{FUNCTION}.py", "exec"), module.__dict__)
+    except BaseException as error:
+        raise ReferenceFailed(f"the reference does not load: {_words(error)}") from error
+    function = getattr(module, FUNCTION, None)
+    if not callable(function):
+        raise ReferenceFailed(
+            "the reference defines no function `reference`",
+            valid="def reference(**arrays): ... that returns the outputs in order",
+        )
+    return function
+
+
+def _words(error: BaseException) -> str:
+    """An exception with the line of the reference that raised it."""
+    trace, line = error.__traceback__, None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == f"{FUNCTION}.py":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    where = "" if line is None else f" (line {line} of the reference)"
+    return f"{type(error).__name__}: {error}{where}"
