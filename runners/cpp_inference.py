@@ -15,6 +15,7 @@ from .signature import (
     ArrayRole,
     ScalarArgument,
     SourceKernel,
+    is_size,
     role_of,
     symbol_for,
 )
@@ -90,7 +91,9 @@ class _Inference:
         return int(text) if text.isdigit() else self.constants.get(text)
 
     def kernel(self) -> SourceKernel:
-        values = {name: self._value(name) for name in self.integers}
+        given = self.known.given
+        sizes = [name for name in self.integers if is_size(name) or name in given]
+        values = {name: self._value(name) for name in sizes}
         arguments = self._with_a_result(
             tuple(
                 self._array(p)

@@ -6,7 +6,6 @@ is filled in that could be otherwise.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from .cpp_signature import cpp_functions
 from .errors import SpecError
 from .signature import ArrayArgument, ScalarArgument, SourceKernel
 from .spec import KernelType
+from .spec_text import written
 from .triton_inference import triton_entries, triton_kernel
 
 OPEN = "?"
@@ -101,18 +101,27 @@ def completed(data: object, read: Callable[[str], str]) -> object:
     return decided(draft(moved, source if isinstance(source, str) else read(str(path))))
 
 
-def decided(found: Draft) -> Json:
-    """The spec of a draft. Raises SpecError with all that is open, and the spec to edit."""
+def decided(found: Draft, beside: str | None = None) -> Json:
+    """The spec of a draft. Raises SpecError with all that is open, and the spec to edit.
+
+    `beside` is the source file for which nobody has written a spec so far.
+    """
     if not found.undecided:
         return found.data
     shown = _without_long_source(found.data)
+    save = f", save it beside {beside}" if beside else ""
     raise SpecError(
-        "the spec lacks `io`, and the source does not say all of it. Undecided:\n"
+        (
+            "the source does not say all of a spec"
+            if beside
+            else "the spec lacks `io`, which its source does not wholly say"
+        )
+        + ". Undecided:\n"
         + "\n".join(f"  {line}" for line in found.undecided)
         + f"\nThe spec so far, `{OPEN}` where you decide:\n"
-        + json.dumps(shown, indent=1, ensure_ascii=False),
-        next_step=f"replace each `{OPEN}` and open that spec; "
-        "`kernelwright spec --infer SOURCE` prints one for a source file",
+        + written(shown),
+        next_step=f"replace each `{OPEN}`{save} and open that spec; "
+        f"`kernelwright spec --infer {beside or 'SOURCE'}` prints one for a source file",
     )
 
 
@@ -182,7 +191,7 @@ def _only(name: str, found: tuple[str, ...]) -> str:
         raise SpecError(
             f"{name} holds {len(found)} functions that could be the entry",
             valid=", ".join(found),
-            next_step=f"choose one by its name (--kernel {first})",
+            next_step=f"name one: --kernel {first}, or `entry` of open_kernel",
         )
     return first
 

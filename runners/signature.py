@@ -67,6 +67,11 @@ def symbol_for(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
+def is_size(name: str) -> bool:
+    """Whether an integer is taken for a size of its own, by its name; strides follow from sizes."""
+    return "stride" not in name.lower()
+
+
 def role_of(*, read: bool, written: bool, updated: bool) -> ArrayRole:
     """Updated: the old value is used for the new one (`+=`, atomics)."""
     if updated or (read and written):

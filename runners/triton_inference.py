@@ -7,16 +7,14 @@ import re
 from collections.abc import Mapping
 
 from .errors import SpecError
-from .signature import ArrayArgument, ScalarArgument, SourceKernel, symbol_for
+from .signature import ArrayArgument, ScalarArgument, SourceKernel, is_size, symbol_for
+from .triton_pointers import POINTER_LIKE, PointerUse, pointer_uses
 from .triton_signature import (
     BLOCK_LIKE,
-    POINTER_LIKE,
     JitFunction,
     JitParameter,
-    PointerUse,
     choices,
     jit_functions,
-    pointer_uses,
     scalar_dtype,
 )
 from .triton_wrapper import array_argument, launches, wrapper_kernel, wrappers
@@ -69,7 +67,7 @@ def _jit_kernel(function: JitFunction, jits: Mapping[str, JitFunction]) -> Sourc
         dtype = scalar_dtype(p.name, p.dtype, p.default)
         if isinstance(p.default, int | float):
             arguments.append(ScalarArgument(p.name, dtype, p.default))
-        elif "int" in dtype:
+        elif "int" in dtype and is_size(p.name):
             symbols[symbol_for(p.name)] = None
             arguments.append(ScalarArgument(p.name, dtype, symbol_for(p.name)))
         else:

@@ -11,19 +11,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from .dtypes import DTYPES, DtypeName
-from .signature import ArrayArgument, ScalarArgument, SourceKernel, role_of, symbol_for
+from .signature import ArrayArgument, ScalarArgument, SourceKernel, is_size, role_of, symbol_for
+from .triton_pointers import POINTER_LIKE, PointerUse, pointer_uses
 from .triton_signature import (
     BLOCK_LIKE,
-    POINTER_LIKE,
     JitFunction,
-    PointerUse,
     annotated_dtype,
     annotation,
     bound_arguments,
     choices,
     dotted,
     last,
-    pointer_uses,
     scalar_dtype,
 )
 
@@ -97,24 +95,24 @@ class _Wrapper:
         return self._made()
 
     def _statement(self, node: ast.AST) -> None:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            self._unpack(node.targets[0], node.value)
+
+    def _unpack(self, target: ast.expr, value: ast.expr) -> None:
+        match target, value:
+            case ast.Name(id=name), _:
                 self._assign(name, value)
-            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
-                for target, value in zip(names, values, strict=False):
-                    if isinstance(target, ast.Name):
-                        self._assign(target.id, value)
-            case ast.Assign(
-                targets=[ast.Tuple(elts=names)], value=ast.Attribute(attr="shape") as v
-            ):
+            case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+                for inner, given in zip(targets, values, strict=True):
+                    self._unpack(inner, given)
+            case ast.Tuple(elts=names), ast.Attribute(attr="shape", value=tensor):
                 sizes = tuple(n.id for n in names if isinstance(n, ast.Name))
                 if len(sizes) == len(names) and "_" not in sizes:
-                    self._shape(v.value, sizes)
+                    self._shape(tensor, sizes)
             case _:
                 pass
 
     def _assign(self, name: str, value: ast.expr) -> None:
-        self.origins.pop(name, None) if name not in self.defaults else None
         if isinstance(value, ast.Call) and last(value.func) in _ALLOCATIONS:
             self.origins[name] = name
             self.tensors[name] = self._allocated(value)
@@ -203,8 +201,8 @@ class _Wrapper:
             arguments.append(ArrayArgument(_free("result", names), "output", None, None))
         for at, argument in enumerate(arguments):
             if isinstance(argument, ArrayArgument):
-                sizes = {s for s in argument.shape or () if isinstance(s, str)}
-                if sizes & set(parameters):
+                sizes = [s for s in argument.shape or () if isinstance(s, str)]
+                if set(sizes) & set(parameters):
                     arguments[at] = replace(argument, shape=None)
                 else:
                     symbols |= dict.fromkeys(sizes)
@@ -228,7 +226,8 @@ class _Wrapper:
         dtype = scalar_dtype(name, annotated_dtype(annotation(argument)), default)
         if isinstance(default, int | float):
             return ScalarArgument(name, dtype, default)
-        return ScalarArgument(name, dtype, symbol_for(name) if dtype == "int32" else None)
+        sized = "int" in dtype and is_size(name)
+        return ScalarArgument(name, dtype, symbol_for(name) if sized else None)
 
 
 def array_argument(

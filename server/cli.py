@@ -154,11 +154,25 @@ def spec(
     check: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="A spec to check.")
     ] = None,
+    infer: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="A .cu, .cpp or .py file to print a spec for, with ? where you decide.",
+        ),
+    ] = None,
+    kernel: Annotated[
+        str | None, typer.Option(help="With --infer: the function, where there are several.")
+    ] = None,
 ) -> None:
-    """The format of a spec, or every problem that one has."""
-    if schema == (check is not None):
-        print("give either --schema or --check FILE", file=sys.stderr)
+    """The format of a spec, every problem that one has, or a spec for a source file."""
+    if schema + (check is not None) + (infer is not None) != 1:
+        print("give one of --schema, --check FILE and --infer SOURCE", file=sys.stderr)
         raise typer.Exit(1)
+    if infer is not None:
+        _infer(infer, kernel)
+        return
     if check is None:
         from ..runners.spec import KernelSpec
 
@@ -169,6 +183,18 @@ def spec(
     loaded = load_file(check, Roots([check.parent, Path.cwd()]))
     workloads = ", ".join(w.name for w in loaded.spec.workloads)
     print(f"{check}: ok, kernel {loaded.kernel_id}, workloads {workloads}")
+
+
+def _infer(source: Path, kernel: str | None) -> None:
+    from ..runners.spec_files import Roots, draft_of_file
+    from ..runners.spec_text import written
+
+    found = draft_of_file(source, Roots([source.parent, Path.cwd()]), kernel)
+    print(written(found.data))
+    open_places = "fill in:" if found.undecided else "nothing is left to fill in"
+    print(f"{source}: save this spec beside it; {open_places}", file=sys.stderr)
+    for line in found.undecided:
+        print(f"  {line}", file=sys.stderr)
 
 
 @app.command()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import model_validator
 
 from ..runners.model import Record
-from ..runners.spec_files import LoadedKernel, load_data, load_file
+from ..runners.spec_files import LoadedKernel, load_data, load_file, load_source
 from .base import Tool, WorkArguments
 from .describing import significant, speedup_of
 from .headroom import headroom
@@ -19,19 +19,27 @@ if TYPE_CHECKING:
 
 
 class OpenKernelArguments(WorkArguments):
-    """Where the kernel comes from: exactly one of the three."""
+    """Where the kernel comes from: exactly one of the four."""
 
     spec_path: str | None = None
     """a spec file (JSON), absolute or relative to the first root"""
     spec: dict[str, Any] | None = None
     """the spec itself; relative paths in it start at the first root"""
+    source_path: str | None = None
+    """a CUDA or C++ file, or a Python file with a Triton function, that has no spec: opened when
+    the source says everything, else refused with the spec to fill in"""
+    entry: str | None = None
+    """with source_path: the function, where the file holds several"""
     kernel_id: str | None = None
     """a kernel that was opened before"""
 
     @model_validator(mode="after")
     def _one_origin(self) -> OpenKernelArguments:
-        if sum(v is not None for v in (self.spec_path, self.spec, self.kernel_id)) != 1:
-            raise ValueError("give exactly one of spec_path, spec and kernel_id")
+        origins = (self.spec_path, self.spec, self.source_path, self.kernel_id)
+        if sum(origin is not None for origin in origins) != 1:
+            raise ValueError("give exactly one of spec_path, spec, source_path and kernel_id")
+        if self.entry is not None and self.source_path is None:
+            raise ValueError("`entry` goes with source_path; a spec names its own entry")
         return self
 
 
@@ -95,6 +103,8 @@ def _load(bench: Workbench, arguments: OpenKernelArguments) -> LoadedKernel:
     folder = bench.roots.folders[0]
     if arguments.spec_path is not None:
         return load_file(folder / Path(arguments.spec_path), bench.roots)
+    if arguments.source_path is not None:
+        return load_source(folder / Path(arguments.source_path), bench.roots, arguments.entry)
     return load_data(arguments.spec, folder, bench.roots)
 
 
