@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import re
 import runpy
@@ -14,9 +15,11 @@ import numpy as np
 import pytest
 
 from kernelwright.runners.contract import BoundContract, bind, odd_shape, workload_contracts
+from kernelwright.runners.declared_plan import declared_plan, resolve
 from kernelwright.runners.expressions import evaluate
 from kernelwright.runners.inputs import make_inputs
 from kernelwright.runners.limits import work
+from kernelwright.runners.plan_check import check_plan
 from kernelwright.runners.spec import Kernel, KernelSpec, Reference
 from kernelwright.runners.spec_files import Roots, load_file
 
@@ -235,6 +238,19 @@ def test_a_cuda_source_has_an_entry_for_every_launch(path: Path) -> None:
         )
         assert entry is not None
         assert len(entry[1].split(",")) == len(launch["args"])
+
+
+@pytest.mark.parametrize("path", CUDA, ids=name_of)
+def test_every_legal_choice_of_parameters_gives_a_plan(path: Path) -> None:
+    spec = load(path)
+    plan = declared_plan(spec.kernel)
+    contracts = (*workload_contracts(spec), *workload_contracts(spec, held_out=True), small(spec))
+    names = list(spec.parameters)
+    for choice in itertools.product(*(spec.parameters[name].values for name in names)):
+        chosen = dict(zip(names, choice, strict=True))
+        if all(evaluate(constraint, chosen) for constraint in spec.constraints):
+            for contract in contracts:
+                check_plan(resolve(plan, contract, chosen), contract)
 
 
 @pytest.mark.parametrize("path", TRITON, ids=name_of)
