@@ -73,7 +73,9 @@ class _Inference:
         if not self.cuda:
             return None
         if len(self.indices.bounds) == 1:
-            return self._limit(next(iter(self.indices.bounds)))
+            limit = self._limit(next(iter(self.indices.bounds)))
+            threads = self.known.threads
+            return min(limit, threads) if isinstance(limit, int) and threads else limit
         if self.indices.bounds:
             return None
         if not self.integers:

@@ -19,7 +19,8 @@ from kernelwright.runners.spec import Argument, KernelSpec
 from kernelwright.runners.spec_files import Roots, load_data, load_source, parse_spec
 from kernelwright.runners.spec_text import written
 from kernelwright.server import cli
-from kernelwright.tools.open_kernel import OpenKernelArguments
+from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
+from kernelwright.tools.workbench import Workbench
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted(
@@ -216,6 +217,7 @@ def test_element_types_come_from_the_c_types(declared: str, dtype: str) -> None:
         ("float* p, int n", "if (i < n) ((float2*)p)[i] = {};", ("2 * n",)),
         ("float* p", "p[i] = 1;", (1024,)),
         ("float* p", "if (i < 1000) p[i] = 1;", (1000,)),
+        ("float* p", "if (i < 100000) p[i] = 1;", (1024,)),
         ("float* p, int n", "int j = i; if (j < n) p[(size_t)j] = 1;", ("n",)),
         ("float* p, int lambda", "if (i < lambda) p[i] = 1;", ("lambda_",)),
     ],
@@ -662,6 +664,17 @@ def test_spec_takes_one_wish_at_a_time(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli.app, ["spec", "--schema", "--infer", str(tmp_path / "k.cu")])
     assert result.exit_code == 1
     assert "give one of" in result.stderr
+
+
+def test_open_kernel_opens_a_source_that_says_everything_and_refuses_others(tmp_path: Path) -> None:
+    text = "void k(const float x[64], float y[64]) { for (int i = 0; i < 64; i++) y[i] = x[i]; }"
+    (tmp_path / "k.cpp").write_text(text, encoding="utf-8")
+    (tmp_path / "scale.cpp").write_text(HOST, encoding="utf-8")
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        opened = open_kernel(bench, OpenKernelArguments(source_path="k.cpp"))
+        assert opened.entry == "void k(const float* x, float* y)"
+        with pytest.raises(SpecError, match="does not say all of a spec"):
+            open_kernel(bench, OpenKernelArguments(source_path="scale.cpp", entry="scale"))
 
 
 def test_open_kernel_takes_a_source_and_its_entry_but_no_entry_of_a_spec() -> None:
