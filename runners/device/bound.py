@@ -62,13 +62,15 @@ class BoundPlan:
 def bind_plan(plan: LaunchPlan, code: Code, addresses: Addresses, raw: Sources) -> BoundPlan:
     """Everything that costs host time happens here. Raises RunFault for what cannot run."""
 
-    def bound(number: int, step: Step, last: int) -> BoundStep:
-        words = _words(number, step, last, code)
+    several = len(plan.setup) + len(plan.steps) > 1
+
+    def bound(place: str, step: Step) -> BoundStep:
+        words = _words(place if several else "", step, code)
         if isinstance(step, Fill):
             return BoundStep(memsets(step, addresses), words, overlaps=False)
         if isinstance(step, Launch):
             # With nothing of its own before it, it would overlap the previous call of a sample.
-            pdl = code.kernel(step).pdl and number > 1
+            pdl = code.kernel(step).pdl and step is not plan.steps[0]
             return BoundStep((_launch(step, code, addresses, words, pdl),), words, overlaps=pdl)
         source = raw(step.raw) if step.buffer is None and step.raw is not None else 0
         if step.buffer is not None:
@@ -76,10 +78,9 @@ def bind_plan(plan: LaunchPlan, code: Code, addresses: Addresses, raw: Sources) 
         copy = Copy(code.symbol(step), source, step.nbytes)
         return BoundStep((copy,), words, overlaps=False)
 
-    return BoundPlan(
-        tuple(bound(n, step, len(plan.setup)) for n, step in enumerate(plan.setup, 1)),
-        tuple(bound(n, step, len(plan.steps)) for n, step in enumerate(plan.steps, 1)),
-    )
+    steps = [bound(place, step) for place, step in plan.located]
+    count = len(plan.setup)
+    return BoundPlan(tuple(steps[:count]), tuple(steps[count:]))
 
 
 def _launch(
@@ -127,10 +128,10 @@ def _encode(param: TensorMapParam, address: int) -> bytes:
     )
 
 
-def _words(number: int, step: Step, last: int, code: Code) -> str:
-    place = f"step {number} of {last}, " if last > 1 else ""
+def _words(place: str, step: Step, code: Code) -> str:
+    where = f"{place}, " if place else ""
     if isinstance(step, Launch):
-        return f"{place}kernel `{code.kernel(step).entry}`, grid {step.grid}"
+        return f"{where}kernel `{code.kernel(step).entry}`, grid {step.grid}"
     if isinstance(step, Fill):
-        return f"{place}fill of `{step.fill}`"
-    return f"{place}copy to `{step.symbol}`"
+        return f"{where}fill of `{step.fill}`"
+    return f"{where}copy to `{step.symbol}`"

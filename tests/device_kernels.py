@@ -1,0 +1,231 @@
+"""Small CUDA kernels with hand-written plans, and a runner that tries them on a GPU."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kernelwright.runners.contract import BoundContract, bind
+from kernelwright.runners.devices import DeviceFacts
+from kernelwright.runners.layout import record
+from kernelwright.runners.plan import LaunchPlan
+from kernelwright.runners.pools import SeedPool
+from kernelwright.runners.runner import DeviceRunner
+from kernelwright.runners.runner_messages import Block, BlockResult, Check, RunResult
+from kernelwright.runners.spec import Contract
+
+Floats = npt.NDArray[np.float32]
+
+N = 5000
+THREADS = 256
+CONTRACT: dict[str, Any] = {
+    "arguments": [
+        {"name": "x", "role": "input", "dtype": "float32", "shape": ["n"]},
+        {"name": "y", "role": "output", "dtype": "float32", "shape": ["n"]},
+        {"name": "n", "role": "scalar", "dtype": "int32", "value": "n"},
+    ]
+}
+HEAD = 'extern "C" __global__ void twice(float* x, float* y, int n) {\n'
+INDEX = "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+RIGHT = HEAD + INDEX + "    if (i < n) y[i] = 2 * x[i];\n}\n"
+
+
+def pointer(arg: str, buffer: str | None = None, offset: int = 0) -> dict[str, Any]:
+    """A pointer parameter; to the buffer of the same name unless another is given."""
+    return {"arg": arg, "type": "ptr", "buffer": buffer or arg, "offset": offset}
+
+
+def integer(arg: str, value: int) -> dict[str, Any]:
+    """An int32 parameter."""
+    raw = np.int32(value).tobytes().hex()
+    return {"arg": arg, "type": "int32", "value": value, "raw": raw}
+
+
+def launch(kernel: str, grid: int, *params: dict[str, Any]) -> dict[str, Any]:
+    """A launch on a grid of one dimension."""
+    return {"launch": kernel, "grid": [grid, 1, 1], "params": list(params)}
+
+
+@dataclass(frozen=True)
+class Code:
+    """A cubin on disk."""
+
+    path: Path
+    sha256: str
+
+    @classmethod
+    def of(cls, source: str, folder: Path, arch: str) -> Code:
+        """Compile with nvcc."""
+        name = hashlib.sha256(source.encode()).hexdigest()[:12]
+        (folder / f"{name}.cu").write_text(source, encoding="utf-8")
+        cubin = folder / f"{name}.cubin"
+        command = ["nvcc", "-cubin", f"-arch={arch}", "-o", str(cubin), str(folder / f"{name}.cu")]
+        subprocess.run(command, check=True, capture_output=True)
+        return cls(cubin, hashlib.sha256(cubin.read_bytes()).hexdigest())
+
+
+def plan_of(code: Code, bound: BoundContract, **changes: Any) -> LaunchPlan:
+    """The plan of `twice`, or of what `changes` make of it.
+
+    `kernels` maps ids to fields beside id and entry; `scratch` lists (name, nbytes).
+    """
+    kernels: Mapping[str, dict[str, Any]] = changes.get("kernels", {"twice": {}})
+    buffers = [
+        {"name": a.name, "role": "argument", "nbytes": a.nbytes, "align": a.argument.align}
+        for a in bound.arrays
+    ]
+    for name, nbytes in changes.get("scratch", ()):
+        buffers.append({"name": name, "role": "scratch", "nbytes": nbytes, "align": 256})
+    n = bound.symbols["n"]
+    steps = [launch("twice", -(-n // THREADS), pointer("x"), pointer("y"), integer("n", n))]
+    outputs = [
+        {
+            "name": a.name,
+            "buffer": a.name,
+            "dtype": a.argument.dtype,
+            "shape": a.shape,
+            "strides": a.strides,
+        }
+        for a in bound.outputs
+    ]
+    return LaunchPlan.model_validate(
+        {
+            "label": bound.label,
+            "kernels": [
+                {"id": name, "entry": name, "sha256": code.sha256, "block": [THREADS, 1, 1], **more}
+                for name, more in kernels.items()
+            ],
+            "buffers": [*buffers, *changes.get("buffers", ())],
+            "setup": changes.get("setup", ()),
+            "steps": changes.get("steps", steps),
+            "outputs": changes.get("outputs", outputs),
+        }
+    )
+
+
+@dataclass
+class Bench:
+    """One runner with one pool of inputs."""
+
+    runner: DeviceRunner
+    folder: Path
+    arch: str
+    bound: BoundContract
+    inputs: list[dict[str, npt.NDArray[Any]]] = field(
+        default_factory=list[dict[str, npt.NDArray[Any]]]
+    )
+
+    @classmethod
+    def of(
+        cls,
+        device: DeviceFacts,
+        folder: Path,
+        contract: dict[str, Any] = CONTRACT,
+        symbols: dict[str, int] | None = None,
+        slots: int = 4,
+    ) -> Bench:
+        """A runner of its own, with random inputs."""
+        parsed = Contract.model_validate(contract)
+        bench = cls(
+            DeviceRunner(folder, device),
+            folder,
+            device.arch,
+            bind(parsed, symbols or {"n": N}, "w"),
+        )
+        pool = SeedPool("k/w", "k", bench.bound, tuple(range(slots)))
+        bench.runner.attach(pool, parsed, bench._make_inputs(slots))
+        return bench
+
+    def _make_inputs(self, slots: int) -> int:
+        layout, rng = record(self.bound.inputs), np.random.default_rng(7)
+        memory = np.zeros(layout.nbytes * slots, dtype=np.uint8)
+        for slot in range(slots):
+            arrays = dict[str, npt.NDArray[Any]]()
+            for place in layout.slots:
+                values = rng.standard_normal(place.nbytes // 4).astype(np.float32)
+                start = slot * layout.nbytes + place.offset
+                memory[start : start + place.nbytes] = values.view(np.uint8)
+                arrays[place.name] = values
+            self.inputs.append(arrays)
+        fd = os.memfd_create("inputs")
+        os.ftruncate(fd, memory.size)
+        written = 0
+        while written < memory.size:
+            written += os.pwrite(fd, memory[written:].data, written)
+        return fd
+
+    def load(self, variant: str, source: str, **changes: Any) -> None:
+        """Compile a source and load it as a variant."""
+        code = Code.of(source, self.folder, self.arch)
+        plan = plan_of(code, self.bound, **changes)
+        files = {code.sha256: code.path, **changes.get("files", {})}
+        self.runner.load(variant, files, (plan,))
+
+    def check(
+        self,
+        variant: str,
+        slots: Sequence[int] = (0, 1),
+        *,
+        timeout_s: float = 20.0,
+        barely_aligned: bool = False,
+    ) -> tuple[list[RunResult], list[Floats]]:
+        """Results, and the outputs that came along (as one row of floats each)."""
+        message = Check(
+            variant=variant,
+            pool="k/w",
+            slots=tuple(slots),
+            poisons=tuple((0xFF, 0xA5)[i % 2] for i in range(len(slots))),
+            barely_aligned=barely_aligned,
+            timeout_s=timeout_s,
+        )
+        results, fd = self.runner.check(message)
+        return results, self._rows(fd)
+
+    def block(
+        self,
+        rounds: Sequence[Sequence[str]],
+        calls: dict[str, int] | None = None,
+        known: dict[str, tuple[str, ...]] | None = None,
+    ) -> tuple[BlockResult, list[Floats]]:
+        """A block's result and the outputs that came along."""
+        message = Block(
+            pool="k/w",
+            rounds=tuple(tuple(r) for r in rounds),
+            calls=calls or {},
+            poison=0xFF,
+            timeout_s=20.0,
+            known=known or {},
+        )
+        result, fd = self.runner.block(message)
+        return result, self._rows(fd)
+
+    def _rows(self, fd: int) -> list[Floats]:
+        size, each = os.fstat(fd).st_size, record(self.bound.outputs).nbytes
+        data = os.pread(fd, size, 0)
+        os.close(fd)
+        return [
+            np.frombuffer(data[at : at + each], dtype=np.float32) for at in range(0, size, each)
+        ]
+
+    def works(self) -> bool:
+        """Whether the runner gives right results (now, after whatever happened before)."""
+        self.load("right", RIGHT)
+        results, rows = self.check("right")
+        return is_twice(self, results, rows)
+
+
+def is_twice(bench: Bench, results: Sequence[RunResult], rows: Sequence[Floats]) -> bool:
+    """Whether every run was clean and every output is twice its input."""
+    clean = all(not (r.fault or r.overrun or r.changed_inputs or r.touched_gaps) for r in results)
+    placed = [(r.slot, r.stored) for r in results if r.stored is not None]
+    n = bench.bound.symbols["n"]
+    right = [np.array_equal(rows[at][:n], 2 * bench.inputs[slot]["x"][:n]) for slot, at in placed]
+    return clean and bool(right) and all(right)
