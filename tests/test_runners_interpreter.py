@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.errors import KernelwrightError
@@ -17,6 +20,7 @@ from kernelwright.runners.interpreter import (
     interpreter_missing,
     logic_check,
 )
+from kernelwright.runners.interpreter.accesses import Buffers, OutsideEveryBuffer
 from kernelwright.runners.model import GateResult
 from kernelwright.runners.normalise import source_key
 from kernelwright.runners.oracle import Oracle
@@ -123,6 +127,28 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     made.oracle.close()
 
 
+@given(
+    stretches=st.lists(st.tuples(st.integers(1, 60), st.integers(0, 9)), max_size=8),
+    address=st.integers(0, 80),
+    nbytes=st.integers(1, 4),
+)
+def test_an_access_is_inside_when_a_stretch_or_overlapping_ones_cover_it(
+    stretches: list[tuple[int, int]], address: int, nbytes: int
+) -> None:
+    buffers, merged = Buffers(Path("k.py")), list[set[int]]()
+    for start, size in stretches:
+        buffers.add(start, size)
+        own = set(range(start, start + size))
+        overlapping = [m for m in merged if m & own]
+        merged = [m for m in merged if not m & own] + ([own.union(*overlapping)] if own else [])
+    wanted = set(range(address, address + nbytes))
+    if any(wanted <= m for m in merged):
+        buffers.check("reads", np.array([address], np.uint64), nbytes)
+    else:
+        with pytest.raises(OutsideEveryBuffer, match="it reads "):
+            buffers.check("reads", np.array([address], np.uint64), nbytes)
+
+
 def test_a_right_kernel_passes_and_the_message_says_what_that_is_worth(bench: Bench) -> None:
     found = bench.check(ADD)
     assert (found.gate, found.outcome) == ("logic_check", "passed"), found.message
@@ -186,6 +212,43 @@ def test_a_wrapper_that_catches_what_went_wrong_does_not_hide_it(bench: Bench) -
     assert found.evidence["gate"] == "stays_in_its_buffers"
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("add.warmup(x, y, out, n, BLOCK=64, grid=(1,))", "it asks for a compiled kernel"),
+        ("torch.cuda.Stream()", "streams, events and graphs"),
+        ("torch.empty(3, device='cuda:1')", "second device cuda:1"),
+    ],
+)
+def test_what_a_wrapper_asks_of_a_gpu_is_skipped_whatever_it_catches(
+    bench: Bench, line: str, words: str
+) -> None:
+    wrapper = (
+        "def entry(x, y, out, n):\n"
+        "    try:\n"
+        f"        {line}\n"
+        "    except Exception:\n"
+        "        pass\n"
+        "    add[(triton.cdiv(n, 64),)](x, y, out, n, BLOCK=64)\n"
+    )
+    found = bench.check(ADD + wrapper, entry="entry", launch=None)
+    assert found.outcome == "skipped"
+    assert words in found.message
+
+
+def test_default_devices_may_be_cuda(bench: Bench) -> None:
+    wrapper = (
+        "torch.set_default_device('cuda')\n"
+        "def entry(x, y):\n"
+        "    with torch.device('cuda:0'):\n"
+        "        out = torch.empty(x.numel())\n"
+        "    add[(triton.cdiv(x.numel(), 64),)](x, y, out, x.numel(), BLOCK=64)\n"
+        "    return out\n"
+    )
+    found = bench.check(ADD + wrapper, entry="entry", launch=None)
+    assert found.outcome == "passed", found.message
+
+
 def test_torch_alone_is_no_kernel(bench: Bench) -> None:
     found = bench.check(HEAD + "def entry(x, y):\n    return x + y\n", entry="entry", launch=None)
     assert found.outcome == "failed"
@@ -198,6 +261,7 @@ def test_torch_alone_is_no_kernel(bench: Bench) -> None:
         ("total = tl.inline_asm_elementwise('', '=r,r', [total], tl.float32, True, 1)",
          "inline_asm not supported in interpreter mode"),
         ("total = tl.cast(total, tl.float8e4b15).to(tl.float32)", "fp8e4b15"),
+        ("total = total * BLOCK.value / BLOCK.value", "'int' object has no attribute 'value'"),
     ],
 )  # fmt: skip
 def test_what_the_interpreter_cannot_do_is_skipped_with_the_reason(
@@ -215,6 +279,7 @@ def test_what_the_interpreter_cannot_do_is_skipped_with_the_reason(
         ("total, mask", "totla, mask", "NameError: name 'totla'"),
         ("BLOCK: tl.constexpr", "SIZE: tl.constexpr", "nothing provides the parameter `SIZE`"),
         ("inside = at < n", "tl.static_assert(BLOCK < 0, 'too long'); inside = at < n", "too long"),
+        ("import torch\n", "import torch\ntorch.ones(3).view(2)\n", "RuntimeError: shape '[2]'"),
         ("import torch\n", "import torch, os\nos._exit(0)\n", "its process ended"),
     ],
 )

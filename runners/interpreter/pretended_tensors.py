@@ -42,9 +42,21 @@ def pretending(recorder: Recorder, buffers: Buffers) -> Generator[None]:
             buffers.add_tensor(result)
         return result
 
+    _default_devices_on_host(recorder)
     base: Any = load("torch.overrides").TorchFunctionMode
     with type("Pretending", (base,), {"__torch_function__": handler})():
         yield
+
+
+def _default_devices_on_host(recorder: Recorder) -> None:
+    """`set_default_device` and `with torch.device`: torch asks them after every other mode."""
+    context: Any = load("torch.utils._device").DeviceContext
+    plain: Callable[..., None] = context.__init__
+
+    def init(this: Any, device: Any) -> None:
+        plain(this, on_host(((device,), {}), recorder)[0][0])
+
+    context.__init__ = init
 
 
 def on_host(value: tuple[Any, dict[str, Any]], recorder: Recorder) -> tuple[Any, dict[str, Any]]:

@@ -7,7 +7,7 @@ down how that went. Outputs that the entry returns are copied to where the contr
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from ..capture.autotune import Tuning
 from ..capture.calling import Values, bind_call, entry_of, result_tensors
 from ..capture.capturing import import_source
 from ..capture.device_tensors import DeviceTensors
-from ..capture.libraries import load, torch
+from ..capture.libraries import load, torch, triton_jit
 from ..capture.messages import CaptureRequest
 from ..capture.pretend_cuda import install as pretend_cuda
 from ..capture.recorder import Recorder
@@ -31,7 +31,15 @@ from .accesses import Buffers
 from .pretended_tensors import pretending
 
 REPORT = "report.json"
-MAX_DETAIL = 2000
+MAX_DETAIL = 800
+
+QUIRKS = (
+    "not supported in interpreter mode",
+    "object has no attribute 'create_",
+    "must be visible from within jit'd function",
+    "Torch not compiled with CUDA enabled",
+)
+"""What errors say where the interpreter or this torch is at fault, whoever raised them."""
 
 ReportKind = Literal["", "not_interpreted", "raised", "outside"]
 
@@ -82,9 +90,8 @@ def _prepare(request: CaptureRequest, watch: _Watch) -> None:
     Tuning(request.parameters).install_autotuners()
     number_formats.install()
     accesses.install(watch.buffers)
-    interpreter: Any = load("triton.runtime.interpreter")
-    function: Any = interpreter.InterpretedFunction
-    run = function.run
+    function: Any = load("triton.runtime.interpreter").InterpretedFunction
+    run: Callable[..., Any] = function.run
 
     def launch(kernel: Any, *args: Any, warmup: bool, **kwargs: Any) -> Any:
         if warmup:
@@ -92,7 +99,10 @@ def _prepare(request: CaptureRequest, watch: _Watch) -> None:
         watch.launches += 1
         return run(kernel, *args, warmup=warmup, **kwargs)
 
-    function.run = launch
+    def compiled(kernel: Any, *_: Any, **__: Any) -> Any:
+        watch.recorder.refuse(f"`{kernel.__name__}` is compiled, not interpreted (Gluon)")
+
+    function.run, triton_jit().JITFunction.run = launch, compiled
 
 
 def _call(
@@ -139,13 +149,13 @@ def _is_a_limit(error: BaseException) -> bool:
 
     A check in it that fails (alignment of descriptors, `tl.device_assert`) speaks of the kernel.
     """
-    text, quirks = str(error), ("not supported in interpreter mode", "must be visible from within")
-    if isinstance(error, NotImplementedError) or any(quirk in text for quirk in quirks):
-        return True
-    if isinstance(error, AttributeError) and "InterpreterBuilder" in text:
+    text = str(error)
+    if isinstance(error, NotImplementedError) or any(quirk in text for quirk in QUIRKS):
         return True
     if isinstance(error, AttributeError) and text.endswith("has no attribute 'value'"):
         return True  # a constexpr is a plain number here
+    if type(error).__module__.startswith("torch._dynamo"):
+        return True
     if isinstance(error, AssertionError | MemoryError):
         return False
     frames = traceback.extract_tb(error.__traceback__)
@@ -153,7 +163,6 @@ def _is_a_limit(error: BaseException) -> bool:
 
 
 def _own_places() -> tuple[str, ...]:
-    """Where the interpreter's code lies."""
-    own: Any = load("triton.runtime.interpreter")
-    numpy: Any = load("numpy")
-    return (own.__file__, str(Path(numpy.__file__).parent), str(Path(__file__).parent))
+    """Where the interpreter's code lies, as Triton has it and as it is mended here."""
+    places = ("triton.runtime.interpreter", number_formats.__name__, accesses.__name__)
+    return (*(str(load(p).__file__) for p in places), str(Path(load("numpy").__file__).parent))
