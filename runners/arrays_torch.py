@@ -89,6 +89,8 @@ class TorchArrays:
                 setattr(matmul, name, False)
         with self.xp.device(self._device):
             yield
+        if not self.host:
+            self.xp.cuda.synchronize()  # so that a fault shows here, where it belongs
 
     def works(self) -> bool:
         try:

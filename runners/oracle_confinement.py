@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -35,6 +36,9 @@ def environment_of(settings: OracleSettings, uuid: str | None) -> dict[str, str]
     common = {"PATH": "", "PYTHONDONTWRITEBYTECODE": "1", "CUDA_VISIBLE_DEVICES": uuid or ""}
     if not settings.gpu:
         return common
+    nvcc = shutil.which("nvcc")
+    if nvcc is not None:  # by which cupy would find CUDA's headers, were there a PATH
+        common["CUDA_PATH"] = os.environ.get("CUDA_PATH", str(Path(nvcc).resolve().parents[1]))
     folder = settings.private
     if not landlock_abi():  # then nothing is written at all
         return common | {"CUPY_CACHE_IN_MEMORY": "1", "CUDA_CACHE_DISABLE": "1"}

@@ -54,9 +54,14 @@ REFUSED = {
 }
 
 
-def kernel(reference: str | None, dtype: str = "float32", **contract: Any) -> LoadedKernel:
-    """y = f(x, a) on arrays of SHAPE; no reference: the baseline is the truth."""
-    array = {"dtype": dtype, "shape": list(SHAPE)}
+def kernel(
+    reference: str | None,
+    dtype: str = "float32",
+    shape: tuple[int, ...] = SHAPE,
+    **contract: Any,
+) -> LoadedKernel:
+    """y = f(x, a) on arrays of one shape; no reference: the baseline is the truth."""
+    array = {"dtype": dtype, "shape": list(shape)}
     spec = KernelSpec.model_validate(
         {
             "name": "f",
@@ -132,5 +137,5 @@ def opened(oracle: Oracle, loaded: LoadedKernel, seeds: tuple[int, ...] = (1, 2)
     return Opened(
         oracle,
         pool,
-        tuple(np.frombuffer(r, dtype).reshape(SHAPE).astype(np.float64) for r in records),
+        tuple(np.frombuffer(r, dtype).reshape(bound.shape).astype(np.float64) for r in records),
     )

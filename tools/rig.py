@@ -184,5 +184,5 @@ class Rig:
         """Runner and oracle of the kernel's device; they know each other's pools."""
         if kernel.device not in self._checkers:
             runner = RUNNERS[kernel.tier](self._scratch, kernel.target)
-            self._checkers[kernel.device] = Checker(runner, Oracle(self._scratch))
+            self._checkers[kernel.device] = Checker(runner, Oracle(self._scratch, kernel.target))
         return self._checkers[kernel.device]
