@@ -10,6 +10,7 @@ import os
 import resource
 import select
 import signal
+import stat
 import sys
 import time
 import traceback
@@ -117,7 +118,7 @@ class ConfinedFork:
 
     def wait(self) -> Ended:
         """Wait until it has ended or gone beyond a bound; nothing of it runs afterwards."""
-        return wait_all([self])[0]
+        return run_all([lambda: self])[0]
 
     def _over(self) -> str:
         bounds = self._bounds
@@ -138,14 +139,39 @@ class ConfinedFork:
         self.ended = Ended(code, seconds, over, timed_out)
 
 
-def wait_all(forks: Sequence[ConfinedFork]) -> list[Ended]:
-    """Wait until all have ended or were killed for a bound, in their order."""
-    while running := [fork for fork in forks if fork.check() is None]:
-        poll = select.poll()
-        for fork in running:
-            poll.register(fork, select.POLLIN)
-        poll.poll(LOOK_S * 1000)
+def run_all(starts: Sequence[Callable[[], ConfinedFork]], at_once: int = 0) -> list[Ended]:
+    """Start forks, `at_once` side by side (0: as many as we have cores); how each ended, in order.
+
+    Each is killed when it goes beyond a bound, and nothing of any of them runs afterwards.
+    """
+    at_once = at_once or len(os.sched_getaffinity(0))
+    forks = list[ConfinedFork]()
+    while len(forks) < len(starts) or any(fork.ended is None for fork in forks):
+        running = [fork for fork in forks if fork.check() is None]
+        if len(forks) < len(starts) and len(running) < at_once:
+            forks.append(starts[len(forks)]())
+        elif running:
+            poll = select.poll()
+            for fork in running:
+                poll.register(fork, select.POLLIN)
+            poll.poll(LOOK_S * 1000)
     return [fork.ended for fork in forks if fork.ended is not None]
+
+
+def read_left(path: Path, limit: int) -> bytes:
+    """A file that a confined fork left behind, once nothing of it runs any more.
+
+    Raises ValueError for one that is missing, no regular file, or of more than `limit` bytes.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise ValueError(f"{path.name} cannot be read: {error.strerror}") from error
+    with os.fdopen(fd, "rb") as file:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
+            raise ValueError(f"{path.name} is no file of at most {limit >> 20} MiB")
+        return file.read(limit)
 
 
 def folder_bytes(folder: Path) -> int:

@@ -1,7 +1,8 @@
 """The process that forks one child for each build; it never runs candidate code itself.
 
-Toolchains that are slow to import (Triton with torch) are imported here once, so that a
-build child has them for the price of a fork. Messages in: `{"build": id, "folder",
+What is slow to import (torch and Triton) is imported here at the first request for it, so that a
+build child has it for the price of a fork. This process must keep its one thread: a fork copies
+no other, and whatever lock that one held stays locked. Messages in: `{"build": id, "folder",
 "request"}`. Messages out: `{"done": id}` with the outcome in `<folder>/outcome.json`, or
 `{"failed": id, "why"}` when the child itself broke.
 """
@@ -22,6 +23,7 @@ from .channel import Channel
 from .errors import KernelwrightError, ProcessLost
 from .process import enter_child, kill_tree
 from .toolchains import BuildOutcome, BuildRequest, toolchain_for
+from .toolchains.triton_jit import TritonJit, preload
 
 OUTCOME = "outcome.json"
 GRACE_S = 15.0  # beyond the compiler's own limit: writing, hashing, a loaded machine
@@ -72,6 +74,9 @@ def _ready(channel: Channel, running: dict[int, Running]) -> list[int]:
 def _fork_build(channel: Channel, message: dict[str, object]) -> Running:
     folder = Path(str(message["folder"]))
     request = BuildRequest.model_validate(message["request"])
+    kernel_type = request.kernel.spec.kernel.kernel_type
+    if kernel_type == TritonJit.kernel_type and TritonJit().missing() is None:
+        preload()
     parent, pid = os.getpid(), os.fork()
     if pid == 0:
         _build_in_child(parent, channel, request, folder)

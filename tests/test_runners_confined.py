@@ -21,7 +21,7 @@ confinable = pytest.mark.skipif(
 PROLOGUE = """
 import errno, json, os, socket, subprocess, sys, tempfile, threading, time
 from pathlib import Path
-from kernelwright.runners.confined import Bounds, ConfinedFork, python_folders, wait_all
+from kernelwright.runners.confined import Bounds, ConfinedFork, python_folders, run_all
 
 work, log = Path("work").absolute(), Path("log").absolute()
 work.mkdir()
@@ -216,9 +216,25 @@ def wait_for_the_other(mine, other):
         while not Path(other).exists():
             time.sleep(0.001)
     return body
-forks = [ConfinedFork(wait_for_the_other(a, b), folder=work, log=Path(f"{a}.log").absolute(),
-                      bounds=Bounds(wall_s=20), read=python_folders())
-         for a, b in (("a", "b"), ("b", "a"))]
-report(codes=[e.returncode for e in wait_all(forks)])
+def start(mine, other):
+    return lambda: ConfinedFork(wait_for_the_other(mine, other), folder=work,
+                                log=Path(f"{mine}.log").absolute(), bounds=Bounds(wall_s=20),
+                                read=python_folders())
+starts = [start("a", "b"), start("b", "a"), start("c", "a")]
+report(codes=[e.returncode for e in run_all(starts, at_once=2)])
 """
-    assert script(tmp_path, text) == {"codes": [0, 0]}
+    assert script(tmp_path, text) == {"codes": [0, 0, 0]}
+
+
+def test_no_more_confined_forks_run_at_once_than_asked_for(tmp_path: Path) -> None:
+    text = """
+def alone(number):
+    def body():
+        os.mkdir("running")
+        time.sleep(0.05)
+        os.rmdir("running")
+    return lambda: ConfinedFork(body, folder=work, log=Path(f"{number}.log").absolute(),
+                                bounds=Bounds(wall_s=20), read=python_folders())
+report(codes=[e.returncode for e in run_all([alone(n) for n in range(3)], at_once=1)])
+"""
+    assert script(tmp_path, text) == {"codes": [0, 0, 0]}

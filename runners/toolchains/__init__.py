@@ -6,8 +6,9 @@ from ..errors import ToolchainMissing
 from ..model import Tier
 from .base import BuildOutcome, BuildRequest, Shape, Toolchain
 from .host_cpp import HostCpp
+from .triton_jit import TritonJit
 
-TOOLCHAINS: tuple[Toolchain, ...] = (HostCpp(),)
+TOOLCHAINS: tuple[Toolchain, ...] = (HostCpp(), TritonJit())
 
 __all__ = [
     "TOOLCHAINS",

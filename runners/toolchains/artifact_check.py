@@ -7,11 +7,10 @@ machine code and device, and the hash that finds equal code is worked out here.
 from __future__ import annotations
 
 import hashlib
-import os
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..confined import read_left
 from ..contract import bind
 from ..cubin import read_cubin
 from ..cubin_check import check_cubin
@@ -78,14 +77,9 @@ def read_module(path: Path, module: Module) -> bytes:
     Raises SpecError for another size or hash, or what is no regular file.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise SpecError(f"module {path.name} cannot be read: {error.strerror}") from error
-    with os.fdopen(fd, "rb") as file:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_MODULE_BYTES:
-            raise SpecError(f"module {path.name} is no file of at most 256 MiB")
-        content = file.read(MAX_MODULE_BYTES + 1)
+        content = read_left(path, MAX_MODULE_BYTES)
+    except ValueError as error:
+        raise SpecError(f"a module is not as it is said to be: {error}") from error
     if len(content) != module.nbytes or hashlib.sha256(content).hexdigest() != module.sha256:
         raise SpecError(f"module {path.name} is not what it is said to be")
     return content

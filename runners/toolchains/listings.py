@@ -11,10 +11,11 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
-from ..confined import Bounds, ConfinedFork
+from ..confined import Bounds, ConfinedFork, run_all
 from ..cubin import is_new_abi
 from ..plan import Module
 
@@ -57,33 +58,57 @@ def _installed() -> Iterator[Path]:
 
 
 def sass_module(cubin: Module, folder: Path) -> Module | None:
-    """Disassemble `<sha256>.cubin` of `folder` into a module beside it; None without a listing.
+    """The listing of one cubin; see `sass_modules`."""
+    return sass_modules([cubin], folder).get(cubin.sha256)
 
-    For a build child, which has one thread: the disassembler runs confined, since what it reads
-    may come from a candidate.
+
+def sass_modules(cubins: Sequence[Module], folder: Path) -> dict[str, Module]:
+    """Disassemble each `<sha256>.cubin` of `folder` into a module beside it, by its hash.
+
+    One that cannot be disassembled is left out. For a build child, which has one thread: the
+    disassembler runs confined, since what it reads may come from a candidate.
     """
-    code = folder / f"{cubin.sha256}.cubin"
-    tool = disassembler(code.read_bytes())
-    if tool is None:
-        return None
-    scratch = folder / "listing"
+    scratch = folder / "listings"
     scratch.mkdir(exist_ok=True)
-    raw = scratch / "sass"
+    tools = {m.sha256: disassembler(_code(m, folder).read_bytes()) for m in cubins}
+    jobs = [(m, tool) for m in cubins if (tool := tools[m.sha256]) is not None]
+    ends = run_all([partial(_start, tool, m, folder, scratch) for m, tool in jobs])
+    found = dict[str, Module]()
+    for (module, _), ended in zip(jobs, ends, strict=True):
+        text = _listing(scratch / module.sha256, folder)
+        if ended.returncode == 0 and text.strip():
+            sha256 = hashlib.sha256(text).hexdigest()
+            (folder / f"{sha256}.sass").write_bytes(text)
+            found[module.sha256] = Module(
+                sha256=sha256, kind="sass", nbytes=len(text), of=module.sha256
+            )
+    shutil.rmtree(scratch)
+    return found
+
+
+def _code(cubin: Module, folder: Path) -> Path:
+    return folder / f"{cubin.sha256}.cubin"
+
+
+def _start(tool: Path, cubin: Module, folder: Path, scratch: Path) -> ConfinedFork:
+    code = _code(cubin, folder)
 
     def body() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         os.execv(tool, [str(tool), *FLAGS, str(code)])
 
-    ended = ConfinedFork(
-        body, folder=scratch, log=raw, bounds=BOUNDS, read=[tool.resolve().parent, code]
-    ).wait()
-    text = raw.read_bytes().replace(f'"{folder}/'.encode(), b'"')
-    shutil.rmtree(scratch)
-    if ended.returncode != 0 or not text.strip():
-        return None
-    sha256 = hashlib.sha256(text).hexdigest()
-    (folder / f"{sha256}.sass").write_bytes(text)
-    return Module(sha256=sha256, kind="sass", nbytes=len(text), of=cubin.sha256)
+    return ConfinedFork(
+        body,
+        folder=scratch,
+        log=scratch / cubin.sha256,
+        bounds=BOUNDS,
+        read=[tool.resolve().parent, code],
+    )
+
+
+def _listing(raw: Path, folder: Path) -> bytes:
+    """Without the names of private folders: equal code has an equal listing."""
+    return re.sub(re.escape(f'"{folder}/').encode() + rb"(?:work/)?", b'"', raw.read_bytes())
 
 
 def local_bytes(listing: str) -> dict[str, int]:

@@ -1,0 +1,265 @@
+"""Triton: a candidate's launch or wrapper, captured without a GPU into cubins and launch plans.
+
+The candidate's Python runs in confined forks (`triton_captures.py`); what they leave is data, and
+is checked like any other artifact before it counts.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from ..capture.messages import CaptureRequest, CaptureResult
+from ..cubin import read_cubin
+from ..devices import PROFILES, DeviceFacts
+from ..errors import SpecError
+from ..model import BuildFacts, KernelFacts, Tier, ordered
+from ..plan import Artifact, LaunchPlan, Module, module_name
+from ..spec import Parameter
+from .artifact_check import checked_artifact, read_module
+from .base import BuildOutcome, BuildRequest
+from .listings import local_bytes, sass_modules
+from .triton_captures import CaptureFailed, Workplace, capture_all
+
+SERIES = "3.6."
+"""the Triton whose launches `capture` knows how to read"""
+EXTRAS = 'pip install "kernelwright[triton,torch]"'
+ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+SOURCE_TIME = 1_000_000_000
+"""time of change of every source: it goes into line tables, and equal sources give equal files"""
+
+
+class TritonJit:
+    """The toolchain of `kernel_type: triton`."""
+
+    name = "triton_jit"
+    kernel_type = "triton"
+    tier: Tier = "device"
+
+    def missing(self) -> str | None:
+        """Why this machine cannot build Triton kernels, None when it can."""
+        absent = [name for name in ("triton", "torch") if importlib.util.find_spec(name) is None]
+        if absent:
+            return f"{' and '.join(absent)} not installed: {EXTRAS} (no GPU is needed to build)"
+        found = importlib.metadata.version("triton")
+        if not found.startswith(SERIES):
+            return f"Triton {found} is installed, {SERIES}x is needed: {EXTRAS}"
+        return None
+
+    def build(self, request: BuildRequest, folder: Path) -> BuildOutcome:
+        """Capture every shape; see `base.Toolchain`."""
+        started = time.monotonic()
+        work, logs = folder / "work", folder / "logs"
+        try:
+            _check_request(request)
+            for made in (work, logs):
+                made.mkdir()
+            _write_sources(request, work)
+            place = Workplace(work, logs, started + request.timeout_s, request.timeout_s)
+            results = capture_all(_capture_requests(request), place)
+            return _outcome(request, results, folder, work, started)
+        except CaptureFailed as failed:
+            return failed.outcome.model_copy(update={"seconds": time.monotonic() - started})
+        except SpecError as error:
+            return BuildOutcome(message=str(error), rejected=True)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def preload() -> None:
+    """Import torch and Triton, in the process whose forks build; it keeps its one thread."""
+    os.environ |= dict.fromkeys(ONE_THREAD, "1")
+    from ..capture.libraries import load
+    from ..capture.libraries import preload as import_all
+
+    import_all()
+    load("triton.runtime.cache").triton_key()  # hashes all of Triton, 0.5 s, once a process
+    load("triton.backends.nvidia.compiler").get_ptxas_version(PROFILES[0][0].capability)
+    versions()
+    _dependencies()
+
+
+def _check_request(request: BuildRequest) -> None:
+    variant = request.variant
+    if variant.plan is not None:
+        raise SpecError(
+            "a Triton kernel's plan is captured from its launch or wrapper",
+            valid="another source, or another kernel.launch in the spec",
+        )
+    if variant.options.flags or variant.options.compiler:
+        raise SpecError(
+            "Triton takes no compiler and no flags",
+            valid="parameters such as num_warps, num_stages and constexprs",
+        )
+
+
+def _write_sources(request: BuildRequest, work: Path) -> None:
+    texts = {**request.kernel.files, request.kernel.source_name: request.variant.source}
+    for name, text in texts.items():
+        path = work / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, (SOURCE_TIME, SOURCE_TIME))
+
+
+def _capture_requests(request: BuildRequest) -> list[CaptureRequest]:
+    spec = request.kernel.spec
+    launch = spec.kernel.launch
+    return [
+        CaptureRequest(
+            source_path=request.kernel.source_name,
+            entry=spec.kernel.metadata.kernel_name,
+            contract=spec.io,
+            symbols=shape.symbols,
+            label=shape.label,
+            device=_device(request),
+            parameters=request.variant.parameters,
+            launch=None if launch is None else launch.model_dump(mode="json", exclude_none=True),
+            defines=spec.kernel.defines,
+        )
+        for shape in request.shapes
+    ]
+
+
+def _device(request: BuildRequest) -> DeviceFacts:
+    return request.device or PROFILES[0][0]
+
+
+def _outcome(
+    request: BuildRequest,
+    results: Sequence[CaptureResult],
+    folder: Path,
+    work: Path,
+    started: float,
+) -> BuildOutcome:
+    plans = {r.plan.label: r.plan for r in results if r.plan is not None}
+    found = {m.sha256: m for r in results for m in r.modules}
+    for module in found.values():
+        content = read_module(work / module_name(module), module)
+        (folder / module_name(module)).write_bytes(content)
+    cubins = [m for m in found.values() if m.kind == "cubin"]
+    listings = sass_modules(cubins, folder)
+    draft = Artifact(
+        variant_id=request.variant.variant_id,
+        toolchain=TritonJit.name,
+        target=_device(request).arch,
+        modules=(*found.values(), *listings.values()),
+        plans=plans,
+        code_hash="",
+    )
+    artifact = checked_artifact(request, draft, folder)
+    seconds = time.monotonic() - started
+    return BuildOutcome(
+        artifact=artifact,
+        facts=_facts(request, results, _kernels(plans, listings, folder), cubins, seconds),
+        parameters=_tunables(request, results),
+        configurations=results[0].configurations,
+        dependencies=_dependencies(),
+        seconds=seconds,
+    )
+
+
+def _tunables(request: BuildRequest, results: Sequence[CaptureResult]) -> dict[str, Parameter]:
+    """What was found beside the spec's own parameters; the first shape's where shapes differ."""
+    found = dict[str, Parameter]()
+    for result in results:
+        for name, parameter in result.parameters.items():
+            if name not in request.kernel.spec.parameters:
+                found.setdefault(name, parameter)
+    return found
+
+
+def _kernels(
+    plans: Mapping[str, LaunchPlan], listings: Mapping[str, Module], folder: Path
+) -> tuple[KernelFacts, ...]:
+    """Facts of every kernel, from its machine code; one that shapes specialise comes several times.
+
+    Spills are the bytes that its instructions store to and load from local memory.
+    """
+    facts = dict[tuple[str, str], KernelFacts]()
+    for plan in plans.values():
+        for kernel in plan.kernels:
+            if (key := (kernel.sha256, kernel.entry)) in facts:
+                continue
+            entry = read_cubin((folder / f"{kernel.sha256}.cubin").read_bytes()).entries[key[1]]
+            listing = listings.get(kernel.sha256)
+            spills = local_bytes((folder / module_name(listing)).read_text()) if listing else {}
+            facts[key] = KernelFacts(
+                entry=kernel.entry,
+                registers=entry.registers,
+                spill_bytes=spills.get(kernel.entry),
+                stack_bytes=entry.stack,
+                static_shared=entry.static_shared,
+                dynamic_shared=kernel.shared,
+                threads=kernel.block[0] * kernel.block[1] * kernel.block[2],
+                instructions=entry.instructions,
+            )
+    return tuple(facts.values())
+
+
+def _facts(
+    request: BuildRequest,
+    results: Sequence[CaptureResult],
+    kernels: tuple[KernelFacts, ...],
+    cubins: Sequence[Module],
+    seconds: float,
+) -> BuildFacts:
+    known = versions()
+    entry = request.kernel.spec.kernel.metadata.kernel_name
+    values = ordered(request.variant.parameters)
+    left_out = [f"{key}: {why}" for key, why in results[0].tried.items() if why != "fits"]
+    return BuildFacts(
+        compiler=f"Triton {known['triton']}, ptxas {known['ptxas']}",
+        command=f"capture {entry} for {_device(request).arch} {values}".strip(),
+        seconds=round(seconds, 4),
+        warnings=tuple(dict.fromkeys([*left_out, *(w for r in results for w in r.warnings)])),
+        code_bytes=sum(m.nbytes for m in cubins),
+        registers=max((k.registers for k in kernels if k.registers is not None), default=None),
+        spill_bytes=max(
+            (k.spill_bytes for k in kernels if k.spill_bytes is not None), default=None
+        ),
+        shared_bytes=max(
+            (k.dynamic_shared + (k.static_shared or 0) for k in kernels), default=None
+        ),
+        kernels=kernels,
+        versions=known,
+    )
+
+
+@lru_cache(maxsize=1)
+def versions() -> dict[str, str]:
+    """Of everything that has a part in a build."""
+    assembler = _ptxas()
+    done = subprocess.run([str(assembler), "--version"], capture_output=True, text=True, timeout=30)
+    words = done.stdout.replace(",", " ").split()
+    return {
+        "triton": importlib.metadata.version("triton"),
+        "torch": importlib.metadata.version("torch"),
+        "python": platform.python_version(),
+        "ptxas": next((w[1:] for w in words if w.startswith("V")), "unknown"),
+    }
+
+
+def _ptxas() -> Path:
+    found = importlib.util.find_spec("triton")
+    assert found is not None and found.origin is not None
+    return Path(found.origin).parent / "backends" / "nvidia" / "bin" / "ptxas"
+
+
+@lru_cache(maxsize=1)
+def _dependencies() -> tuple[str, ...]:
+    """The interpreter, the assembler, and what pip wrote down of each file of torch and Triton."""
+    files = [Path(sys.executable).resolve(), _ptxas()]
+    for name in ("triton", "torch"):
+        listed = importlib.metadata.distribution(name).files or []
+        files += [Path(str(f.locate())) for f in listed if f.name == "RECORD"]
+    return tuple(map(str, files))
