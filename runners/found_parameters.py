@@ -96,16 +96,16 @@ def _key(step: LaunchStep) -> tuple[object, ...]:
 def _prefixes(plan: DeclaredPlan) -> dict[tuple[object, ...], str]:
     """What names begin with: nothing in a plan of one launch, else the kernel's name.
 
-    Further launches of a kernel that differ in size are counted: `sum_`, `sum_2_`.
+    Further launches of a kernel that differ in anything are counted: `sum_`, `sum_2_`.
     """
+    keys = dict.fromkeys(map(_key, plan.launches))
+    names = [base_name(str(key[0])) for key in keys]
     if len(plan.launches) == 1:
-        return {_key(plan.launches[0]): ""}
+        return {key: "" for key in keys}
     prefixes = dict[tuple[object, ...], str]()
-    for step in plan.launches:
-        count = 1 + sum(known[0] == step.launch for known in prefixes)
-        plain = re.sub(r"\W+", "_", step.launch).strip("_")
-        number = "" if count == 1 else f"_{count}"
-        prefixes.setdefault(_key(step), f"{plain}{number}_")
+    for number, (key, name) in enumerate(zip(keys, names, strict=True)):
+        count = 1 + names[:number].count(name)
+        prefixes[key] = f"{name}_" if count == 1 else f"{name}_{count}_"
     return prefixes
 
 
@@ -146,11 +146,16 @@ def _rescaled(size: Expression, before: int, after: int, followed: set[str]) -> 
     return f"cdiv(({size}) * {before}, {after})"
 
 
+def base_name(entry: str) -> str:
+    """`reduce` for `ns::reduce<float, 8>`."""
+    return entry.partition("<")[0].strip().rpartition("::")[2]
+
+
 def kernel_text(source: str, entry: str) -> str:
     """From the kernel's `__global__` to the next one; the whole source when it is not found."""
-    name = entry.partition("<")[0].strip().rpartition("::")[2]
     _, *kernels = source.split("__global__")
-    return next((text for text in kernels if re.search(rf"\b{name}\s*\(", text)), source)
+    named = re.compile(rf"\b{base_name(entry)}\s*\(")
+    return next((text for text in kernels if named.search(text)), source)
 
 
 def _indexed(text: str, axis: str) -> bool:

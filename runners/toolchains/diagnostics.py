@@ -5,28 +5,39 @@ from __future__ import annotations
 import re
 
 MAX_LINES = 40
-_HEAD = re.compile(
+_GNU = re.compile(
     r"^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:\d+:)? (?P<kind>fatal error|error|warning|note):"
 )
-_LINKER = re.compile(r"undefined reference|ld returned|cannot find -l|collect2:")
+_EDG = re.compile(
+    r"^(?P<file>[^\s(][^(]*)\((?P<line>\d+)\): (?P<kind>catastrophic error|error|warning|note)"
+    r"(?: #[\w-]+)?: (?P<text>.*)"
+)
+"""NVRTC and nvcc, whose C++ front end is EDG's"""
+_TOOL = re.compile(
+    r"undefined reference|ld returned|cannot find -l|collect2:"
+    r"|^(?:ptxas|nvcc|nvrtc|nvlink|cicc)\b.*\b(?:error|fatal)\b"
+)
+_CUDA_WORD = re.compile(r"__attribute__\(\((global|device|host|shared|constant)\)\)")
 
 
 def errors(output: str, limit: int = MAX_LINES, without: str = "") -> str:
-    """The error messages of gcc or clang with the source excerpt and notes that follow each.
+    """The error messages of gcc, clang, nvcc or NVRTC with the source excerpt and notes of each.
 
     What is said of the file `without`, which the reader never saw, is left out.
     """
     kept, relevant, keeping = list[str](), False, False
     for line in output.splitlines():
-        head = _HEAD.match(line)
+        head = _head(line)
         if head:
             relevant = "error" in head["kind"] or (relevant and head["kind"] == "note")
             keeping = relevant and head["file"] != without
-        elif _LINKER.search(line):
+        elif _TOOL.search(line):
             kept.append(line)
             keeping = False
             continue
-        elif line.startswith(("In file included from", "                 from")):
+        elif not line.strip() or line.startswith(
+            ("In file included from", "                 from")
+        ):
             keeping = False
         if keeping:
             kept.append(line.rstrip())
@@ -35,9 +46,34 @@ def errors(output: str, limit: int = MAX_LINES, without: str = "") -> str:
     return "\n".join(kept) or output.strip()[-2000:]
 
 
+def errors_by_line(output: str, file: str) -> dict[int, str]:
+    """The first error that nvcc or NVRTC reports for each line of one file, without excerpts."""
+    found = dict[int, str]()
+    for line in output.splitlines():
+        head = _EDG.match(line)
+        if head and head["file"] == file and "error" in head["kind"]:
+            found.setdefault(int(head["line"]), head["text"])
+    return found
+
+
 def warnings(output: str, limit: int = 10) -> tuple[str, ...]:
     """The first warnings, one line each."""
-    found = [
-        line for line in output.splitlines() if (h := _HEAD.match(line)) and h["kind"] == "warning"
-    ]
+    found = [line for line in output.splitlines() if (h := _head(line)) and h["kind"] == "warning"]
     return tuple(found[:limit])
+
+
+def cuda_words(output: str) -> str:
+    """`__global__` where nvcc shows its attribute; the caret line below moves along."""
+    lines = output.splitlines()
+    for number, line in enumerate(lines):
+        if not _CUDA_WORD.search(line):
+            continue
+        lines[number] = _CUDA_WORD.sub(r"__\1__", line)
+        if number + 1 < len(lines) and lines[number + 1].strip() == "^":
+            column = lines[number + 1].index("^")
+            lines[number + 1] = " " * len(_CUDA_WORD.sub(r"__\1__", line[:column])) + "^"
+    return "\n".join(lines)
+
+
+def _head(line: str) -> re.Match[str] | None:
+    return _GNU.match(line) or _EDG.match(line)

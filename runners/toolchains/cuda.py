@@ -1,0 +1,175 @@
+"""CUDA C++: cubin, PTX and SASS of one source file, and the declared plan with numbers in it.
+
+Only device code is taken from what is built: the host code of a candidate never runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ..cubin import Entry, read_cubin
+from ..cubin_check import check_cubin
+from ..cubin_hash import device_code_hash
+from ..declared_plan import with_code
+from ..errors import SpecError
+from ..model import BuildFacts, KernelFacts, Tier
+from ..plan import Artifact, LaunchPlan, Module
+from . import nvcc, nvrtc
+from .base import BuildOutcome, BuildRequest
+from .cuda_job import Compiled, CudaJob, Failed
+from .cuda_request import Prepared, prepare, present
+from .diagnostics import warnings
+from .listings import sass_module
+from .ptxas_log import kernel_facts, ptxas_warnings
+
+COMPILERS: Mapping[str, Callable[[CudaJob], Compiled | Failed]] = {
+    "nvrtc": nvrtc.compile_cuda,
+    "nvcc": nvcc.compile_cuda,
+}
+
+
+class Cuda:
+    """The toolchain of `kernel_type: cuda`."""
+
+    name = "cuda"
+    kernel_type = "cuda"
+    tier: Tier = "device"
+
+    def missing(self) -> str | None:
+        """Why this machine cannot build CUDA, None when it can."""
+        if present():
+            return None
+        return (
+            "no CUDA compiler found (looked for NVRTC: `pip install cuda-bindings "
+            "nvidia-cuda-nvrtc`; and for nvcc of the CUDA toolkit on PATH and in CUDA_HOME, "
+            "which needs g++)"
+        )
+
+    def build(self, request: BuildRequest, folder: Path) -> BuildOutcome:
+        """Compile the variant into `folder`; see `base.Toolchain`."""
+        started = time.monotonic()
+        try:
+            prepared = prepare(request, folder)
+            _write_sources(request, folder)
+        except SpecError as error:
+            return BuildOutcome(message=str(error), rejected=True)
+        compiled, notes = _compile(prepared)
+        parameters = dict(prepared.found.parameters)
+        seconds = time.monotonic() - started
+        if isinstance(compiled, Failed):
+            return BuildOutcome(
+                message=compiled.message,
+                timed_out=compiled.timed_out,
+                parameters=parameters,
+                seconds=seconds,
+            )
+        try:
+            artifact, kernels = _artifact(request, prepared, compiled, folder)
+        except SpecError as error:
+            return BuildOutcome(
+                message=str(error), rejected=True, parameters=parameters, seconds=seconds
+            )
+        seconds = time.monotonic() - started
+        said = (*prepared.notes, *notes, *warnings(compiled.log), *ptxas_warnings(compiled.log))
+        return BuildOutcome(
+            artifact=artifact,
+            facts=_facts(compiled, kernels, said, seconds),
+            parameters=parameters,
+            dependencies=compiled.dependencies,
+            seconds=seconds,
+        )
+
+
+def _write_sources(request: BuildRequest, folder: Path) -> None:
+    texts = {**request.kernel.files, request.kernel.source_name: request.variant.source}
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def _compile(prepared: Prepared) -> tuple[Compiled | Failed, tuple[str, ...]]:
+    """With the first compiler that takes the source; notes say which one did not."""
+    notes = list[str]()
+    result: Compiled | Failed = Failed("no compiler was asked")
+    for name in prepared.compilers:
+        result = COMPILERS[name](prepared.job)
+        if isinstance(result, Compiled) or result.timed_out:
+            break
+        notes.append(f"{name} did not take it: {result.message.splitlines()[0][:200]}")
+    return result, tuple(notes)
+
+
+def _artifact(
+    request: BuildRequest, prepared: Prepared, compiled: Compiled, folder: Path
+) -> tuple[Artifact, tuple[KernelFacts, ...]]:
+    """Raises SpecError where plan and machine code do not fit each other, or the device."""
+    sha256 = hashlib.sha256(compiled.cubin).hexdigest()
+    info = read_cubin(compiled.cubin)
+    plans = {
+        label: with_code(plan, sha256, compiled.entries, compiled.symbols)
+        for label, plan in prepared.plans.items()
+    }
+    for plan in plans.values():
+        check_cubin(plan, {sha256: info}, prepared.device)
+    cubin = _module(compiled.cubin, "cubin", folder)
+    ptx = _module(compiled.ptx.encode(), "ptx", folder, of=sha256)
+    sass = sass_module(cubin, folder)
+    artifact = Artifact(
+        variant_id=request.variant.variant_id,
+        toolchain=Cuda.name,
+        target=prepared.device.arch,
+        modules=(cubin, ptx, *([] if sass is None else [sass])),
+        plans=plans,
+        code_hash=device_code_hash(plans, {sha256: compiled.cubin}),
+    )
+    told = kernel_facts(compiled.log)
+    launched = dict.fromkeys(k.entry for p in plans.values() for k in p.kernels)
+    return artifact, tuple(
+        _kernel_facts(told.get(name, KernelFacts(entry=name)), info.entries[name], plans)
+        for name in launched
+    )
+
+
+def _module(content: bytes, kind: str, folder: Path, of: str | None = None) -> Module:
+    sha256 = hashlib.sha256(content).hexdigest()
+    (folder / f"{sha256}.{kind}").write_bytes(content)
+    return Module.model_validate({"sha256": sha256, "kind": kind, "nbytes": len(content), "of": of})
+
+
+def _kernel_facts(told: KernelFacts, entry: Entry, plans: Mapping[str, LaunchPlan]) -> KernelFacts:
+    """What ptxas said, with the instructions of the cubin and the largest launch."""
+    kernels = [k for p in plans.values() for k in p.kernels if k.entry == told.entry]
+    return told.model_copy(
+        update={
+            "registers": entry.registers,
+            "instructions": entry.instructions,
+            "dynamic_shared": max(k.shared for k in kernels),
+            "threads": max(k.block[0] * k.block[1] * k.block[2] for k in kernels),
+        }
+    )
+
+
+def _facts(
+    compiled: Compiled,
+    kernels: tuple[KernelFacts, ...],
+    said: tuple[str, ...],
+    seconds: float,
+) -> BuildFacts:
+    return BuildFacts(
+        compiler=compiled.compiler,
+        command=compiled.command,
+        seconds=round(seconds, 4),
+        warnings=tuple(dict.fromkeys(said)),
+        code_bytes=len(compiled.cubin),
+        registers=max((k.registers or 0 for k in kernels), default=None),
+        spill_bytes=max((k.spill_bytes or 0 for k in kernels), default=None),
+        shared_bytes=max(
+            ((k.static_shared or 0) + k.dynamic_shared for k in kernels), default=None
+        ),
+        kernels=kernels,
+        versions=dict(compiled.versions),
+    )

@@ -1,0 +1,160 @@
+"""CUDA C++ with NVRTC, in the build itself: some 0.1 s, where nvcc takes three times as long.
+
+NVRTC has no C++ standard library and not every flag of nvcc; what it refuses, nvcc may take.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..confined import ConfinedFork, python_folders
+from .cuda_job import MISSING_HEADER, Compiled, CudaJob, Failed, left, no_instance, toolkit
+from .diagnostics import errors
+
+RESULT, CUBIN, PTX, LOG = "nvrtc.json", "nvrtc.cubin", "nvrtc.ptx", "nvrtc.log"
+NAMES = "__nv_name_map"
+"""the file in which NVRTC reports a name expression that it cannot resolve"""
+_NO_HEADER = re.compile(r'cannot open source file "([^"]+)"')
+_UNKNOWN = re.compile(
+    rf"^{NAMES}\(\d+\): error: (.*)\n\s*#pragma nv_mangled_name &?(.*)$", re.MULTILINE
+)
+_INCLUDE = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
+
+
+def library() -> Path | None:
+    """The libnvrtc that cuda.bindings will find, None where either is missing; loads nothing."""
+    if importlib.util.find_spec("cuda.bindings") is None:
+        return None
+    return next(_libraries(), None)
+
+
+def _libraries() -> Iterator[Path]:
+    for place in filter(None, sys.path):
+        yield from sorted(Path(place).glob("nvidia/c*/lib/libnvrtc.so.*"))
+    root = toolkit()
+    if root is not None:
+        for folder in ("lib64", "lib"):
+            yield from sorted((root / folder).glob("libnvrtc.so.*"))
+
+
+def compile_cuda(job: CudaJob) -> Compiled | Failed:
+    """Compile within the job's folder, in a confined fork; for a process with one thread."""
+    options = _options(job)
+    log = job.folder / LOG
+    ended = ConfinedFork(
+        lambda: _compile(job, options),
+        folder=job.folder,
+        log=log,
+        bounds=job.bounds,
+        read=[*python_folders(), *_include_folders(), *job.read],
+    ).wait()
+    if ended.returncode != 0:
+        said = left(log).decode("utf-8", "replace").strip().splitlines()
+        return Failed(f"NVRTC: {ended.words}" + (f": {said[-1]}" if said else ""), ended.timed_out)
+    result = json.loads(left(job.folder / RESULT))
+    if not result["done"]:
+        return Failed(_explained(str(result["log"]), job, result))
+    version = str(result["version"])
+    return Compiled(
+        cubin=left(job.folder / CUBIN),
+        ptx=left(job.folder / PTX).decode().replace(f'"{job.folder}/', '"'),
+        log=str(result["log"]),
+        compiler=f"NVRTC {version}",
+        command=" ".join(["nvrtc", *options, job.source]),
+        versions={"nvrtc": version},
+        entries={entry: result["names"][entry] for entry in job.entries},
+        symbols={symbol: result["names"][f"&{symbol}"] for symbol in job.symbols},
+        dependencies=_dependencies(job),
+    )
+
+
+def _options(job: CudaJob) -> list[str]:
+    own = [flag for flag in job.flags if not re.fullmatch(r"-O[0-3]", flag)]  # nvcc's alone
+    includes = [".", *job.include_dirs, *map(str, _include_folders())]
+    return [
+        f"--gpu-architecture={job.arch}",
+        "-lineinfo",
+        "--ptxas-options=-v",
+        *own,
+        *(f"-I{folder}" for folder in includes),
+    ]
+
+
+def _include_folders() -> list[Path]:
+    root = toolkit()
+    if root is None:
+        return []
+    folders = (root / "include", root / "include" / "cccl")
+    return [folder.resolve() for folder in folders if folder.exists()]
+
+
+def _compile(job: CudaJob, options: list[str]) -> None:
+    """In the fork: compile, and leave the results as files."""
+    # no stubs: everything of the binding is Any, and stays within this function
+    binding: Any = importlib.import_module("cuda.bindings.nvrtc")
+    source = (job.folder / job.source).read_bytes()
+    _, program = _checked(binding.nvrtcCreateProgram(source, job.source.encode(), 0, None, None))
+    names = [*job.entries, *(f"&{symbol}" for symbol in job.symbols)]
+    for name in names:
+        _checked(binding.nvrtcAddNameExpression(program, name.encode()))
+    encoded = [option.encode() for option in options]
+    (status,) = binding.nvrtcCompileProgram(program, len(encoded), encoded)
+    log = b" " * _checked(binding.nvrtcGetProgramLogSize(program))[1]
+    _checked(binding.nvrtcGetProgramLog(program, log))
+    _, major, minor = _checked(binding.nvrtcVersion())
+    result: dict[str, Any] = {
+        "done": int(status) == 0,
+        "log": log.rstrip(b"\0 \n").decode("utf-8", "replace"),
+        "version": f"{major}.{minor}",
+        "archs": [f"sm_{number}" for number in _checked(binding.nvrtcGetSupportedArchs())[1]],
+    }
+    if result["done"]:
+        result["names"] = {
+            name: _checked(binding.nvrtcGetLoweredName(program, name.encode()))[1].decode()
+            for name in names
+        }
+        cubin = b" " * _checked(binding.nvrtcGetCUBINSize(program))[1]
+        _checked(binding.nvrtcGetCUBIN(program, cubin))
+        ptx = b" " * _checked(binding.nvrtcGetPTXSize(program))[1]
+        _checked(binding.nvrtcGetPTX(program, ptx))
+        Path(CUBIN).write_bytes(cubin)
+        Path(PTX).write_bytes(ptx.rstrip(b"\0"))
+    Path(RESULT).write_text(json.dumps(result), encoding="utf-8")
+
+
+def _checked(answer: Any) -> Any:
+    """What a call gave, its status first. Raises RuntimeError for a status that is no success."""
+    if int(answer[0]) != 0:
+        raise RuntimeError(f"NVRTC answered {answer[0]}")
+    return answer
+
+
+def _explained(log: str, job: CudaJob, result: dict[str, Any]) -> str:
+    if "--gpu-architecture" in log:
+        known = ", ".join(result["archs"])
+        return f"NVRTC {result['version']} does not build for {job.arch} (known: {known})"
+    unknown = dict[str, str]()
+    for found in _UNKNOWN.finditer(log):
+        unknown.setdefault(found[2].strip(), found[1])
+    only_names = bool(unknown) and log.count("error:") == log.count(f"{NAMES}(")
+    own = "" if only_names else errors(log, without=NAMES)
+    said = [no_instance(name, job.source, why) for name, why in unknown.items()]
+    if missing := _NO_HEADER.search(log):
+        said.append(f"`{missing[1]}` was not found: {MISSING_HEADER}")
+    return "\n".join([*filter(None, [own]), *said])
+
+
+def _dependencies(job: CudaJob) -> tuple[str, ...]:
+    """The library, where the source includes nothing; NVRTC does not tell which headers it read."""
+    found = library()
+    if found is None or _INCLUDE.search((job.folder / job.source).read_text(encoding="utf-8")):
+        return ()
+    beside = [*found.parent.glob("libnvrtc.so.*"), *found.parent.glob("libnvrtc-builtins.so.*")]
+    return tuple(sorted(str(path.resolve()) for path in beside))
