@@ -91,17 +91,21 @@ def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> Com
     screen = static_screen(variant.source, kernel.loaded.spec.kernel.kernel_type)
     if screen.outcome == "failed":
         return _failed(variant, changed, known, Ending.rejected, screen.message)
-    outcome = bench.evaluator.build(
-        VariantRecord(
-            variant=variant,
-            parent=base.variant.variant_id,
-            method=arguments.method,
-            detail=arguments.detail,
-        )
+    record = VariantRecord(
+        variant=variant,
+        parent=base.variant.variant_id,
+        method=arguments.method,
+        detail=arguments.detail,
     )
+    outcome = bench.evaluator.build(record)
     if outcome.artifact is None:
         return _failed(variant, changed, known, _ending(outcome), outcome.message)
-    return _built(bench, kernel, variant, changed, known, outcome)
+    built = _built(bench, kernel, variant, changed, known, outcome)
+    logic = bench.evaluator.logic(record)
+    if logic is None:
+        return built
+    said = f"{logic.outcome}: {logic.message}"
+    return built.model_copy(update={"logic": cut(said, 800)})
 
 
 def _variant(kernel: KernelRecord, base: Variant, arguments: CompileVariantArguments) -> Variant:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..runners.errors import BaselineRefused, ProcessLost
-from ..runners.model import Ending, Evaluation, Variant
+from ..runners.model import Ending, Evaluation, GateResult, Variant
 from ..runners.spec_files import LoadedKernel
 from ..runners.toolchains import BuildOutcome
 from ..search.store import Store, Writer
@@ -81,6 +81,15 @@ class Evaluator:
                 _remember(writer, record)
                 _keep_build(writer, record.variant.variant_id, outcome)
             return outcome
+
+    def logic(self, record: VariantRecord) -> GateResult | None:
+        """Where no GPU is: a Triton variant's logic, under the interpreter; None: nothing to say.
+
+        Raises ProcessLost.
+        """
+        with self._lock:
+            kernel = self._kernel_to_build(record.variant.kernel_id)
+            return self._rig.logic(kernel, record.variant)
 
     def evaluate(self, record: VariantRecord, min_gain: float = 0.01) -> Evaluation:
         """The variant's evaluation, made now unless a final one is known; on disk on return."""

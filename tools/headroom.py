@@ -61,7 +61,7 @@ def headroom(bench: Workbench, kernel: KernelRecord, ms: Mapping[str, float]) ->
     Measures the machine's peaks where nobody did yet.
     """
     if not kernel.timed:
-        return f"unknown: {'; '.join(kernel.notes)}"
+        return "unknown: the baseline was not timed"
     try:
         peaks = peaks_for(bench, kernel)
     except KernelwrightError as error:

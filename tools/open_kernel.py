@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import model_validator
 
 from ..runners.model import Record
+from ..runners.spec import KernelSpec
 from ..runners.spec_files import LoadedKernel, load_data, load_file, load_source
 from .base import Tool, WorkArguments
 from .describing import significant, speedup_of
@@ -110,7 +111,6 @@ def _load(bench: Workbench, arguments: OpenKernelArguments) -> LoadedKernel:
 
 def _described(bench: Workbench, kernel: KernelRecord) -> OpenedKernel:
     from ..runners.toolchains import tier_of
-    from ..runners.toolchains.host_cpp import expected_signature
 
     spec = kernel.spec
     values = bench.evaluator.variant(kernel.incumbent).variant.parameters
@@ -121,7 +121,7 @@ def _described(bench: Workbench, kernel: KernelRecord) -> OpenedKernel:
         baseline=kernel.baseline,
         incumbent=kernel.incumbent,
         incumbent_speedup=speedup_of(bench, kernel.incumbent),
-        entry=expected_signature(spec.io, spec.kernel.metadata.kernel_name),
+        entry=_entry(spec),
         workloads=tuple(
             VisibleWorkload(
                 workload=w.name,
@@ -143,6 +143,18 @@ def _described(bench: Workbench, kernel: KernelRecord) -> OpenedKernel:
         source_lines=len(kernel.loaded.source.splitlines()),
         next=_next(kernel),
     )
+
+
+def _entry(spec: KernelSpec) -> str:
+    """What every variant must define, in its language."""
+    from ..runners.toolchains.host_cpp import expected_signature
+
+    name = spec.kernel.metadata.kernel_name
+    if spec.kernel.kernel_type == "triton":
+        names = ", ".join(a.name for a in spec.io.arguments)
+        return f"`{name}`, a @triton.jit function or a wrapper; takes by name: {names}"
+    signature = expected_signature(spec.io, name)
+    return f"__global__ {signature}" if spec.kernel.kernel_type == "cuda" else signature
 
 
 def _reference(kernel: KernelRecord) -> str:

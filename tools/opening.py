@@ -65,6 +65,9 @@ def open_untimed(rig: Rig, kernel: OpenKernel, why: str) -> Opened:
     attempt = Attempt(rig, kernel, kernel.loaded.baseline(), 1)
     _refuse(attempt.screen_and_build(None))
     notes = [f"built for {_target(kernel)}, not run: {why}"]
+    logic = rig.logic(kernel, attempt.variant)
+    if logic is not None:
+        notes.append(f"logic check {logic.outcome}: {logic.message}")
     return Opened(_record(kernel, attempt, {}, notes), attempt, None)
 
 

@@ -23,6 +23,7 @@ from ..runners.runner import RUNNERS
 from ..runners.toolchains import BuildOutcome, BuildRequest
 from .gpus import Gpus, device_missing
 from .kernel_state import OpenKernel
+from .logic import Logic
 from .progress import report
 
 CHECKED_SEEDS = (0, 1)
@@ -46,6 +47,7 @@ class Rig:
         self._scratch = scratch
         self._builder = Builder(modules, scratch)
         self._checkers: dict[str, Checker] = {}
+        self._logic = Logic(scratch)
         self.gpus = gpus
 
     def attach(self, kernel: OpenKernel) -> None:
@@ -104,6 +106,10 @@ class Rig:
         if kernel.odd is not None:
             runs += self.run(kernel, variant_id, kernel.odd, CHECKED_SEEDS[:1], odd=True)
         return runs
+
+    def logic(self, kernel: OpenKernel, variant: Variant) -> GateResult | None:
+        """Where the kernel's GPU is not here: what the interpreter says; None: it cannot say."""
+        return None if kernel.runnable else self._logic.check(kernel, variant)
 
     def run(
         self,
@@ -174,6 +180,7 @@ class Rig:
         for checker in self._checkers.values():
             checker.runner.close()
             checker.oracle.close()
+        self._logic.close()
         self._builder.close()
 
     def _usable(self, kernel: OpenKernel, artifact: Artifact) -> bool:
