@@ -5,10 +5,11 @@ from __future__ import annotations
 from ..errors import ToolchainMissing
 from ..model import Tier
 from .base import BuildOutcome, BuildRequest, Shape, Toolchain
+from .cuda import Cuda
 from .host_cpp import HostCpp
 from .triton_jit import TritonJit
 
-TOOLCHAINS: tuple[Toolchain, ...] = (HostCpp(), TritonJit())
+TOOLCHAINS: tuple[Toolchain, ...] = (HostCpp(), Cuda(), TritonJit())
 
 __all__ = [
     "TOOLCHAINS",
