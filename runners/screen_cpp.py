@@ -50,7 +50,23 @@ HOST_CPP: tuple[Row, ...] = (
     Row(r"printf|puts|cout|cerr", "note", "prints"),
     Row(r"_Float16|__fp16|__bf16|half", "note", "computes in a narrow type"),
 )
-SCREENS: Mapping[str, tuple[Row, ...]] = {"cpp": HOST_CPP}
+CUDA: tuple[Row, ...] = (
+    Row(r"cudaLaunchDevice\w*|cudaGetParameterBuffer\w*", "block", "launches kernels on its own"),
+    Row(r"clock(64)?|__globaltimer\w*|globaltimer\w*", "note", "reads a clock"),
+    Row(r"__nanosleep", "note", "waits"),
+    Row(r"__trap|__brkpt|assert|__assert_fail", "note", "may stop everything on the GPU"),
+    Row(r"asm|__asm__|__asm", "note", "inline PTX is not looked into"),
+    Row(r"v?printf", "note", "prints"),
+    Row(r"malloc|free", "note", "allocates on the device's heap"),
+    Row(r"__(sin|cos|tan|exp|exp10|log|log2|log10|pow|fdivide)f", "note", "approximates"),
+    Row(
+        r"half2?|__half\w*|(__)?nv_bfloat16\w*|__nv_fp8\w*|__nv_fp4\w*|tf32",
+        "note",
+        "computes in a narrow type",
+    ),
+)
+"""Its host code never runs, and device code can reach no file and no process."""
+SCREENS: Mapping[str, tuple[Row, ...]] = {"cpp": HOST_CPP, "cuda": CUDA}
 _WORD = re.compile(rb"(?P<before>(?:->|\.|::)?\s*)\b(?P<word>[A-Za-z_]\w*)(?P<call>\s*\()?")
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"|//.*|/\*.*?\*/', re.DOTALL)
 _NAMES = frozenset("identifier type_identifier namespace_identifier primitive_type".split())
