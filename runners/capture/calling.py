@@ -70,7 +70,7 @@ class Call:
 def entry_of(module: Any, name: str) -> Any:
     """The entry function of an imported source. Raises SpecError when there is none."""
     entry = getattr(module, name, None)
-    if entry is not None and callable(entry):
+    if is_kernel(entry) or callable(entry):
         return entry
     there = [n for n in dir(module) if _is_function(getattr(module, n))]
     raise SpecError(

@@ -122,7 +122,7 @@ def _failure(error: BaseException, source: Path) -> tuple[str, FailureKind]:
     if isinstance(error, errors.OutOfResources):
         return f"the kernel does not fit: {error}{where}", "does_not_fit"
     if isinstance(error, errors.PTXASError | compiler.CompilationError):
-        cause = f"\n{error.__cause__}" if error.__cause__ else ""
+        cause = f"\n{error.__cause__}" if str(error.__cause__) not in f"{error}None" else ""
         return f"the kernel does not compile: {name}: {error}{cause}{where}", "does_not_compile"
     if _raised_by_the_compiler(error):
         return f"the kernel does not compile: {name}: {error}{where}", "does_not_compile"

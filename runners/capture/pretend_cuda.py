@@ -42,6 +42,7 @@ def install(recorder: Recorder, device: DeviceFacts) -> None:
         "empty_cache": None,
         "current_stream": stream,
         "default_stream": stream,
+        "device_of": nullcontext(),
         "get_device_name": device.name,
         "get_device_capability": (major, minor),
         "get_device_properties": properties,

@@ -1,0 +1,10 @@
+"""Another dtype means a copy."""
+
+from doubling import doubled
+
+CONTRACT = {"x": "input float32 [1000]", "y": "output float32 [1000]"}
+REASON = "torch operator _to_copy runs on the device; write it as a kernel"
+
+
+def run(x):
+    return doubled(x.half())

@@ -1,0 +1,10 @@
+"""A copy on the device."""
+
+from doubling import doubled
+
+CONTRACT = {"x": "input float32 [1000]", "y": "output float32 [1000]"}
+REASON = "torch operator clone runs on the device; write it as a kernel"
+
+
+def run(x):
+    return doubled(x.clone())

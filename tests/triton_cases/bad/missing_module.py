@@ -1,0 +1,11 @@
+"""A module that is not installed."""
+
+import no_such_module
+from doubling import doubled
+
+CONTRACT = {"x": "input float32 [1000]", "y": "output float32 [1000]"}
+REASON = "ModuleNotFoundError: No module named"
+
+
+def run(x):
+    return no_such_module.applied(doubled(x))

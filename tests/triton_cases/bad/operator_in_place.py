@@ -1,0 +1,10 @@
+"""An operator that changes a tensor."""
+
+from doubling import doubled
+
+CONTRACT = {"x": "input float32 [1000]", "y": "output float32 [1000]"}
+REASON = "torch operator relu_ runs on the device; write it as a kernel"
+
+
+def run(x):
+    return doubled(x).relu_()

@@ -1,0 +1,12 @@
+"""A matrix product."""
+
+import torch
+from doubling import doubled
+
+CONTRACT = {"x": "input float32 [1000]", "y": "output float32 [1000]"}
+REASON = "torch operator mm runs on the device; write it as a kernel"
+
+
+def run(x):
+    y = torch.mm(x.view(10, 100), x.view(100, 10))
+    return doubled(y)

@@ -1,0 +1,11 @@
+"""Data through NumPy."""
+
+import torch
+from doubling import doubled
+
+CONTRACT = {"x": "input float32 [1000]", "y": "output float32 [1000]"}
+REASON = "the wrapper reads device data (Tensor.cpu)"
+
+
+def run(x):
+    return doubled(torch.from_numpy(x.cpu().numpy()))

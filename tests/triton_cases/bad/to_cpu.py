@@ -1,0 +1,10 @@
+"""A result that is fetched."""
+
+from doubling import doubled
+
+CONTRACT = {"x": "input float32 [1000]", "y": "output float32 [1000]"}
+REASON = "the wrapper reads device data (Tensor.cpu)"
+
+
+def run(x):
+    return doubled(x).cpu()
