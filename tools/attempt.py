@@ -54,7 +54,10 @@ class Attempt:
 
     def screen_and_build(self, built: BuildOutcome | None) -> Evaluation | None:
         """The static screen and the build; an evaluation if either ends it."""
-        screen = static_screen(self.variant.source, self.kernel.loaded.spec.kernel.kernel_type)
+        spec = self.kernel.loaded.spec.kernel
+        screen = static_screen(
+            self.variant.source, spec.kernel_type, entry=spec.metadata.kernel_name
+        )
         self.gates = (screen,)
         if screen.outcome == "failed":
             return self.ended(Ending.rejected, screen.message)

@@ -88,7 +88,8 @@ def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> Com
     variant = _variant(kernel, base.variant, arguments)
     changed = changed_between(base.variant, variant) or "nothing"
     known = bench.store.get("variants", variant.variant_id) is not None
-    screen = static_screen(variant.source, kernel.loaded.spec.kernel.kernel_type)
+    spec = kernel.loaded.spec.kernel
+    screen = static_screen(variant.source, spec.kernel_type, entry=spec.metadata.kernel_name)
     if screen.outcome == "failed":
         return _failed(variant, changed, known, Ending.rejected, screen.message)
     record = VariantRecord(

@@ -160,7 +160,8 @@ class Evaluator:
             return self._rig.copy_bandwidth(self._open_kernel(kernel_id))
 
     def close(self) -> None:
-        """End every process that was started here."""
+        """End every process that was started here; what is asked for next starts afresh."""
+        self._kernels.clear()
         self._rig.close()
 
     def _open_new(self, loaded: LoadedKernel) -> KernelRecord:
