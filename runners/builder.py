@@ -13,7 +13,7 @@ from pathlib import Path
 from .errors import KernelwrightError, ProcessLost, SpecError
 from .plan import Module, module_name
 from .process import Child, Limits, clean_environment, spawner
-from .toolchains import BuildOutcome, BuildRequest, toolchain_for
+from .toolchains import BuildOutcome, BuildRequest, tier_of, toolchain_for
 from .toolchains.artifact_check import checked_artifact
 from .toolchains.compile_cache import VARIABLE, CompileCache
 from .zygote import OUTCOME
@@ -75,7 +75,8 @@ class Builder:
         """The outcome with its artifact checked and its modules kept. Raises SpecError."""
         if outcome.artifact is None:
             return outcome
-        artifact = checked_artifact(request, outcome.artifact, folder)
+        tier = tier_of(request.kernel.spec.kernel.kernel_type)
+        artifact = checked_artifact(request, outcome.artifact, folder, tier)
         for module in artifact.modules:
             self._keep(folder / module_name(module), module)
         return outcome.model_copy(update={"artifact": artifact})

@@ -17,6 +17,7 @@ from ..cubin_check import check_cubin
 from ..cubin_hash import device_code_hash
 from ..devices import PROFILES
 from ..errors import SpecError
+from ..model import Tier
 from ..plan import Artifact, LaunchPlan, Module, module_name
 from ..plan_check import check_plan
 from .base import BuildRequest
@@ -25,10 +26,13 @@ MAX_MODULE_BYTES = 256 << 20
 MAX_MODULES = 512
 
 
-def checked_artifact(request: BuildRequest, artifact: Artifact, folder: Path) -> Artifact:
+def checked_artifact(
+    request: BuildRequest, artifact: Artifact, folder: Path, tier: Tier
+) -> Artifact:
     """The artifact with its code hash worked out anew. Raises SpecError when it is not right.
 
-    Its modules lie in `folder`, by the names of `module_name`.
+    Its modules lie in `folder`, by the names of `module_name`. `tier` is that of the toolchain: an
+    artifact does not say itself how it is to be checked.
     """
     if artifact.variant_id != request.variant.variant_id:
         raise SpecError("the artifact is of another variant")
@@ -41,7 +45,7 @@ def checked_artifact(request: BuildRequest, artifact: Artifact, folder: Path) ->
     for shape in request.shapes:
         contract = bind(request.kernel.spec.io, shape.symbols, shape.label)
         check_plan(artifact.plans[shape.label], contract)
-    if set(kinds.values()) & {"cubin", "bin"}:
+    if tier == "device":
         return _checked_device_code(request, artifact, images, kinds)
     return artifact
 
@@ -50,6 +54,8 @@ def _checked_device_code(
     request: BuildRequest, artifact: Artifact, images: Mapping[str, bytes], kinds: Mapping[str, str]
 ) -> Artifact:
     device = request.device or PROFILES[0][0]
+    if "so" in kinds.values():
+        raise SpecError("the artifact holds host code", valid="code for a GPU alone")
     code = {sha: image for sha, image in images.items() if kinds.get(sha) == "cubin"}
     cubins = {sha: read_cubin(image) for sha, image in code.items()}
     for plan in artifact.plans.values():

@@ -156,11 +156,12 @@ def _outcome(
         plans=plans,
         code_hash="",
     )
-    artifact = checked_artifact(request, draft, folder)
+    artifact = checked_artifact(request, draft, folder, TritonJit.tier)
+    kernels = _kernels(artifact.plans, listings, folder)
     seconds = time.monotonic() - started
     return BuildOutcome(
         artifact=artifact,
-        facts=_facts(request, results, _kernels(plans, listings, folder), cubins, seconds),
+        facts=_facts(request, results, kernels, cubins, seconds),
         parameters=_tunables(request, results),
         configurations=results[0].configurations,
         dependencies=_dependencies(),

@@ -1,0 +1,475 @@
+"""Triton kernels become cubins and plans without a GPU, and their Python can do nothing else."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelwright.runners.builder import Builder
+from kernelwright.runners.devices import PROFILES
+from kernelwright.runners.errors import SpecError, ToolchainMissing
+from kernelwright.runners.launch import process_table
+from kernelwright.runners.model import BuildOptions
+from kernelwright.runners.plan import Artifact, LaunchPlan, ScalarParam, module_name
+from kernelwright.runners.sandbox import landlock_abi
+from kernelwright.runners.seccomp import has_seccomp
+from kernelwright.runners.spec_files import Roots, load_data
+from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape, toolchain_for
+from kernelwright.runners.toolchains.artifact_check import checked_artifact
+from kernelwright.runners.toolchains.compile_cache import VARIABLE
+from kernelwright.runners.toolchains.plan_difference import plan_difference
+from kernelwright.runners.toolchains.triton_jit import TritonJit
+
+pytestmark = pytest.mark.skipif(
+    TritonJit().missing() is not None, reason=str(TritonJit().missing())
+)
+confinable = pytest.mark.skipif(
+    not has_seccomp() or landlock_abi() < 3, reason="no seccomp filters or no landlock here"
+)
+
+ADD = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, i < n) + tl.load(y + i, i < n), i < n)
+"""
+WRAPPER = (
+    "import torch\n"
+    + ADD
+    + """
+def run(x, y):
+    out = torch.empty_like(x)
+    add[(triton.cdiv(x.numel(), 512),)](x, y, out, x.numel(), BLOCK=512)
+    return out
+"""
+)
+SHAPES = {"main": 4096, "odd": 4097, "one": 1}
+
+
+def spec(source: str, entry: str, align: int = 16, **changes: Any) -> dict[str, Any]:
+    arrays = [
+        {"name": name, "role": role, "dtype": "float32", "shape": ["n"], "align": align}
+        for name, role in (("x", "input"), ("y", "input"), ("out", "output"))
+    ]
+    kernel: dict[str, Any] = {
+        "kernel_type": "triton",
+        "source_code": source,
+        "metadata": {"kernel_name": entry},
+    }
+    if entry == "add":
+        kernel["launch"] = {"grid": ["cdiv(n, BLOCK)"], "constexprs": {"BLOCK": 512}}
+    return {
+        "name": "adding",
+        "kernel": kernel,
+        "io": {
+            "arguments": [
+                *arrays,
+                {"name": "n", "role": "scalar", "dtype": "int32", "value": "n"},
+            ]
+        },
+        "symbols": {"n": {"min": 1, "max": 1 << 20}},
+        "workloads": [{"name": "main", "symbols": {"n": 4096}}],
+        "reference": {"source_code": "def reference(x, y, n):\n    return x + y\n"},
+    } | changes
+
+
+def request_of(
+    data: dict[str, Any],
+    shapes: tuple[str, ...] = ("main",),
+    timeout_s: float = 60.0,
+    **changes: Any,
+) -> BuildRequest:
+    kernel = load_data(data, Path("/"), Roots([]))
+    return BuildRequest(
+        kernel=kernel,
+        variant=kernel.baseline().model_copy(update=changes),
+        shapes=tuple(Shape(label=label, symbols={"n": SHAPES[label]}) for label in shapes),
+        device=PROFILES[0][0],
+        timeout_s=timeout_s,
+    )
+
+
+@pytest.fixture(scope="module")
+def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
+    folder = tmp_path_factory.mktemp("triton")
+    made = Builder(folder / "modules", folder / "scratch")
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def three(builder: Builder) -> BuildOutcome:
+    """The launch of `add` for three shapes."""
+    return builder.build(request_of(spec(ADD, "add"), ("main", "odd", "one")))
+
+
+def artifact_of(outcome: BuildOutcome) -> Artifact:
+    assert outcome.artifact is not None, outcome.message
+    return outcome.artifact
+
+
+def test_a_jit_function_with_a_launch_is_built_with_facts_and_listings(
+    builder: Builder, three: BuildOutcome
+) -> None:
+    artifact = artifact_of(three)
+    plan = artifact.plans["main"]
+    assert (artifact.target, plan.launches[0].grid, plan.kernels[0].block) == (
+        "sm_90a",
+        (8, 1, 1),
+        (128, 1, 1),
+    )
+    assert {m.kind for m in artifact.modules} == {"cubin", "ptx", "sass"}
+    for module in artifact.modules:
+        assert builder.module_path(module).stat().st_size == module.nbytes
+    assert three.facts is not None
+    first = three.facts.kernels[0]
+    assert (first.entry, first.threads, first.spill_bytes) == ("add", 128, 0)
+    assert first.registers and first.instructions
+    assert three.facts.versions.keys() == {"triton", "torch", "python", "ptxas"}
+
+
+def test_sizes_that_triton_specialises_for_get_machine_code_of_their_own(
+    three: BuildOutcome,
+) -> None:
+    plans = artifact_of(three).plans
+    code = {label: plan.kernels[0].sha256 for label, plan in plans.items()}
+    assert len(set(code.values())) == 3
+    scalars = {
+        label: [p.raw for p in plan.launches[0].params if isinstance(p, ScalarParam)]
+        for label, plan in plans.items()
+    }
+    assert scalars == {"main": ["00100000"], "odd": ["01100000"], "one": []}
+
+
+def test_equal_sizes_share_their_machine_code(builder: Builder) -> None:
+    outcome = builder.build(request_of(spec(WRAPPER, "run"), ("main", "main")[:1]))
+    assert len(artifact_of(outcome).loaded) == 1
+
+
+def test_what_a_contract_does_not_promise_is_not_assumed(
+    builder: Builder, three: BuildOutcome
+) -> None:
+    loose = artifact_of(builder.build(request_of(spec(ADD, "add", align=4))))
+    ptx = {
+        name: builder.module_path(next(m for m in a.modules if m.kind == "ptx")).read_text()
+        for name, a in (("tight", artifact_of(three)), ("loose", loose))
+    }
+    assert "ld.global.v4" in ptx["tight"]
+    assert "ld.global.v4" not in ptx["loose"]
+
+
+def test_a_wrapper_is_built(builder: Builder, three: BuildOutcome) -> None:
+    artifact = artifact_of(builder.build(request_of(spec(WRAPPER, "run"))))
+    assert [b.name for b in artifact.plans["main"].buffers] == ["x", "y", "out"]
+    assert artifact.plans["main"].launches[0].grid == (8, 1, 1)
+
+
+def test_parameters_found_in_a_source_can_be_set(builder: Builder, three: BuildOutcome) -> None:
+    assert {"num_warps", "num_stages"} <= three.parameters.keys()
+    wide = builder.build(request_of(spec(ADD, "add"), parameters={"num_warps": 8}))
+    assert artifact_of(wide).plans["main"].kernels[0].block == (256, 1, 1)
+
+
+def test_configurations_of_autotune_are_found(builder: Builder) -> None:
+    tuned = WRAPPER.replace(
+        "@triton.jit",
+        "@triton.autotune([triton.Config({'BLOCK': b}, num_warps=4) for b in (256, 512)], ['n'])\n"
+        "@triton.jit",
+    )
+    grid = "(lambda meta: (triton.cdiv(x.numel(), meta['BLOCK']),))"
+    tuned = tuned.replace("(triton.cdiv(x.numel(), 512),)", grid).replace(", BLOCK=512", "")
+    data = spec(tuned, "run")
+    outcome = builder.build(request_of(data))
+    assert [c["BLOCK"] for c in outcome.configurations] == [256, 512]
+    assert outcome.parameters["BLOCK"].values == (256, 512)
+    assert artifact_of(outcome).plans["main"].launches[0].grid == (16, 1, 1)
+
+
+def test_equal_machine_code_has_one_hash(builder: Builder) -> None:
+    def code_hash(source: str) -> str:
+        return artifact_of(builder.build(request_of(spec(source, "add")))).code_hash
+
+    renamed = ADD.replace("i < n", "keep").replace(
+        "    tl.store", "    keep = i < n  # inside\n    tl.store"
+    )
+    assert code_hash(renamed) == code_hash(ADD)
+    assert code_hash(ADD.replace(") + tl.load(y", ") - tl.load(y")) != code_hash(ADD)
+
+
+FAILS = {
+    "a syntax error": (ADD.replace("x, y, out", "x y, out"), "add", "line 6"),
+    "a missing import": ("import a_module_of_nobody\n" + ADD, "add", "a_module_of_nobody"),
+    "a mistake in the kernel": (ADD.replace("tl.load(y", "tl.lode(y"), "add", "'lode'"),
+    "a kernel that does not fit": (
+        """
+import triton
+import triton.language as tl
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, 256)
+    a = tl.load(x + i[:, None] * 256 + i[None, :])
+    b = tl.load(y + i[:, None] * 256 + i[None, :])
+    tl.store(out + i[:, None] * 256 + i[None, :], tl.dot(a, b))
+""",
+        "add",
+        "does not fit",
+    ),
+    "a wrapper that raises": (
+        WRAPPER.replace("    out =", "    None.x\n    out ="),
+        "run",
+        "None.x",
+    ),
+    "a crash": (
+        WRAPPER.replace("    out =", "    __import__('os').abort()\n    out ="),
+        "run",
+        "SIG",
+    ),
+    "an early exit": (
+        WRAPPER.replace("    out =", "    __import__('os')._exit(0)\n    out ="),
+        "run",
+        "ended without a result",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FAILS)
+def test_a_source_that_does_not_build_says_why(builder: Builder, what: str) -> None:
+    source, entry, words = FAILS[what]
+    outcome = builder.build(request_of(spec(source, entry)))
+    assert outcome.artifact is None
+    assert words in outcome.message
+    assert not outcome.rejected and not outcome.timed_out
+    assert "build-" not in outcome.message, "the name of a private folder tells nobody anything"
+
+
+REJECTED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "work of torch on the device": (
+        WRAPPER.replace("return out", "return out + 1"),
+        {},
+        "torch operator add",
+    ),
+    "numbers drawn at random": (
+        ADD.replace("y, out", "y, out, a").replace("tl.load(y + i, i < n)", "a")
+        + "\ndef run(x, y, out, n):\n    import random\n"
+        "    add[(8,)](x, y, out, random.random(), n, BLOCK=512)\n",
+        {},
+        "not deterministic: step 0, argument a: 0.",
+    ),
+    "a compiler's flags": (WRAPPER, {"options": BuildOptions(flags=("-O3",))}, "no flags"),
+    "a declared plan": (WRAPPER, {"plan": {"steps": []}}, "captured from its launch"),
+}
+
+
+@pytest.mark.parametrize("what", REJECTED)
+def test_what_is_no_plan_is_rejected_with_the_reason(builder: Builder, what: str) -> None:
+    source, changes, words = REJECTED[what]
+    outcome = builder.build(request_of(spec(source, "run"), **changes))
+    assert outcome.rejected and outcome.artifact is None
+    assert words in outcome.message
+
+
+def test_a_shape_that_fails_is_named(builder: Builder) -> None:
+    picky = WRAPPER.replace("    out =", "    assert x.numel() % 2 == 0\n    out =")
+    outcome = builder.build(request_of(spec(picky, "run"), ("main", "odd")))
+    assert outcome.message.startswith("shape `odd`: ")
+
+
+def test_an_endless_wrapper_is_killed_with_all_it_started(builder: Builder) -> None:
+    endless = WRAPPER.replace(
+        "    out =", "    import subprocess\n    subprocess.run(['sleep', '1234'])\n    out ="
+    )
+    outcome = builder.build(request_of(spec(endless, "run"), timeout_s=1.0))
+    assert outcome.timed_out
+    assert "did not end within 1 s" in outcome.message
+    assert not [pid for pid in process_table() if "sleep\x001234" in command(pid)]
+
+
+def command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+OUTSIDE = {
+    "opening a socket": "__import__('socket').socket()",
+    "writing a file": "open('{outside}', 'w')",
+    "writing beside its folder": "open('../outcome.json', 'w')",
+    "reading a file": "open('{inside}')",
+    "signalling": "__import__('os').kill(__import__('os').getppid(), 0)",
+}
+
+
+@confinable
+@pytest.mark.parametrize("what", OUTSIDE)
+def test_the_python_of_a_candidate_is_kept_from(
+    builder: Builder, tmp_path: Path, what: str
+) -> None:
+    (tmp_path / "inside").write_text("secret")
+    attempt = OUTSIDE[what].format(outside=tmp_path / "outside", inside=tmp_path / "inside")
+    source = WRAPPER.replace("    out =", f"    {attempt}\n    out =")
+    outcome = builder.build(request_of(spec(source, "run")))
+    assert outcome.artifact is None
+    assert "PermissionError" in outcome.message
+    assert not (tmp_path / "outside").exists()
+
+
+def test_a_forged_result_is_not_believed(builder: Builder, three: BuildOutcome) -> None:
+    """The plan of another candidate's fast kernel, without its machine code."""
+    plan = artifact_of(three).plans["main"].model_dump(mode="json")
+    forged = json.dumps({"plan": plan, "modules": []})
+    source = WRAPPER.replace(
+        "    out =",
+        "    import os\n"
+        "    for name in ('0', 'again'):\n"
+        f"        open(name + '.json', 'w').write({forged!r})\n"
+        "    os._exit(0)\n    out =",
+    )
+    outcome = builder.build(request_of(spec(source, "run")))
+    assert outcome.rejected and "in no module" in outcome.message
+
+
+@pytest.fixture
+def left(builder: Builder, three: BuildOutcome, tmp_path: Path) -> Path:
+    """A folder as a build child leaves it."""
+    for module in artifact_of(three).modules:
+        shutil.copyfile(builder.module_path(module), tmp_path / module_name(module))
+    return tmp_path
+
+
+def tampered(artifact: Artifact, **step: Any) -> Artifact:
+    plan = artifact.plans["main"]
+    launch = plan.launches[0].model_copy(update=step)
+    plans = artifact.plans | {"main": plan.model_copy(update={"steps": (launch,)})}
+    return artifact.model_copy(update={"plans": plans})
+
+
+def test_the_server_works_out_the_hash_of_the_code_itself(three: BuildOutcome, left: Path) -> None:
+    artifact = artifact_of(three)
+    lying = artifact.model_copy(update={"code_hash": "0" * 16})
+    request = request_of(spec(ADD, "add"), ("main", "odd", "one"))
+    assert checked_artifact(request, lying, left, "device") == artifact
+
+
+@pytest.mark.parametrize("what", ["a parameter", "a grid", "a module", "a link", "a plan too few"])
+def test_an_artifact_that_is_not_right_is_refused(
+    three: BuildOutcome, left: Path, what: str
+) -> None:
+    artifact = artifact_of(three)
+    params = artifact.plans["main"].launches[0].params
+    code = left / module_name(artifact.modules[0])
+    if what == "a parameter":
+        artifact = tampered(artifact, params=params[:-1])
+    elif what == "a grid":
+        artifact = tampered(artifact, grid=(1 << 40, 1, 1))
+    elif what == "a module":
+        code.write_bytes(code.read_bytes()[:-1] + b"x")
+    elif what == "a link":
+        code.rename(left / "elsewhere")
+        code.symlink_to(left / "elsewhere")
+    else:
+        plans = {label: p for label, p in artifact.plans.items() if label != "odd"}
+        artifact = artifact.model_copy(update={"plans": plans})
+    with pytest.raises(SpecError):
+        request = request_of(spec(ADD, "add"), ("main", "odd", "one"))
+        checked_artifact(request, artifact, left, "device")
+
+
+def test_a_build_is_found_again_by_another_server_unless_it_was_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
+    request = request_of(spec(ADD, "add"))
+    outcomes = list[BuildOutcome]()
+    for number in range(3):
+        if number == 2:
+            (entry,) = (tmp_path / "cache").iterdir()
+            (code,) = entry.glob("*.cubin")
+            code.write_bytes(bytes(10))
+        made = Builder(tmp_path / str(number) / "modules", tmp_path / str(number) / "scratch")
+        outcomes.append(made.build(request))
+        module = artifact_of(outcomes[-1]).modules[0]
+        assert made.module_path(module).stat().st_size == module.nbytes
+        made.close()
+    assert outcomes[0].facts == outcomes[1].facts
+    assert outcomes[0].facts != outcomes[2].facts  # it took another time
+    assert artifact_of(outcomes[2]).code_hash == artifact_of(outcomes[0]).code_hash
+
+
+def test_the_process_that_forks_builds_keeps_one_thread(three: BuildOutcome) -> None:
+    rows = process_table().values()
+    ours = [r.pid for r in rows if r.parent == os.getpid() and "runners.zygote" in command(r.pid)]
+    assert ours
+    for pid in ours:
+        assert len(os.listdir(f"/proc/{pid}/task")) == 1
+
+
+def always(value: str | None) -> Callable[[str], str | None]:
+    return lambda name: value
+
+
+def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(importlib.util, "find_spec", always(None))
+        with pytest.raises(ToolchainMissing, match=r"triton and torch not installed.*\[triton"):
+            toolchain_for("triton")
+    monkeypatch.setattr(importlib.metadata, "version", always("4.0.0"))
+    assert "Triton 4.0.0 is installed" in (TritonJit().missing() or "")
+
+
+def plan_with(**changes: Any) -> LaunchPlan:
+    scalar = {"arg": "a", "type": "float32", "value": 0.46, "raw": "1f85eb3e"}
+    pointer = {"arg": "p", "type": "ptr", "buffer": "x"}
+    return LaunchPlan.model_validate(
+        {
+            "label": "main",
+            "kernels": [{"id": "k0", "entry": "k", "sha256": "0"}],
+            "buffers": [{"name": "x", "role": "argument", "nbytes": 4, "align": 16}],
+            "steps": [
+                {"fill": "x", "offset": 0, "nbytes": 4, "pattern": "00"},
+                {"launch": "k0", "grid": (1, 1, 1), "params": [pointer, scalar]} | changes,
+            ],
+            "outputs": [],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"grid": (2, 1, 1)}, "step 1, grid: (1, 1, 1) against (2, 1, 1)"),
+        (
+            {
+                "params": [
+                    {"arg": "p", "type": "ptr", "buffer": "x", "offset": 4},
+                    {"arg": "a", "type": "float32", "value": 0.1, "raw": "cdcccc3d"},
+                ]
+            },
+            "step 1, argument p: x+0 against x+4",
+        ),
+        ({"params": []}, "step 1, 2 parameters against 0"),
+    ],
+)
+def test_the_first_difference_of_two_plans_is_told(other: dict[str, Any], words: str) -> None:
+    assert plan_difference(plan_with(), plan_with()) is None
+    assert plan_difference(plan_with(), plan_with(**other)) == words
+
+
+def test_differences_beside_the_steps_are_told() -> None:
+    plan = plan_with()
+    shorter = plan.model_copy(update={"steps": plan.steps[:1]})
+    assert plan_difference(plan, shorter) == "2 steps against 1"
+    renamed = plan.model_copy(update={"kernels": ()})
+    assert (plan_difference(plan, renamed) or "").startswith("kernels: id='k0'")
