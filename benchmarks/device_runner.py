@@ -27,6 +27,7 @@ from kernelwright.runners.device.probing import probe_devices
 SIZES = {"small": 1 << 18, "large": 1 << 26}
 CALLS = {"small": 64, "large": 1}
 BLOCKS, ROUNDS = 40, 4
+SESSIONS, SESSION_BLOCKS = 12, 12
 KEEPING = (
     HEAD
     + INDEX
@@ -53,6 +54,7 @@ def main() -> None:
             bench = Bench.of(device, Path(folder), symbols={"n": n}, slots=8)
             result["kernels"][name] = _kernel(bench, name)
             if name == "small":
+                result["placement"] = _placement(bench)
                 result["kept_lines"] = _kept_lines(device, Path(folder))
             else:
                 result["copy_bytes_per_s"] = bench.runner.copy_bandwidth()
@@ -108,6 +110,27 @@ def _kernel(bench: Bench, name: str) -> dict[str, Any]:
     return found
 
 
+def _placement(bench: Bench) -> dict[str, list[float]]:
+    """Where machine code and graphs happen to lie decides some permille for as long as they stay:
+    median ratios of a kernel to itself, both loaded once a session, or anew for each block."""
+    found: dict[str, list[float]] = {"once": [], "each_block": []}
+    calls = {"a": CALLS["small"], "b": CALLS["small"]}
+    for mode, medians in found.items():
+        for _ in range(SESSIONS):
+            ratios = list[float]()
+            for number in range(SESSION_BLOCKS):
+                if number == 0 or mode == "each_block":
+                    bench.load("a", RIGHT)
+                    bench.load("b", RIGHT)
+                orders = [["a", "b"], ["b", "a"]] * (ROUNDS // 2)
+                block, _ = bench.block(orders if number % 2 else orders[::-1], calls)
+                a, b = (median(side.nanoseconds) for side in block.sides)
+                ratios.append(math.log(a / b))
+            medians.append(median(ratios))
+    print(found, {mode: stdev(values) for mode, values in found.items()})
+    return found
+
+
 def _kept_lines(device: Any, folder: Path) -> dict[str, float]:
     """Microseconds of a kernel that reads 16 MiB, with and without asking L2 to keep them."""
     n = 1 << 22
@@ -116,8 +139,9 @@ def _kept_lines(device: Any, folder: Path) -> dict[str, float]:
     bench.load("keeps", KEEPING, steps=steps)
     bench.load("reads", READING, steps=steps)
     found: dict[str, list[float]] = {"keeps": [], "reads": []}
-    for _ in range(5):
-        block, _ = bench.block([["keeps", "reads"], ["keeps", "reads"]])
+    for number in range(20):
+        order = ["keeps", "reads"] if number % 2 else ["reads", "keeps"]
+        block, _ = bench.block([order, order])
         for side in block.sides:
             assert not side.fault, side.fault
             found[side.variant] += [ns / 1e3 for ns in side.nanoseconds]

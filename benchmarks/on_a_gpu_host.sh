@@ -18,7 +18,7 @@ if [ ! -e "$site/ready" ]; then
   for folder in numpy ml_dtypes; do  # the host's own, which its libraries were built against
     if python3 -c "import $folder" 2>/dev/null; then left_out+=(-o -name "$folder-*"); fi
   done
-  mapfile -t chosen < <(find "$wheels" -name '*.whl' ! \( -false "${left_out[@]}" \))
+  mapfile -t chosen < <(find "$wheels" -type f -name '*.whl' ! \( -false "${left_out[@]}" \))
   "${pip[@]}" --no-compile --no-cache-dir --target "$site" "${chosen[@]}"
   echo "import sys; sys.path.insert(0, '$site')" \
     >"$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/kernelwright-site.pth"

@@ -66,9 +66,10 @@ class Code:
         """Compile with nvcc."""
         name = hashlib.sha256(source.encode()).hexdigest()[:12]
         (folder / f"{name}.cu").write_text(source, encoding="utf-8")
-        cubin = folder / f"{name}.cubin"
+        cubin = folder / f"{name}.{arch}.cubin"
         command = ["nvcc", "-cubin", f"-arch={arch}", "-o", str(cubin), str(folder / f"{name}.cu")]
-        subprocess.run(command, check=True, capture_output=True)
+        if not cubin.exists():
+            subprocess.run(command, check=True, capture_output=True)
         return cls(cubin, hashlib.sha256(cubin.read_bytes()).hexdigest())
 
 

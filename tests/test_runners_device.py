@@ -69,7 +69,7 @@ def test_barely_aligned_buffers_are_aligned_as_promised_and_no_better(bench: Ben
 
 @pytest.mark.parametrize(
     ("where", "words"),
-    [("y[n]", "byte 1 behind the end of `y`"), ("y[-1]", "byte 4 before the start of `y`")],
+    [("y[n]", "byte 1 behind the end of `y`"), ("y[-1]", "byte 1 before the start of `y`")],
 )
 def test_a_write_beside_a_buffer_is_found_and_placed(bench: Bench, where: str, words: str) -> None:
     bench.load("bad", HEAD + INDEX + IF + f"    if (i == 0) {where} = 1;\n}}\n")

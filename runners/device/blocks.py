@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from ..runner_messages import Block, RunResult, SideTimes
 from . import driver
 from .handover import Handover, Parts
-from .sample import Findings, Sample, digest_name
+from .looking import Findings
+from .sample import Sample
 from .side import Side
 from .stage import Stage
 
@@ -20,11 +21,12 @@ class Collected:
     """What one side has given so far."""
 
     side: Side
-    calls: int
     nanoseconds: list[float] = field(default_factory=list[float])
     disturbed: list[float] = field(default_factory=list[float])
-    results: dict[RunResult, None] = field(default_factory=dict[RunResult, None])
-    """in order, equal ones once"""
+    results: dict[tuple[int, Findings], RunResult] = field(
+        default_factory=dict[tuple[int, Findings], RunResult]
+    )
+    """by seed and what was found: what is the same was judged and is told once"""
 
     def times(self) -> SideTimes:
         """As it is reported."""
@@ -32,7 +34,7 @@ class Collected:
             variant=self.side.variant,
             nanoseconds=tuple(self.nanoseconds),
             disturbed=tuple(self.disturbed),
-            results=tuple(self.results),
+            results=tuple(self.results.values()),
         )
 
 
@@ -44,7 +46,7 @@ def run_block(
     `turn` picks one of two equal graphs. Raises RunFault.
     """
     calls = calls_of(message, sides)
-    collected = {v: Collected(side, calls[v]) for v, side in sides.items()}
+    collected = {v: Collected(side) for v, side in sides.items()}
     planned = _planned(message, sides, calls, turn)
     needed = [_stash_bytes(sample) for sample in planned]
     address, room = stage.stash(sum(needed), max(needed))
@@ -63,7 +65,7 @@ def calls_of(message: Block, sides: Mapping[str, Side]) -> dict[str, int]:
     """Calls of one sample, no more than there are sets, and than state allows: of any side, so
     that those which are to have the same number keep it."""
     limits = [side.most_calls for side in sides.values() if side.most_calls is not None]
-    sets = next(iter(sides.values())).shape.arguments.sets
+    sets = next(iter(sides.values())).setting.sets
     most = min([sets, *limits])
     return {v: max(1, min(most, message.calls.get(v, 1))) for v in sides}
 
@@ -72,7 +74,7 @@ def _planned(
     message: Block, sides: Mapping[str, Side], calls: Mapping[str, int], turn: int
 ) -> list[Sample]:
     """All samples; the sides of a round get the same seeds, as far as they have as many calls."""
-    slots = next(iter(sides.values())).inputs.pool.slots
+    slots = next(iter(sides.values())).setting.inputs.pool.slots
     usable = [s for s in range(slots) if s != WARM_UP_SLOT] or [WARM_UP_SLOT]
     samples, cursor = list[Sample](), turn
     for order in message.rounds:
@@ -84,7 +86,7 @@ def _planned(
 
 
 def _stash_bytes(sample: Sample) -> int:
-    return sample.calls * sample.side.outputs.nbytes
+    return sample.calls * sample.side.setting.outputs.nbytes
 
 
 def _warming(side: Side, calls: int, poison: int, stash: int, turn: int) -> Sample:
@@ -119,23 +121,27 @@ def _make_ready(stage: Stage, sample: Sample, message: Block, stash: int) -> Non
 
 
 def _collect(
-    collected: Collected, stage: Stage, sample: Sample, found: Findings, handover: Handover
+    collected: Collected,
+    stage: Stage,
+    sample: Sample,
+    found: Sequence[Findings],
+    handover: Handover,
 ) -> None:
     assert sample.started is not None and sample.ended is not None
     elapsed = driver.elapsed_ms(sample.started, sample.ended)
     collected.nanoseconds.append(elapsed * 1e6 / sample.calls)
     collected.disturbed.append(float(stage.support.expired(sample.held)))
-    for index, slot in enumerate(sample.slots):
-        digest = digest_name(found.outputs[index])
-        place = handover.place(slot, digest, lambda i=index: parts_of(sample, i))
-        result = sample.result(found, index, stored=place)
-        if place is not None or result not in collected.results:
-            collected.results[result] = None
+    for index, (slot, findings) in enumerate(zip(sample.slots, found, strict=True)):
+        if (slot, findings) not in collected.results:
+            result = sample.result(findings, index)
+            place = handover.place(slot, result.digest, lambda i=index: parts_of(sample, i))
+            told = result.model_copy(update={"stored": place})
+            collected.results[slot, findings] = told
 
 
 def parts_of(sample: Sample, index: int) -> Parts:
     """The outputs of one run, from where they wait."""
-    outputs = sample.side.outputs
+    outputs = sample.side.setting.outputs
     whole = driver.download(sample.stashed(index), outputs.nbytes)
     return [
         whole[offset : offset + elements.nbytes]

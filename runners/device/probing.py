@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from ..devices import DeviceFacts
 from ..model import Record
-from ..process import Limits, clean_environment, run_limited
+from ..process import Limits, clean_environment, spawner
 
 PROBE_S = 30.0
 
@@ -25,16 +25,22 @@ class Probed(Record):
 def probe_devices(scratch: Path) -> Probed:
     """Ask the driver (`probe.py`) in a child; whatever goes wrong there is a reason, no error."""
     scratch.mkdir(parents=True, exist_ok=True)
-    done = run_limited(
-        [sys.executable, "-m", "kernelwright.runners.device.probe"],
+    child = spawner().start(  # the driver starts in no namespace of its own: not supervised
+        [sys.executable, "-P", "-m", "kernelwright.runners.device.probe"],
+        name="probe",
         scratch=scratch,
         environment=clean_environment(scratch),
         limits=Limits(wall_s=PROBE_S),
     )
+    with child:
+        returncode = child.wait()
+        while returncode is None:
+            returncode = child.wait()
+        printed, said = child.stdout_text(), child.stderr_text().strip().splitlines()
+        ending = child.describe_end()
     try:
-        if done.returncode == 0:
-            return Probed.model_validate(json.loads(done.stdout))
+        if returncode == 0:
+            return Probed.model_validate(json.loads(printed))
     except (ValueError, ValidationError) as error:
-        return Probed(why_none=f"the probe printed {done.stdout[:200]!r}: {error}")
-    said = (done.stderr.strip().splitlines() or [done.ending])[-1]
-    return Probed(why_none=f"asking the driver failed: {said}")
+        return Probed(why_none=f"the probe printed {printed[:200]!r}: {error}")
+    return Probed(why_none=f"asking the driver failed: {(said or [ending])[-1]}")

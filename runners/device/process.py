@@ -25,7 +25,6 @@ from .faults import RunFault
 from .handover import Handover
 from .memory import DeviceInputs
 from .registry import register
-from .sample import digest_name
 from .side import Side
 from .stage import Stage
 
@@ -124,13 +123,13 @@ class DeviceProcess:
         stage = self._stage
         sample, found = stage.run_once(side, slot, poison, timeout_s)
         stray = False
-        if sample.result(found, 0, stored=None).changed_inputs and side.inputs.repair(*stage.tools):
+        if sample.result(found, 0).changed_inputs and side.setting.inputs.repair(*stage.tools):
             sample, found = stage.run_once(side, slot, poison, timeout_s)
-            stray = side.inputs.repair(*stage.tools)
-        digest = digest_name(found.outputs[0])
-        place = handover.place(slot, digest, lambda: parts_of(sample, 0))
-        result = sample.result(found, 0, stored=place)
-        return result.model_copy(update={"overrun": STRAY}) if stray else result
+            stray = side.setting.inputs.repair(*stage.tools)
+        result = sample.result(found, 0)
+        place = handover.place(slot, result.digest, lambda: parts_of(sample, 0))
+        told = {"stored": place, "overrun": STRAY if stray else result.overrun}
+        return result.model_copy(update=told)
 
     def _sides(self, message: Block, inputs: DeviceInputs) -> dict[str, Side]:
         """All sides of a block, on equally many sets. Raises RunFault."""

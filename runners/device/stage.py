@@ -14,9 +14,11 @@ from ..plan import LaunchPlan
 from . import driver
 from .driver import Stream
 from .faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
+from .looking import Findings
 from .memory import STAGE_SHARE, STASH_SHARE, DeviceInputs, Region, no_room
-from .sample import Findings, How, Sample, fetch_findings, place_tables
-from .side import Shape, Side
+from .sample import How, Sample, fetch_findings, place_tables
+from .setting import Setting, Shape
+from .side import Side
 from .support import SAMPLE, STEP, Support
 
 SLACK_S = 2.0
@@ -63,7 +65,7 @@ class Stage:
     def drop(self, variant: str | None = None, pool: DeviceInputs | None = None) -> None:
         """Forget sides: of a variant, on a pool, or all."""
         for key, side in list(self._sides.items()):
-            if variant in (None, side.variant) and pool in (None, side.inputs):
+            if variant in (None, side.variant) and pool in (None, side.setting.inputs):
                 self._sides.pop(key).close()
 
     def sets_for(self, plans: Sequence[LaunchPlan], inputs: DeviceInputs, wanted: int) -> int:
@@ -90,8 +92,8 @@ class Stage:
         key = (variant, id(inputs))
         known = self._sides.get(key)
         if known is not None:
-            same = known.stage == self._sets.address and known.inputs is inputs
-            if same and known.shape.arguments.sets == sets:
+            same = known.setting.stage == self._sets.address
+            if same and known.setting.sets == sets:
                 return known
             self._sides.pop(key).close()
         made = self.fresh_side(variant, files, plan, inputs, sets)
@@ -100,8 +102,10 @@ class Stage:
 
     def bound_sets(self, variants: Sequence[str], inputs: DeviceInputs) -> int:
         """The sets that some of these variants are bound to already."""
-        sides = [s for s in self._sides.values() if s.variant in variants and s.inputs is inputs]
-        return max((s.shape.arguments.sets for s in sides), default=0)
+        sides = [
+            s for s in self._sides.values() if s.variant in variants and s.setting.inputs is inputs
+        ]
+        return max((s.setting.sets for s in sides), default=0)
 
     def fresh_side(
         self,
@@ -117,7 +121,8 @@ class Stage:
         shape = Shape.of(plan, inputs.pool.contract, sets, barely_aligned=barely_aligned)
         self.reserve(shape.nbytes, inputs)
         try:
-            return Side(variant, files, plan, inputs, shape, self._sets.address, self.stream)
+            setting = Setting(plan, inputs, shape, self._sets.address)
+            return Side(variant, files, setting, self.stream)
         except OutOfDeviceMemory as error:
             raise no_room("its machine code", 0) from error
         except DriverFault as error:
@@ -165,12 +170,12 @@ class Stage:
         self, side: Side, slot: int, poison: int, timeout_s: float
     ) -> tuple[Sample, Findings]:
         """One checked run on the first set. Raises RunFault."""
-        stash, _ = self.stash(side.outputs.nbytes, side.outputs.nbytes)
+        stash, _ = self.stash(side.setting.outputs.nbytes, side.setting.outputs.nbytes)
         sample = Sample(side, (slot,), poison, stash)
-        (found,) = self.run([sample], timeout_s, "by_steps")
+        ((found,),) = self.run([sample], timeout_s, "by_steps")
         return sample, found
 
-    def run(self, batch: Sequence[Sample], timeout_s: float, how: How) -> list[Findings]:
+    def run(self, batch: Sequence[Sample], timeout_s: float, how: How) -> list[list[Findings]]:
         """Queue a batch, wait for it, and say what it left behind.
 
         Raises RunFault with the variant at fault.

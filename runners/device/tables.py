@@ -6,8 +6,10 @@ made for all sets at once; a row of a table is the work of one block of threads.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -79,7 +81,7 @@ def guarded(rows: Sequence[tuple[int, int, int]]) -> Table:
     return np.array(cut, dtype=GUARDED)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Elements:
     """The elements of a strided array: sizes and strides in elements, as numpy has them."""
 
@@ -87,17 +89,17 @@ class Elements:
     strides: tuple[int, ...]
     itemsize: int
 
-    @property
+    @cached_property
     def count(self) -> int:
         """How many there are."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Bytes of the elements alone."""
         return self.count * self.itemsize
 
-    @property
+    @cached_property
     def span(self) -> int:
         """Bytes from the first element to the end of the last."""
         if not self.count:
@@ -105,7 +107,7 @@ class Elements:
         last = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
         return (last + 1) * self.itemsize
 
-    @property
+    @cached_property
     def dense(self) -> bool:
         """Whether they follow each other in row-major order."""
         step = 1
@@ -115,7 +117,7 @@ class Elements:
             step *= max(1, size)
         return True
 
-    @property
+    @cached_property
     def gapless(self) -> bool:
         """Whether every byte of the span belongs to an element."""
         return self.span == self.nbytes
