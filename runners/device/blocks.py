@@ -127,9 +127,7 @@ def _collect(
     found: Sequence[Findings],
     handover: Handover,
 ) -> None:
-    assert sample.started is not None and sample.ended is not None
-    elapsed = driver.elapsed_ms(sample.started, sample.ended)
-    collected.nanoseconds.append(elapsed * 1e6 / sample.calls)
+    collected.nanoseconds.append(sample.elapsed_ms * 1e6 / sample.calls)
     collected.disturbed.append(float(stage.support.expired(sample.held)))
     for index, (slot, findings) in enumerate(zip(sample.slots, found, strict=True)):
         if (slot, findings) not in collected.results:

@@ -157,6 +157,7 @@ def main() -> None:
     channel = Channel.from_fd(int(sys.argv[1]))
     uuid, folder = sys.argv[2], Path(sys.argv[3])
     register(folder)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what kernels print
     process = DeviceProcess(uuid, folder)
     with suppress(ProcessLost):  # the server is gone
         while not process.lost:

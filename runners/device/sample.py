@@ -43,9 +43,10 @@ class Sample:
     how: How = "by_steps"
     number: int = 0
     """in its batch, from 1"""
-    started: Event | None = None
-    ended: Event | None = None
+    events: tuple[Event, Event] | None = None
+    """before and after the runs"""
     done: Event = field(default_factory=lambda: driver.make_event(timed=False))
+    elapsed_ms: float = 0.0
     held: int = 0
     places: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """address and rows of each table"""
@@ -99,12 +100,12 @@ class Sample:
     def _run_timed(self, support: Support, stream: Stream) -> None:
         graph = self.side.graph(self.calls, self.turn)
         support.flush_cache()
-        self.started, self.ended = driver.make_event(), driver.make_event()
+        started, ended = self.events = driver.make_event(), driver.make_event()
         self.held = support.hold()
         try:
-            driver.record(self.started, stream)
+            driver.record(started, stream)
             driver.launch_graph(graph, stream)
-            driver.record(self.ended, stream)
+            driver.record(ended, stream)
         finally:
             support.release()
 
@@ -114,6 +115,13 @@ class Sample:
         support.digest(*self.places["digest"], self.results)
         support.guards(*self.places["guards"], self.results + 8 * self.looking.guards_at)
         support.gaps(*self.places["gaps"], self.results + 8 * self.looking.gaps_at)
+
+    def finish(self) -> None:
+        """Read the clock, once all is done, and give the events back."""
+        if self.events is not None:
+            self.elapsed_ms = driver.elapsed_ms(*self.events)
+        for event in (*(self.events or ()), self.done):
+            driver.destroy_event(event)
 
     def result(self, found: Findings, index: int) -> RunResult:
         """One run, as it is reported, but for the place of its outputs."""

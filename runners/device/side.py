@@ -91,7 +91,8 @@ class Side:
         return self._graphs[calls, turn]
 
     def close(self) -> None:
-        """Give graphs, machine code and images back; nothing of it may be running."""
+        """Give graphs, machine code and images back."""
+        driver.synchronize()
         self._drop_graphs()
         self.code.close()
         self._images.region.release()

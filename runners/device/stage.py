@@ -28,8 +28,9 @@ QUEUED = 4
 SPIN_S, NAP_S = 0.002, 0.0002
 WARM_S, IDLE_S = 0.05, 0.25
 """GPU work until clocks are up, and the pause after which they may have fallen"""
-HEAP_BYTES = 1 << 20
-"""for malloc in kernels: state that outlives a launch, so as little as the driver grants"""
+HEAP_BYTES = PRINTF_BYTES = 1 << 16
+"""For malloc in kernels, whose memory is state that outlives a launch, and for what they print,
+which nobody reads: as little as the driver grants."""
 
 
 class Stage:
@@ -38,6 +39,7 @@ class Stage:
     def __init__(self) -> None:
         driver.make_current()
         driver.limit(driver.LIMIT_HEAP, HEAP_BYTES)
+        driver.limit(driver.LIMIT_PRINTF, PRINTF_BYTES)
         driver.limit(driver.LIMIT_PERSISTING_L2, 0)
         self.stream = driver.make_stream()
         keys = (secrets.randbits(64), secrets.randbits(64))
@@ -191,6 +193,8 @@ class Stage:
             self._enqueue(sample, batch, how)
         for index in range(max(0, len(batch) - QUEUED), len(batch)):
             self._wait(batch, index, timeout_s)
+        for sample in batch:
+            sample.finish()
         self._busy = time.monotonic()
         return fetch_findings(batch)
 
