@@ -43,8 +43,8 @@ class Bounds:
     """What a confined fork may use."""
 
     wall_s: float
-    memory_bytes: int = 24 << 30
-    """address space of each process; large libraries reserve much of it"""
+    memory_bytes: int = 16 << 30
+    """address space of each process, beside what the fork starts with"""
     file_bytes: int = 256 << 20
     folder_bytes: int = 1 << 30
     """of all files in its folder together"""
@@ -70,9 +70,9 @@ class Ended:
 
 
 def python_folders() -> list[Path]:
-    """What a Python process with our packages reads: the installation, and our own source."""
+    """What a Python process with our packages reads: the installation, and `runners` itself."""
     places = {Path(p) for p in (sys.prefix, sys.base_prefix, *filter(None, sys.path))}
-    own = Path(__file__).resolve().parents[1]
+    own = Path(__file__).resolve().parent
     return [*sorted(p for p in places if p != Path("/")), own]
 
 
@@ -245,10 +245,16 @@ def _bound(bounds: Bounds) -> None:
     limits = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: bounds.file_bytes,
-        resource.RLIMIT_AS: bounds.memory_bytes,
+        resource.RLIMIT_AS: _address_space() + bounds.memory_bytes,
         resource.RLIMIT_CPU: int(bounds.wall_s) * (os.cpu_count() or 1) + 1,
     }
     for kind, value in limits.items():
         hard = resource.getrlimit(kind)[1]
         bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (bound, bound))
+
+
+def _address_space() -> int:
+    """Bytes that this process has reserved; large libraries reserve many gigabytes."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()

@@ -74,14 +74,22 @@ def _ready(channel: Channel, running: dict[int, Running]) -> list[int]:
 def _fork_build(channel: Channel, message: dict[str, object]) -> Running:
     folder = Path(str(message["folder"]))
     request = BuildRequest.model_validate(message["request"])
-    kernel_type = request.kernel.spec.kernel.kernel_type
-    if kernel_type == TritonJit.kernel_type and TritonJit().missing() is None:
-        preload()
+    if request.kernel.spec.kernel.kernel_type == TritonJit.kernel_type:
+        _preload()
     parent, pid = os.getpid(), os.fork()
     if pid == 0:
         _build_in_child(parent, channel, request, folder)
     deadline = time.monotonic() + request.timeout_s + GRACE_S
     return Running(int(str(message["build"])), pid, os.pidfd_open(pid), deadline)
+
+
+def _preload() -> None:
+    """A broken installation is the build child's to report; other builds go on."""
+    try:
+        if TritonJit().missing() is None:
+            preload()
+    except Exception:
+        traceback.print_exc()
 
 
 def _build_in_child(parent: int, channel: Channel, request: BuildRequest, folder: Path) -> NoReturn:

@@ -22,7 +22,7 @@ from ..plan import Module
 TOOL = "nvdisasm"
 FLAGS = ("-c", "-g", "-gi", "-gp", "-ndf")
 """code only; lines of source, inlined calls, lines of PTX; no guesses at branch targets"""
-BOUNDS = Bounds(wall_s=60, memory_bytes=4 << 30, file_bytes=64 << 20, processes=4)
+BOUNDS = Bounds(wall_s=10, memory_bytes=4 << 30, file_bytes=64 << 20, processes=4)
 _TEXT = re.compile(r"^\.text\.(\S+):")
 _LOCAL = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\d+ )?(?:STL|LDL)\b(\S*)")
 _WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
