@@ -106,4 +106,4 @@ def _has_headers(root: Path) -> bool:
 
 def no_instance(name: str, source: str, why: str) -> str:
     """A name of a plan that the source has nothing for."""
-    return f"{source} has nothing for the plan's `{name}`: {why}"
+    return f"{source} has nothing for the plan's `{name.removeprefix('&')}`: {why}"
