@@ -57,7 +57,7 @@ def _axes(value: object) -> object:
     return value
 
 
-class _AxesObject(Part):
+class AxisSizes(Part):
     """Sizes by axis."""
 
     x: Expression = 1
@@ -71,7 +71,7 @@ Axes = Annotated[
         _axes,
         json_schema_input_type=Expression
         | Annotated[tuple[Expression, ...], Field(min_length=1, max_length=3)]
-        | _AxesObject,
+        | AxisSizes,
     ),
 ]
 

@@ -21,6 +21,9 @@ AXIS_BLOCKS = (1, 2, 4, 8, 16, 32, 64)
 WAVES = (1, 2, 4, 8, 16)
 """blocks a multiprocessor, for grids that a loop in the kernel covers"""
 
+FOUND_NAME = re.compile(r"(?:\w+_)?(?:block_[xyz]|grid_x)")
+"""what a found parameter is called"""
+
 Axes = tuple[Expression, Expression, Expression]
 
 

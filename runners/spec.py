@@ -204,9 +204,11 @@ class Kernel(Part):
     defines: dict[Name, str | int] = Field(default_factory=dict[str, str | int])
     metadata: Metadata
     compiler: str | None = None
-    """g++ or clang++ for C++; None: the first that is present"""
+    """g++ or clang++ for C++, nvrtc or nvcc for CUDA; None: the first that is present and, of
+    CUDA's, takes the source"""
     flags: tuple[str, ...] | None = None
-    """compiler flags in place of the default (-O3 -march=native for C++)"""
+    """compiler flags in place of the default (-O3 -march=native for C++, -O3 -std=c++17 for
+    CUDA)"""
     launch: CudaLaunch | TritonLaunch | None = None
     """a single launch (CUDA, Triton)"""
     plan: DeclaredPlan | None = None

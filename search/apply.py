@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..runners.errors import SpecError
+from ..runners.found_parameters import FOUND_NAME
 from ..runners.model import Candidate, ordered
 from ..runners.spec_files import MAX_SOURCE
 from .diffs import apply_diff
@@ -73,7 +74,10 @@ def _parameters(candidate: Candidate, state: State) -> dict[str, int]:
                 f"{name}={value} is not among the values that the spec lists",
                 valid=", ".join(map(str, declared[name].values)),
             )
-    merged = state.assignment | (candidate.parameters or {})
+    merged = state.assignment
+    if candidate.plan is not None:  # its own sizes count, not those tuned for another plan
+        merged |= {n: p.start for n, p in declared.items() if FOUND_NAME.fullmatch(n)}
+    merged |= candidate.parameters or {}
     if candidate.parameters and (broken := broken_constraints(state.spec, merged)):
         raise SpecError(
             f"{ordered(merged)} does not meet the constraint `{broken[0]}`",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.model import BuildOptions, Candidate
-from kernelwright.runners.spec import KernelSpec
+from kernelwright.runners.spec import KernelSpec, Parameter
 from kernelwright.runners.spec_files import MAX_SOURCE
 from kernelwright.search import diffs
 from kernelwright.search.apply import apply
@@ -240,6 +241,18 @@ def test_a_source_without_the_entry_or_too_large_is_refused(source: str, message
 def test_a_plan_is_refused_where_there_is_none() -> None:
     with pytest.raises(SpecError, match="launch plan for a cpp kernel"):
         apply(candidate(plan={}), state())
+
+
+def test_a_plan_brings_its_own_sizes_in_place_of_tuned_ones() -> None:
+    kernel: dict[str, Any] = {"kernel_type": "cuda", "launch": {"grid": 1, "block": 128}}
+    start = state(**kernel)
+    found = {"block_x": Parameter(values=(128, 256, 512), default=128)}
+    spec = start.spec.model_copy(update={"parameters": {**start.spec.parameters, **found}})
+    tuned = replace(start, spec=spec, parameters={"BLOCK_X": 8, "block_x": 512})
+    after = apply(candidate(plan={"grid": 1, "block": 256}), tuned).parameters
+    assert (after["BLOCK_X"], after["block_x"]) == (8, 128)
+    both = candidate(plan={"grid": 1, "block": 256}, parameters={"block_x": 512})
+    assert apply(both, tuned).parameters["block_x"] == 512
 
 
 ALLOWED = """

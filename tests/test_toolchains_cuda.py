@@ -245,6 +245,13 @@ def test_parameters_are_macros_and_found_ones_change_the_plan(build: Build) -> N
     assert "block_x" not in outcome.facts.command
 
 
+def test_a_variants_own_block_counts_before_the_one_it_inherited(build: Build) -> None:
+    outcome = build(plan=sized(512), parameters={"reduce_block_x": 256})
+    assert artifact_of(outcome).plans["w"].kernels[0].block[0] == 512
+    tuned = build(plan=sized(512), parameters={"reduce_block_x": 128})
+    assert artifact_of(tuned).plans["w"].kernels[0].block[0] == 128
+
+
 def test_a_found_parameter_that_this_plan_has_no_place_for_is_a_note(build: Build) -> None:
     outcome = build(parameters={"last_block_x": 64})
     assert outcome.facts is not None
@@ -345,6 +352,11 @@ def test_an_architecture_that_the_compiler_does_not_know_is_told(
 def launching(**changes: Any) -> dict[str, Any]:
     fill, reduce, last = PLAN["steps"]
     return PLAN | {"steps": [fill, reduce, last | changes]}
+
+
+def sized(block: int) -> dict[str, Any]:
+    fill, reduce, last = PLAN["steps"]
+    return PLAN | {"steps": [fill, reduce | {"block": block}, last]}
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from ..contract import bind
 from ..declared_plan import declared_plan, resolve
+from ..declared_plan_model import DeclaredPlan
 from ..devices import DeviceFacts
 from ..errors import SpecError
-from ..found_parameters import Found, base_name, find_parameters, tuned
+from ..found_parameters import FOUND_NAME, Found, base_name, find_parameters, tuned
 from ..plan import LaunchPlan, SetSymbol
 from . import nvcc, nvrtc
 from .base import BuildRequest
@@ -25,7 +26,6 @@ OURS = re.compile(
     r"--?(?:arch|gpu-architecture|gencode|generate-code|code|gpu-code|o|output-file|c|dc|dw|dlink"
     r"|rdc|relocatable-device-code|ptx|cubin|fatbin|run|lineinfo|E|M\w*|G|device-debug)(?:=.*)?"
 )
-_FOUND_NAME = re.compile(r"(?:\w+_)?(?:block_[xyz]|grid_x)")
 _KERNELS = re.compile(r"__global__[^;{(]*?(?:__launch_bounds__\s*\([^)]*\)[^;{(]*?)?\b(\w+)\s*\(")
 
 
@@ -57,9 +57,8 @@ def prepare(request: BuildRequest, folder: Path) -> Prepared:
     declared = declared_plan(spec.kernel, variant.plan)
     for step in declared.launches:
         _check_entry(step.launch, request)
-    taken = {*spec.symbols, *spec.parameters, *(a.name for a in spec.io.arguments)}
-    found = find_parameters(declared, variant.source, request.device.sm_count, taken)
-    values, notes = _values(request, found)
+    found = _found(request, declared, variant.source, request.device)
+    values, notes = _values(request, found, _inherited(request, request.device))
     declared = tuned(declared, found, values)
     plans = {
         shape.label: resolve(declared, bind(spec.io, shape.symbols, shape.label), values)
@@ -99,18 +98,43 @@ def _check_entry(entry: str, request: BuildRequest) -> None:
     )
 
 
-def _values(request: BuildRequest, found: Found) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Parameters of the spec and found ones by name, and notes on values without a meaning."""
+def _found(
+    request: BuildRequest, declared: DeclaredPlan, source: str, device: DeviceFacts
+) -> Found:
+    spec = request.kernel.spec
+    taken = {*spec.symbols, *spec.parameters, *(a.name for a in spec.io.arguments)}
+    return find_parameters(declared, source, device.sm_count, taken)
+
+
+def _inherited(request: BuildRequest, device: DeviceFacts) -> dict[str, int]:
+    """The sizes of the spec's own plan: every variant brings them along as parameters."""
+    kernel = request.kernel.spec.kernel
+    if kernel.plan is None and kernel.launch is None:
+        return {}
+    found = _found(request, declared_plan(kernel), request.kernel.source, device)
+    return {name: parameter.start for name, parameter in found.parameters.items()}
+
+
+def _values(
+    request: BuildRequest, found: Found, inherited: Mapping[str, int]
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Parameters of the spec and found ones by name, and notes on values without a meaning.
+
+    A size of the spec's plan that a variant merely brought along gives way to its own plan's.
+    """
     own = request.kernel.spec.parameters
     values = {name: p.start for name, p in {**own, **found.parameters}.items()}
     notes = list[str]()
     for name, value in request.variant.parameters.items():
         known = found.parameters.get(name)
+        if known is not None and value == inherited.get(name) != known.start:
+            notes.append(f"{name}={value} is the spec's; {known.start} of this plan counts")
+            continue
         if known is not None and value not in known.values:
             raise SpecError(f"{name}={value}", valid=", ".join(map(str, known.values)))
         if name in values:
             values[name] = value
-        elif _FOUND_NAME.fullmatch(name):
+        elif FOUND_NAME.fullmatch(name):
             notes.append(f"{name}={value} means nothing in this plan")
         else:
             close = difflib.get_close_matches(name, values, n=1)
