@@ -54,7 +54,7 @@ def main() -> None:
             bench = Bench.of(device, Path(folder), symbols={"n": n}, slots=8)
             result["kernels"][name] = _kernel(bench, name)
             if name == "small":
-                result["placement"] = _placement(bench)
+                result["sessions"] = _sessions(bench)
                 result["kept_lines"] = _kept_lines(device, Path(folder))
             else:
                 result["copy_bytes_per_s"] = bench.runner.copy_bandwidth()
@@ -110,25 +110,21 @@ def _kernel(bench: Bench, name: str) -> dict[str, Any]:
     return found
 
 
-def _placement(bench: Bench) -> dict[str, list[float]]:
-    """Where machine code and graphs happen to lie decides some permille for as long as they stay:
-    median ratios of a kernel to itself, both loaded once a session, or anew for each block."""
-    found: dict[str, list[float]] = {"once": [], "each_block": []}
-    calls = {"a": CALLS["small"], "b": CALLS["small"]}
-    for mode, medians in found.items():
-        for _ in range(SESSIONS):
-            ratios = list[float]()
-            for number in range(SESSION_BLOCKS):
-                if number == 0 or mode == "each_block":
-                    bench.load("a", RIGHT)
-                    bench.load("b", RIGHT)
-                orders = [["a", "b"], ["b", "a"]] * (ROUNDS // 2)
-                block, _ = bench.block(orders if number % 2 else orders[::-1], calls)
-                a, b = (median(side.nanoseconds) for side in block.sides)
-                ratios.append(math.log(a / b))
-            medians.append(median(ratios))
-    print(found, {mode: stdev(values) for mode, values in found.items()})
-    return found
+def _sessions(bench: Bench) -> list[float]:
+    """The median of some blocks of a kernel against itself, each time newly loaded."""
+    medians, calls = list[float](), {"a": CALLS["small"], "b": CALLS["small"]}
+    for _ in range(SESSIONS):
+        bench.load("a", RIGHT)
+        bench.load("b", RIGHT)
+        ratios = list[float]()
+        for number in range(SESSION_BLOCKS):
+            orders = [["a", "b"], ["b", "a"]] * (ROUNDS // 2)
+            block, _ = bench.block(orders if number % 2 else orders[::-1], calls)
+            a, b = (median(side.nanoseconds) for side in block.sides)
+            ratios.append(math.log(a / b))
+        medians.append(median(ratios))
+    print("sessions", medians)
+    return medians
 
 
 def _kept_lines(device: Any, folder: Path) -> dict[str, float]:

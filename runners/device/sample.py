@@ -22,7 +22,7 @@ from .driver import Event, Stream
 from .looking import Findings, Looking
 from .memory import Digest, Region, aligned
 from .side import Side
-from .support import SAMPLE, STEP, Support
+from .support import Support
 from .tables import Table
 
 How = Literal["by_steps", "warming", "timed"]
@@ -41,11 +41,9 @@ class Sample:
     turn: int = 0
     """which of the side's two equal graphs"""
     how: How = "by_steps"
-    number: int = 0
-    """in its batch, from 1"""
     events: tuple[Event, Event] | None = None
     """before and after the runs"""
-    done: Event = field(default_factory=lambda: driver.make_event(timed=False))
+    done: Event | None = None
     elapsed_ms: float = 0.0
     held: int = 0
     places: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
@@ -73,7 +71,7 @@ class Sample:
 
     def enqueue(self, support: Support, stream: Stream, how: How) -> None:
         """Queue restoring, the runs and the looking."""
-        self.how = how
+        self.how, self.done, self.events = how, driver.make_event(timed=False), None
         support.move(*self.places["restore"])
         for bound in self.side.bound[: self.calls]:
             for step in bound.setup:
@@ -85,17 +83,16 @@ class Sample:
         else:
             self._run_timed(support, stream)
         self._look(support)
-        support.mark(SAMPLE, self.number)
         driver.record(self.done, stream)
 
     def _run_by_steps(self, support: Support, stream: Stream) -> None:
         (bound,) = self.side.bound[: self.calls]
-        support.mark(STEP, 0)
+        support.mark(0)
         for number, step in enumerate(bound.steps, 1):
             step.enqueue(stream)
             following = bound.steps[number : number + 1]
             if not (following and following[0].overlaps):
-                support.mark(STEP, number)
+                support.mark(number)
 
     def _run_timed(self, support: Support, stream: Stream) -> None:
         graph = self.side.graph(self.calls, self.turn)
@@ -121,7 +118,9 @@ class Sample:
         if self.events is not None:
             self.elapsed_ms = driver.elapsed_ms(*self.events)
         for event in (*(self.events or ()), self.done):
-            driver.destroy_event(event)
+            if event is not None:
+                driver.destroy_event(event)
+        self.events = self.done = None
 
     def result(self, found: Findings, index: int) -> RunResult:
         """One run, as it is reported, but for the place of its outputs."""
@@ -148,8 +147,8 @@ def digest_name(digest: Digest) -> str:
 def place_tables(samples: Sequence[Sample], region: Region, stream: Stream) -> None:
     """Upload the tables of a batch, and clear the findings behind them."""
     blobs, cursor = list[npt.NDArray[np.uint8]](), 0
-    for number, sample in enumerate(samples, 1):
-        sample.number, sample.places = number, {}
+    for sample in samples:
+        sample.places = {}
         for name, table in sample.tables().items():
             sample.places[name] = (cursor, len(table))
             blobs.append(table.view(np.uint8))

@@ -19,12 +19,10 @@ from .memory import STAGE_SHARE, STASH_SHARE, DeviceInputs, Region, no_room
 from .sample import How, Sample, fetch_findings, place_tables
 from .setting import Setting, Shape
 from .side import Side
-from .support import SAMPLE, STEP, Support
+from .support import Support
 
 SLACK_S = 2.0
 """for restoring and looking, beside the runs themselves"""
-QUEUED = 4
-"""samples that may wait on the device: more could fill its queue, and block us with it"""
 SPIN_S, NAP_S = 0.002, 0.0002
 WARM_S, IDLE_S = 0.05, 0.25
 """GPU work until clocks are up, and the pause after which they may have fallen"""
@@ -178,7 +176,7 @@ class Stage:
         return sample, found
 
     def run(self, batch: Sequence[Sample], timeout_s: float, how: How) -> list[list[Findings]]:
-        """Queue a batch, wait for it, and say what it left behind.
+        """All samples of a batch, one after the other, and what each run left behind.
 
         Raises RunFault with the variant at fault.
         """
@@ -186,71 +184,55 @@ class Stage:
             place_tables(batch, self._tables, self.stream)
         except OutOfDeviceMemory as error:
             raise no_room("its tables", 0) from error
-        self.support.clear_mark(SAMPLE)
-        for index, sample in enumerate(batch):
-            if index >= QUEUED:
-                self._wait(batch, index - QUEUED, timeout_s)
-            self._enqueue(sample, batch, how)
-        for index in range(max(0, len(batch) - QUEUED), len(batch)):
-            self._wait(batch, index, timeout_s)
         for sample in batch:
-            sample.finish()
+            try:
+                self._run(sample, timeout_s, how)
+            except RunFault as fault:
+                fault.variant = sample.side.variant
+                raise
         self._busy = time.monotonic()
         return fetch_findings(batch)
 
-    def _enqueue(self, sample: Sample, batch: Sequence[Sample], how: How) -> None:
+    def _run(self, sample: Sample, timeout_s: float, how: How) -> None:
+        """One sample, alone on the device: with a second one queued behind it, a kernel of
+        14.2 us took up to 15.6 (a graph waits for its own last launch), and 16.3 where lines of
+        L2 were let go meanwhile."""
         try:
             if how == "timed":
                 driver.reset_persisting_l2()
             sample.enqueue(self.support, self.stream, how)
-        except RunFault as fault:
-            raise self._blamed(fault, sample, batch) from fault
+            self._wait(sample, timeout_s)
+            sample.finish()
         except DriverFault as error:
-            raise self._blamed(fault_of(error), sample, batch) from error
+            raise fault_of(error, self._place(sample)) from error
 
-    def _wait(self, batch: Sequence[Sample], index: int, timeout_s: float) -> None:
-        sample, since = batch[index], time.monotonic()
-        limit = timeout_s * sample.calls + SLACK_S
-        try:
-            while not driver.is_done(sample.done):
-                waited = time.monotonic() - since
-                if waited > limit:
-                    raise self._blamed(self._late(sample, timeout_s), sample, batch)
-                if waited > SPIN_S:
-                    time.sleep(NAP_S)
-        except DriverFault as error:
-            where = self._place(batch[min(self.support.marked(SAMPLE), len(batch) - 1)])
-            raise self._blamed(fault_of(error, where), sample, batch) from error
-
-    def _late(self, sample: Sample, timeout_s: float) -> RunFault:
-        where = self._place(sample)
-        return RunFault("timed_out", f"it did not end within {timeout_s:g} s{where}", lost=True)
+    def _wait(self, sample: Sample, timeout_s: float) -> None:
+        since, limit = time.monotonic(), timeout_s * sample.calls + SLACK_S
+        while sample.done is not None and not driver.is_done(sample.done):
+            waited = time.monotonic() - since
+            if waited > limit:
+                text = f"it did not end within {timeout_s:g} s{self._place(sample)}"
+                raise RunFault("timed_out", text, lost=True)
+            if waited > SPIN_S:
+                time.sleep(NAP_S)
 
     def _place(self, sample: Sample) -> str:
         """Which step was under way."""
         steps = sample.side.bound[0].steps
         if sample.how != "by_steps":
             return " while it was timed"
-        done = min(self.support.marked(STEP), len(steps) - 1)
+        done = min(self.support.marked, len(steps) - 1)
         return f" ({steps[done].words})"
 
-    def _blamed(self, fault: RunFault, sample: Sample, batch: Sequence[Sample]) -> RunFault:
-        """The fault, laid at the door of the sample that was running."""
-        done = self.support.marked(SAMPLE)
-        fault.variant = batch[done].side.variant if fault.lost and done < len(batch) else ""
-        fault.variant = fault.variant or sample.side.variant
-        return fault
-
     def warm_up(self, samples: Sequence[Sample], timeout_s: float) -> None:
-        """Run what is new once, and then all in turn until clocks are up.
+        """Run what is new once, and, after a pause, all in turn until clocks are up.
 
         `samples`: one of each side, of a seed that no timed sample has. Raises RunFault.
         """
-        new = [s for s in samples if not s.side.has_graph(s.calls, s.turn)]
-        for sample in new:
-            self.run([sample], timeout_s, "warming")
-        if time.monotonic() - self._busy < IDLE_S and not new:
-            return
+        idle = time.monotonic() - self._busy > IDLE_S
+        for sample in samples:
+            if not sample.side.has_graph(sample.calls, sample.turn):
+                self.run([sample], timeout_s, "warming")
         started = time.monotonic()
-        while time.monotonic() - started < WARM_S:
+        while idle and time.monotonic() - started < WARM_S:
             self.run(samples, timeout_s, "warming")

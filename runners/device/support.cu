@@ -70,10 +70,12 @@ __device__ u64 nanoseconds() {
     return now;
 }
 
-// Keeps the stream until the host has written `number` or a later one into `word`.
-extern "C" __global__ void hold(const volatile u32* word, u32 number, u64 patience_ns, volatile u32* expired) {
+// Keeps the stream for `least_ns`, and until the host has written `number` or a later one into `word`.
+extern "C" __global__ void hold(
+    const volatile u32* word, u32 number, u64 least_ns, u64 patience_ns, volatile u32* expired
+) {
     u64 start = nanoseconds();
-    while (static_cast<int>(*word - number) < 0) {
+    while (static_cast<int>(*word - number) < 0 || nanoseconds() - start < least_ns) {
         if (nanoseconds() - start > patience_ns) {
             *expired = number;
             break;

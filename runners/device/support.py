@@ -11,10 +11,12 @@ from .launches import PreparedLaunch
 
 PTX = Path(__file__).with_name("support.ptx")
 THREADS = 256
+QUIET_NS = 100_000
+"""Between what prepares a sample and the sample: less, and short kernels scatter more."""
 HOLD_NS = 2_000_000_000
 """A held stream goes on by itself after this long; the sample is then marked as disturbed."""
-GO, EXPIRED, STEP, SAMPLE = range(4)
-"""Words that host and device share: released up to, held too long, last step, last sample."""
+GO, EXPIRED, MARK = range(3)
+"""Words that host and device share: released up to, held too long, last step done."""
 
 
 class Support:
@@ -25,7 +27,7 @@ class Support:
         module = driver.load_module(PTX.read_bytes() + b"\0")
         names = ("move", "read_all", "hold", "mark", "guards", "digest", "gather", "gaps")
         self._functions = {name: driver.get_function(module, name) for name in names}
-        self._shared = HostWords(4)
+        self._shared = HostWords(3)
         self._held = 0
         self._multiprocessors = driver.device_attribute("MULTIPROCESSOR_COUNT")
         self._flushed = 2 * driver.device_attribute("L2_CACHE_SIZE") + 4
@@ -65,7 +67,7 @@ class Support:
         params = [
             *_words(self._shared.address(GO)),
             struct.pack("<I", self._held),
-            *_words(HOLD_NS, self._shared.address(EXPIRED)),
+            *_words(QUIET_NS, HOLD_NS, self._shared.address(EXPIRED)),
         ]
         self._launch("hold", (1, 1, 1), params, threads=1)
         return self._held
@@ -78,18 +80,15 @@ class Support:
         """Whether a hold ended by itself, or one after it did."""
         return int(self._shared.words[EXPIRED]) >= number
 
-    def mark(self, word: int, number: int) -> None:
+    def mark(self, number: int) -> None:
         """Write a number where the host sees it even after the context is lost."""
-        params = [*_words(self._shared.address(word)), struct.pack("<I", number)]
+        params = [*_words(self._shared.address(MARK)), struct.pack("<I", number)]
         self._launch("mark", (1, 1, 1), params, threads=1)
 
-    def marked(self, word: int) -> int:
+    @property
+    def marked(self) -> int:
         """The last number marked."""
-        return int(self._shared.words[word])
-
-    def clear_mark(self, word: int) -> None:
-        """Nothing was marked yet."""
-        self._shared.words[word] = 0
+        return int(self._shared.words[MARK])
 
     def _launch(
         self, name: str, grid: tuple[int, int, int], params: list[bytes], threads: int = THREADS
