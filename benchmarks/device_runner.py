@@ -49,7 +49,7 @@ def main() -> None:
         if not probed.devices:
             raise SystemExit(f"no GPU: {probed.why_none}")
         device = probed.devices[0]
-        result: dict[str, Any] = {"device": device.model_dump(), "kernels": {}}
+        result: dict[str, Any] = {"device": device.model_dump(exclude={"uuid"}), "kernels": {}}
         for name, n in SIZES.items():
             bench = Bench.of(device, Path(folder), symbols={"n": n}, slots=8)
             result["kernels"][name] = _kernel(bench, name)
