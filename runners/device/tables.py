@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..shared_arena import GUARD_PATTERN
+from .faults import RunFault
 
 CHUNK = 256 << 10
 """bytes that one block moves or digests"""
@@ -125,7 +126,7 @@ class Elements:
     def row(self, start: int, dense: int, pattern: int, result: int, *, falling: bool) -> Table:
         """The row of support.cu that describes them. `falling`: dimensions by falling stride.
 
-        Raises ValueError for more than MOST_DIMS dimensions of more than one element.
+        Raises RunFault for more than MOST_DIMS dimensions of more than one element.
         """
         dims = [
             (n, s * self.itemsize) for n, s in zip(self.shape, self.strides, strict=True) if n > 1
@@ -133,7 +134,8 @@ class Elements:
         if falling:
             dims.sort(key=lambda dim: -dim[1])
         if len(dims) > MOST_DIMS:
-            raise ValueError(f"{len(dims)} dimensions; up to {MOST_DIMS} can be read")
+            text = f"refused: an output of {len(dims)} dimensions; up to {MOST_DIMS} can be read"
+            raise RunFault("refused", text, lost=False)
         made = np.zeros(1, dtype=STRIDED)
         fields = (start, dense, self.count, self.itemsize, len(dims), self.span, pattern, result)
         for name, value in zip(STRIDED.names or (), fields, strict=False):
