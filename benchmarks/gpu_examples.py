@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +28,7 @@ from kernelwright.runners.gpu_limits import gpu_peaks
 from kernelwright.search.settings import Settings
 from kernelwright.tools.difference import changed_between
 from kernelwright.tools.headroom import peaks_for
-from kernelwright.tools.optimize import Event, Failed, Finished, Opened, StepReport, optimize
+from kernelwright.tools.optimize import Failed, Finished, Opening, optimize
 from kernelwright.tools.records import KernelRecord
 from kernelwright.tools.workbench import Workbench
 
@@ -54,7 +52,8 @@ def main() -> None:
     """Search, measure the libraries, write the result and print a table."""
     asked = _arguments()
     chosen = gpu_examples(asked.only)
-    rows = [_searched(each, asked.builds, asked.seconds) for each in chosen]
+    settings = Settings(budget_builds=asked.builds, budget_seconds=asked.seconds)
+    rows = searched(chosen, settings)
     measured = yardsticks([each.path.parent for each in chosen])
     if "ms" in measured:
         rows = [with_library(row, measured["ms"]) for row in rows]
@@ -82,33 +81,6 @@ def gpu_examples(only: Sequence[str] = ()) -> list[Example]:
     if unknown := sorted(set(only) - known):
         sys.exit(f"no GPU example `{unknown[0]}`; valid: {', '.join(sorted(known))}")
     return [e for e in found if not only or {e.name, e.path.parent.name} & set(only)]
-
-
-def search(
-    out: Path, spec: Path, builds: int, seconds: float
-) -> Generator[tuple[Workbench, Event]]:
-    """The events of a search that stops after some builds or seconds, whichever comes first.
-
-    One that is out of time is resumed with the builds it has spent for a budget: it stops, and
-    its winner is confirmed. The workbench beside an event is open until the next one is asked for.
-    """
-    settings, spent = Settings(budget_builds=builds), None
-    with (
-        Workbench(out, [spec.parent]) as bench,
-        closing(optimize(bench, [spec], settings)) as run,
-    ):
-        deadline = math.inf
-        for event in run:
-            yield bench, event
-            if isinstance(event, Opened):
-                deadline = time.monotonic() + seconds
-            if isinstance(event, StepReport) and event.builds and time.monotonic() > deadline:
-                spent = event.builds
-                break
-    if spent is not None:
-        with Workbench(out, [spec.parent]) as bench:
-            for event in optimize(bench, [spec], settings, resume=True, new_budget=spent):
-                yield bench, event
 
 
 def yardsticks(folders: Sequence[Path]) -> dict[str, Any]:
@@ -158,23 +130,30 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _searched(example: Example, builds: int, seconds: float) -> dict[str, Any]:
-    """The row of one example; with `error` instead of results when it came to nothing."""
-    started, name = time.monotonic(), {"kernel": example.name, "folder": example.path.parent.name}
-    print(f"{example.name} ...", flush=True)
-    with (
-        tempfile.TemporaryDirectory() as out,
-        closing(search(Path(out), example.path, builds, seconds)) as run,
-    ):
-        for bench, event in run:
-            if isinstance(event, Failed):
-                return {**name, "error": str(event.error)}
-            if isinstance(event, Finished):
-                try:
-                    return {**name, **_row(bench, event, time.monotonic() - started)}
-                except KernelwrightError as error:
-                    return {**name, "error": str(error)}
-    raise RuntimeError("a search ended without a result")
+def searched(examples: Sequence[Example], settings: Settings) -> list[dict[str, Any]]:
+    """A row for each example; with `error` instead of results when it came to nothing."""
+    rows, at, started = list[dict[str, Any]](), -1, time.monotonic()
+    roots = [example.path.parent for example in examples]
+    with tempfile.TemporaryDirectory() as out, Workbench(Path(out), roots) as bench:
+        for event in optimize(bench, [example.path for example in examples], settings):
+            if isinstance(event, Opening):
+                at, started = at + 1, time.monotonic()
+                print(f"{examples[at].name} ...", flush=True)
+            elif isinstance(event, Failed | Finished):
+                rows.append(_ended(bench, examples[at], event, time.monotonic() - started))
+    return rows
+
+
+def _ended(
+    bench: Workbench, example: Example, event: Failed | Finished, seconds: float
+) -> dict[str, Any]:
+    name = {"kernel": example.name, "folder": example.path.parent.name}
+    if isinstance(event, Failed):
+        return {**name, "error": str(event.error)}
+    try:
+        return {**name, **_row(bench, event, seconds)}
+    except KernelwrightError as error:
+        return {**name, "error": str(error)}
 
 
 def _row(bench: Workbench, event: Finished, seconds: float) -> dict[str, Any]:

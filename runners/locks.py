@@ -23,6 +23,11 @@ def lock_folder() -> Path:
     return folder
 
 
+def gpu_registry() -> Path:
+    """Where all servers of this user note their processes on GPUs (`device/registry.py`)."""
+    return lock_folder() / "gpu-processes"
+
+
 @contextmanager
 def timing_lock(device: str, waiting: Callable[[str], None] | None = None) -> Generator[None]:
     """Hold a device (`host`, or a GPU's UUID) while timing on it.

@@ -8,6 +8,7 @@ from typing import Any
 
 from .devices import DeviceFacts
 from .errors import AccessError, KernelwrightError, ProcessLost, ReferenceFailed, SpecError
+from .locks import gpu_registry
 from .model import Record
 from .oracle_confinement import environment_of
 from .oracle_messages import (
@@ -162,6 +163,7 @@ class Oracle:
         settings = OracleSettings(
             readable=self._readable,
             gpu="" if device is None else device.name,
+            registry="" if device is None else str(gpu_registry()),
             private="" if device is None else str(private),
             kept_bytes=HOST_KEPT_BYTES
             if device is None

@@ -14,6 +14,8 @@ class OracleSettings(Record):
     readable: tuple[str, ...] = ()
     gpu: str = ""
     """the name of the one GPU that CUDA shows it; empty: it works on the host"""
+    registry: str = ""
+    """where processes of ours on GPUs are noted (`device/registry.py`); with a GPU alone"""
     private: str = ""
     """a folder of its own for caches; with a GPU alone"""
     kept_bytes: int

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .channel import Channel
+from .device.registry import register
 from .errors import KernelwrightError, ProcessLost
 from .oracle_confinement import confine
 from .oracle_messages import JudgeOutputs, MakePool, OpenReference, OracleSettings
@@ -22,6 +24,8 @@ def main() -> None:
     """Serve messages until the channel closes: argv is CHANNEL_FD SETTINGS."""
     channel = Channel.from_fd(int(sys.argv[1]))
     settings = OracleSettings.model_validate_json(sys.argv[2])
+    if settings.registry:
+        register(Path(settings.registry))
     confine(settings)
     from .oracle_kernels import OracleKernels  # numpy starts threads: they are to be confined too
 

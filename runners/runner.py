@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from .devices import DeviceFacts
 from .errors import DeviceMissing, ProcessLost
 from .executor import START_S, compile_executor
-from .locks import lock_folder
+from .locks import gpu_registry
 from .model import Record, Tier
 from .plan import LaunchPlan
 from .pools import SeedPool
@@ -237,7 +237,7 @@ class DeviceRunner(ProcessRunner):
         }
         return spawner().start_python(
             "kernelwright.runners.device.process",
-            (uuid, str(lock_folder() / "gpu-processes")),
+            (uuid, str(gpu_registry())),
             name="runner",
             scratch=self._scratch,
             environment=clean_environment(self._scratch, settings),

@@ -31,6 +31,8 @@ class Settings(BaseModel):
     """the smallest gain that makes an incumbent; values closer than this are not told apart"""
     budget_builds: int = Field(default=50, ge=1)
     """builds that may be spent; known variants cost nothing"""
+    budget_seconds: float | None = Field(default=None, gt=0)
+    """wall seconds that one process may spend on it, after which it stops; None: no limit"""
     patience: int = Field(default=25, ge=1)
     """the search stops after this many evaluations without a new incumbent"""
     repair_visits: int = Field(default=0, ge=0)

@@ -67,6 +67,10 @@ def optimize(
             help="Builds that may be spent; with --resume, a new budget for the old search.",
         ),
     ] = None,
+    budget_seconds: Annotated[
+        float | None,
+        typer.Option(min=0.1, help="Seconds of each search, opening and confirming aside."),
+    ] = None,
     min_pred_gain: Annotated[
         float, typer.Option(min=0.0, help="Skip candidates that predict less (0.02 = 2 %).")
     ] = 0.02,
@@ -102,6 +106,7 @@ def optimize(
 
     settings = Settings(
         budget_builds=50 if budget_builds is None else budget_builds,
+        budget_seconds=budget_seconds,
         min_pred_gain=min_pred_gain,
         min_gain=min_gain,
         patience=patience,

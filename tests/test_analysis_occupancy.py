@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from kernelwright.analysis.occupancy import occupancy
 from kernelwright.runners.devices import PROFILES, DeviceFacts
 from kernelwright.runners.model import KernelFacts

@@ -12,9 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lift import write_spec
-
-from kernelwright.tools.optimize import Began, Finished, StepReport
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -82,17 +79,6 @@ def test_all_gpu_specs_are_searched_unless_some_are_named(script: Callable[[str]
 def test_a_name_that_no_gpu_example_has_ends_the_script(script: Callable[[str], Any]) -> None:
     with pytest.raises(SystemExit, match=r"no GPU example `matmul`; valid: .*cuda_scale"):
         script("gpu_examples").gpu_examples(["matmul"])
-
-
-def test_a_search_out_of_time_stops_and_its_winner_is_confirmed(
-    script: Callable[[str], Any], tmp_path: Path
-) -> None:
-    spec = write_spec(tmp_path)
-    events = [event for _, event in script("gpu_examples").search(tmp_path / "out", spec, 9, 0.0)]
-    assert [e.builds for e in events if isinstance(e, StepReport)] == [1]
-    assert [e.resumed for e in events if isinstance(e, Began)] == [False, True]
-    assert isinstance(events[-1], Finished)
-    assert events[-1].confirmation is not None
 
 
 def test_the_text_table_has_a_line_for_each_example_and_the_failures_below(

@@ -58,7 +58,7 @@ FAULTS = {
     ),
     "never returns": (
         gpu_lift.spoiled("for (volatile int q = 0;;) q = 1;"), None,
-        Ending.timed_out, "did not return",
+        Ending.timed_out, "did not end within",
     ),
     "asks for more memory than there is": (
         None,

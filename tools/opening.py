@@ -43,8 +43,12 @@ def open_baseline(rig: Rig, kernel: OpenKernel) -> Opened:
 
     Raises BaselineRefused when it does not build or is not right, and what `Rig.attach` does.
     """
-    rig.attach(kernel)
-    attempt = _checked(rig, kernel, kernel.loaded.baseline(), adopt=True)
+    first = kernel.loaded.baseline()
+    with ThreadPoolExecutor(1) as builder:
+        building = builder.submit(rig.build, kernel, first)  # while the inputs are made
+        rig.attach(kernel)
+        built = building.result()
+    attempt = _checked(rig, kernel, first, built, adopt=True)
     notes = list[str]()
     if attempt.found.configurations:
         best = best_configuration(rig, kernel, attempt)
@@ -53,7 +57,7 @@ def open_baseline(rig: Rig, kernel: OpenKernel) -> Opened:
             f"configurations: {ordered(best.parameters)}"
         )
         if best != attempt.variant:
-            attempt = _checked(rig, kernel, best)
+            attempt = _checked(rig, kernel, best, rig.build(kernel, best))
     alone = time_alone(rig, kernel, attempt.variant.variant_id)
     times = {w.workload: w.median_ms[alone.candidate] for w in alone.workloads}
     kernel.allow(max(times.values()) * 1e-3)
@@ -103,10 +107,12 @@ def time_alone(rig: Rig, kernel: OpenKernel, variant_id: str) -> Comparison:
     return found.comparison
 
 
-def _checked(rig: Rig, kernel: OpenKernel, variant: Variant, *, adopt: bool = False) -> Attempt:
+def _checked(
+    rig: Rig, kernel: OpenKernel, variant: Variant, built: BuildOutcome, *, adopt: bool = False
+) -> Attempt:
     """A baseline that was built and passed its gates. `adopt`: it may become the truth."""
     attempt = Attempt(rig, kernel, variant, 1)
-    _refuse(attempt.screen_and_build(None))
+    _refuse(attempt.screen_and_build(built))
     assert attempt.artifact is not None
     rig.load(kernel, attempt.artifact)
     if adopt:

@@ -8,6 +8,7 @@ and does not pay for it again.
 from __future__ import annotations
 
 import secrets
+import time
 from collections import Counter
 
 from ..runners.errors import HandleUnknown, SpecError
@@ -52,6 +53,7 @@ class SearchSession:
         self._bench = bench
         self.record = record
         self._kernel: KernelRecord = bench.evaluator.kernel(record.kernel_id)
+        self._began = time.monotonic()
         self._engine = Engine(graph, record.settings, PLANNERS[record.planner], self._context)
 
     @property
@@ -100,6 +102,9 @@ class SearchSession:
 
     def step(self) -> Step:
         """One evaluation, or the question, or the stop verdict; on disk when it returns."""
+        limit = self.record.settings.budget_seconds
+        if limit is not None and time.monotonic() - self._began > limit:
+            return self._stop("budget", f"{limit:g} s are spent, the whole budget of time")
         work = self._engine.next_work()
         match work:
             case Ask(node_id, question):
