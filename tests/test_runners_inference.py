@@ -575,7 +575,7 @@ def test_a_draft_with_its_places_filled_in_always_loads(
 
 @settings(max_examples=30, deadline=None)
 @given(
-    names=st.lists(NAMES.map(lambda n: f"a{n}"), min_size=2, max_size=6, unique=True),
+    names=st.lists(NAMES.map(lambda n: f"a_{n}"), min_size=2, max_size=6, unique=True),
     actions=st.lists(
         st.tuples(st.sampled_from(["load", "store", "atomic_add", "none"]), st.integers(0, 5)),
         max_size=4,
