@@ -64,7 +64,7 @@ class Roofline(Record):
         """How much of what bounds it is reached: "61 % of the measured fp32 peak"."""
         if self.share is None:
             return f"an unknown share of the machine ({self._missing()})"
-        if self.bound == "memory" and self.share > 1:
+        if self.bound == "memory" and self.share > 1 and self.cached:
             return f"more than the {self.source} copy bandwidth (served from cache)"
         return f"{_percent(self.share)} of the {self.source} {self._peak(self.bound)}"
 
@@ -88,6 +88,8 @@ class Roofline(Record):
             return "; its bytes fit in the cache, so memory need not bound it"
         if self.headroom is None:
             return ""
+        if self.headroom < 1 and self.bound == "memory":
+            return "; reading alone outruns a copy"
         if self.headroom < 1:
             return f"; above the {self.source} peak: are the declared flops right?"
         return f"; at best {self.headroom:.2g}x is left"
@@ -104,7 +106,7 @@ class Roofline(Record):
     def _known(self) -> str:
         parts = list[str]()
         if self.share_of_copy_bandwidth:
-            served = f", {_CACHED}" if self.share_of_copy_bandwidth > 1 else ""
+            served = f", {_CACHED}" if self.cached and self.share_of_copy_bandwidth > 1 else ""
             parts.append(self._reached("memory") + served)
         if self.share_of_peak:
             parts.append(self._reached("compute"))
@@ -134,8 +136,10 @@ def roofline(work: Work, peaks: Peaks, time_s: float) -> Roofline:
     compute_s = None if work.flops is None else work.flops / peaks.flops_per_s
     bound = _bound(memory_s, compute_s)
     floor_s = max((part for part in (memory_s, compute_s) if part is not None), default=None)
-    cache = 0 if peaks.cold else CACHE_SHARE * (peaks.cache_bytes or 0)
-    cached = memory_s is not None and (memory_s > time_s or (work.bytes or 0) <= cache)
+    in_cache = memory_s is not None and (
+        memory_s > time_s or (work.bytes or 0) <= CACHE_SHARE * (peaks.cache_bytes or 0)
+    )
+    cached = in_cache and not peaks.cold
     memory_alone = compute_s is None or bound == "memory"
     return Roofline(
         bound=bound,

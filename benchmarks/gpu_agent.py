@@ -1,11 +1,13 @@
-"""An agent-like client of the MCP server on a GPU: opens the Triton softmax, sends three
-candidates of its own (one wrong, one slower, one faster), reads the verdicts, exports.
+"""An agent-like client of the MCP server on a GPU: opens the Triton softmax for shapes of its
+own (few, wide rows), sends three candidates (one wrong, one slower, one faster), reads the
+verdicts, exports.
 
 Usage: python benchmarks/gpu_agent.py [OUTPUT]. Writes benchmarks/results/gpu_agent.json.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import tempfile
@@ -18,6 +20,10 @@ from environment import ROOT, write
 from mcp import Client, StdioServerParameters
 
 EXAMPLE = ROOT / "examples" / "triton_softmax"
+WORKLOADS = [
+    {"name": "wide_rows", "symbols": {"rows": 1024, "cols": 16384}},
+    {"name": "ragged", "symbols": {"rows": 777, "cols": 12345}, "held_out": True},
+]
 MASKED = 'other=-float("inf")'
 THREE_PASSES = """\
     values = tl.load(x + row * cols + at, mask=inside, other=-float("inf"))
@@ -45,7 +51,7 @@ def candidates(source: str) -> dict[str, dict[str, Any]]:
             "method": "three passes",
         },
         "faster: a row is shared by more warps": {
-            "parameters": {"num_warps": 8},
+            "parameters": {"num_warps": 16},
             "method": "change_block_sizes",
         },
     }
@@ -62,7 +68,10 @@ async def converse(folder: Path) -> dict[str, Any]:
     )
     told: dict[str, Any] = {}
     async with Client(server) as client:
-        opened, told["open_s"] = await _result(client, "open_kernel", spec_path="spec.json")
+        spec = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
+        opened, told["open_s"] = await _result(
+            client, "open_kernel", spec={**spec, "workloads": WORKLOADS}
+        )
         told["opened"] = {k: opened.get(k) for k in ("tier", "workloads", "headroom", "notes")}
         kernel_id, rows = opened["kernel_id"], list[dict[str, Any]]()
         source = (folder / "softmax.py").read_text(encoding="utf-8")

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..runners.errors import SpecError
-from ..runners.found_parameters import FOUND_NAME
 from ..runners.model import Candidate, ordered
 from ..runners.spec_files import MAX_SOURCE
 from .diffs import apply_diff
 from .flags import check_options
 from .moves.base import State, broken_constraints
+from .moves.knobs_python import named_integers
 
 
 def apply(candidate: Candidate, state: State, scratch: Path | None = None) -> State:
@@ -30,10 +30,11 @@ def apply(candidate: Candidate, state: State, scratch: Path | None = None) -> St
         )
     if candidate.options is not None:
         check_options(candidate.options, state)
+    source = _source(candidate, state, scratch)
     return replace(
         state,
-        source=_source(candidate, state, scratch),
-        parameters=_parameters(candidate, state),
+        source=source,
+        parameters=_parameters(candidate, state, source),
         options=candidate.options or state.options,
         plan=candidate.plan if candidate.plan is not None else state.plan,
     )
@@ -59,7 +60,7 @@ def _source(candidate: Candidate, state: State, scratch: Path | None) -> str:
     return source
 
 
-def _parameters(candidate: Candidate, state: State) -> dict[str, int]:
+def _parameters(candidate: Candidate, state: State, source: str) -> dict[str, int]:
     declared = state.spec.parameters
     for name, value in (candidate.parameters or {}).items():
         if name not in declared:
@@ -74,14 +75,30 @@ def _parameters(candidate: Candidate, state: State) -> dict[str, int]:
                 f"{name}={value} is not among the values that the spec lists",
                 valid=", ".join(map(str, declared[name].values)),
             )
-    merged = state.assignment
-    if candidate.plan is not None:  # its own sizes count, not those tuned for another plan
-        merged |= {n: p.start for n, p in declared.items() if FOUND_NAME.fullmatch(n)}
-    merged |= candidate.parameters or {}
-    if candidate.parameters and (broken := broken_constraints(state.spec, merged)):
+    own = state.found if candidate.plan is not None else _chosen_anew(state, source)
+    kept = {n: v for n, v in state.chosen.items() if n not in own}
+    merged = kept | (candidate.parameters or {})
+    full = state.assignment | merged
+    if candidate.parameters and (broken := broken_constraints(state.spec, full)):
         raise SpecError(
-            f"{ordered(merged)} does not meet the constraint `{broken[0]}`",
+            f"{ordered(full)} does not meet the constraint `{broken[0]}`",
             valid="; ".join(state.spec.constraints),
             next_step="change the parameters named in it together",
         )
     return merged
+
+
+def _chosen_anew(state: State, source: str) -> frozenset[str]:
+    """Found parameters that a new source gives other values of its own (`num_warps=8` in a launch):
+    those count then, and not what was tuned for the source before."""
+    if state.kernel_type != "triton" or source == state.source:
+        return frozenset()
+    before, after = (_values(text) for text in (state.source, source))
+    return frozenset(n for n in state.found if before.get(n) != after.get(n))
+
+
+def _values(source: str) -> dict[str, list[int]]:
+    found = dict[str, list[int]]()
+    for place in named_integers(source.encode()):
+        found.setdefault(place.name, []).append(place.value)
+    return found

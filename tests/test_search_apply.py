@@ -248,9 +248,11 @@ def test_a_plan_brings_its_own_sizes_in_place_of_tuned_ones() -> None:
     start = state(**kernel)
     found = {"block_x": Parameter(values=(128, 256, 512), default=128)}
     spec = start.spec.model_copy(update={"parameters": {**start.spec.parameters, **found}})
-    tuned = replace(start, spec=spec, parameters={"BLOCK_X": 8, "block_x": 512})
+    tuned = replace(
+        start, spec=spec, parameters={"BLOCK_X": 8, "block_x": 512}, found=frozenset(found)
+    )
     after = apply(candidate(plan={"grid": 1, "block": 256}), tuned).parameters
-    assert (after["BLOCK_X"], after["block_x"]) == (8, 128)
+    assert after["BLOCK_X"] == 8 and "block_x" not in after
     both = candidate(plan={"grid": 1, "block": 256}, parameters={"block_x": 512})
     assert apply(both, tuned).parameters["block_x"] == 512
 
@@ -350,3 +352,37 @@ def test_the_compiler_takes_the_flags_that_the_moves_propose(tmp_path: Path) -> 
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
+
+
+LAUNCH = "def run(x):\n    scale[(1,)](x, num_warps={})\n"
+
+
+def triton_state(warps: int, parameters: dict[str, int]) -> State:
+    """A Triton kernel whose launch says how many warps, and whose toolchain found that."""
+    found = {"num_warps": Parameter(values=(1, 2, 4, 8), default=4)}
+    start = state()
+    spec = start.spec.model_copy(update={"parameters": found})
+    return replace(
+        start,
+        kernel_type="triton",
+        source=LAUNCH.format(warps),
+        spec=spec,
+        parameters=parameters,
+        found=frozenset(found),
+    )
+
+
+def test_what_nobody_set_of_the_found_parameters_is_left_to_the_source() -> None:
+    after = apply(candidate(source=LAUNCH.format(8)), triton_state(4, {}))
+    assert dict(after.parameters) == {}
+
+
+def test_a_new_source_with_launch_options_of_its_own_replaces_tuned_ones() -> None:
+    after = apply(candidate(source=LAUNCH.format(8)), triton_state(4, {"num_warps": 2}))
+    assert dict(after.parameters) == {}
+
+
+def test_a_new_source_with_the_same_launch_options_keeps_tuned_ones() -> None:
+    source = LAUNCH.format(4) + "    return x\n"
+    after = apply(candidate(source=source), triton_state(4, {"num_warps": 2}))
+    assert dict(after.parameters) == {"num_warps": 2}

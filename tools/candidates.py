@@ -20,6 +20,7 @@ def state_of(kernel: KernelRecord, variant: Variant) -> State:
         options=variant.options,
         spec=spec,
         plan=variant.plan,
+        found=frozenset(kernel.found_parameters) - frozenset(kernel.loaded.spec.parameters),
     )
 
 

@@ -24,6 +24,14 @@ class State:
     options: BuildOptions
     spec: KernelSpec
     plan: Mapping[str, Any] | None = None
+    found: frozenset[str] = frozenset()
+    """parameters of the spec that the toolchain found: without a value, the source's own counts"""
+
+    @property
+    def chosen(self) -> dict[str, int]:
+        """As `assignment`, without found parameters that nobody has set."""
+        now, found = self.assignment, self.found
+        return {n: v for n, v in now.items() if n not in found or n in self.parameters}
 
     @property
     def assignment(self) -> dict[str, int]:
