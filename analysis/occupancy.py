@@ -30,13 +30,17 @@ class Occupancy(Record):
     warps: int
     share: float
     limited_by: Limiter
+    shapes: tuple[str, ...] = ()
+    """labels, where they are known"""
 
     def describe(self) -> str:
         """One line for people."""
+        who = f"{self.entry} ({', '.join(self.shapes)})" if self.shapes else self.entry
         if self.blocks == 0:
-            return f"{self.entry}: no block fits on a multiprocessor (too much {self.limited_by})"
+            return f"{who}: no block fits on a multiprocessor (too much {self.limited_by})"
+        blocks = "1 block" if self.blocks == 1 else f"{self.blocks} blocks"
         return (
-            f"{self.entry}: {self.blocks} blocks a multiprocessor, {self.share:.0%} of its warps, "
+            f"{who}: {blocks} a multiprocessor, {self.share:.0%} of its warps, "
             f"limited by {self.limited_by}"
         )
 
@@ -57,7 +61,12 @@ def occupancy(facts: KernelFacts, device: DeviceFacts) -> Occupancy | None:
     blocks = limits[limiter]
     share = blocks * warps * WARP / device.threads_per_sm
     return Occupancy(
-        entry=facts.entry, blocks=blocks, warps=blocks * warps, share=share, limited_by=limiter
+        entry=facts.entry,
+        blocks=blocks,
+        warps=blocks * warps,
+        share=share,
+        limited_by=limiter,
+        shapes=facts.shapes,
     )
 
 

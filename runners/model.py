@@ -129,11 +129,13 @@ class KernelFacts(Record):
     static_shared: int | None = None
     """bytes a block, without what the system reserves"""
     dynamic_shared: int = 0
-    """bytes a block; the most of all launches"""
+    """bytes a block"""
     threads: int | None = None
     """a block"""
     instructions: int | None = None
     """machine instructions"""
+    shapes: tuple[str, ...] = ()
+    """workloads and gate shapes that it is launched for; a compiler may make several of one"""
 
 
 class BuildFacts(Record):

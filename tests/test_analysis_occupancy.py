@@ -58,6 +58,13 @@ def test_a_small_kernel_fills_a_multiprocessor_with_threads() -> None:
     assert found.describe().startswith("k: 8 blocks a multiprocessor, 100% of its warps")
 
 
+def test_a_line_names_the_shapes_and_one_block_is_no_plural() -> None:
+    kernel = facts(168, 384, 0, 0).model_copy(update={"shapes": ("large", "odd")})
+    found = occupancy(kernel, H100)
+    assert found is not None
+    assert found.describe().startswith("k (large, odd): 1 block a multiprocessor")
+
+
 def test_registers_keep_blocks_out_in_units_of_256_a_warp() -> None:
     found = occupancy(facts(168, 384, 0, 0), H100)
     assert found is not None and (found.blocks, found.limited_by) == (1, "registers")

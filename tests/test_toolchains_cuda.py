@@ -210,7 +210,7 @@ def test_listings_come_with_the_machine_code_and_name_the_source_by_its_own_name
 
 
 @pytest.mark.parametrize("compiler", both)
-def test_facts_tell_registers_shared_memory_and_the_largest_launch(
+def test_facts_tell_registers_shared_memory_and_shapes(
     build: Build, compiler: str
 ) -> None:
     facts = build(options=with_compiler(compiler)).facts
@@ -218,6 +218,7 @@ def test_facts_tell_registers_shared_memory_and_the_largest_launch(
     reduce, last = facts.kernels
     assert (reduce.static_shared, reduce.threads, reduce.spill_bytes) == (1024, 256, 0)
     assert (last.static_shared, last.threads) == (0, 32)
+    assert reduce.shapes == last.shapes == ("w", "odd")
     assert facts.registers == max(reduce.registers or 0, last.registers or 0) > 0
     assert facts.shared_bytes == 1024 and min(reduce.instructions or 0, 20) == 20
 

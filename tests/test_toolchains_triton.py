@@ -150,6 +150,8 @@ def test_sizes_that_triton_specialises_for_get_machine_code_of_their_own(
         for label, plan in plans.items()
     }
     assert scalars == {"main": ["00100000"], "odd": ["01100000"], "one": []}
+    assert three.facts is not None
+    assert {label for k in three.facts.kernels for label in k.shapes} == {"main", "odd", "one"}
 
 
 def test_equal_sizes_share_their_machine_code(builder: Builder) -> None:

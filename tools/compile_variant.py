@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from ..runners.model import (
-    BuildFacts,
     BuildOptions,
     Candidate,
     Ending,
@@ -17,7 +17,7 @@ from ..runners.model import (
 )
 from ..runners.screen import static_screen
 from .base import Tool, WorkArguments
-from .describing import ADVICE, cut, resolve_variant
+from .describing import ADVICE, cut, resolve_variant, visible_kernels
 from .difference import changed_between
 from .records import VariantRecord
 
@@ -61,9 +61,10 @@ class CompiledVariant(Record):
     warnings: tuple[str, ...] = ()
     code_bytes: int | None = None
     kernels: tuple[KernelFacts, ...] = ()
-    """GPU kernels: registers, spills, shared memory"""
+    """GPU kernels: registers, spills, shared memory; `shapes` says for which workloads, and `odd`
+    is the gates' own shape"""
     occupancy: tuple[str, ...] = ()
-    """GPU kernels: blocks that fit on a multiprocessor, and what limits them"""
+    """GPU kernels and their shapes: blocks that fit on a multiprocessor, and what limits them"""
     logic: str | None = None
     """Triton where no GPU is: what the interpreter says of the logic at a small shape"""
     build_seconds: float | None = None
@@ -150,6 +151,7 @@ def _built(
     twin = bench.store.get("meta", f"code/{kernel.kernel_id}/{outcome.artifact.code_hash}")
     same = None if twin is None or twin["variant_id"] == variant_id else str(twin["variant_id"])
     evaluation = bench.evaluator.evaluation(variant_id)
+    kernels = visible_kernels(facts.kernels, kernel.spec.workloads)
     advice = f'time_variant {{"variant_id": "{variant_id}"}}'
     if same is not None:
         advice = f"same machine code as {same}, so it is as fast; try a change the compiler sees"
@@ -163,8 +165,8 @@ def _built(
         compiler=facts.compiler,
         warnings=tuple(cut(w, 200) for w in facts.warnings[:5]),
         code_bytes=facts.code_bytes,
-        kernels=facts.kernels,
-        occupancy=_occupancy(bench, kernel, facts),
+        kernels=kernels,
+        occupancy=_occupancy(bench, kernel, kernels),
         build_seconds=round(facts.seconds, 2),
         known=known,
         same_code_as=same,
@@ -172,13 +174,15 @@ def _built(
     )
 
 
-def _occupancy(bench: Workbench, kernel: KernelRecord, facts: BuildFacts) -> tuple[str, ...]:
+def _occupancy(
+    bench: Workbench, kernel: KernelRecord, kernels: Sequence[KernelFacts]
+) -> tuple[str, ...]:
     from ..analysis.occupancy import occupancy
 
     target = bench.gpus.target(kernel.loaded)
     if target is None:
         return ()
-    found = [occupancy(each, target) for each in facts.kernels]
+    found = [occupancy(each, target) for each in kernels]
     return tuple(each.describe() for each in found if each is not None)
 
 

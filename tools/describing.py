@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..runners.errors import SpecError
-from ..runners.model import Comparison, Ending, Evaluation, GateResult, Record
+from ..runners.model import Comparison, Ending, Evaluation, GateResult, KernelFacts, Record
 
 if TYPE_CHECKING:
+    from ..runners.spec import Workload
     from .records import KernelRecord, VariantRecord
     from .workbench import Workbench
 
@@ -32,6 +34,17 @@ class FailedGate(Record):
     worst_index: tuple[int, ...] | None = None
     """where the output is farthest from what is right"""
     output: str | None = None
+
+
+def visible_kernels(
+    kernels: Sequence[KernelFacts], workloads: Sequence[Workload]
+) -> tuple[KernelFacts, ...]:
+    """GPU kernels without the shapes that are held out, and without those for such shapes alone."""
+    hidden = {w.name for w in workloads if w.held_out}
+    kept = ((k, tuple(s for s in k.shapes if s not in hidden)) for k in kernels)
+    return tuple(
+        k.model_copy(update={"shapes": shown}) for k, shown in kept if shown or not k.shapes
+    )
 
 
 def workload_speeds(comparison: Comparison, baseline: str) -> tuple[WorkloadSpeed, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from .describing import interval_of, significant, speedup_of
+from .describing import interval_of, significant, speedup_of, visible_kernels
 
 if TYPE_CHECKING:
     from .records import KernelRecord, VariantRecord
@@ -142,11 +142,14 @@ def _variant_diff(bench: Workbench, variant_id: str) -> View:
 def _variant_build(bench: Workbench, variant_id: str) -> View:
     from .records import ArtifactRecord
 
-    bench.evaluator.variant(variant_id)
+    record = bench.evaluator.variant(variant_id)
     known = bench.store.get_record("artifacts", variant_id, ArtifactRecord)
     if known is not None:
+        spec = bench.evaluator.kernel(record.variant.kernel_id).spec
+        kernels = visible_kernels(known.facts.kernels, spec.workloads)
+        facts = known.facts.model_copy(update={"kernels": kernels})
         code = {"code_hash": known.artifact.code_hash}
-        return known.facts.model_dump(mode="json", exclude_none=True) | code
+        return facts.model_dump(mode="json", exclude_none=True) | code
     evaluation = bench.evaluator.evaluation(variant_id)
     return "not built yet\n" if evaluation is None else evaluation.message + "\n"
 

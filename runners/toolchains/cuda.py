@@ -10,18 +10,19 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ..cubin import Entry, read_cubin
+from ..cubin import read_cubin
 from ..cubin_check import check_cubin
 from ..cubin_hash import device_code_hash
 from ..declared_plan import with_code
 from ..errors import SpecError
 from ..model import BuildFacts, KernelFacts, Tier
-from ..plan import Artifact, LaunchPlan, Module
+from ..plan import Artifact, Module, PlanKernel
 from . import nvcc, nvrtc
 from .base import BuildOutcome, BuildRequest
 from .cuda_job import Compiled, CudaJob, Failed
 from .cuda_request import Prepared, prepare, present
 from .diagnostics import warnings
+from .launched import launched_kernels
 from .listings import sass_module
 from .ptxas_log import kernel_facts, ptxas_warnings
 
@@ -127,30 +128,21 @@ def _artifact(
         code_hash=device_code_hash(plans, {sha256: compiled.cubin}),
     )
     told = kernel_facts(compiled.log)
-    launched = dict.fromkeys(k.entry for p in plans.values() for k in p.kernels)
-    return artifact, tuple(
-        _kernel_facts(told.get(name, KernelFacts(entry=name)), info.entries[name], plans)
-        for name in launched
-    )
+
+    def facts(kernel: PlanKernel) -> KernelFacts:
+        """What ptxas said, with the registers and instructions of the cubin."""
+        entry = info.entries[kernel.entry]
+        return told.get(kernel.entry, KernelFacts(entry=kernel.entry)).model_copy(
+            update={"registers": entry.registers, "instructions": entry.instructions}
+        )
+
+    return artifact, launched_kernels(plans, facts)
 
 
 def _module(content: bytes, kind: str, folder: Path, of: str | None = None) -> Module:
     sha256 = hashlib.sha256(content).hexdigest()
     (folder / f"{sha256}.{kind}").write_bytes(content)
     return Module.model_validate({"sha256": sha256, "kind": kind, "nbytes": len(content), "of": of})
-
-
-def _kernel_facts(told: KernelFacts, entry: Entry, plans: Mapping[str, LaunchPlan]) -> KernelFacts:
-    """What ptxas said, with the instructions of the cubin and the largest launch."""
-    kernels = [k for p in plans.values() for k in p.kernels if k.entry == told.entry]
-    return told.model_copy(
-        update={
-            "registers": entry.registers,
-            "instructions": entry.instructions,
-            "dynamic_shared": max(k.shared for k in kernels),
-            "threads": max(k.block[0] * k.block[1] * k.block[2] for k in kernels),
-        }
-    )
 
 
 def _facts(

@@ -23,10 +23,11 @@ from ..cubin import read_cubin
 from ..devices import PROFILES, DeviceFacts
 from ..errors import SpecError
 from ..model import BuildFacts, KernelFacts, Tier, ordered
-from ..plan import Artifact, LaunchPlan, Module, module_name
+from ..plan import Artifact, LaunchPlan, Module, PlanKernel, module_name
 from ..spec import Parameter
 from .artifact_check import checked_artifact, read_module
 from .base import BuildOutcome, BuildRequest
+from .launched import launched_kernels
 from .listings import local_bytes, sass_modules
 from .triton_captures import CaptureFailed, Workplace, capture_all
 
@@ -186,25 +187,22 @@ def _kernels(
 
     Spills are the bytes that its instructions store to and load from local memory.
     """
-    facts = dict[tuple[str, str], KernelFacts]()
-    for plan in plans.values():
-        for kernel in plan.kernels:
-            if (key := (kernel.sha256, kernel.entry)) in facts:
-                continue
-            entry = read_cubin((folder / f"{kernel.sha256}.cubin").read_bytes()).entries[key[1]]
-            listing = listings.get(kernel.sha256)
-            spills = local_bytes((folder / module_name(listing)).read_text()) if listing else {}
-            facts[key] = KernelFacts(
-                entry=kernel.entry,
-                registers=entry.registers,
-                spill_bytes=spills.get(kernel.entry),
-                stack_bytes=entry.stack,
-                static_shared=entry.static_shared,
-                dynamic_shared=kernel.shared,
-                threads=kernel.block[0] * kernel.block[1] * kernel.block[2],
-                instructions=entry.instructions,
-            )
-    return tuple(facts.values())
+
+    def told(kernel: PlanKernel) -> KernelFacts:
+        cubin = (folder / f"{kernel.sha256}.cubin").read_bytes()
+        entry = read_cubin(cubin).entries[kernel.entry]
+        listing = listings.get(kernel.sha256)
+        spills = local_bytes((folder / module_name(listing)).read_text()) if listing else {}
+        return KernelFacts(
+            entry=kernel.entry,
+            registers=entry.registers,
+            spill_bytes=spills.get(kernel.entry),
+            stack_bytes=entry.stack,
+            static_shared=entry.static_shared,
+            instructions=entry.instructions,
+        )
+
+    return launched_kernels(plans, told)
 
 
 def _facts(
