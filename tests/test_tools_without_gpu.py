@@ -1,0 +1,62 @@
+"""GPU kernels where no GPU is: built, analysed and checked for their logic, never timed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from kernelwright.runners.errors import DeviceMissing
+from kernelwright.tools.compile_variant import CompileVariantArguments, compile_variant
+from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
+from kernelwright.tools.time_variant import TimeVariantArguments, time_variant
+from kernelwright.tools.workbench import Workbench
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def kernel_type(spec: Path) -> str:
+    return json.loads(spec.read_text(encoding="utf-8"))["kernel"]["kernel_type"]
+
+
+SPECS = [
+    path.relative_to(EXAMPLES)
+    for path in sorted(EXAMPLES.glob("*/*.json"))
+    if kernel_type(path) != "cpp"
+]
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
+    with Workbench(tmp_path_factory.mktemp("bench") / "out", [EXAMPLES]) as opened:
+        if opened.gpus.present():
+            pytest.skip("a GPU is here: tests/test_gpu_*.py go further")
+        yield opened
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_an_example_is_built_with_facts_and_not_timed(bench: Workbench, spec: Path) -> None:
+    triton = kernel_type(EXAMPLES / spec) == "triton"
+    if triton and not (find_spec("triton") and find_spec("torch")):
+        pytest.skip("triton and torch are not installed")
+    if not triton and shutil.which("nvcc") is None:
+        pytest.skip("no CUDA compiler here")
+    opened = open_kernel(bench, OpenKernelArguments(spec_path=str(spec)))
+    assert opened.tier == "device" and opened.workloads[0].baseline_ms is None
+    name, choice = next(iter(opened.parameters.items()))
+    other = next(value for value in choice.values if value != choice.now)
+    built = compile_variant(
+        bench, CompileVariantArguments(kernel_id=opened.kernel_id, parameters={name: other})
+    )
+    assert built.ok, built.diagnostics
+    assert built.kernels and all((k.registers or 0) > 0 for k in built.kernels)
+    assert built.occupancy
+    assert (built.logic or "").startswith("passed") is triton
+    with pytest.raises(DeviceMissing) as error:
+        time_variant(bench, TimeVariantArguments(variant_id=built.variant_id))
+    assert "cannot be run or timed here" in error.value.message
+    assert "machine with that GPU" in error.value.next_step
