@@ -43,9 +43,18 @@ class Checker:
         self._known[pool.pool] = {}
         self._pools[pool.pool] = pool
 
-    def has(self, pool: str) -> bool:
-        """Whether a pool is attached."""
-        return pool in self._pools
+    def detach(self, pool: str) -> None:
+        """Forget a pool, in runner and oracle as well."""
+        self._known.pop(pool, None)
+        self._pools.pop(pool, None)
+        try:
+            self.runner.detach(pool)
+        finally:
+            self.oracle.drop_pool(pool)
+
+    def pools_of(self, kernel: str) -> tuple[str, ...]:
+        """The attached pools of a kernel."""
+        return tuple(name for name, pool in self._pools.items() if pool.kernel == kernel)
 
     def check(
         self,

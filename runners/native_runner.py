@@ -58,10 +58,15 @@ class NativeRunner:
 
     def pool(self, message: Pool, fd: int) -> None:
         """Take over the inputs of a workload; a pool of the same name is replaced."""
-        self._memory.forget(lambda key: key.pool == message.pool)
-        for key in [k for k in self._sessions if k[1] == message.pool]:
-            self._sessions.pop(key).executor.close()
+        self.drop_pool(message.pool)
         self._pools[message.pool] = InputPool.of(message, fd)
+
+    def drop_pool(self, pool: str) -> None:
+        """Forget the inputs of a workload, and end the executors that work on them."""
+        self._memory.forget(lambda key: key.pool == pool)
+        for key in [k for k in self._sessions if k[1] == pool]:
+            self._sessions.pop(key).executor.close()
+        self._pools.pop(pool, None)
 
     def load(self, message: Load) -> None:
         """Make a variant known by its module and plans."""
@@ -211,6 +216,8 @@ def _answer(
     match message["verb"]:
         case "pool":
             runner.pool(Pool.model_validate(body), fds[0])
+        case "drop pool":
+            runner.drop_pool(str(body))
         case "load":
             runner.load(Load.model_validate(body))
         case "unload":

@@ -84,6 +84,23 @@ class Oracle:
         self._pools[pool.pool] = (message, os.dup(fds[0]))
         return fds[0]
 
+    def drop_pool(self, pool: str) -> None:
+        """Give the inputs of a pool and its expected values back."""
+        known = self._pools.get(pool)
+        self._forget(pool)
+        if known is not None and self._runs_now:
+            self._ask("drop pool", known[0])
+
+    def forget(self, kernel_id: str) -> None:
+        """Let go of a kernel's reference, once its pools are dropped."""
+        known = self._kernels.pop(kernel_id, None)
+        if known is not None and self._runs_now:
+            self._ask("forget", known)
+
+    def pause(self) -> None:
+        """End the process; what is asked for next starts another, which knows the same."""
+        self._end()
+
     def judge(self, message: JudgeOutputs, fd: int) -> list[tuple[OutputVerdict, ...]]:
         """Verdicts for every output record. Raises ReferenceFailed when the reference fails."""
         reply, _ = self._ask("judge", message, fd)
@@ -100,6 +117,11 @@ class Oracle:
         for pool in list(self._pools):
             self._forget(pool)
         self._kernels.clear()
+
+    @property
+    def _runs_now(self) -> bool:
+        """Whether there is a process that has to be told what changes."""
+        return self._child is not None and self._child.poll() is None
 
     def _end(self) -> None:
         child, self._child = self._child, None

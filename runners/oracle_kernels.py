@@ -146,6 +146,17 @@ class OracleKernels:
         self._pools[message.pool] = _Pool(kernel, contract, _mapped(fd, size), {})
         self._expected.forget(message.pool)
 
+    def drop_pool(self, pool: str) -> None:
+        """Let go of inputs, adopted outputs and expected values."""
+        known = self._pools.pop(pool, None)
+        self._expected.forget(pool)
+        if known is not None:
+            known.kernel.library.release()
+
+    def forget(self, kernel: str) -> None:
+        """Let go of a reference."""
+        self._kernels.pop(kernel, None)
+
     def adopt(self, message: JudgeOutputs, fd: int) -> None:
         """Take outputs as the truth where there is no reference; the first ones stay."""
         pool = self._pools[message.pool]

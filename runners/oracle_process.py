@@ -53,6 +53,10 @@ def _answer(
                 return {}, [kernels.make_pool(MakePool.model_validate(body))]
             case "known pool":
                 kernels.take_pool(MakePool.model_validate(body), fds[0])
+            case "drop pool":
+                kernels.drop_pool(MakePool.model_validate(body).pool)
+            case "forget":
+                kernels.forget(OpenReference.model_validate(body).kernel)
             case "adopt":
                 kernels.adopt(JudgeOutputs.model_validate(body), fds[0])
             case "judge":

@@ -32,6 +32,10 @@ class Runner(Protocol):
         """Take the inputs of a pool; the runner owns `fd` from here on."""
         ...
 
+    def detach(self, pool: str) -> None:
+        """Give the inputs of a pool back."""
+        ...
+
     def load(
         self, variant_id: str, modules: Mapping[str, Path], plans: tuple[LaunchPlan, ...]
     ) -> None:
@@ -52,6 +56,10 @@ class Runner(Protocol):
 
     def rest(self) -> None:
         """End whatever could keep state between runs."""
+        ...
+
+    def pause(self) -> None:
+        """Leave the device to others; the next request starts again, with all that is known."""
         ...
 
     def copy_bandwidth(self) -> float:
@@ -89,6 +97,14 @@ class ProcessRunner:
         if self._child is not None:
             self._ask("pool", message, fd=fd)
 
+    def detach(self, pool: str) -> None:
+        """See `Runner.detach`."""
+        known = self._pools.pop(pool, None)
+        if known is not None:
+            os.close(known[1])
+            if self._runs_now:
+                self._ask("drop pool", pool)
+
     def load(
         self, variant_id: str, modules: Mapping[str, Path], plans: tuple[LaunchPlan, ...]
     ) -> None:
@@ -98,7 +114,7 @@ class ProcessRunner:
 
     def unload(self, variant_id: str) -> None:
         """See `Runner.unload`."""
-        if self._variants.pop(variant_id, None) is not None and self._child is not None:
+        if self._variants.pop(variant_id, None) is not None and self._runs_now:
             self._ask("unload", variant_id)
 
     def check(self, message: Check) -> tuple[list[RunResult], int]:
@@ -113,6 +129,10 @@ class ProcessRunner:
         reply, fds = self._ask("block", message, patience)
         return BlockResult.model_validate(reply), fds[0]
 
+    def pause(self) -> None:
+        """See `Runner.pause`."""
+        self._end()
+
     def close(self) -> None:
         """See `Runner.close`."""
         self._end()
@@ -125,6 +145,11 @@ class ProcessRunner:
         self._variants[variant_id] = message
         if self._child is not None:
             self._ask("load", message)
+
+    @property
+    def _runs_now(self) -> bool:
+        """Whether there is a process that has to be told what changes."""
+        return self._child is not None and self._child.poll() is None
 
     def _end(self) -> None:
         child, self._child = self._child, None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..runners.gates import FIRST_SET, Run, first_failure
 from ..runners.model import Comparison, GateResult
+from ..runners.pools import SeedPool
 from .attempt import describe
 from .kernel_state import OpenKernel, confirmation_pools
 from .records import Confirmation
@@ -19,10 +20,24 @@ def confirm(rig: Rig, kernel: OpenKernel, variant_id: str, baseline: str) -> Con
     rig.rest(kernel)
     visible, held_out = confirmation_pools(kernel)
     pools = (*visible, *held_out)
-    rig.attach_pools(kernel, pools)
-    rig.adopt(kernel, baseline, pools)
+    try:
+        rig.attach_pools(kernel, pools)
+        rig.adopt(kernel, baseline, pools)
+        return _confirmed(rig, kernel, variant_id, baseline, visible, held_out)
+    finally:
+        rig.detach_pools(kernel, [pool.pool for pool in pools])
+
+
+def _confirmed(
+    rig: Rig,
+    kernel: OpenKernel,
+    variant_id: str,
+    baseline: str,
+    visible: tuple[SeedPool, ...],
+    held_out: tuple[SeedPool, ...],
+) -> Confirmation:
     runs = list[Run]()
-    for pool in pools:
+    for pool in (*visible, *held_out):
         runs += rig.run(kernel, variant_id, pool, CHECKED_SEEDS)
     gates = tuple(gate(runs) for gate in FIRST_SET[:-1])
     if failed := first_failure(gates):

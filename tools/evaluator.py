@@ -6,17 +6,21 @@ Evaluations are made one at a time; a second thread waits.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..runners.errors import BaselineRefused, ProcessLost
-from ..runners.model import Ending, Evaluation, GateResult, Variant
+from ..runners.model import Ending, Evaluation, GateResult, Tier, Variant
 from ..runners.spec_files import LoadedKernel
 from ..runners.toolchains import BuildOutcome
-from ..search.store import Store, Writer
+from ..search.store import Store
+from .attached import AttachedKernels
 from .attempt import Attempt, Surroundings
 from .confirm import confirm
 from .gpus import Gpus
+from .idle import IDLE_S, IdleWatch
+from .keeping import keep_build, remember, write_evaluation
 from .kernel_state import OpenKernel, open_state
 from .opening import open_baseline, open_untimed
 from .records import ArtifactRecord, Confirmation, KernelRecord, VariantRecord
@@ -30,11 +34,19 @@ class Evaluator:
     where a process of ours is lost, `evaluate` ends as `lost` and the others raise ProcessLost.
     """
 
-    def __init__(self, store: Store, modules: Path, scratch: Path, gpus: Gpus) -> None:
+    def __init__(
+        self,
+        store: Store,
+        modules: Path,
+        scratch: Path,
+        gpus: Gpus,
+        idle_s: Mapping[Tier, float] = IDLE_S,
+    ) -> None:
         self._store = store
         self._rig = Rig(modules, scratch, gpus)
-        self._kernels: dict[str, OpenKernel] = {}
+        self._kernels = AttachedKernels(self._rig)
         self._lock = threading.RLock()
+        self._idle = IdleWatch(self._rig, self._lock, idle_s)
 
     def open(self, loaded: LoadedKernel) -> KernelRecord:
         """Open a kernel: build, check and time its baseline. A known kernel is attached only.
@@ -42,7 +54,7 @@ class Evaluator:
         Where its GPU is missing the baseline is built and not timed; that is made up for once
         it is opened where one is. Raises BaselineRefused when it does not build or is wrong.
         """
-        with self._lock:
+        with self._turn():
             known = self._store.get_record("kernels", loaded.kernel_id, KernelRecord)
             if known is None or not (known.timed or self._rig.gpus.missing()):
                 return self._open_new(loaded)
@@ -59,7 +71,7 @@ class Evaluator:
         """
         record = self.kernel(kernel_id)
         if not record.timed:
-            with self._lock:
+            with self._turn():
                 self._open_kernel(kernel_id)
         return self.kernel(kernel_id)
 
@@ -74,12 +86,12 @@ class Evaluator:
 
     def build(self, record: VariantRecord) -> BuildOutcome:
         """Build a variant and remember it; an earlier build that is still on disk is taken."""
-        with self._lock:
+        with self._turn():
             kernel = self._kernel_to_build(record.variant.kernel_id)
             outcome = self._rig.build(kernel, record.variant, self._built(record.variant))
             with self._store.transaction() as writer:
-                _remember(writer, record)
-                _keep_build(writer, record.variant.variant_id, outcome)
+                remember(writer, record)
+                keep_build(writer, record.variant.variant_id, outcome)
             return outcome
 
     def logic(self, record: VariantRecord) -> GateResult | None:
@@ -87,13 +99,13 @@ class Evaluator:
 
         Raises ProcessLost.
         """
-        with self._lock:
+        with self._turn():
             kernel = self._kernel_to_build(record.variant.kernel_id)
             return self._rig.logic(kernel, record.variant)
 
     def evaluate(self, record: VariantRecord, min_gain: float = 0.01) -> Evaluation:
         """The variant's evaluation, made now unless a final one is known; on disk on return."""
-        with self._lock:
+        with self._turn():
             variant = record.variant
             number = len(self._store.items("evaluations", variant.variant_id + "/")) + 1
             known = self.evaluation(variant.variant_id)
@@ -106,13 +118,13 @@ class Evaluator:
             except ProcessLost as error:
                 evaluation = attempt.ended(Ending.lost, str(error))
             with self._store.transaction() as writer:
-                _write(writer, record, attempt, evaluation)
+                write_evaluation(writer, record, attempt, evaluation)
             self._forget_loser(kernel, evaluation)
             return evaluation
 
     def compare(self, variant_id: str, others: Sequence[str]) -> Compared:
         """Time a variant against named ones on the visible workloads. All must build."""
-        with self._lock:
+        with self._turn():
             kernel = self._open_kernel(self.variant(variant_id).variant.kernel_id)
             for each in (variant_id, *others):
                 self._load(kernel, self.variant(each).variant)
@@ -123,7 +135,7 @@ class Evaluator:
 
         An incumbent that is not accepted gives way to the next best that was not refused.
         """
-        with self._lock:
+        with self._turn():
             kernel = self._open_kernel(self.variant(variant_id).variant.kernel_id)
             baseline = self.kernel(kernel.kernel_id).baseline
             for each in (variant_id, baseline):
@@ -156,25 +168,35 @@ class Evaluator:
 
     def copy_bandwidth(self, kernel_id: str) -> float:
         """Bytes a second of a large copy on the kernel's GPU, measured now. Raises ProcessLost."""
-        with self._lock:
+        with self._turn():
             return self._rig.copy_bandwidth(self._open_kernel(kernel_id))
 
     def close(self) -> None:
         """End every process that was started here; what is asked for next starts afresh."""
+        self._idle.close()
         self._kernels.clear()
         self._rig.close()
+
+    @contextmanager
+    def _turn(self) -> Generator[None]:
+        """One thread's turn at the rig."""
+        with self._lock:
+            try:
+                yield
+            finally:
+                self._idle.work_ended()
 
     def _open_new(self, loaded: LoadedKernel) -> KernelRecord:
         kernel = self._state(loaded, None)
         if kernel.runnable:
-            opened = open_baseline(self._rig, kernel)
-            self._kernels[kernel.kernel_id] = kernel
+            with self._attaching(kernel):
+                opened = open_baseline(self._rig, kernel)
         else:
             opened = open_untimed(self._rig, kernel, self._rig.gpus.missing())
         with self._store.transaction() as writer:
             writer.put_record("kernels", kernel.kernel_id, opened.record)
             record = VariantRecord(variant=opened.attempt.variant)
-            _write(writer, record, opened.attempt, opened.evaluation)
+            write_evaluation(writer, record, opened.attempt, opened.evaluation)
         return opened.record
 
     def _state(self, loaded: LoadedKernel, odd_symbols: dict[str, int] | None) -> OpenKernel:
@@ -185,26 +207,38 @@ class Evaluator:
 
         Raises DeviceMissing when its GPU is not here.
         """
-        if kernel_id in self._kernels:
-            return self._kernels[kernel_id]
+        known = self._kernels.get(kernel_id)
+        if known is not None:
+            return known
         record = self.kernel(kernel_id)
         kernel = self._state(record.loaded, record.odd_symbols)
         self._rig.require_device(kernel)
         if not record.timed:  # it was opened where no GPU is
             self._open_new(record.loaded)
-            return self._kernels[kernel_id]
+            return self._open_kernel(kernel_id)
         kernel.allow(max(record.baseline_ms.values()) * 1e-3)
-        self._rig.attach(kernel)
-        if record.loaded.reference is None:
-            self._load(kernel, self.variant(record.baseline).variant)
-            self._rig.adopt(kernel, record.baseline, kernel.all_pools)
-        self._kernels[kernel_id] = kernel
+        with self._attaching(kernel):
+            self._rig.attach(kernel)
+            if record.loaded.reference is None:
+                self._load(kernel, self.variant(record.baseline).variant)
+                self._rig.adopt(kernel, record.baseline, kernel.all_pools)
         return kernel
+
+    @contextmanager
+    def _attaching(self, kernel: OpenKernel) -> Generator[None]:
+        """Attached for good if all goes well within; else nothing of it stays."""
+        try:
+            yield
+        except BaseException:
+            self._rig.detach(kernel)
+            raise
+        self._kernels.add(kernel)
 
     def _kernel_to_build(self, kernel_id: str) -> OpenKernel:
         """Building needs no device."""
-        if kernel_id in self._kernels:
-            return self._kernels[kernel_id]
+        known = self._kernels.get(kernel_id)
+        if known is not None:
+            return known
         record = self.kernel(kernel_id)
         return self._state(record.loaded, record.odd_symbols)
 
@@ -259,34 +293,3 @@ class Evaluator:
         record = self.kernel(kernel.kernel_id)
         for variant_id in kernel.in_runner - {record.baseline, record.incumbent}:
             self._rig.unload(kernel, variant_id)
-
-
-def _write(
-    writer: Writer, record: VariantRecord, attempt: Attempt, evaluation: Evaluation | None
-) -> None:
-    """Variant, build, evaluation, code hash and incumbent."""
-    kernel_id, variant_id = record.variant.kernel_id, record.variant.variant_id
-    _remember(writer, record)
-    _keep_build(writer, variant_id, BuildOutcome(artifact=attempt.artifact, facts=attempt.facts))
-    if evaluation is None:
-        return
-    writer.put_record("evaluations", evaluation.evaluation_id, evaluation)
-    code, first_of_code = evaluation.code_hash, evaluation.same_code_as is None
-    if code is not None and first_of_code and evaluation.ending.final:
-        writer.put("meta", f"code/{kernel_id}/{code}", {"variant_id": variant_id})
-    if evaluation.became_incumbent:
-        writer.update(
-            "kernels", kernel_id, lambda kernel: {**(kernel or {}), "incumbent": variant_id}
-        )
-
-
-def _remember(writer: Writer, record: VariantRecord) -> None:
-    """Keep a variant; the first way that led to it stays."""
-    if writer.get("variants", record.variant.variant_id) is None:
-        writer.put_record("variants", record.variant.variant_id, record)
-
-
-def _keep_build(writer: Writer, variant_id: str, outcome: BuildOutcome) -> None:
-    if outcome.artifact is not None and outcome.facts is not None:
-        record = ArtifactRecord(artifact=outcome.artifact, facts=outcome.facts)
-        writer.put_record("artifacts", variant_id, record)

@@ -15,6 +15,8 @@ from ..runners.spec_files import LoadedKernel
 from ..runners.toolchains import Shape, tier_of
 
 TIMING: dict[Tier, TimingPlan] = {"native": NATIVE, "device": DEVICE}
+HOST = "host"
+"""the device of kernels of host code"""
 FIRST_RUN_S = 60.0
 """The longest a baseline may take; candidates get a multiple of what it took."""
 SLOWER_ALLOWED = 20.0
@@ -58,7 +60,7 @@ class OpenKernel:
     @property
     def device(self) -> str:
         """The device that is locked while this kernel is timed: `host`, or a GPU's UUID."""
-        return "host" if self.target is None else self.target.uuid or "none"
+        return HOST if self.target is None else self.target.uuid or "none"
 
     @property
     def all_pools(self) -> tuple[SeedPool, ...]:

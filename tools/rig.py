@@ -5,7 +5,7 @@ The rig knows no store: it builds, runs, checks and times what it is told to.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,14 +15,14 @@ from ..runners.comparison import compare
 from ..runners.errors import ProcessLost
 from ..runners.gates import FIRST_SET, Run, first_failure
 from ..runners.locks import timing_lock
-from ..runners.model import Comparison, GateResult, Variant
+from ..runners.model import Comparison, GateResult, Tier, Variant
 from ..runners.oracle import Oracle
 from ..runners.plan import Artifact
 from ..runners.pools import SeedPool
 from ..runners.runner import RUNNERS
 from ..runners.toolchains import BuildOutcome, BuildRequest
 from .gpus import Gpus, device_missing
-from .kernel_state import OpenKernel
+from .kernel_state import HOST, OpenKernel
 from .logic import Logic
 from .progress import report
 
@@ -47,6 +47,9 @@ class Rig:
         self._scratch = scratch
         self._builder = Builder(modules, scratch)
         self._checkers: dict[str, Checker] = {}
+        self._used: dict[str, float] = {}
+        """when work on a device ended, where its processes may still run"""
+        self._in_use = set[str]()
         self._logic = Logic(scratch)
         self.gpus = gpus
 
@@ -69,6 +72,21 @@ class Rig:
         """Make the inputs of some pools and hand them to the runner."""
         for pool in pools:
             self._checker(kernel).attach(pool, kernel.loaded.spec.io)
+
+    def detach(self, kernel: OpenKernel) -> None:
+        """Give back all that runner and oracle hold of a kernel: gigabytes, for large inputs."""
+        checker = self._checkers.get(kernel.device)
+        if checker is None:
+            return
+        for variant_id in tuple(kernel.in_runner):
+            self.unload(kernel, variant_id)
+        self.detach_pools(kernel, checker.pools_of(kernel.kernel_id))
+        checker.oracle.forget(kernel.kernel_id)
+
+    def detach_pools(self, kernel: OpenKernel, pools: Sequence[str]) -> None:
+        """Give the inputs of some pools back, by name."""
+        for pool in pools:
+            self._checker(kernel).detach(pool)
 
     def build(
         self, kernel: OpenKernel, variant: Variant, known: BuildOutcome | None = None
@@ -175,9 +193,37 @@ class Rig:
         """End whatever could keep state between runs: what comes next runs in fresh processes."""
         self._checker(kernel).runner.rest()
 
+    def mark_used(self, now: float) -> None:
+        """Work has ended on every device that was asked for since the last time."""
+        self._used |= dict.fromkeys(self._in_use, now)
+        self._in_use.clear()
+
+    def pause_idle(self, now: float, patience: Mapping[Tier, float]) -> float | None:
+        """End runner and oracle of every device that nobody used for so many seconds, by tier.
+
+        `now`: of `time.monotonic`. Seconds until the next could be due; None: none is running.
+        What is asked of them next starts them again, with all that they knew.
+        """
+        waits = list[float]()
+        for device, since in list(self._used.items()):
+            left = since + patience["native" if device == HOST else "device"] - now
+            if left > 0:
+                waits.append(left)
+                continue
+            del self._used[device]
+            checker = self._checkers[device]
+            try:
+                checker.runner.pause()
+            finally:
+                checker.oracle.pause()
+        return min(waits, default=None)
+
     def close(self) -> None:
         """End every process."""
-        for checker in self._checkers.values():
+        checkers, self._checkers = self._checkers, {}
+        self._used.clear()
+        self._in_use.clear()
+        for checker in checkers.values():
             checker.runner.close()
             checker.oracle.close()
         self._logic.close()
@@ -189,6 +235,7 @@ class Rig:
 
     def _checker(self, kernel: OpenKernel) -> Checker:
         """Runner and oracle of the kernel's device; they know each other's pools."""
+        self._in_use.add(kernel.device)
         if kernel.device not in self._checkers:
             runner = RUNNERS[kernel.tier](self._scratch, kernel.target)
             self._checkers[kernel.device] = Checker(runner, Oracle(self._scratch, kernel.target))

@@ -45,11 +45,15 @@ class DeviceProcess:
 
     def pool(self, message: Pool, fd: int) -> None:
         """Take over the inputs of a workload; a pool of the same name is replaced."""
-        before = self._pools.pop(message.pool, None)
-        if before is not None:
-            self._stage.dismiss(before)
+        self.drop_pool(message.pool)
         inputs = self._pools[message.pool] = DeviceInputs(InputPool.of(message, fd))
         self._stage.admit(inputs)
+
+    def drop_pool(self, pool: str) -> None:
+        """Forget the inputs of a workload, and give their device memory back."""
+        known = self._pools.pop(pool, None)
+        if known is not None:
+            self._stage.dismiss(known)
 
     def load(self, message: Load) -> None:
         """Make a variant known; its machine code is loaded when it is to run."""
@@ -176,6 +180,8 @@ def _answer(
     match message["verb"]:
         case "pool":
             process.pool(Pool.model_validate(body), fds[0])
+        case "drop pool":
+            process.drop_pool(str(body))
         case "load":
             process.load(Load.model_validate(body))
         case "unload":

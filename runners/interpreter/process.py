@@ -48,6 +48,12 @@ class Interpreter:
         self._pools[message.pool] = InputPool.of(message, fd)
         self._messages[message.pool] = message
 
+    def drop_pool(self, pool: str) -> None:
+        """Forget the inputs of a shape."""
+        self._memory.forget(lambda key: key.pool == pool)
+        self._pools.pop(pool, None)
+        self._messages.pop(pool, None)
+
     def prepare(self, program: Program) -> None:
         """Make a variant known."""
         self._programs[program.variant] = program
@@ -150,6 +156,8 @@ def _answer(
     match message["verb"]:
         case "pool":
             interpreter.pool(Pool.model_validate(body), fds[0])
+        case "drop pool":
+            interpreter.drop_pool(str(body))
         case "load":
             interpreter.prepare(Program.model_validate(body))
         case "unload":
