@@ -18,6 +18,9 @@ from .toolchains.artifact_check import checked_artifact
 from .toolchains.compile_cache import VARIABLE, CompileCache
 from .zygote import OUTCOME
 
+PATIENCE_S = 180.0
+"""beyond a build's own limit: until torch and Triton are read from a cold disk"""
+
 
 class Builder:
     """Builds variants, as many at once as it is asked to from different threads.
@@ -36,7 +39,7 @@ class Builder:
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._zygote: Child | None = None
-        self._waiting: dict[int, Future[None]] = {}
+        self._waiting: dict[int, tuple[Child, Future[None]]] = {}
 
     def build(self, request: BuildRequest) -> BuildOutcome:
         """Build and wait. Raises ToolchainMissing, or ProcessLost when our own child broke."""
@@ -61,7 +64,7 @@ class Builder:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         try:
-            self._submit(number, folder, request).result()
+            self._wait(number, folder, request)
             text = (folder / OUTCOME).read_text(encoding="utf-8")
             outcome = self._accepted(request, BuildOutcome.model_validate_json(text), folder)
             self._cache.keep(request, outcome, folder)
@@ -99,7 +102,17 @@ class Builder:
             shutil.copyfile(built, partial)
             partial.rename(target)
 
-    def _submit(self, number: int, folder: Path, request: BuildRequest) -> Future[None]:
+    def _wait(self, number: int, folder: Path, request: BuildRequest) -> None:
+        zygote, future = self._submit(number, folder, request)
+        try:
+            future.result(timeout=request.timeout_s + PATIENCE_S)
+        except TimeoutError as error:
+            zygote.close()
+            raise self._broken(zygote, "it did not answer in time") from error
+
+    def _submit(
+        self, number: int, folder: Path, request: BuildRequest
+    ) -> tuple[Child, Future[None]]:
         future: Future[None] = Future()
         message = {
             "build": number,
@@ -108,9 +121,9 @@ class Builder:
         }
         with self._lock:
             zygote = self._running_zygote()
-            self._waiting[number] = future
+            self._waiting[number] = zygote, future
             zygote.channel.send(message)
-        return future
+        return zygote, future
 
     def _running_zygote(self) -> Child:
         if self._zygote is None or self._zygote.poll() is not None:
@@ -132,15 +145,16 @@ class Builder:
         try:
             while True:
                 message, _ = zygote.channel.receive()
-                future = self._waiting.pop(int(message.get("done") or message["failed"]))
+                _, future = self._waiting.pop(int(message.get("done") or message["failed"]))
                 if "done" in message:
                     future.set_result(None)
                 else:
                     future.set_exception(self._broken(zygote, str(message["why"])))
         except (KernelwrightError, OSError) as error:
-            with self._lock:
-                waiting, self._waiting = self._waiting, {}
-            for future in waiting.values():
+            with self._lock:  # another zygote may be at work already, with builds of its own
+                own = [n for n, (asked, _) in self._waiting.items() if asked is zygote]
+                futures = [self._waiting.pop(number)[1] for number in own]
+            for future in futures:
                 future.set_exception(self._broken(zygote, str(error)))
 
     def _broken(self, zygote: Child, why: str) -> ProcessLost:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import sys
 import time
 import traceback
@@ -54,6 +53,8 @@ def main() -> None:
                     _report(channel, running.pop(fd))
             for child in [c for c in running.values() if time.monotonic() > c.deadline]:
                 kill_tree(child.pid)
+                os.close(running.pop(child.pidfd).pidfd)
+                channel.send({"failed": child.build, "why": "it did not end in time"})
     except ProcessLost:
         pass  # the server is gone: its builds have no reader
     finally:
@@ -125,9 +126,7 @@ def _report(channel: Channel, child: Running) -> None:
     if code == 0:
         channel.send({"done": child.build})
     else:
-        late = code == -signal.SIGKILL and time.monotonic() > child.deadline
-        why = "it did not end in time" if late else f"it ended with status {code}"
-        channel.send({"failed": child.build, "why": why})
+        channel.send({"failed": child.build, "why": f"it ended with status {code}"})
 
 
 if __name__ == "__main__":

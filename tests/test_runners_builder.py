@@ -1,0 +1,67 @@
+"""Builds that go wrong beside builds that do not: each caller gets the answer to its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import lift
+import psutil
+import pytest
+
+from kernelwright.runners.builder import Builder
+from kernelwright.runners.errors import ProcessLost
+from kernelwright.runners.toolchains import BuildRequest, Shape
+from kernelwright.runners.zygote import GRACE_S
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> Iterator[Builder]:
+    made = Builder(tmp_path / "modules", tmp_path / "scratch")
+    yield made
+    made.close()
+
+
+def request(folder: Path, repeat: int, timeout_s: float = 60.0) -> BuildRequest:
+    loaded = lift.load(folder)
+    shapes = tuple(Shape(label=w.name, symbols=w.symbols) for w in loaded.spec.workloads)
+    variant = lift.variant(loaded, REPEAT=repeat).variant
+    return BuildRequest(kernel=loaded, variant=variant, shapes=shapes, timeout_s=timeout_s)
+
+
+def zygotes() -> list[psutil.Process]:
+    found = list[psutil.Process]()
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):  # it has just ended
+            if "kernelwright.runners.zygote" in child.cmdline():
+                found.append(child)
+    return found
+
+
+def test_a_build_that_is_overdue_is_ended_alone(builder: Builder, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(2) as callers:
+        good = callers.submit(builder.build, request(tmp_path, 12))
+        overdue = callers.submit(builder.build, request(tmp_path, 6, timeout_s=-GRACE_S))
+        with pytest.raises(ProcessLost, match="did not end in time"):
+            overdue.result()
+        assert good.result().artifact is not None
+    (before,) = zygotes()
+    assert builder.build(request(tmp_path, 3)).artifact is not None
+    assert zygotes() == [before]
+
+
+def test_builds_go_on_after_the_zygote_was_killed_under_them(
+    builder: Builder, tmp_path: Path
+) -> None:
+    for repeat in (12, 6, 3):
+        with ThreadPoolExecutor(1) as callers:
+            caught = callers.submit(builder.build, request(tmp_path, repeat))
+            while not zygotes():
+                pass
+            for zygote in zygotes():
+                zygote.kill()
+            with pytest.raises(ProcessLost, match="build process failed"):
+                caught.result()
+    assert builder.build(request(tmp_path, 1)).artifact is not None
