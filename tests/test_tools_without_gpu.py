@@ -10,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.runners.device import driver
+from kernelwright.runners.device.probe import probe
+from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.errors import DeviceMissing
 from kernelwright.tools.compile_variant import CompileVariantArguments, compile_variant
+from kernelwright.tools.gpus import device_missing
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
 from kernelwright.tools.time_variant import TimeVariantArguments, time_variant
 from kernelwright.tools.workbench import Workbench
@@ -47,6 +51,7 @@ def test_an_example_is_built_with_facts_and_not_timed(bench: Workbench, spec: Pa
         pytest.skip("no CUDA compiler here")
     opened = open_kernel(bench, OpenKernelArguments(spec_path=str(spec)))
     assert opened.tier == "device" and opened.workloads[0].baseline_ms is None
+    assert not any("search_step" in each for each in opened.next)
     name, choice = next(iter(opened.parameters.items()))
     other = next(value for value in choice.values if value != choice.now)
     built = compile_variant(
@@ -55,8 +60,29 @@ def test_an_example_is_built_with_facts_and_not_timed(bench: Workbench, spec: Pa
     assert built.ok, built.diagnostics
     assert built.kernels and all((k.registers or 0) > 0 for k in built.kernels)
     assert built.occupancy
+    shapes = {label for kernel in built.kernels for label in kernel.shapes}
+    assert shapes == {"odd", *(w.workload for w in opened.workloads)}
     assert (built.logic or "").startswith("passed") is triton
     with pytest.raises(DeviceMissing) as error:
         time_variant(bench, TimeVariantArguments(variant_id=built.variant_id))
     assert "cannot be run or timed here" in error.value.message
-    assert "machine with that GPU" in error.value.next_step
+    assert "on a machine with an NVIDIA H100" in error.value.next_step
+    assert "where its GPU is" in built.next and bench.gpus.missing() in opened.notes[0]
+
+
+def test_the_reason_for_no_gpu_is_one_short_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    driver.binding.cache_clear()
+    monkeypatch.setattr(driver, "LIBRARY", "libcuda-that-is-not-here.so")
+    assert probe().why_none == "no NVIDIA driver on this machine"
+    driver.binding.cache_clear()
+
+
+def test_a_kernel_for_a_gpu_that_is_not_this_one_says_both_names() -> None:
+    a100 = next(facts for facts, _ in PROFILES if "A100" in facts.name)
+    here = PROFILES[0][0].model_copy(update={"uuid": "GPU-1"})
+    said = device_missing(a100, "", [here]).message
+    assert said.endswith(
+        "NVIDIA A100-SXM4-80GB (sm_80), and this machine has NVIDIA H100 80GB HBM3"
+    )

@@ -153,6 +153,8 @@ def _built(
     evaluation = bench.evaluator.evaluation(variant_id)
     kernels = visible_kernels(facts.kernels, kernel.spec.workloads)
     advice = f'time_variant {{"variant_id": "{variant_id}"}}'
+    if not bench.gpus.runs(kernel.loaded):
+        advice += f" where its GPU is; here: inspect what variant, id {variant_id}, part build"
     if same is not None:
         advice = f"same machine code as {same}, so it is as fast; try a change the compiler sees"
     elif evaluation is not None and evaluation.ending.final:

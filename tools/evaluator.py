@@ -192,7 +192,7 @@ class Evaluator:
             with self._attaching(kernel):
                 opened = open_baseline(self._rig, kernel)
         else:
-            opened = open_untimed(self._rig, kernel, self._rig.gpus.missing())
+            opened = open_untimed(self._rig, kernel)
         with self._store.transaction() as writer:
             writer.put_record("kernels", kernel.kernel_id, opened.record)
             record = VariantRecord(variant=opened.attempt.variant)

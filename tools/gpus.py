@@ -35,6 +35,10 @@ class Gpus:
         """Why no GPU kernel can run here; empty where one can."""
         return "" if self.present() else self._look().why_none
 
+    def why_not(self, target: DeviceFacts) -> str:
+        """Why what is built for a GPU that is not here cannot run here."""
+        return _reason(target, self.missing(), self.present())
+
     def target(self, loaded: LoadedKernel) -> DeviceFacts | None:
         """The GPU for a kernel: one that is here, or a profile to build for; None: host code.
 
@@ -47,6 +51,11 @@ class Gpus:
             if known is None:
                 known = self._of_kernel[loaded.kernel_id] = self._choose(loaded)
             return known
+
+    def runs(self, loaded: LoadedKernel) -> bool:
+        """Whether a kernel can run here: it is host code, or its GPU is here."""
+        target = self.target(loaded)
+        return target is None or target.uuid is not None
 
     def _choose(self, loaded: LoadedKernel) -> DeviceFacts:
         present = self.present()
@@ -63,15 +72,20 @@ class Gpus:
 
 def device_missing(target: DeviceFacts, why: str, present: Sequence[DeviceFacts]) -> DeviceMissing:
     """Why a kernel cannot run, what works all the same, and how to get further."""
-    if present:
-        here = ", ".join(dict.fromkeys(d.name for d in present))
-        why = f"it is built for {target.name} ({target.arch}), and this machine has {here}"
     return DeviceMissing(
-        f"this kernel cannot be run or timed here: {why}",
-        valid="without a GPU: compile_variant, inspect, propose_moves",
-        next_step="start the server on a machine with that GPU (kernelwright doctor says what "
-        "it sees there) and open the kernel again with the same spec",
+        f"this kernel cannot be run or timed here: {_reason(target, why, present)}",
+        valid="without its GPU: open_kernel, compile_variant, propose_moves, inspect",
+        next_step=f"start kernelwright on a machine with an {target.name} (`kernelwright doctor` "
+        "says what it sees there), for instance `ssh HOST kernelwright serve` as the MCP client's "
+        "command, and open the kernel again with the same spec",
     )
+
+
+def _reason(target: DeviceFacts, why_none: str, present: Sequence[DeviceFacts]) -> str:
+    if not present:
+        return why_none
+    here = ", ".join(dict.fromkeys(d.name for d in present))
+    return f"it is built for {target.name} ({target.arch}), and this machine has {here}"
 
 
 def _named(name: str, found: Sequence[DeviceFacts]) -> DeviceFacts:

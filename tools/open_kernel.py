@@ -141,7 +141,7 @@ def _described(bench: Workbench, kernel: KernelRecord) -> OpenedKernel:
         headroom=headroom(bench, kernel, kernel.baseline_ms),
         notes=kernel.notes,
         source_lines=len(kernel.loaded.source.splitlines()),
-        next=_next(kernel),
+        next=_next(kernel.kernel_id, bench.gpus.runs(kernel.loaded)),
     )
 
 
@@ -163,12 +163,16 @@ def _reference(kernel: KernelRecord) -> str:
     return "called once with fp64 inputs and once natively (the trusted error)"
 
 
-def _next(kernel: KernelRecord) -> tuple[str, ...]:
-    kernel_id = kernel.kernel_id
+def _next(kernel_id: str, runs: bool) -> tuple[str, ...]:
+    own = f'{{"kernel_id": "{kernel_id}"'
+    work = [
+        f'search_step {own}, "planner": "client"}}: a search that asks you',
+        f'search_step {own}, "planner": "rules"}}: a search by rules alone',
+    ]
+    untimed = f"compile_variant {own}, ...}}: build one; timing and search need its GPU"
     return (
-        f'propose_moves {{"kernel_id": "{kernel_id}"}}: what to try, with ready-made candidates',
-        f'search_step {{"kernel_id": "{kernel_id}", "planner": "client"}}: a search that asks you',
-        f'search_step {{"kernel_id": "{kernel_id}", "planner": "rules"}}: a search by rules alone',
+        f"propose_moves {own}}}: what to try, with ready-made candidates",
+        *(work if runs else [untimed]),
         f'inspect {{"what": "kernel", "id": "{kernel_id}", "part": "source"}}: the source',
     )
 

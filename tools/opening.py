@@ -64,11 +64,13 @@ def open_baseline(rig: Rig, kernel: OpenKernel) -> Opened:
     return Opened(_record(kernel, attempt, times, notes), attempt, alone)
 
 
-def open_untimed(rig: Rig, kernel: OpenKernel, why: str) -> Opened:
+def open_untimed(rig: Rig, kernel: OpenKernel) -> Opened:
     """Build the baseline of a kernel whose device is not here. Raises BaselineRefused."""
     attempt = Attempt(rig, kernel, kernel.loaded.baseline(), 1)
     _refuse(attempt.screen_and_build(None))
-    notes = [f"built for {_target(kernel)}, not run: {why}"]
+    assert kernel.target is not None
+    built_for = f"{kernel.target.name} ({kernel.target.arch})"
+    notes = [f"built for {built_for}, not run: {rig.gpus.why_not(kernel.target)}"]
     logic = rig.logic(kernel, attempt.variant)
     if logic is not None:
         notes.append(f"logic check {logic.outcome}: {logic.message}")
@@ -160,8 +162,3 @@ def _record(
         found_parameters=attempt.found.parameters,
         notes=tuple(notes),
     )
-
-
-def _target(kernel: OpenKernel) -> str:
-    assert kernel.target is not None
-    return f"{kernel.target.name} ({kernel.target.arch})"

@@ -96,7 +96,8 @@ def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> Propose
         moves=tuple(ranked),
         by_hand={e.method: e.meaning for e in without if _by_hand(e)},
         do_not_fit={e.method: e.reason or "" for e in without if not _by_hand(e)} | used_up,
-        next="compile_variant with a candidate, then time_variant; or search_step",
+        next="compile_variant with a candidate"
+        + (", then time_variant; or search_step" if bench.gpus.runs(kernel.loaded) else ""),
     )
 
 

@@ -35,6 +35,8 @@ Bytes = npt.NDArray[np.uint8]
 # CUfunction_attribute, CUdevice_attribute, CUlimit, CUfunc_cache
 STATIC_SHARED, MAX_THREADS, MAX_DYNAMIC_SHARED, NON_PORTABLE_CLUSTER = 1, 0, 8, 14
 PREFER_SHARED = 1
+LIBRARY = "libcuda.so.1"
+NO_DRIVER = "no NVIDIA driver on this machine"
 LIMIT_PRINTF, LIMIT_HEAP, LIMIT_PERSISTING_L2 = 1, 2, 6
 
 
@@ -42,17 +44,20 @@ LIMIT_PRINTF, LIMIT_HEAP, LIMIT_PERSISTING_L2 = 1, 2, 6
 def binding() -> Any:
     """The module of cuda-bindings, with the driver initialised."""
     try:
+        ctypes.CDLL(LIBRARY)
+    except OSError as error:
+        raise ToolchainMissing(NO_DRIVER) from error
+    try:
         found: Any = importlib.import_module("cuda.bindings.driver")
     except ImportError as error:
         raise ToolchainMissing(
-            "the Python package cuda-bindings is not installed",
-            next_step="pip install 'kernelwright[cuda13]' (or cuda12, as nvidia-smi's CUDA "
-            "version says)",
+            "the Python package cuda-bindings is not installed (pip install "
+            "'kernelwright[cuda13]', or cuda12, as nvidia-smi's CUDA version says)",
         ) from error
     try:
         code = found.cuInit(0)[0]
     except RuntimeError as error:  # the library of the driver cannot be loaded
-        raise ToolchainMissing(f"no NVIDIA driver: {error}") from error
+        raise ToolchainMissing(NO_DRIVER) from error
     if int(code):
         raise DriverFault(str(code.name), "cuInit")
     return found
