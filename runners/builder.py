@@ -154,6 +154,7 @@ class Builder:
             with self._lock:  # another zygote may be at work already, with builds of its own
                 own = [n for n, (asked, _) in self._waiting.items() if asked is zygote]
                 futures = [self._waiting.pop(number)[1] for number in own]
+            zygote.close()
             for future in futures:
                 future.set_exception(self._broken(zygote, str(error)))
 
