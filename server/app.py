@@ -61,7 +61,9 @@ Handles (kernel_id, variant_id, search_id, job_id) stay valid across restarts; p
 Replies with status "running" hold a job_id: call job to wait, nothing is lost meanwhile. \
 Sources, diffs and logs come from inspect. One evaluation takes 1 to 20 s, one at a time."""
 
-CLOSE_S = 0.5
+CLOSE_S = 1.5
+"""Clients kill 2 s after SIGTERM. Closing takes 0.04 s, and many times that on a busy machine;
+what is not closed by then dies with this process, and leaves its scratch folder behind."""
 
 
 class Desk:

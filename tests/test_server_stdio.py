@@ -30,6 +30,8 @@ from kernels import (
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
+from kernelwright.search.store import STATE_FILE, Store
+
 Era = Literal["auto", "legacy"]
 
 
@@ -306,6 +308,13 @@ def test_a_signal_ends_the_server_and_its_children_in_the_middle_of_an_evaluatio
         assert server.stdout.read() == ""
         assert not psutil.wait_procs(children, timeout=10)[1]
     assert not (kernel.folder / "state" / "scratch").exists()
+    assert endings(kernel) == ["tie"], "the baseline's: nothing was lost but the time"
+
+
+def endings(kernel: TinyKernel) -> list[str]:
+    """Of all evaluations on disk."""
+    with Store.open(kernel.folder / "state" / STATE_FILE) as store:
+        return [value["ending"] for _, value in store.items("evaluations")]
 
 
 def test_a_killed_server_leaves_no_process_and_the_next_one_finishes_its_job(

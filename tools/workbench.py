@@ -33,10 +33,16 @@ class Workbench:
         self.evaluator = Evaluator(self.store, self.outdir / "modules", self._scratch, self.gpus)
 
     def close(self) -> None:
-        """End all processes and release the store; may be called again."""
-        self.evaluator.close()
-        self.store.close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        """End all processes and release the store.
+
+        The store goes first: work that another thread has under way ends at its next word to the
+        store, and its lost processes are neither recorded nor replaced.
+        """
+        try:
+            self.store.close()
+        finally:
+            self.evaluator.close()
+            shutil.rmtree(self._scratch, ignore_errors=True)
         with suppress(OSError):  # another process works there, or it is gone
             self._scratch.parent.rmdir()
 
