@@ -17,7 +17,7 @@ from .cubin import Symbol, read_cubin, read_symbols
 from .elf import Section, read_sections
 from .errors import SpecError
 from .model import content_hash
-from .plan import LaunchPlan, without_names
+from .plan import LaunchPlan, SetSymbol, without_names
 
 CODE = (".text", ".nv.constant", ".nv.global")
 PARAMETER_BANK = ".nv.constant0"
@@ -35,6 +35,7 @@ def device_code_hash(plans: Mapping[str, LaunchPlan], images: Mapping[str, bytes
     content = dict[str, Any]()
     for label, plan in plans.items():
         stripped = _unnamed(plan)
+        modules = list(dict.fromkeys(kernel.sha256 for kernel in plan.kernels))
         for kernel, place in zip(plan.kernels, stripped["kernels"], strict=True):
             key = (kernel.sha256, kernel.entry)
             if key not in known:
@@ -42,6 +43,8 @@ def device_code_hash(plans: Mapping[str, LaunchPlan], images: Mapping[str, bytes
                     raise SpecError(f"`{kernel.id}` is in no module ({kernel.sha256[:12]})")
                 known[key] = entry_hash(images[kernel.sha256], kernel.entry)
             place["entry"] = known[key]
+            place["module"] = modules.index(kernel.sha256)  # its kernels share variables
+        _place_symbols(plan, stripped, images)
         content[label] = stripped
     return content_hash(content, 16)
 
@@ -55,6 +58,23 @@ def _unnamed(plan: LaunchPlan) -> dict[str, Any]:
                 del param[name]
     content["outputs"] = [[o.buffer, o.offset, o.strides] for o in plan.outputs]
     return content
+
+
+def _place_symbols(plan: LaunchPlan, content: dict[str, Any], images: Mapping[str, bytes]) -> None:
+    """Variables that steps set, by where they lie: what code reads is a place, not a name."""
+    module_of = {kernel.id: kernel.sha256 for kernel in plan.kernels}
+    steps = zip((*plan.setup, *plan.steps), (*content["setup"], *content["steps"]), strict=True)
+    for step, place in steps:
+        if isinstance(step, SetSymbol):
+            place["symbol"] = _symbol_place(images[module_of[step.kernel]], step.symbol)
+
+
+def _symbol_place(image: bytes, name: str) -> str:
+    sections = read_sections(image)
+    found = [s for s in read_symbols(sections) if s.name == name and 0 < s.section < len(sections)]
+    if not found:
+        raise SpecError(f"the machine code has no variable `{name}`")
+    return f"{sections[found[0].section].name}+{found[0].value}"
 
 
 def entry_hash(image: bytes, entry: str) -> str:

@@ -279,6 +279,39 @@ def test_a_plan_counts_in_the_hash_and_its_names_do_not(tmp_path: Path, image: b
     assert hashed(plan(shared=64)) != hashed(plan())
 
 
+def test_variables_that_a_plan_sets_count_by_where_they_lie_not_by_their_names(
+    tmp_path: Path,
+) -> None:
+    """`a - b` and `b - a` are the same instructions where the two variables change places."""
+
+    def hashed(declared: str, difference: str, **values: str) -> str:
+        source = (
+            f"__constant__ float {declared};\n"
+            f'extern "C" __global__ void mix(float* y) {{ *y = {difference}; }}\n'
+        )
+        steps = [
+            {"symbol": name, "kernel": "k0", "raw": raw, "nbytes": 4}
+            for name, raw in values.items()
+        ]
+        code = build(tmp_path, source)
+        return device_code_hash({"main": plan(params=MIX[:1], steps=tuple(steps))}, {SHA: code})
+
+    one, two = "0000803f", "00000040"
+    first = hashed("a, b", "a - b", a=one, b=two)
+    assert hashed("b, a", "b - a", a=one, b=two) != first
+    assert hashed("c, d", "c - d", c=one, d=two) == first
+
+
+def test_kernels_that_share_variables_are_not_those_that_have_their_own(image: bytes) -> None:
+    other = "1" * 64
+    kernels = [{"id": f"k{n}", "entry": "mix", "sha256": SHA, "block": (256, 1, 1)} for n in (0, 1)]
+    together = LaunchPlan.model_validate({**plan().model_dump(), "kernels": kernels})
+    kernels[1]["sha256"] = other
+    apart = LaunchPlan.model_validate({**plan().model_dump(), "kernels": kernels})
+    images = {SHA: image, other: image}
+    assert device_code_hash({"main": together}, images) != device_code_hash({"main": apart}, images)
+
+
 def test_the_hash_of_a_plan_without_its_module_is_refused() -> None:
     with pytest.raises(SpecError, match="in no module"):
         device_code_hash({"main": plan()}, {})
