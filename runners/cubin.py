@@ -21,6 +21,7 @@ INSTRUCTION_BYTES = 16
 RESERVED_SHARED = 1024
 """bytes a block that the system keeps on sm_90 and later, counted in `.nv.shared.<entry>`"""
 NOP = 0x918
+WRITABLE = ".nv.global"
 # attributes of .nv.info (EIATTR_*)
 MAX_THREADS, REQNTID, FRAME_SIZE, MIN_STACK_SIZE = 0x05, 0x10, 0x11, 0x12
 KPARAM_INFO, REGCOUNT, CTA_PER_CLUSTER, KPARAM_INFO_V2 = 0x17, 0x2F, 0x3D, 0x45
@@ -74,6 +75,8 @@ class CubinInfo:
     """ready to be loaded; False for what was compiled to be linked later (-rdc=true)"""
     entries: Mapping[str, Entry]
     globals: Mapping[str, Global]
+    state_bytes: int
+    """memory that kernels can write and that outlives a launch, named by a symbol or not"""
     unresolved: tuple[str, ...]
     """functions and variables that are called or used and not there"""
 
@@ -148,6 +151,7 @@ def _read(image: bytes) -> CubinInfo:
             for s in symbols
             if s.kind == STT_OBJECT and 0 < s.section < len(sections)
         },
+        state_bytes=sum(s.size for s in sections if s.name.startswith(WRITABLE)),
         unresolved=tuple(sorted({s.name for s in symbols if _is_missing(s)})),
     )
 
@@ -162,7 +166,7 @@ def _global(symbol: Symbol, section: str) -> Global:
     return Global(
         size=symbol.size,
         section=section,
-        writable=section.startswith(".nv.global"),
+        writable=section.startswith(WRITABLE),
         managed=bool(symbol.other & STO_MANAGED),
     )
 

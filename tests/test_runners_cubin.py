@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.runners.cubin import CubinInfo, read_cubin
+from kernelwright.runners.cubin import CubinInfo, read_cubin, read_symbols
 from kernelwright.runners.cubin_check import check_cubin
 from kernelwright.runners.cubin_hash import device_code_hash, entry_hash
+from kernelwright.runners.device.code import keeps_state
 from kernelwright.runners.devices import PROFILES
+from kernelwright.runners.elf import read_sections
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.plan import LaunchPlan
 
@@ -91,6 +94,28 @@ def test_shared_memory_that_the_system_keeps_is_not_the_kernel_s(
 def test_variables_are_read(info: CubinInfo) -> None:
     sizes = {n: (g.size, g.writable) for n, g in info.globals.items() if not n.startswith("$")}
     assert sizes == {"lut": (64, False), "counter": (4, True), "table": (16, True)}
+
+
+def test_state_is_what_a_kernel_can_write_and_what_a_step_copies_into_a_variable(
+    tmp_path: Path, info: CubinInfo
+) -> None:
+    constant = (
+        '__constant__ float lut[4];\nextern "C" __global__ void k(float* x) { *x = lut[1]; }\n'
+    )
+    pure = read_cubin(build(tmp_path, constant))
+    given = {"symbol": "lut", "kernel": "k0", "raw": "00", "nbytes": 1}
+    copied = {"symbol": "lut", "kernel": "k0", "buffer": "x", "nbytes": 4}
+    assert keeps_state(plan(), [info])
+    assert not keeps_state(plan(), [pure])
+    assert not keeps_state(plan(steps=(given,)), [pure])
+    assert keeps_state(plan(steps=(copied,)), [pure])
+    code = build(tmp_path, constant.replace("__constant__", "__device__"))
+    (lut,) = (s for s in read_symbols(read_sections(code)) if s.name == "lut")
+    row = struct.pack("<BHQQ", lut.other, lut.section, lut.value, lut.size)
+    at = code.index(row) - 1  # the kind, which tells variables from the rest
+    unlisted = read_cubin(code[:at] + b"\0" + code[at + 1 :])
+    assert not unlisted.globals
+    assert keeps_state(plan(), [unlisted])
 
 
 def test_functions_that_nothing_defines_are_read(info: CubinInfo) -> None:

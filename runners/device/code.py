@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ..cubin import CubinInfo, read_cubin
@@ -23,6 +23,7 @@ class Code:
     def __init__(self, files: Mapping[str, str], plan: LaunchPlan) -> None:
         self._modules: dict[str, Module] = {}
         self._infos: dict[str, CubinInfo] = {}
+        self._plan = plan
         self._kernels = {kernel.id: kernel for kernel in plan.kernels}
         self._functions: dict[str, Function] = {}
         try:
@@ -36,9 +37,8 @@ class Code:
 
     @property
     def keeps_state(self) -> bool:
-        """Whether kernels can write variables that outlive a launch."""
-        infos = self._infos.values()
-        return any(each.writable for info in infos for each in info.globals.values())
+        """Whether anything that a run writes outlives it."""
+        return keeps_state(self._plan, self._infos.values())
 
     def kernel(self, step: Launch) -> PlanKernel:
         """The kernel of a launch."""
@@ -95,6 +95,13 @@ class Code:
         except DriverFault as error:
             raise fault_of(error, where) from error
         return function
+
+
+def keeps_state(plan: LaunchPlan, infos: Iterable[CubinInfo]) -> bool:
+    """Whether anything that a run writes outlives it: variables that kernels can write, and those
+    that a step sets from a buffer, `__constant__` ones included."""
+    copied = any(isinstance(step, SetSymbol) and step.buffer is not None for step in plan.steps)
+    return copied or any(info.state_bytes for info in infos)
 
 
 def _check_block(function: Function, kernel: PlanKernel, where: str) -> None:
