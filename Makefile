@@ -6,9 +6,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 DEMO := out/demo
 CUDA ?= cuda13
-# To build and try Triton kernels where no GPU is; without Triton's own wish for another version.
+# To build and try Triton and CUDA kernels where no GPU is; without Triton's own wish for another
+# version.
 TORCH ?= torch==2.13.0
 TRITON ?= triton==3.6.0
+NVRTC ?= "cuda-bindings>=13.0,<14" "nvidia-cuda-nvrtc>=13.0,<14"
 # Nothing is installed for another Python's folder: make gpu-demo BIN=/usr/bin
 GPU_READY := $(if $(filter $(VENV)/bin,$(BIN)),$(VENV)/gpu.stamp)
 
@@ -60,7 +62,7 @@ $(VENV)/package.stamp: pyproject.toml | $(BIN)/python
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	@echo "Installing kernelwright with its development tools into $(VENV)."
 	@$(PIP) --editable ".[dev]"
-	@$(PIP) "$(TORCH)"
+	@$(PIP) "$(TORCH)" $(NVRTC)
 	@$(PIP) --no-deps "$(TRITON)"
 	@touch $@ $(VENV)/package.stamp
 

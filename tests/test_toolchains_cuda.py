@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,13 @@ def failed(outcome: BuildOutcome) -> str:
     return outcome.message
 
 
+def test_where_cuda_bindings_are_missing_there_is_no_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda", None)
+    monkeypatch.delitem(sys.modules, "cuda.bindings", raising=False)
+    assert nvrtc_compiler.library() is None
+    assert "nvrtc" not in present()
+
+
 @pytest.mark.parametrize("compiler", both)
 def test_templates_namespaces_and_variables_get_the_names_of_the_machine_code(
     build: Build, folder: Path, compiler: str
@@ -210,9 +218,7 @@ def test_listings_come_with_the_machine_code_and_name_the_source_by_its_own_name
 
 
 @pytest.mark.parametrize("compiler", both)
-def test_facts_tell_registers_shared_memory_and_shapes(
-    build: Build, compiler: str
-) -> None:
+def test_facts_tell_registers_shared_memory_and_shapes(build: Build, compiler: str) -> None:
     facts = build(options=with_compiler(compiler)).facts
     assert facts is not None and facts.compiler.lower().startswith(compiler)
     reduce, last = facts.kernels

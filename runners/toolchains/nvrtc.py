@@ -30,7 +30,8 @@ _INCLUDE = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
 
 def library() -> Path | None:
     """The libnvrtc that cuda.bindings will find, None where either is missing; loads nothing."""
-    if importlib.util.find_spec("cuda.bindings") is None:
+    # the package `cuda` itself may be missing, too: to look inside it would raise
+    if not all(map(importlib.util.find_spec, ("cuda", "cuda.bindings"))):
         return None
     return next(_libraries(), None)
 
