@@ -32,6 +32,14 @@ MAX_PARAMS = 256
 MAX_THREADS = 1024
 MAX_BLOCK_Z = 64
 MAX_CLUSTER = 16
+MAX_STEPS = 4096
+"""in setup and plan together: each is prepared for every set of buffers"""
+MAX_BYTES = 1 << 46
+"""of all buffers: beyond what a GPU's page tables reach, and far from where numbers overflow"""
+MAX_ALIGN = 4096
+"""of buffers of the plan's own; where they lie on pages, they are aligned no better"""
+MAX_BOX, MAX_ELEMENT_STRIDE, MAX_MAP_DIM, MAX_MAP_STRIDE = 256, 8, 1 << 32, 1 << 40
+"""of tensor maps (CUDA driver API, cuTensorMapEncodeTiled)"""
 SCALAR_TYPES = (*SCALAR_FORMATS, "bfloat16", "bytes")
 TENSOR_MAP_ITEMSIZES = (1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4)
 """bytes of an element, by CUtensorMapDataType"""
@@ -49,6 +57,8 @@ def check_plan(plan: LaunchPlan, contract: BoundContract) -> None:
     if len(buffers) < len(plan.buffers) or len(kernels) < len(plan.kernels):
         raise SpecError(f"{where}: two buffers or two kernels have one name")
     _check_buffers(where, buffers, argument_buffers(contract))
+    if len(plan.located) > MAX_STEPS:
+        raise SpecError(f"{where} has {len(plan.located)} steps", valid=f"up to {MAX_STEPS}")
     if not plan.launches:
         raise SpecError(f"{where} launches no kernel")
     for kernel in plan.kernels:
@@ -56,7 +66,7 @@ def check_plan(plan: LaunchPlan, contract: BoundContract) -> None:
     for place, step in plan.located:
         at = f"{where}, {place}"
         if isinstance(step, Fill):
-            _check_fill(at, step, buffers)
+            _check_fill(at, step, buffers, timed=place.startswith("step"))
         elif isinstance(step, SetSymbol):
             _check_symbol(at, step, kernels.keys(), buffers, timed=place.startswith("step"))
         else:
@@ -79,10 +89,18 @@ def _check_buffers(
                 f"{where}: buffer `{buffer.name}` asks for an alignment of {have.align}",
                 valid=f"up to {buffer.align}, which the contract promises",
             )
+    total = sum(buffer.nbytes for buffer in buffers.values())
+    if total > MAX_BYTES:
+        raise SpecError(f"{where}: buffers of {total} bytes", valid=f"up to {MAX_BYTES} in all")
     names = [b.name for b in wanted]
     for name, buffer in buffers.items():
         if buffer.role == "argument" and name not in names:
             raise SpecError(f"{where}: no argument `{name}`", valid=", ".join(names))
+        if buffer.align > MAX_ALIGN or buffer.align & (buffer.align - 1):
+            raise SpecError(
+                f"{where}: buffer `{name}` asks for an alignment of {buffer.align}",
+                valid=f"a power of two up to {MAX_ALIGN}",
+            )
         if (buffer.role == "const") != (buffer.sha256 is not None):
             raise SpecError(f"{where}: buffer `{name}`", valid="content for const, for no other")
         for pointer in buffer.pointers:
@@ -127,8 +145,13 @@ def _check_outputs(
         _check_range(f"output {output.name}", buffers, output.buffer, output.offset, nbytes)
 
 
-def _check_fill(where: str, fill: Fill, buffers: Mapping[str, PlanBuffer]) -> None:
+def _check_fill(where: str, fill: Fill, buffers: Mapping[str, PlanBuffer], *, timed: bool) -> None:
     _check_range(where, buffers, fill.fill, fill.offset, fill.nbytes)
+    if not timed and buffers[fill.fill].role == "argument":
+        raise SpecError(
+            f"{where}: `{fill.fill}` is an array of the contract",
+            valid="a step: clearing what a caller hands over is part of the work",
+        )
     size = len(fill.pattern) // 2
     if fill.nbytes % size:
         raise SpecError(
@@ -178,6 +201,15 @@ def _check_tensor_map(where: str, param: TensorMapParam, buffers: Mapping[str, P
         )
     if min((*param.dims, *param.strides, *param.box, *steps)) < 1:
         raise SpecError(f"{where}: a size or stride below 1 in {param.dims}, {param.strides}")
+    limits = (
+        ("dims", param.dims, MAX_MAP_DIM),
+        ("strides", param.strides, MAX_MAP_STRIDE - 1),
+        ("box", param.box, MAX_BOX),
+        ("element_strides", steps, MAX_ELEMENT_STRIDE),
+    )
+    for name, sizes, most in limits:
+        if max(sizes, default=0) > most:
+            raise SpecError(f"{where}: {name} {sizes} of a tensor map", valid=f"up to {most}")
     itemsize = TENSOR_MAP_ITEMSIZES[param.dtype]
     sizes = zip(param.dims, (itemsize, *param.strides), strict=True)
     last = sum((size - 1) * stride for size, stride in sizes)

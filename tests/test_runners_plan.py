@@ -24,6 +24,7 @@ from kernelwright.runners.plan import (
     PlanOutput,
     PointerParam,
     ScalarParam,
+    TensorMapParam,
     argument_buffers,
     contract_outputs,
     pack_scalar,
@@ -81,17 +82,24 @@ def output(**changes: Any) -> PlanOutput:
     return PlanOutput(**fields | changes)
 
 
+def tensor_map(**changes: Any) -> TensorMapParam:
+    fields: dict[str, Any] = {"arg": "m", "buffer": "x", "dtype": 7, "dims": (4, 4)}
+    fields |= {"strides": (16,), "box": (4, 4)}
+    return TensorMapParam(**fields | changes)
+
+
 def test_the_plan_of_these_tests_is_accepted() -> None:
     check_plan(plan(), CONTRACT)
 
 
 GOOD: list[Callable[[], LaunchPlan]] = [
     lambda: plan(steps=(Fill(fill="tmp", offset=32, nbytes=32, pattern="00"), launch())),
-    lambda: plan(setup=(Fill(fill="y", offset=0, nbytes=16, pattern="ffffffff"),)),
+    lambda: plan(setup=(Fill(fill="tmp", offset=0, nbytes=16, pattern="ffffffff"),)),
     lambda: plan(steps=(launch(), launch(grid=(7, 5, 3)))),
     lambda: plan(steps=(launch(params=(PointerParam(arg="x", buffer=None),)),)),
     lambda: plan(steps=(launch(params=(PointerParam(arg="x", buffer="x", offset=64),)),)),
     lambda: plan(outputs=(output(buffer="tmp", offset=48),)),
+    lambda: plan(steps=(launch(params=(tensor_map(),)),)),
 ]
 
 
@@ -158,6 +166,23 @@ BAD: list[tuple[Callable[[], LaunchPlan], str]] = [
     (
         lambda: plan(setup=(Fill(fill="tmp", offset=0, nbytes=6, pattern="00112233"),)),
         "6 bytes of a pattern of 4\nValid: whole patterns",
+    ),
+    (
+        lambda: plan(setup=(Fill(fill="y", offset=0, nbytes=16, pattern="00"),)),
+        "setup 0: `y` is an array of the contract\nValid: a step",
+    ),
+    (lambda: plan(steps=(launch(),) * 5000), "plan w has 5000 steps"),
+    (lambda: plan(buffers=(X, Y, buffer("z", 2**70, "scratch"))), "buffers of 11805"),
+    (
+        lambda: plan(buffers=(X, Y, *(buffer(f"z{i}", 2**45, "scratch") for i in range(3)))),
+        "buffers of 105553116266576 bytes",
+    ),
+    (lambda: plan(buffers=(X, Y, buffer("z", 4, "scratch", 48))), "an alignment of 48"),
+    (lambda: plan(buffers=(X, Y, buffer("z", 4, "scratch", 8192))), "an alignment of 8192"),
+    (lambda: plan(steps=(launch(params=(tensor_map(box=(2**40, 1)),)),)), "box (1099511627776, 1)"),
+    (
+        lambda: plan(steps=(launch(params=(tensor_map(element_strides=(9, 1)),)),)),
+        "element_strides (9, 1)",
     ),
     (lambda: plan(outputs=()), "outputs are []"),
     (lambda: plan(outputs=(output(name="x"),)), "outputs are [('x'"),
