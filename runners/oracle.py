@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from .locks import gpu_registry
 from .model import Record
 from .oracle_confinement import environment_of
 from .oracle_messages import (
+    Foresee,
     JudgeOutputs,
     MakePool,
     OpenReference,
@@ -100,6 +102,10 @@ class Oracle:
     def pause(self) -> None:
         """End the process; what is asked for next starts another, which knows the same."""
         self._end()
+
+    def foresee(self, pool: SeedPool, slots: Sequence[int]) -> None:
+        """Work out what is expected on some seeds before it is wanted. Raises ReferenceFailed."""
+        self._ask("foresee", Foresee(pool=pool.pool, slots=tuple(slots)))
 
     def judge(self, message: JudgeOutputs, fd: int) -> list[tuple[OutputVerdict, ...]]:
         """Verdicts for every output record. Raises ReferenceFailed when the reference fails."""

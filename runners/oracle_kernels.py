@@ -21,6 +21,7 @@ from .judge import Expected, expect, judge
 from .layout import Record, record
 from .oracle_libraries import library_for
 from .oracle_messages import (
+    Foresee,
     JudgeOutputs,
     MakePool,
     OpenReference,
@@ -163,6 +164,14 @@ class OracleKernels:
         if pool.kernel.reference is None:
             for slot, data in _records(pool.contract, message, fd):
                 pool.adopted.setdefault(slot, data)
+
+    def foresee(self, message: Foresee) -> None:
+        """Work out expected values before they are wanted. Raises ReferenceFailed."""
+        pool = self._pools[message.pool]
+        if pool.kernel.reference is not None:
+            for slot in message.slots:
+                self._expect(message.pool, slot)
+            pool.kernel.library.release()
 
     def judge(self, message: JudgeOutputs, fd: int) -> list[tuple[OutputVerdict, ...]]:
         """Verdicts of every output of every record handed over, in order."""

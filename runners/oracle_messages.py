@@ -44,6 +44,13 @@ class MakePool(Record):
     seeds: tuple[int, ...]
 
 
+class Foresee(Record):
+    """Seeds whose expected values will be wanted."""
+
+    pool: str
+    slots: tuple[int, ...]
+
+
 class JudgeOutputs(Record):
     """Output records in a file descriptor: `places` in it and the slot each belongs to."""
 

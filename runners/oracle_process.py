@@ -14,7 +14,7 @@ from .channel import Channel
 from .device.registry import register
 from .errors import KernelwrightError, ProcessLost
 from .oracle_confinement import confine
-from .oracle_messages import JudgeOutputs, MakePool, OpenReference, OracleSettings
+from .oracle_messages import Foresee, JudgeOutputs, MakePool, OpenReference, OracleSettings
 
 if TYPE_CHECKING:
     from .oracle_kernels import OracleKernels
@@ -57,6 +57,8 @@ def _answer(
                 kernels.drop_pool(MakePool.model_validate(body).pool)
             case "forget":
                 kernels.forget(OpenReference.model_validate(body).kernel)
+            case "foresee":
+                kernels.foresee(Foresee.model_validate(body))
             case "adopt":
                 kernels.adopt(JudgeOutputs.model_validate(body), fds[0])
             case "judge":

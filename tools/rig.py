@@ -54,13 +54,16 @@ class Rig:
         self.gpus = gpus
 
     def attach(self, kernel: OpenKernel) -> None:
-        """Load the reference and make the inputs of every pool.
+        """Load the reference, make the inputs of every pool, and work out what the checks expect.
 
         Raises ReferenceFailed, and DeviceMissing when the kernel's GPU is not here.
         """
         self.require_device(kernel)
-        self._checker(kernel).oracle.open(kernel.loaded)
+        oracle = self._checker(kernel).oracle
+        oracle.open(kernel.loaded)
         self.attach_pools(kernel, kernel.all_pools)
+        for pool in kernel.all_pools:
+            oracle.foresee(pool, CHECKED_SEEDS[:1] if pool is kernel.odd else CHECKED_SEEDS)
 
     def require_device(self, kernel: OpenKernel) -> None:
         """Raises DeviceMissing when the kernel's GPU is not here."""
