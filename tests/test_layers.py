@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,7 +23,12 @@ MAY_IMPORT = {
     "server": {"analysis", "runners", "search", "skills", "tools"},
 }
 KNOWS_SQL = {Path("search/store.py"), Path("search/store_errors.py")}
-NEVER_AT_THE_TOP = {"torch", "triton", "cupy", "anthropic"}
+NEVER_AT_THE_TOP = {"torch", "triton", "cupy", "cuda", "pynvml", "anthropic"}
+NOT_BESIDE_THE_CLOCK = ("toolchains", "capture", "interpreter", "oracle", "references")
+"""Beginnings of the names in `runners` that the process which times GPU code does without: what
+builds, what runs a candidate's Python, and what knows expected values."""
+LOADS = {"import_module", "load"}
+"""functions that import the module that they are given by name"""
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,12 @@ def modules(*folders: str) -> list[Path]:
     ]
 
 
-def imports_of(module: Path) -> Iterator[Import]:
+@cache
+def imports_of(module: Path) -> tuple[Import, ...]:
+    return tuple(_imports(module))
+
+
+def _imports(module: Path) -> Iterator[Import]:
     tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
     inside = {
         child
@@ -55,7 +69,11 @@ def imports_of(module: Path) -> Iterator[Import]:
     }
     for node in ast.walk(tree):
         top = node not in inside
-        if isinstance(node, ast.Import):
+        if isinstance(node, ast.Call) and node.args:
+            name, given = ast.unparse(node.func).split(".")[-1], node.args[0]
+            if name in LOADS and isinstance(given, ast.Constant):
+                yield Import(0, str(given.value), top)
+        elif isinstance(node, ast.Import):
             yield from (Import(0, alias.name, top) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             names = [node.module] if node.module else [alias.name for alias in node.names]
@@ -92,6 +110,37 @@ def test_the_package_imports_itself_by_relative_imports_only(module: Path) -> No
 @pytest.mark.parametrize("module", modules("tests", "benchmarks"), ids=str)
 def test_others_import_our_folders_through_the_package_only(module: Path) -> None:
     assert not {i.first for i in imports_of(module) if i.level == 0} & set(MAY_IMPORT)
+
+
+def runners_reached(module: Path) -> set[str]:
+    """The names in `runners` that a module of a package nested there imports from."""
+    return {each.first for each in imports_of(module) if each.level == 2}
+
+
+@pytest.mark.parametrize("module", modules("runners/device"), ids=str)
+def test_what_times_gpu_code_imports_nothing_that_builds_or_judges(module: Path) -> None:
+    reached = runners_reached(module)
+    assert not [name for name in reached if name.startswith(NOT_BESIDE_THE_CLOCK)]
+
+
+def test_the_process_that_times_gpu_code_loads_nothing_that_builds_or_judges() -> None:
+    loaded = loaded_with("kernelwright.runners.device.process")
+    ours = {n.removeprefix("kernelwright.runners.") for n in loaded if n.startswith("kernelwright")}
+    assert "device.driver" in ours
+    assert not [name for name in ours if name.startswith(NOT_BESIDE_THE_CLOCK)]
+    assert not {name.split(".")[0] for name in loaded} & NEVER_AT_THE_TOP
+
+
+@pytest.mark.parametrize("module", modules("runners/capture"), ids=str)
+def test_a_capture_knows_nothing_of_the_device_runner(module: Path) -> None:
+    assert "device" not in runners_reached(module)
+
+
+def loaded_with(module: str) -> set[str]:
+    """Every module that a new process has once it has imported one."""
+    script = f"import {module}, json, sys; print(json.dumps(list(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    return set(json.loads(done.stdout))
 
 
 @pytest.mark.parametrize("module", modules(*MAY_IMPORT), ids=str)
