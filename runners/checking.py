@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -17,12 +18,18 @@ from .spec import Contract
 POISONS = (0xFF, 0xA5)
 """NaN in every float type, and a pattern that is a plausible number; -1 and a large integer."""
 
+MOST_KNOWN = 4096
+"""Outputs of a pool; those met last. A kernel that sums with atomics computes other bits each time,
+and what is known travels with every message."""
+
 Verdicts = tuple[OutputVerdict, ...]
+Known = OrderedDict[tuple[int, str], Verdicts]
+"""by seed and digest"""
 
 
 @dataclass
 class Checker:
-    """Knows every output that was ever judged, by pool, seed and digest.
+    """Knows the outputs that were judged, by pool, seed and digest.
 
     Equal bytes are equally right: variants that compute the same bits, and the timed runs
     of one that was checked, cost a hash instead of a comparison.
@@ -30,17 +37,13 @@ class Checker:
 
     runner: Runner
     oracle: Oracle
-    adopting: frozenset[str] = frozenset()
-    """kernels whose baseline is the truth: what is run first for them is adopted"""
-    _known: dict[str, dict[tuple[int, str], Verdicts]] = field(
-        default_factory=dict[str, dict[tuple[int, str], Verdicts]]
-    )
+    _known: dict[str, Known] = field(default_factory=dict[str, Known])
     _pools: dict[str, SeedPool] = field(default_factory=dict[str, SeedPool])
 
     def attach(self, pool: SeedPool, contract: Contract) -> None:
         """Make the inputs of a pool and hand them to the runner."""
         self.runner.attach(pool, contract, self.oracle.make_pool(pool))
-        self._known[pool.pool] = {}
+        self._known[pool.pool] = OrderedDict()
         self._pools[pool.pool] = pool
 
     def detach(self, pool: str) -> None:
@@ -135,4 +138,10 @@ class Checker:
             )
             for result, verdicts in zip(new, self.oracle.judge(message, fd), strict=True):
                 known[result.slot, result.digest] = verdicts
-        return [() if r.fault else known[r.slot, r.digest] for r in results]
+        found = [() if r.fault else known[r.slot, r.digest] for r in results]
+        for result in results:
+            if not result.fault:
+                known.move_to_end((result.slot, result.digest))
+        while len(known) > MOST_KNOWN:
+            known.popitem(last=False)
+        return found
