@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+from kernelwright.runners.declared_plan import check_declared
+from kernelwright.runners.model import Ending
 from kernelwright.runners.spec_files import parse_spec
 from kernelwright.search.moves import MOVES
 from kernelwright.server.cli import app
@@ -16,6 +18,7 @@ from kernelwright.tools import TOOLS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+GPU_KERNELS = (ROOT / "docs/gpu-kernels.md").read_text(encoding="utf-8")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
 
 
@@ -48,6 +51,19 @@ def test_the_spec_in_readme_is_valid() -> None:
     block = re.search(r"```json\n(.*?)```", README, re.DOTALL)
     assert block is not None
     assert parse_spec(json.loads(block[1])).name == "scale"
+
+
+@pytest.mark.parametrize("block", re.findall(r"```json\n(.*?)```", GPU_KERNELS, re.DOTALL))
+def test_every_spec_of_gpu_kernels_is_valid(block: str) -> None:
+    spec = parse_spec(json.loads(block))
+    check_declared(spec)
+    assert spec.kernel.kernel_type != "cpp"
+
+
+@pytest.mark.parametrize("ending", Ending)
+def test_gpu_kernels_explains_every_ending(ending: Ending) -> None:
+    rows = [line for line in GPU_KERNELS.splitlines() if line.startswith("| `")]
+    assert any(f"`{ending}`" in row.split("|")[1] for row in rows)
 
 
 def test_readme_shows_the_results_that_lie_in_benchmarks() -> None:
