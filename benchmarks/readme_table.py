@@ -1,13 +1,15 @@
-"""Write README's results tables from benchmarks/results/{host,gpu}_examples.json.
+"""Write what was measured into README and docs/how-we-measure.md, from benchmarks/results/.
 
-The table of a file that is not there is left out.
+What a file that is not there would say is left out.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import gpu_tables
 from cells import percents, speedup, times
 from environment import RESULTS, ROOT
 
@@ -47,7 +49,8 @@ def gpu_table(result: dict[str, Any]) -> str:
     copy = yardsticks.get("copy_bytes_per_s")
     lines = [
         "",
-        f"The GPU examples on an {place['gpu']} (driver {place['driver']}, CUDA {place['cuda']}, "
+        f"The GPU examples on an {place['gpu']} (driver {place['driver']}, "
+        f"CUDA {place['cuda'].partition(',')[0]}, "
         f"{beside}, {place['date']}), rules only, {result['budget_builds']} builds or "
         f"{result['budget_seconds']:g} s each. Shares are the winner's: of the copy bandwidth that "
         "was measured beside it, of what the datasheet allows for the declared work, and of the "
@@ -63,19 +66,35 @@ def gpu_table(result: dict[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
-def main() -> None:
-    """Replace what stands between the two marks of README."""
-    made = (("host_examples", host_table), ("gpu_examples", gpu_table))
-    parts = list[str]()
-    for name, table in made:
-        file = RESULTS / f"{name}.json"
-        if file.exists():
-            parts.append(table(json.loads(file.read_text(encoding="utf-8"))))
-    path = ROOT / "README.md"
-    text = path.read_text(encoding="utf-8")
+DOCUMENTS: Mapping[str, tuple[tuple[str, Callable[[dict[str, Any]], str]], ...]] = {
+    "README.md": (("host_examples", host_table), ("gpu_examples", gpu_table)),
+    "docs/how-we-measure.md": (
+        ("device_runner", gpu_tables.device_runner),
+        ("triton_bit_equality*", gpu_tables.bit_equality),
+        ("gpu_costs", gpu_tables.costs),
+        ("gpu_agent", gpu_tables.agent),
+    ),
+}
+"""Files of results by the document that shows them, with what makes text of one."""
+
+
+def filled(name: str, text: str) -> str:
+    """The text of a document with today's results between its two marks."""
+    parts = [
+        made(json.loads(file.read_text(encoding="utf-8")))
+        for pattern, made in DOCUMENTS[name]
+        for file in sorted(RESULTS.glob(f"{pattern}.json"))
+    ]
     before, _, rest = text.partition(START)
     _, _, after = rest.partition(END)
-    path.write_text(f"{before}{START}\n{''.join(parts)}\n{END}{after}", encoding="utf-8")
+    return f"{before}{START}\n{''.join(parts)}\n{END}{after}"
+
+
+def main() -> None:
+    """Replace what stands between the two marks of each document."""
+    for name in DOCUMENTS:
+        path = ROOT / name
+        path.write_text(filled(name, path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def _gpu_line(row: dict[str, Any]) -> str:

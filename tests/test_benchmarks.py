@@ -119,6 +119,25 @@ def test_readme_shows_the_gpu_results_once_they_lie_in_benchmarks() -> None:
         assert f"| {row['kernel']} |" in README
 
 
+@pytest.mark.parametrize("name", ["README.md", "docs/how-we-measure.md"])
+def test_documents_say_what_the_results_say(script: Callable[[str], Any], name: str) -> None:
+    """Where this fails: python benchmarks/readme_table.py."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert script("readme_table").filled(name, text) == text
+
+
+def test_what_is_not_equal_to_triton_or_slower_is_told(script: Callable[[str], Any]) -> None:
+    place = {"gpu": "G", "driver": "1", "cuda": "13.0, V13.0.88", "date": "d"}
+    row = {"kernel": "a", "workload": "w", "equal": True, "ratio": 1.001, "within_1_percent": True}
+    off = {**row, "kernel": "b", "equal": False, "ratio": 1.05, "within_1_percent": False}
+    told = script("gpu_tables").bit_equality(
+        {"environment": place, "within": 0.01, "rows": [row, off]}
+    )
+    assert "G, driver 1, CUDA 13.0, d" in told
+    assert "bit for bit in 1 of 2 workloads of 2 specs (not b on w)" in told
+    assert "Beyond it: b on w by 5 %." in told
+
+
 @pytest.mark.skipif(find_spec("torch") is None, reason="yardsticks need torch")
 def test_every_yardstick_does_the_work_of_its_reference() -> None:
     folders = sorted(p.parent for p in ROOT.glob("examples/*/yardstick.py"))
