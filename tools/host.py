@@ -19,7 +19,7 @@ import psutil
 from ..runners.device.probing import probe_devices
 from ..runners.process import Limits, clean_environment, run_limited
 from ..runners.sandbox import capabilities
-from ..runners.toolchains import TOOLCHAINS
+from ..runners.toolchains import TOOLCHAINS, nvcc, nvrtc
 from ..runners.toolchains.host_cpp import COMPILERS, DEFAULT_FLAGS
 
 PACKAGE = "kernelwright"
@@ -30,10 +30,11 @@ TRIAL = """\
 int main() { std::printf("%d", omp_get_max_threads()); }
 """
 GPU_TOOLS = (
-    ("nvcc", "CUDA compiler", "CUDA sources are built by NVRTC alone"),
     ("ncu", "Nsight Compute", "GPU kernels cannot be profiled here"),
     ("compute-sanitizer", "NVIDIA's memory checker", "its checks are left out"),
 )
+WITHOUT_NVRTC = "not installed: CUDA sources are built by nvcc alone, which takes longer"
+WITHOUT_NVCC = "not found: CUDA sources that need the C++ standard library do not build"
 GPU_PACKAGES = ("cuda-bindings", "triton", "torch", "cupy-cuda13x", "cupy-cuda12x", "ncu-report")
 """Extras, whose versions decide what can be built and run; importing them is left to children."""
 INSTALL_COMPILER = (
@@ -79,7 +80,13 @@ def probe_host() -> HostReport:
         machine=_machine(),
         compilers=trials,
         confinement=tuple(Fact(c.name, c.available, c.detail) for c in capabilities()),
-        gpu=(*_gpus(), *_toolchains(), *(_gpu_tool(*tool) for tool in GPU_TOOLS), *_extras()),
+        gpu=(
+            *_gpus(),
+            *_toolchains(),
+            *_cuda_compilers(),
+            *(_gpu_tool(*tool) for tool in GPU_TOOLS),
+            *_extras(),
+        ),
         packages=_packages(),
         kernel_types=tuple(toolchain.kernel_type for toolchain in TOOLCHAINS),
         advice="" if works else INSTALL_COMPILER,
@@ -139,6 +146,15 @@ def _toolchains() -> tuple[Fact, ...]:
     device = [t for t in TOOLCHAINS if t.tier == "device"]
     return tuple(
         Fact(f"{t.kernel_type} builds", t.missing() is None, t.missing() or "ready") for t in device
+    )
+
+
+def _cuda_compilers() -> tuple[Fact, ...]:
+    """Either builds CUDA kernels: what is lost without the other."""
+    library, program = nvrtc.library(), nvcc.executable()
+    return (
+        Fact("nvrtc", library is not None, str(library or WITHOUT_NVRTC)),
+        Fact("nvcc", program is not None, str(program or WITHOUT_NVCC)),
     )
 
 

@@ -44,9 +44,8 @@ class Cuda:
         if present():
             return None
         return (
-            "no CUDA compiler found (looked for NVRTC: `pip install cuda-bindings "
-            "nvidia-cuda-nvrtc`; and for nvcc of the CUDA toolkit on PATH and in CUDA_HOME, "
-            "which needs g++)"
+            "no CUDA compiler found: NVRTC comes with `pip install cuda-bindings "
+            "nvidia-cuda-nvrtc`; nvcc with the CUDA toolkit (on PATH or in CUDA_HOME, with g++)"
         )
 
     def build(self, request: BuildRequest, folder: Path) -> BuildOutcome:
