@@ -20,6 +20,7 @@ from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
 from kernelwright.runners.toolchains import nvcc as nvcc_compiler
 from kernelwright.runners.toolchains import nvrtc as nvrtc_compiler
 from kernelwright.runners.toolchains.cuda import Cuda
+from kernelwright.runners.toolchains.cuda_job import no_header
 from kernelwright.runners.toolchains.cuda_request import present
 
 HERE = present()
@@ -312,6 +313,29 @@ def test_a_caret_points_at_its_word_in_a_line_of_a_kernel(build: Build, compiler
 def test_a_missing_header_is_told_with_what_to_do(build: Build, compiler: str) -> None:
     message = failed(build("#include <absent.h>\n" + SOURCE, options=with_compiler(compiler)))
     assert "`absent.h` was not found" in message and "kernel.include_dirs" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("mine/tiles.h", "kernel.include_dirs"),
+        ("cub/cub.cuh", "CUDA_HOME"),
+        ("cuda_fp16.h", "CUDA_HOME"),
+        ("vector", "install nvcc and g++"),
+    ],
+)
+def test_a_missing_header_comes_with_where_it_is_from(name: str, advice: str) -> None:
+    said = no_header(name)
+    assert said.startswith(f"`{name}` was not found: ") and advice in said
+
+
+@pytest.mark.parametrize("compiler", both)
+def test_an_error_of_the_assembler_is_told_alone(build: Build, compiler: str) -> None:
+    large = "__shared__ T s[B], t[65536]; t[threadIdx.x] = 0;"
+    source = SOURCE.replace("__shared__ T s[B];", large).replace("= s[0]", "= t[n]")
+    message = failed(build(source, options=with_compiler(compiler)))
+    assert "uses too much shared data" in message
+    assert len(message.splitlines()) == 1 and "\0" not in message
 
 
 def test_headers_of_include_folders_and_of_the_spec_are_found(build: Build, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,9 +16,8 @@ from ..errors import SpecError
 MEMORY_BYTES = 8 << 30
 MAX_OUTPUT_BYTES = 256 << 20
 PROCESSES = 32
-MISSING_HEADER = (
-    "the folder that holds it belongs into kernel.include_dirs, the file itself into kernel.files; "
-    "headers of the CUDA toolkit are found where CUDA_HOME names one"
+_TOOLKIT_HEADER = re.compile(
+    r"(?:cub|thrust|cuda|nv|cooperative_groups|crt)/|(?:cuda|curand|mma|cooperative_groups|nv)\w*\.h"
 )
 
 
@@ -102,6 +102,22 @@ def _roots() -> Iterator[Path]:
 
 def _has_headers(root: Path) -> bool:
     return (root / "include" / "cuda_fp16.h").exists()
+
+
+def no_header(name: str) -> str:
+    """A header that a compiler does not find, and where it comes from."""
+    where = (
+        "the folder that holds it belongs into kernel.include_dirs, the file itself into "
+        "kernel.files"
+    )
+    if re.fullmatch(r"[a-z_]+", name):
+        where = (
+            "it looks like one of the C++ standard library, which NVRTC does not have: install "
+            f"nvcc and g++, or include <cuda/std/{name}>"
+        )
+    elif _TOOLKIT_HEADER.match(name):
+        where = "it is one of the CUDA toolkit: install that, or name its folder in CUDA_HOME"
+    return f"`{name}` was not found: {where}"
 
 
 def no_instance(name: str, source: str, why: str) -> str:

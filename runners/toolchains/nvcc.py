@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..confined import ConfinedFork, Ended
 from ..process import clean_environment
-from .cuda_job import MISSING_HEADER, Compiled, CudaJob, Failed, left, no_instance, toolkit
+from .cuda_job import Compiled, CudaJob, Failed, left, no_header, no_instance, toolkit
 from .diagnostics import cuda_words, errors, errors_by_line
 
 ENTRIES = "kernelwright_entries.cu"
@@ -105,7 +105,7 @@ def _failed(ended: Ended, log: str, job: CudaJob, names: tuple[str, ...]) -> Fai
     said = [no_instance(names[n - 2], job.source, why) for n, why in unknown.items() if n > 1]
     said += _ptx_lines(log, job)
     if missing := _NO_HEADER.search(log):
-        said.append(f"`{missing[1]}` was not found: {MISSING_HEADER}")
+        said.append(no_header(missing[1]))
     return Failed("\n".join([*filter(None, [own]), *said]))
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..confined import ConfinedFork, python_folders
-from .cuda_job import MISSING_HEADER, Compiled, CudaJob, Failed, left, no_instance, toolkit
+from .cuda_job import Compiled, CudaJob, Failed, left, no_header, no_instance, toolkit
 from .diagnostics import errors
 
 RESULT, CUBIN, PTX, LOG = "nvrtc.json", "nvrtc.cubin", "nvrtc.ptx", "nvrtc.log"
@@ -112,7 +112,7 @@ def _compile(job: CudaJob, options: list[str]) -> None:
     _, major, minor = _checked(binding.nvrtcVersion())
     result: dict[str, Any] = {
         "done": int(status) == 0,
-        "log": log.rstrip(b"\0 \n").decode("utf-8", "replace"),
+        "log": log.replace(b"\0", b"").strip().decode("utf-8", "replace"),
         "version": f"{major}.{minor}",
         "archs": [f"sm_{number}" for number in _checked(binding.nvrtcGetSupportedArchs())[1]],
     }
@@ -148,7 +148,7 @@ def _explained(log: str, job: CudaJob, result: dict[str, Any]) -> str:
     own = "" if only_names else errors(log, without=NAMES)
     said = [no_instance(name, job.source, why) for name, why in unknown.items()]
     if missing := _NO_HEADER.search(log):
-        said.append(f"`{missing[1]}` was not found: {MISSING_HEADER}")
+        said.append(no_header(missing[1]))
     return "\n".join([*filter(None, [own]), *said])
 
 
