@@ -30,13 +30,20 @@ def check_cubin(plan: LaunchPlan, cubins: Mapping[str, CubinInfo], device: Devic
     `cubins` by hash. Raises SpecError with the kernel, or the step and the parameter, at fault.
     """
     where = f"plan {plan.label}"
+    taken = sum(buffer.nbytes for buffer in plan.buffers)
+    if taken > device.memory_bytes:
+        raise SpecError(
+            f"{where}: its arrays and buffers take {taken} bytes",
+            valid=f"up to {device.memory_bytes}, the memory of {device.name}",
+            next_step="smaller symbols in that workload, or smaller buffers in the plan",
+        )
     entries: dict[str, Entry] = {}
     for kernel in plan.kernels:
         cubin = cubins.get(kernel.sha256)
         if cubin is None:
-            raise SpecError(f"{where}: `{kernel.id}` is in no module ({kernel.sha256[:12]})")
-        _check_module(f"{where}, `{kernel.id}`", cubin, device)
-        entries[kernel.id] = _find(f"{where}, `{kernel.id}`", kernel.entry, cubin)
+            raise SpecError(f"{where}: `{kernel.entry}` is in no module ({kernel.sha256[:12]})")
+        _check_module(f"{where}, `{kernel.entry}`", cubin, device)
+        entries[kernel.id] = _find(f"{where}, `{kernel.entry}`", kernel.entry, cubin)
         _check_kernel(f"{where}, `{kernel.entry}`", kernel, entries[kernel.id], device)
     kernels = {k.id: k for k in plan.kernels}
     for place, step in plan.located:

@@ -113,13 +113,13 @@ def _check_block(where: str, kernel: PlanKernel) -> None:
     x, y, z = kernel.block
     if min(kernel.block) < 1 or x * y * z > MAX_THREADS or z > MAX_BLOCK_Z:
         raise SpecError(
-            f"{where}: block {kernel.block} of `{kernel.id}`",
+            f"{where}: block {kernel.block} of `{kernel.entry}`",
             valid=f"1 to {MAX_THREADS} threads, at most {MAX_BLOCK_Z} in z",
         )
     cx, cy, cz = kernel.cluster or ONE
     if min(cx, cy, cz) < 1 or cx * cy * cz > MAX_CLUSTER:
         raise SpecError(
-            f"{where}: cluster {kernel.cluster} of `{kernel.id}`",
+            f"{where}: cluster {kernel.cluster} of `{kernel.entry}`",
             valid=f"1 to {MAX_CLUSTER} blocks",
         )
 

@@ -205,6 +205,12 @@ def test_a_plan_that_does_not_fit_its_machine_code_is_refused(case: str, info: C
     assert words in refusal(checked, info)
 
 
+def test_a_plan_that_needs_more_memory_than_the_gpu_has_is_refused(info: CubinInfo) -> None:
+    huge = plan().buffers[0].model_copy(update={"name": "tmp", "nbytes": H100.memory_bytes})
+    said = refusal(plan().model_copy(update={"buffers": (*plan().buffers, huge)}), info)
+    assert f"take {H100.memory_bytes + 64} bytes" in said and H100.name in said
+
+
 def test_a_plan_without_its_module_is_refused() -> None:
     with pytest.raises(SpecError, match="in no module"):
         check_cubin(plan(), {}, H100)
