@@ -37,6 +37,7 @@ from .plan import (
 )
 
 R = TypeVar("R", bound=Record)
+DECLARE_BUFFER = "memory beside the arguments is declared in kernel.plan.buffers"
 _TENSOR_MAP_DTYPES = get_args(TensorMapDtype)
 
 
@@ -105,7 +106,7 @@ class Scope:
             )
         return x, y, z
 
-    def known(self, field: str, name: str, names: Collection[str]) -> str:
+    def known(self, field: str, name: str, names: Collection[str], next_step: str = "") -> str:
         """The name itself. Raises SpecError when it is not among `names`."""
         if name in names:
             return name
@@ -113,7 +114,9 @@ class Scope:
         meant = f"did you mean `{close[0]}`? " if close else ""
         listed = ", ".join(sorted(names)) or "none"
         raise SpecError(
-            f"{self.where}, {field}: `{name}` is not a known name", valid=f"{meant}{listed}"
+            f"{self.where}, {field}: `{name}` is not a known name",
+            valid=f"{meant}{listed}",
+            next_step=next_step,
         )
 
 
@@ -139,7 +142,7 @@ def make_param(
             return _named(arg, scope, contract, buffers)
         case BufferArg():
             offset = scope.whole("offset", arg.offset)
-            name = scope.known("buffer", arg.buffer, buffers)
+            name = scope.known("buffer", arg.buffer, buffers, DECLARE_BUFFER)
             return make_record(scope.where, PointerParam, arg=label, buffer=name, offset=offset)
         case ValueArg():
             return scope.packed(label, arg.dtype, arg.value)
@@ -157,7 +160,7 @@ def _named(
     for bound in contract.arguments:
         if bound.name == name:
             return pack_scalar(bound)
-    scope.known("name", name, [*buffers, *scope.names])
+    scope.known("name", name, [*buffers, *scope.names], DECLARE_BUFFER)
     return scope.packed(name, "int32", name)
 
 
@@ -172,7 +175,7 @@ def _tensor_map(
         scope.where,
         TensorMapParam,
         arg=label,
-        buffer=scope.known("buffer", given.buffer, buffers),
+        buffer=scope.known("buffer", given.buffer, buffers, DECLARE_BUFFER),
         offset=scope.whole("offset", given.offset),
         dtype=_TENSOR_MAP_DTYPES.index(given.dtype),
         dims=sizes("dims", given.dims),

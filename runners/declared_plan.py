@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from .contract import BoundContract, workload_contracts
-from .declared_params import Scope, make_param, make_record
+from .declared_params import DECLARE_BUFFER, Scope, make_param, make_record
 from .declared_plan_model import (
     CudaLaunch,
     DeclaredPlan,
@@ -250,7 +250,7 @@ def _range(
 ) -> tuple[int, int]:
     """Offset and number of bytes, by default to the end of the buffer."""
     start = scope.whole("offset", offset)
-    whole = buffers[scope.known("buffer", name, buffers)].nbytes
+    whole = buffers[scope.known("buffer", name, buffers, DECLARE_BUFFER)].nbytes
     size = whole - start if nbytes is None else scope.whole("nbytes", nbytes)
     if start < 0 or size < 1:
         raise SpecError(

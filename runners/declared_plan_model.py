@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self, cast
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from .dtypes import DtypeName
-from .part import Expression, Finite, Name, Part
+from .part import FILL_PATTERN, HEX_PATTERN, Expression, Finite, Name, Part
 
 TensorMapDtype = Literal[
     "uint8", "uint16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64",
@@ -22,8 +22,8 @@ TensorMapDtype = Literal[
 ]  # fmt: skip
 """In the order of CUtensorMapDataType."""
 AXES = ("x", "y", "z")
-Pattern = Annotated[str, Field(pattern=r"^([0-9a-f]{2}){1,8}$")]
-HexText = Annotated[str, Field(pattern=r"^([0-9a-f]{2})+$", max_length=131072)]
+Pattern = Annotated[str, Field(pattern=FILL_PATTERN)]
+HexText = Annotated[str, Field(pattern=HEX_PATTERN, max_length=131072)]
 _ENTRY = re.compile(r"[A-Za-z_][\w:]*( *<[\w\s:<>,*&+\-()']*>)?")
 
 

@@ -105,6 +105,8 @@ PROFILES: tuple[tuple[DeviceFacts, Datasheet], ...] = (
 )
 """The first one is built for where neither spec nor machine names another."""
 
+NOT_LISTED = "build for one of these, or run kernelwright on a machine that has the GPU you mean"
+
 
 def datasheet(name: str) -> Datasheet | None:
     """The published peaks of a GPU; None: not in the table."""
@@ -123,6 +125,7 @@ def device_for(profile: DeviceProfile, present: Sequence[DeviceFacts]) -> Device
         raise SpecError(
             f"device_profile.gpu_name: no GPU `{profile.gpu_name}` is known",
             valid=", ".join(dict.fromkeys(facts.name for facts in known)),
+            next_step=NOT_LISTED,
         )
     if profile.arch == "native":
         return fitting[0]
@@ -133,5 +136,6 @@ def device_for(profile: DeviceProfile, present: Sequence[DeviceFacts]) -> Device
             f"device_profile.arch: `{profile.arch}` is not known"
             + (f" for {profile.gpu_name}" if name else ""),
             valid=", ".join(dict.fromkeys(["native", *(f.arch for f in fitting)])),
+            next_step=NOT_LISTED,
         )
     return same[0]

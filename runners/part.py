@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 Expression = int | str
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
+HEX_PATTERN = r"^([0-9a-f]{2})+$"
+FILL_PATTERN = r"^([0-9a-f]{2}){1,8}$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 
 

@@ -18,10 +18,10 @@ from pydantic import Field, ValidationError
 
 from .declared_plan import check_declared
 from .errors import AccessError, SpecError
-from .inference import Draft, completed, decided, draft_of_source
+from .inference import Draft, completed, decided, draft_of_source, entries
 from .model import BuildOptions, Record, Variant, content_hash
 from .normalise import source_key
-from .spec import KernelSpec
+from .spec import KernelSpec, KernelType
 from .spec_problems import explain_problems, json_kind
 
 MAX_SOURCE = 1 << 20
@@ -220,16 +220,17 @@ def _source(spec: KernelSpec, folder: Path, roots: Roots) -> tuple[str, str, str
         full = roots.resolve(kernel.source_path, folder)
         source, name, origin = roots.read(full), full.name, str(full)
     _limit("source", source)
-    _check_entry(kernel.metadata.kernel_name, source, name)
+    _check_entry(kernel.metadata.kernel_name, source, name, kernel.kernel_type)
     return source, name, origin
 
 
-def _check_entry(entry: str, source: str, name: str) -> None:
+def _check_entry(entry: str, source: str, name: str, kernel_type: KernelType) -> None:
     if re.search(rf"\b{entry}\b", source):
         return
-    functions = sorted(set(re.findall(r"\b([A-Za-z_]\w*)\s*\(", source)))
+    functions = entries(source, kernel_type)
     close = difflib.get_close_matches(entry, functions, n=1)
-    hint = f"did you mean `{close[0]}`?" if close else "the name of the entry function in it"
+    listed = ", ".join(functions) or "the name of the entry function in it"
+    hint = f"did you mean `{close[0]}`?" if close else listed
     raise SpecError(f"kernel.metadata.kernel_name: no `{entry}` in {name}", valid=hint)
 
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from .part import NAME_PATTERN
+from .part import FILL_PATTERN, HEX_PATTERN, NAME_PATTERN
 
 Node = Mapping[str, Any]
 _KINDS = {
@@ -33,7 +33,12 @@ _SAID = {
     "string_type": "must be a text",
     "missing": "required, and missing",
 }
-_NAME = "a name is letters, digits and _, does not begin with a digit, and has up to 64 of them"
+_PATTERNS = {
+    NAME_PATTERN: "a name is letters, digits and _, does not begin with a digit, and has up to 64 "
+    "of them",
+    FILL_PATTERN: "must be 1 to 8 bytes in hexadecimal, such as 00 or 0000803f",
+    HEX_PATTERN: "must be bytes in hexadecimal, such as 0000803f",
+}
 
 
 def explain_problems(error: ValidationError, model: type[BaseModel]) -> list[str]:
@@ -69,8 +74,8 @@ def _explain(problem: Any, model: type[BaseModel]) -> tuple[tuple[str, ...], str
         return path, f"must be {' or '.join(choices)}{shown}", True
     if kind == "missing" or (json_kind(given).startswith("a") and kind not in _SAID):
         shown = ""
-    if kind == "string_pattern_mismatch" and problem["ctx"]["pattern"] == NAME_PATTERN:
-        text = _NAME
+    if kind == "string_pattern_mismatch" and problem["ctx"]["pattern"] in _PATTERNS:
+        text = _PATTERNS[problem["ctx"]["pattern"]]
     elif kind == "literal_error" and "enum" in node:
         text = _meant(given, node["enum"])
     else:

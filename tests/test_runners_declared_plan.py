@@ -276,6 +276,18 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"plan": steps({"fill": "z"}, step())}, "step 0, buffer: `z` is not a known name"),
     (
+        {"launch": {**LAUNCH, "args": ["x", "z"]}},
+        "memory beside the arguments is declared in kernel.plan.buffers",
+    ),
+    (
+        {"plan": steps({"fill": "y", "pattern": "0g"}, step())},
+        "kernel.plan.steps.0.pattern: must be 1 to 8 bytes in hexadecimal, such as 00 or",
+    ),
+    (
+        {"plan": steps({"set": "l", "raw": "xyz"}, step())},
+        "kernel.plan.steps.0.raw: must be bytes in hexadecimal",
+    ),
+    (
         {"plan": steps({"fill": "y", "offset": 4000}, step())},
         "step 0: 0 bytes from byte 4000 of `y`",
     ),

@@ -201,6 +201,14 @@ def test_a_missing_entry_function_is_named_with_the_one_that_is_there(folder: Pa
     assert caught.value.valid == "did you mean `scale`?"
 
 
+def test_a_missing_entry_function_that_is_like_no_other_lists_what_is_there(folder: Path) -> None:
+    data = spec()
+    data["kernel"]["metadata"]["kernel_name"] = "another"
+    with pytest.raises(SpecError) as caught:
+        load(folder, data)
+    assert caught.value.valid == "scale"
+
+
 def test_a_part_of_another_name_is_no_entry_function(folder: Path) -> None:
     data = spec()
     data["kernel"]["metadata"]["kernel_name"] = "cal"
