@@ -22,6 +22,7 @@ from .records import KernelRecord, now
 from .rig import Rig
 
 BUILDS_AT_ONCE = 4
+CORRECT = "correct the kernel, its contract or its reference, and open it again"
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def _refuse(ended: Evaluation | None) -> None:
     if ended is not None:
         raise BaselineRefused(
             f"the baseline ended as `{ended.ending}`: {ended.message}",
-            next_step="correct the kernel, its contract or its reference, and open it again",
+            next_step="" if "\nNext: " in ended.message else CORRECT,
         )
 
 

@@ -33,6 +33,10 @@ from .torch_modes import watching
 
 MODULE_NAME = "kernel_source"
 MAX_MESSAGE = 4000
+NO_MODULE = (
+    "files of your own belong into kernel.files; libraries into the Python environment that runs "
+    "kernelwright"
+)
 
 
 def capture(request: CaptureRequest) -> CaptureResult:
@@ -126,7 +130,8 @@ def _failure(error: BaseException, source: Path) -> tuple[str, FailureKind]:
         return f"the kernel does not compile: {name}: {error}{cause}{where}", "does_not_compile"
     if _raised_by_the_compiler(error):
         return f"the kernel does not compile: {name}: {error}{where}", "does_not_compile"
-    return f"the wrapper failed under capture: {name}: {error}{where}", "raised"
+    advice = f"\nNext: {NO_MODULE}" if isinstance(error, ImportError) else ""
+    return f"the source raised {name}: {error}{where}{advice}", "raised"
 
 
 def _raised_by_the_compiler(error: BaseException) -> bool:
