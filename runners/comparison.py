@@ -78,7 +78,7 @@ NATIVE = TimingPlan(
 
 
 DEVICE = TimingPlan(
-    resolution=0.004,  # interleaved graphs of one kernel differ by 0.2 % at most
+    resolution=0.004,  # docs/how-we-measure.md has the A/A figures
     disturbed_resolution=0.05,
     widest=0.02,
     sample_s=0.0003,  # events tell about 0.5 us apart

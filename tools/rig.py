@@ -6,6 +6,7 @@ The rig knows no store: it builds, runs, checks and times what it is told to.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -146,9 +147,11 @@ class Rig:
 
         `adopt`: the outputs become the truth where the kernel has no reference.
         """
-        return self._checker(kernel).check(
-            variant_id, pool, seeds, timeout_s=kernel.timeout_s, barely_aligned=odd, adopt=adopt
-        )
+        alone = timing_lock(kernel.device, report) if kernel.tier == "device" else nullcontext()
+        with alone:  # another server may be timing on the same GPU
+            return self._checker(kernel).check(
+                variant_id, pool, seeds, timeout_s=kernel.timeout_s, barely_aligned=odd, adopt=adopt
+            )
 
     def adopt(self, kernel: OpenKernel, variant_id: str, pools: Sequence[SeedPool]) -> None:
         """Without a reference: make a variant's outputs the truth on every seed of the pools."""
