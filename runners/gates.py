@@ -30,6 +30,11 @@ class Run:
 Gate = Callable[[Sequence[Run]], GateResult]
 
 
+def _where(run: Run) -> str:
+    again = " (called again, on what the call before had left)" if run.result.again else ""
+    return f"on `{run.shape}`{again}"
+
+
 def _passed(gate: str, message: str = "") -> GateResult:
     return GateResult(gate=gate, outcome="passed", message=message)
 
@@ -43,7 +48,7 @@ def returns_in_time(runs: Sequence[Run]) -> GateResult:
     """Every run came back before its time limit."""
     for run in runs:
         if run.result.fault_kind == "timed_out":
-            return _failed("returns_in_time", run, f"on `{run.shape}`: {run.result.fault}")
+            return _failed("returns_in_time", run, f"{_where(run)}: {run.result.fault}")
     return _passed("returns_in_time")
 
 
@@ -51,7 +56,7 @@ def does_not_crash(runs: Sequence[Run]) -> GateResult:
     """The process that ran it is still there."""
     for run in runs:
         if run.result.fault_kind not in ("", "timed_out"):
-            return _failed("does_not_crash", run, f"on `{run.shape}`: {run.result.fault}")
+            return _failed("does_not_crash", run, f"{_where(run)}: {run.result.fault}")
     return _passed("does_not_crash")
 
 
@@ -60,12 +65,12 @@ def stays_in_its_buffers(runs: Sequence[Run]) -> GateResult:
     for run in runs:
         if run.result.overrun:
             return _failed(
-                "stays_in_its_buffers", run, f"on `{run.shape}` it wrote {run.result.overrun}"
+                "stays_in_its_buffers", run, f"{_where(run)} it wrote {run.result.overrun}"
             )
         if run.result.touched_gaps:
             names = ", ".join(run.result.touched_gaps)
             return _failed(
-                "stays_in_its_buffers", run, f"on `{run.shape}` it wrote between rows of {names}"
+                "stays_in_its_buffers", run, f"{_where(run)} it wrote between rows of {names}"
             )
     return _passed("stays_in_its_buffers")
 
@@ -75,7 +80,7 @@ def leaves_inputs_alone(runs: Sequence[Run]) -> GateResult:
     for run in runs:
         if run.result.changed_inputs:
             names = ", ".join(run.result.changed_inputs)
-            return _failed("leaves_inputs_alone", run, f"on `{run.shape}` it changed {names}")
+            return _failed("leaves_inputs_alone", run, f"{_where(run)} it changed {names}")
     return _passed("leaves_inputs_alone")
 
 
@@ -96,7 +101,7 @@ def _agrees(gate: str, runs: Sequence[Run]) -> GateResult:
     for run in runs:
         for verdict in run.verdicts:
             if not verdict.right:
-                failed = _failed(gate, run, f"on `{run.shape}`: {verdict.message}")
+                failed = _failed(gate, run, f"{_where(run)}: {verdict.message}")
                 evidence = failed.evidence | verdict.model_dump(mode="json")
                 return failed.model_copy(update={"evidence": evidence})
             if verdict.allowed > 0:

@@ -261,6 +261,11 @@ def contract_outputs(contract: BoundContract) -> tuple[PlanOutput, ...]:
     )
 
 
+def fills_in_setup(plan: LaunchPlan) -> bool:
+    """Whether setup prepares buffers, which a second run must find as it needs them."""
+    return any(isinstance(step, Fill) for step in plan.setup)
+
+
 def without_names(plan: LaunchPlan) -> dict[str, Any]:
     """What of a plan decides its behaviour: for the hash that finds equal machine code."""
     content = plan.model_dump(mode="json", exclude={"label": True, "outputs": True})

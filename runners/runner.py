@@ -247,7 +247,7 @@ class DeviceRunner(ProcessRunner):
     def _runs(self, message: Check | Block) -> int:
         """See `ProcessRunner`: each call of a sample, the warm-up, and what keeps state twice."""
         if isinstance(message, Check):
-            return 2 * len(message.slots) + 2
+            return 2 * (len(message.slots) + 1)
         most = max((*message.calls.values(), 1))
         return 2 * most * (sum(len(order) for order in message.rounds) + len(message.rounds[0]))
 

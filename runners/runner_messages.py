@@ -69,6 +69,8 @@ class RunResult(Record):
     changed_inputs: tuple[str, ...] = ()
     touched_gaps: tuple[str, ...] = ()
     digest: str = ""
+    again: bool = False
+    """a run on the state that the one before it had left"""
     stored: int | None = None
     """place in the outputs file; None: the server knows this output"""
 

@@ -12,6 +12,7 @@ import pytest
 from kernelwright.runners.device.probing import probe_devices
 from kernelwright.runners.model import Ending
 from kernelwright.runners.spec_files import LoadedKernel
+from kernelwright.tools.attached import MOST_ATTACHED
 from kernelwright.tools.workbench import Workbench
 
 pytestmark = pytest.mark.gpu
@@ -113,6 +114,17 @@ def test_less_work_is_faster_and_becomes_incumbent(bench: Workbench, kernel: Loa
     assert found.ending is Ending.faster and found.became_incumbent, found.message
     assert found.comparison is not None and found.comparison.resolution <= 0.03
     assert bench.evaluator.confirm(found.variant_id).accepted
+
+
+def test_a_kernel_that_was_detached_is_attached_again(bench: Workbench) -> None:
+    opened = [
+        gpu_lift.load(bench.outdir.parent, name=f"lift{number}")
+        for number in range(MOST_ATTACHED + 1)
+    ]
+    for loaded in opened:
+        bench.evaluator.open(loaded)
+    record = gpu_lift.candidate(bench, opened[0].kernel_id, parameters={"REPEAT": 1})
+    assert bench.evaluator.evaluate(record).ending is Ending.faster
 
 
 def test_the_same_code_under_other_names_shares_its_measurement(

@@ -253,6 +253,48 @@ def test_setup_runs_before_each_run_and_symbols_are_set(bench: Bench) -> None:
     assert is_twice(bench, block.sides[0].results, timed)
 
 
+def with_lock(bench: Bench, variant: str, left: int) -> None:
+    """Load `twice` with a lock in scratch memory, which setup clears and a second kernel sets."""
+    head = HEAD.replace("int n)", "int n, const int* lock)")
+    source = head + INDEX + "    if (i < n && *lock == 0) y[i] = 2 * x[i];\n}\n"
+    note = f'extern "C" __global__ void note(int* lock) {{ *lock = {left}; }}\n'
+    params = (pointer("x"), pointer("y"), integer("n", N), pointer("lock"))
+    bench.load(
+        variant,
+        source + note,
+        kernels={"twice": {}, "note": {"block": [1, 1, 1]}},
+        scratch=[("lock", 4)],
+        setup=[{"fill": "lock", "offset": 0, "nbytes": 4, "pattern": "00"}],
+        steps=[launch("twice", GRID, *params), launch("note", 1, pointer("lock"))],
+    )
+
+
+def test_what_setup_fills_must_be_so_again_when_the_plan_ends(bench: Bench) -> None:
+    with_lock(bench, "good", 0)
+    results, rows = bench.check("good", (0, 1))
+    assert [r.again for r in results] == [False, False, True]
+    assert is_twice(bench, results, rows)
+    with_lock(bench, "bad", 1)
+    results, _ = bench.check("bad", (0, 1))
+    assert results[2].slot == results[0].slot
+    assert results[2].digest != results[0].digest
+
+
+def test_a_refusal_while_timed_is_that_of_the_side_that_asks_for_most(bench: Bench) -> None:
+    bench.load("small", RIGHT)
+    bench.load("large", RIGHT, scratch=[("s", 1 << 42)])
+    for order in (["small", "large"], ["large", "small"]):
+        block, _ = bench.block([order])
+        assert [(s.variant, s.fault_kind) for s in block.sides] == [("large", "refused")]
+        assert "memory" in block.sides[0].fault
+
+
+def test_a_paused_runner_starts_again_with_all_that_it_knew(bench: Bench) -> None:
+    bench.load("a", RIGHT)
+    bench.runner.pause()
+    assert is_twice(bench, *bench.check("a"))
+
+
 def test_fills_scratch_constants_and_addresses_in_constants_reach_the_kernel(
     bench: Bench, tmp_path: Path
 ) -> None:

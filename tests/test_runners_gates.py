@@ -163,3 +163,8 @@ def test_notes_and_skipped_gates_decide_nothing() -> None:
         GateResult(gate="c", outcome="passed"),
     ]
     assert first_failure(results) is None
+
+
+def test_what_only_a_second_call_shows_is_said_to_be_of_a_second_call() -> None:
+    found = GATES["is_right"]([run(), run(verdicts=(verdict(right=False),), again=True)])
+    assert "on `big` (called again, on what the call before had left): error 9" in found.message

@@ -102,7 +102,8 @@ def _becomes_the_argument(
     """Whether a buffer that the wrapper allocated can be the output's own from the start."""
     whole = place.offset == 0 and place.buffer.nbytes == bound.nbytes and strides == bound.strides
     fits = place.buffer.role == "scratch" and bound.argument.align >= USUAL_ALIGN
-    free = bound.argument.role == "output" and place.buffer.name not in renamed
+    prepared = {fill.fill for fill in recorder.setup}
+    free = bound.argument.role == "output" and place.buffer.name not in {*renamed, *prepared}
     return whole and fits and free and bound.name not in _named(recorder.steps, recorder.setup)
 
 

@@ -27,6 +27,8 @@ def copy_bandwidth(stream: Stream) -> float:
         while not driver.is_done(done):
             time.sleep(0.001)
         best = min(driver.elapsed_ms(a, b) for a, b in pairwise(marks))
+        for event in (*marks, done):
+            driver.destroy_event(event)
     finally:
         driver.free(source)
         driver.free(target)

@@ -17,11 +17,12 @@ from typing import Any
 from ..arena_values import InputPool
 from ..channel import Channel
 from ..errors import ProcessLost
+from ..plan import fills_in_setup
 from ..runner_messages import Block, BlockResult, Check, Load, Pool, RunResult, SideTimes
 from .blocks import parts_of, run_block
 from .conditions import Watch
 from .copying import copy_bandwidth
-from .faults import RunFault
+from .faults import DriverFault, RunFault, fault_of
 from .handover import Handover
 from .memory import DeviceInputs
 from .registry import register
@@ -69,25 +70,26 @@ class DeviceProcess:
         """Run once for each slot and poison with newly loaded code; results and an outputs file.
 
         Code with variables that outlive a launch runs once more on the first slot: what it
-        left in them must not spoil the next call.
+        left in them must not spoil the next call. So does a plan whose setup fills buffers, on
+        what the run before left there: who calls it twice does not prepare them twice.
         """
         inputs = self._pools[message.pool]
         handover = Handover(inputs.pool.contract, message.known)
-        wanted = list(zip(message.slots, message.poisons, strict=True))
+        wanted = [(s, p, False) for s, p in zip(message.slots, message.poisons, strict=True)]
         results = list[RunResult]()
         side: Side | None = None
         try:
             side = self._fresh_side(message, inputs)
-            if side.code.keeps_state:
-                wanted.append(wanted[0])
-            for slot, poison in wanted:
-                results.append(self._run(side, slot, poison, message.timeout_s, handover))
-        except RunFault as fault:
-            self.lost = fault.lost
-            slot, poison = wanted[len(results)]
-            results.append(
-                RunResult(slot=slot, poison=poison, fault=fault.detail, fault_kind=fault.kind)
-            )
+            if side.code.keeps_state or fills_in_setup(side.setting.plan):
+                wanted.append((*wanted[0][:2], True))
+            for slot, poison, again in wanted:
+                found = self._run(side, slot, poison, message.timeout_s, handover, again=again)
+                results.append(found)
+        except (RunFault, DriverFault) as error:
+            fault = self._met(error)
+            slot, poison, again = wanted[len(results)]
+            told = {"fault": fault.detail, "fault_kind": fault.kind, "again": again}
+            results.append(RunResult(slot=slot, poison=poison).model_copy(update=told))
         if side is not None and not self.lost:
             side.close()
         return results, handover.close()
@@ -101,13 +103,28 @@ class DeviceProcess:
         try:
             sides = self._sides(message, inputs)
             times = run_block(self._stage, message, sides, handover, self._blocks)
-        except RunFault as fault:
-            self.lost = fault.lost
-            variant = fault.variant or message.rounds[0][0]
+        except (RunFault, DriverFault) as error:
+            fault = self._met(error)
+            variant = fault.variant or self._largest(message)
             times = [SideTimes(variant=variant, fault=fault.detail, fault_kind=fault.kind)]
             return BlockResult(sides=tuple(times)), handover.close()
         conditions = self._watch.conditions(clock)
         return BlockResult(sides=tuple(times), conditions=conditions), handover.close()
+
+    def _met(self, error: RunFault | DriverFault) -> RunFault:
+        fault = error if isinstance(error, RunFault) else fault_of(error)
+        self.lost = fault.lost
+        return fault
+
+    def _largest(self, message: Block) -> str:
+        """Who asks for most memory: whose fault it is when there is not enough for all."""
+        label = self._pools[message.pool].pool.contract.label
+        return max(
+            message.rounds[0],
+            key=lambda v: sum(
+                b.nbytes for p in self._variants[v].plans if p.label == label for b in p.buffers
+            ),
+        )
 
     def copy_bandwidth(self) -> float:
         """Bytes read and written a second by a large copy."""
@@ -121,18 +138,25 @@ class DeviceProcess:
         )
 
     def _run(
-        self, side: Side, slot: int, poison: int, timeout_s: float, handover: Handover
+        self,
+        side: Side,
+        slot: int,
+        poison: int,
+        timeout_s: float,
+        handover: Handover,
+        *,
+        again: bool,
     ) -> RunResult:
         """One checked run; again, if what its inputs are copied from had been damaged before."""
         stage = self._stage
-        sample, found = stage.run_once(side, slot, poison, timeout_s)
+        sample, found = stage.run_once(side, slot, poison, timeout_s, again=again)
         stray = False
         if sample.result(found, 0).changed_inputs and side.setting.inputs.repair(*stage.tools):
-            sample, found = stage.run_once(side, slot, poison, timeout_s)
+            sample, found = stage.run_once(side, slot, poison, timeout_s, again=again)
             stray = side.setting.inputs.repair(*stage.tools)
         result = sample.result(found, 0)
         place = handover.place(slot, result.digest, lambda: parts_of(sample, 0))
-        told = {"stored": place, "overrun": STRAY if stray else result.overrun}
+        told = {"stored": place, "overrun": STRAY if stray else result.overrun, "again": again}
         return result.model_copy(update=told)
 
     def _sides(self, message: Block, inputs: DeviceInputs) -> dict[str, Side]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..plan import SetSymbol
+from ..plan import Fill, SetSymbol
 from ..shared_arena import GUARD_PATTERN
 from . import driver
 from .binding import relocated
@@ -58,6 +58,8 @@ class Restoring:
 
     def __init__(self, setting: Setting, images: Images) -> None:
         rows, owners, kinds = list[tuple[int, int, int, int]](), list[int](), list[str]()
+        prepared = {step.fill for step in setting.plan.setup if isinstance(step, Fill)}
+        kept = list[bool]()
         roles = {a.name: a.argument.role for a in setting.inputs.pool.contract.arrays}
         for index, addresses in enumerate(setting.addresses):
             for buffer in setting.plan.buffers:
@@ -72,23 +74,27 @@ class Restoring:
                     rows.append((at, 0, nbytes, 0))
                     kinds.append("poison")
                 owners.append(index)
+                kept.append(buffer.name in prepared)
             for start, nbytes in setting.guards(index):
                 rows.append((start, 0, nbytes, GUARD_PATTERN))
                 kinds.append("guard")
                 owners.append(index)
+                kept.append(False)
         self._rows = pieces(rows)
         counts = [-(-row[2] // CHUNK) for row in rows]
         self._owner: npt.NDArray[np.int64] = np.repeat(np.array(owners, dtype=np.int64), counts)
         kind = np.repeat(np.array(kinds), counts)
+        self._kept: npt.NDArray[np.bool_] = np.repeat(np.array(kept, dtype=np.bool_), counts)
         self._input, self._poison = kind == "input", kind == "poison"
         self._record = setting.inputs.pool.inputs.nbytes
 
-    def table(self, slots: Sequence[int], poison: int) -> Table:
-        """The table; sets beyond the seeds given are left as they are."""
+    def table(self, slots: Sequence[int], poison: int, *, again: bool = False) -> Table:
+        """The table; sets beyond the seeds given are left as they are, and `again` also those
+        buffers that setup fills."""
         rows = self._rows.copy()
         seeds = np.zeros(int(self._owner.max(initial=0)) + 1, dtype=np.uint64)
         seeds[: len(slots)] = slots
         moved = seeds[self._owner[self._input]] * np.uint64(self._record)
         rows["source"][self._input] += moved
         rows["pattern"][self._poison] = poison
-        return rows[self._owner < len(slots)]
+        return rows[(self._owner < len(slots)) & ~(self._kept & again)]

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..layout import PAGE
+from ..plan import Fill
 from ..runner_messages import RunResult
 from . import driver
 from .driver import Event, Stream
@@ -40,6 +41,8 @@ class Sample:
     """address of the first run's outputs; the others follow"""
     turn: int = 0
     """which of the side's two equal graphs"""
+    again: bool = False
+    """a second run: what fills of setup prepared is as the run before has left it"""
     how: How = "by_steps"
     events: tuple[Event, Event] | None = None
     """before and after the runs"""
@@ -66,7 +69,7 @@ class Sample:
 
     def tables(self) -> dict[str, Table]:
         """What the device is told to do for this sample."""
-        restore = self.side.restore(self.slots, self.poison)
+        restore = self.side.restore(self.slots, self.poison, again=self.again)
         return {"restore": restore, **self.looking.tables(self.stash)}
 
     def enqueue(self, support: Support, stream: Stream, how: How) -> None:
@@ -74,8 +77,9 @@ class Sample:
         self.how, self.done, self.events = how, driver.make_event(timed=False), None
         support.move(*self.places["restore"])
         for bound in self.side.bound[: self.calls]:
-            for step in bound.setup:
-                step.enqueue(stream)
+            for declared, step in zip(self.side.setting.plan.setup, bound.setup, strict=True):
+                if not (self.again and isinstance(declared, Fill)):
+                    step.enqueue(stream)
         if how == "by_steps":
             self._run_by_steps(support, stream)
         elif how == "warming":
@@ -114,9 +118,13 @@ class Sample:
         support.gaps(*self.places["gaps"], self.results + 8 * self.looking.gaps_at)
 
     def finish(self) -> None:
-        """Read the clock, once all is done, and give the events back."""
+        """Read the clock, once all is done."""
         if self.events is not None:
             self.elapsed_ms = driver.elapsed_ms(*self.events)
+        self.give_back()
+
+    def give_back(self) -> None:
+        """Give the events back."""
         for event in (*(self.events or ()), self.done):
             if event is not None:
                 driver.destroy_event(event)

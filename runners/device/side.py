@@ -44,9 +44,9 @@ class Side:
         symbols = any(isinstance(step, SetSymbol) for step in self.setting.plan.setup)
         return 1 if symbols else max(1, self.setting.inputs.pool.slots - 1)
 
-    def restore(self, slots: Sequence[int], poison: int) -> Table:
+    def restore(self, slots: Sequence[int], poison: int, *, again: bool = False) -> Table:
         """Fresh values, poison and guard bands for all sets; a seed for each."""
-        return self._restoring.table(slots, poison)
+        return self._restoring.table(slots, poison, again=again)
 
     def looking(self, calls: int, poison: int) -> Looking:
         """How traces of so many runs are read."""

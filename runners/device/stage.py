@@ -167,11 +167,11 @@ class Stage:
         return self._stash.address, self._stash.nbytes
 
     def run_once(
-        self, side: Side, slot: int, poison: int, timeout_s: float
+        self, side: Side, slot: int, poison: int, timeout_s: float, *, again: bool = False
     ) -> tuple[Sample, Findings]:
-        """One checked run on the first set. Raises RunFault."""
+        """One checked run on the first set; see `Sample.again`. Raises RunFault."""
         stash, _ = self.stash(side.setting.outputs.nbytes, side.setting.outputs.nbytes)
-        sample = Sample(side, (slot,), poison, stash)
+        sample = Sample(side, (slot,), poison, stash, again=again)
         ((found,),) = self.run([sample], timeout_s, "by_steps")
         return sample, found
 
@@ -189,6 +189,8 @@ class Stage:
                 self._run(sample, timeout_s, how)
             except RunFault as fault:
                 fault.variant = sample.side.variant
+                if not fault.lost:
+                    sample.give_back()
                 raise
         self._busy = time.monotonic()
         return fetch_findings(batch)

@@ -1,4 +1,4 @@
-"""What is filled at import is filled again before each run."""
+"""What is filled at import is prepared before the first run."""
 
 import torch
 from doubling import doubled

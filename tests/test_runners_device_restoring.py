@@ -1,0 +1,117 @@
+"""What is made as new before a run, and what a second run finds as the first has left it."""
+
+from __future__ import annotations
+
+import os
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+from device_kernels import CONTRACT, integer, launch, pointer
+
+from kernelwright.runners.arena_values import InputPool
+from kernelwright.runners.device import driver
+from kernelwright.runners.device.copying import copy_bandwidth
+from kernelwright.runners.device.memory import DeviceInputs
+from kernelwright.runners.device.restoring import Images, Restoring
+from kernelwright.runners.device.setting import Setting, Shape
+from kernelwright.runners.device.tables import Table
+from kernelwright.runners.plan import LaunchPlan, argument_buffers, contract_outputs
+from kernelwright.runners.runner_messages import Pool
+from kernelwright.runners.spec import Contract
+
+N = 1000
+STAGE = 1 << 30
+SLOTS, SETS = 3, 2
+
+
+def device_inputs() -> DeviceInputs:
+    contract = Contract.model_validate(CONTRACT)
+    message = Pool(pool="k/w", contract=contract, symbols={"n": N}, label="w", slots=SLOTS)
+    fd = os.memfd_create("inputs")
+    os.ftruncate(fd, 1 << 20)
+    made = DeviceInputs(InputPool.of(message, fd))
+    os.close(fd)
+    return made
+
+
+def setting() -> Setting:
+    """`twice` with a lock that setup clears, and scratch memory that it does not."""
+    inputs = device_inputs()
+    contract = inputs.pool.contract
+    buffers = [b.model_dump() for b in argument_buffers(contract)]
+    for name in ("lock", "scratch"):
+        buffers.append({"name": name, "role": "scratch", "nbytes": 512, "align": 16})
+    step = launch("twice", 4, pointer("x"), pointer("y"), integer("n", N), pointer("lock"))
+    plan = LaunchPlan.model_validate(
+        {
+            "label": "w",
+            "kernels": [{"id": "twice", "entry": "twice", "sha256": "0" * 64}],
+            "buffers": buffers,
+            "setup": [{"fill": "lock", "offset": 0, "nbytes": 4, "pattern": "00"}],
+            "steps": [step],
+            "outputs": [o.model_dump() for o in contract_outputs(contract)],
+        }
+    )
+    return Setting(plan, inputs, Shape.of(plan, contract, SETS, barely_aligned=False), STAGE)
+
+
+def written(table: Table, made: Setting, name: str, index: int) -> list[int]:
+    """The sources of all rows that write to a buffer of one set; 0: a pattern."""
+    start = made.addresses[index][name]
+    ends = start + next(b.nbytes for b in made.plan.buffers if b.name == name)
+    rows = table[(table["target"] >= start) & (table["target"] < ends)]
+    return [int(source) for source in rows["source"]]
+
+
+def test_every_set_gets_its_seed_its_poison_and_its_guards() -> None:
+    made = setting()
+    restoring = Restoring(made, Images({}, made, driver.Stream(None)))
+    table = restoring.table((2, 1), 0xA5)
+    for index, slot in enumerate((2, 1)):
+        assert written(table, made, "x", index) == [made.inputs.address(slot, "x")]
+        for name in ("y", "lock", "scratch"):
+            assert written(table, made, name, index) == [0]
+        guards = {start for start, _ in made.guards(index)}
+        assert guards <= set(table["target"].tolist())
+    alone = restoring.table((2,), 0xA5)
+    assert not written(alone, made, "x", 1)
+
+
+def test_a_second_run_finds_what_setup_had_prepared_as_the_first_has_left_it() -> None:
+    made = setting()
+    table = Restoring(made, Images({}, made, driver.Stream(None))).table((0, 1), 0xFF, again=True)
+    for index in range(SETS):
+        assert written(table, made, "lock", index) == []
+        for name in ("x", "y", "scratch"):
+            assert len(written(table, made, name, index)) == 1
+
+
+class CountingDriver:
+    """A driver on which everything succeeds at once, and which counts what is alive."""
+
+    def __init__(self) -> None:
+        self.alive = dict[str, int]()
+        self._numbers = count(1 << 20, 1 << 20)
+
+    def __getattr__(self, name: str) -> Any:
+        def answer(*_: object) -> tuple[Any, ...]:
+            for made, gone, kind in (
+                ("cuEventCreate", "cuEventDestroy", "events"),
+                ("cuMemAlloc", "cuMemFree", "allocations"),
+            ):
+                change = (name == made) - (name == gone)
+                self.alive[kind] = self.alive.get(kind, 0) + change
+            values = {"cuMemGetInfo": (1 << 30, 1 << 30), "cuEventElapsedTime": (0.1,)}
+            return 0, *values.get(name, (next(self._numbers),))
+
+        return answer
+
+
+def test_a_measured_bandwidth_leaves_nothing_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = CountingDriver()
+    monkeypatch.setattr(driver, "binding", lambda: fake)
+    assert copy_bandwidth(driver.Stream(None)) > 0
+    assert fake.alive == {"events": 0, "allocations": 0}
+    assert np.isfinite(copy_bandwidth(driver.Stream(None)))
