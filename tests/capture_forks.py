@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,9 @@ class Forks:
     process: subprocess.Popen[str]
     place: Path
     count: int = 0
+    known: dict[Path, tuple[CaptureResult, Path]] = field(
+        default_factory=dict[Path, tuple[CaptureResult, Path]]
+    )
 
     @classmethod
     def start(cls, place: Path) -> Forks:
@@ -73,8 +76,16 @@ class Forks:
                 assert file.stat().st_size == module.nbytes
         return result
 
-    def case(self, path: Path, **fields: Any) -> CaptureResult:
-        """The capture of a case, with what it says of itself."""
+    def case(self, path: Path) -> CaptureResult:
+        """The capture of a case as it says of itself, made once."""
+        return self._once(path)[0]
+
+    def folder(self, path: Path) -> Path:
+        """Where a case was captured, with its modules."""
+        return self._once(path)[1]
+
+    def case_again(self, path: Path, **fields: Any) -> CaptureResult:
+        """Another capture of a case, some fields of its request replaced."""
         own: dict[str, Any] = {
             "launch": constant(path, "LAUNCH"),
             "symbols": constant(path, "SYMBOLS") or {},
@@ -82,6 +93,12 @@ class Forks:
         }
         source = path.read_text(encoding="utf-8")
         return self.capture(source, constant(path, "CONTRACT"), **own, **fields)
+
+    def _once(self, path: Path) -> tuple[CaptureResult, Path]:
+        if path not in self.known:
+            folder = self.place / str(self.count)
+            self.known[path] = self.case_again(path), folder
+        return self.known[path]
 
     def _result(self, folder: Path) -> CaptureResult:
         assert self.process.stdin is not None and self.process.stdout is not None

@@ -76,11 +76,10 @@ def pointers(plan: LaunchPlan, index: int = 0) -> list[tuple[str | None, int]]:
     return [(p.buffer, p.offset) for p in found]
 
 
-def specialised_for_16(forks: Forks, result: CaptureResult, index: int = 0) -> bool:
-    """Whether the kernel reads several floats at once."""
-    ptx = [m for m in result.modules if m.kind == "ptx"][index]
-    folder = forks.place / str(forks.count - 1)
-    return "ld.global.v" in (folder / f"{ptx.sha256}.ptx").read_text(encoding="utf-8")
+def specialised_for_16(forks: Forks, path: Path, index: int = 0) -> bool:
+    """Whether the kernel of a case reads several floats at once."""
+    ptx = [m for m in forks.case(path).modules if m.kind == "ptx"][index]
+    return "ld.global.v" in (forks.folder(path) / f"{ptx.sha256}.ptx").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", OK, ids=lambda path: path.stem)
@@ -160,17 +159,15 @@ def test_the_new_value_of_an_inout_may_lie_in_a_tensor_of_its_own(forks: Forks) 
 
 def test_divisibility_by_16_is_assumed_only_where_it_is_promised(forks: Forks) -> None:
     """A view one element in, and a contract of 4 bytes, must not be read in vectors."""
-    view = forks.case(CASES / "ok" / "view_with_offset.py")
-    assert [pointers(plan_of(view), i)[0] for i in (0, 1)] == [("x", 16), ("x", 4)]
-    assert [specialised_for_16(forks, view, i) for i in (0, 1)] == [True, False]
-    barely = forks.case(CASES / "ok" / "barely_aligned.py")
-    assert barely.plan is not None
-    assert not specialised_for_16(forks, barely)
-    assert {b.name: b.align for b in barely.plan.buffers if b.role == "argument"} == {
-        "x": 4,
-        "y": 4,
-    }
-    assert barely.plan.outputs[0].buffer != "y"
+    path = CASES / "ok" / "view_with_offset.py"
+    view = plan_of(forks.case(path))
+    assert [pointers(view, i)[0] for i in (0, 1)] == [("x", 16), ("x", 4)]
+    assert [specialised_for_16(forks, path, i) for i in (0, 1)] == [True, False]
+    path = CASES / "ok" / "barely_aligned.py"
+    barely = plan_of(forks.case(path))
+    assert not specialised_for_16(forks, path)
+    assert {b.name: b.align for b in barely.buffers if b.role == "argument"} == {"x": 4, "y": 4}
+    assert barely.outputs[0].buffer != "y"
 
 
 def test_a_view_after_the_first_element_gets_another_kernel(forks: Forks) -> None:
@@ -281,7 +278,7 @@ def test_a_kernel_without_wrapper_is_launched_as_the_spec_says(forks: Forks) -> 
 
 
 def test_options_of_a_launch_are_tunables_and_a_value_overrides_them(forks: Forks) -> None:
-    found = forks.case(CASES / "ok" / "destination.py", parameters={"num_warps": 8})
+    found = forks.case_again(CASES / "ok" / "destination.py", parameters={"num_warps": 8})
     warps = found.parameters["num_warps"]
     assert (warps.values, warps.default) == ((1, 2, 4, 8, 16), 4)
     assert plan_of(found).kernels[0].block == (256, 1, 1)
@@ -340,7 +337,7 @@ def test_two_autotuners_with_one_name_are_told_apart_by_their_kernels(forks: For
 
 def test_a_configuration_that_does_not_fit_says_what_it_needs(forks: Forks) -> None:
     given = {"num_stages": 5, "BLOCK": 128}
-    found = forks.case(CASES / "ok" / "host_descriptor.py", parameters=given)
+    found = forks.case_again(CASES / "ok" / "host_descriptor.py", parameters=given)
     assert found.kind == "does_not_fit"
     assert "shared memory" in found.refusal
     assert "Hardware limit: 232448" in found.refusal
@@ -348,7 +345,7 @@ def test_a_configuration_that_does_not_fit_says_what_it_needs(forks: Forks) -> N
 
 
 def test_hooks_of_a_configuration_are_kept(forks: Forks) -> None:
-    found = forks.case(CASES / "ok" / "host_descriptor.py", parameters={"BLOCK": 128})
+    found = forks.case_again(CASES / "ok" / "host_descriptor.py", parameters={"BLOCK": 128})
     tensor_map = params(plan_of(found))["a"]
     assert isinstance(tensor_map, TensorMapParam)
     assert tensor_map.box == (64, 128)  # a row of 128 bytes is as wide as a box can be
@@ -411,7 +408,8 @@ def test_what_a_decorator_sets_cannot_be_set_by_the_launch_too(forks: Forks) -> 
 
 
 def test_two_captures_of_one_source_give_one_plan(forks: Forks) -> None:
-    first, second = (case_plan(forks, "two_passes") for _ in range(2))
+    path = CASES / "ok" / "two_passes.py"
+    first, second = plan_of(forks.case(path)), plan_of(forks.case_again(path))
     without_hashes = [
         p.model_copy(
             update={"kernels": tuple(k.model_copy(update={"sha256": ""}) for k in p.kernels)}
@@ -432,8 +430,7 @@ def test_numbers_drawn_by_a_wrapper_differ_between_captures(forks: Forks, draw: 
 
 
 def test_a_capture_can_be_run_by_hand(forks: Forks, tmp_path: Path) -> None:
-    forks.case(CASES / "ok" / "destination.py")
-    done = forks.place / str(forks.count - 1)
+    done = forks.folder(CASES / "ok" / "destination.py")
     for name in ("request.json", "source.py", "doubling.py"):
         shutil.copy(done / name, tmp_path)
     command = [sys.executable, "-m", "kernelwright.runners.capture", "request.json", "by_hand.json"]

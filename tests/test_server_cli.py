@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 import pytest
+from kernels import with_known_peaks
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -81,6 +82,7 @@ def write_spec(folder: Path, repeats: list[int]) -> Path:
 
 
 def optimize(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    with_known_peaks(folder / "out")
     command = [*COMMAND, "optimize", "--input", str(folder / "spec.json")]
     return subprocess.run(
         [*command, "--outdir", str(folder / "out"), *options],
@@ -148,7 +150,7 @@ def test_a_finished_search_is_reported_again_and_not_repeated(improved: Run) -> 
 
 
 def test_a_new_budget_lets_a_search_that_spent_its_old_one_go_on(tmp_path: Path) -> None:
-    write_spec(tmp_path, [64, 32, 16, 8])
+    write_spec(tmp_path, [64, 8, 1])
     assert optimize(tmp_path, "--budget-builds", "1").returncode in (IMPROVED, NOTHING_GAINED)
     more = optimize(tmp_path, "--budget-builds", "3", "--resume")
     assert "[3/3]" in more.stderr
@@ -204,8 +206,10 @@ class Interrupted:
 def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Interrupted:
     """A search that SIGTERM met right after its first evaluation."""
     folder = tmp_path_factory.mktemp("interrupted with space")
-    path = write_spec(folder, [64, 32, 16, 1])
-    command = [*COMMAND, "optimize", "--input", str(path), "--outdir", str(folder / "out")]
+    path = write_spec(folder, [64, 8, 1])
+    outdir = with_known_peaks(folder / "out")
+    command = [*COMMAND, "optimize", "--input", str(path), "--outdir", str(outdir)]
+    command += ["--budget-builds", "3"]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as run:

@@ -7,10 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, TypeVar
 
 import anyio
 import psutil
@@ -33,6 +33,7 @@ from mcp_types import TextContent
 from kernelwright.search.store import STATE_FILE, Store
 
 Era = Literal["auto", "legacy"]
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -160,24 +161,40 @@ async def an_export_that_is_undone(talk: Conversation, kernel_id: str) -> None:
     assert len(list(talk.kernel.folder.glob("bump.cpp*"))) == 3
 
 
-@pytest.mark.parametrize("era", ["auto", "legacy"])
-def test_a_client_finds_its_way_from_a_spec_to_the_exported_winner(
-    era: Era, kernel: TinyKernel
-) -> None:
-    async def conversation() -> None:
+def conversation(kernel: TinyKernel, era: Era, body: Callable[[Conversation], Awaitable[T]]) -> T:
+    """What a client of that era finds in one conversation with a server process."""
+
+    async def talk() -> T:
         server = StdioServerParameters(command=sys.executable, args=command(kernel))
         async with Client(server, mode=era) as client:
-            talk = Conversation(client, kernel)
-            opened = await talk.result("open_kernel", spec_path="spec.json")
-            kernel_id = opened["kernel_id"]
-            moves = await talk.ask("propose_moves", kernel_id=kernel_id)
-            assert moves["moves"][0]["candidates"][0]["parameters"] == {"UNROLL": 4}
-            await failures(talk, kernel_id)
-            winner = await a_search_with_tickets(talk, kernel_id)
-            await an_export(talk, winner)
-            await an_export_that_is_undone(talk, kernel_id)
+            return await body(Conversation(client, kernel))
 
-    anyio.run(conversation)
+    return anyio.run(talk)
+
+
+def test_a_client_finds_its_way_from_a_spec_to_the_exported_winner(kernel: TinyKernel) -> None:
+    async def way(talk: Conversation) -> None:
+        opened = await talk.result("open_kernel", spec_path="spec.json")
+        kernel_id = opened["kernel_id"]
+        moves = await talk.ask("propose_moves", kernel_id=kernel_id)
+        assert moves["moves"][0]["candidates"][0]["parameters"] == {"UNROLL": 4}
+        await failures(talk, kernel_id)
+        winner = await a_search_with_tickets(talk, kernel_id)
+        await an_export(talk, winner)
+        await an_export_that_is_undone(talk, kernel_id)
+
+    conversation(kernel, "auto", way)
+
+
+def test_a_client_of_the_older_protocol_finds_it_too(kernel: TinyKernel) -> None:
+    async def way(talk: Conversation) -> None:
+        opened = await talk.result("open_kernel", spec_path="spec.json")
+        winner = await a_search_with_tickets(talk, opened["kernel_id"])
+        await an_export(talk, winner)
+        text = await talk.refusal("export_variant", variant_id=opened["baseline"] + "0")
+        assert "`variants` holds no" in text
+
+    conversation(kernel, "legacy", way)
 
 
 INITIALIZE = {

@@ -101,9 +101,14 @@ def request_of(
 
 
 @pytest.fixture(scope="module")
-def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
-    folder = tmp_path_factory.mktemp("triton")
-    made = Builder(folder / "modules", folder / "scratch")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the module's builder keeps what it built."""
+    return tmp_path_factory.mktemp("triton") / "compile_cache"
+
+
+@pytest.fixture(scope="module")
+def builder(cache: Path) -> Iterator[Builder]:
+    made = Builder(cache.parent / "modules", cache.parent / "scratch")
     yield made
     made.close()
 
@@ -214,18 +219,8 @@ FAILS = {
     "a missing import": ("import a_module_of_nobody\n" + ADD, "add", "a_module_of_nobody"),
     "a mistake in the kernel": (ADD.replace("tl.load(y", "tl.lode(y"), "add", "'lode'"),
     "a kernel that does not fit": (
-        """
-import triton
-import triton.language as tl
-
-@triton.jit
-def add(x, y, out, n, BLOCK: tl.constexpr):
-    i = tl.arange(0, 256)
-    a = tl.load(x + i[:, None] * 256 + i[None, :])
-    b = tl.load(y + i[:, None] * 256 + i[None, :])
-    tl.store(out + i[:, None] * 256 + i[None, :], tl.dot(a, b))
-""",
-        "add",
+        WRAPPER.replace("BLOCK=512)", "BLOCK=512, num_warps=64)"),
+        "run",
         "does not fit",
     ),
     "a wrapper that raises": (
@@ -390,24 +385,24 @@ def test_an_artifact_that_is_not_right_is_refused(
 
 
 def test_a_build_is_found_again_by_another_server_unless_it_was_damaged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    builder: Builder, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
-    request = request_of(spec(ADD, "add"))
-    outcomes = list[BuildOutcome]()
-    for number in range(3):
-        if number == 2:
-            (entry,) = (tmp_path / "cache").iterdir()
-            (code,) = entry.glob("*.cubin")
-            code.write_bytes(bytes(10))
-        made = Builder(tmp_path / str(number) / "modules", tmp_path / str(number) / "scratch")
-        outcomes.append(made.build(request))
-        module = artifact_of(outcomes[-1]).modules[0]
-        assert made.module_path(module).stat().st_size == module.nbytes
-        made.close()
-    assert outcomes[0].facts == outcomes[1].facts
-    assert outcomes[0].facts != outcomes[2].facts  # it took another time
-    assert artifact_of(outcomes[2]).code_hash == artifact_of(outcomes[0]).code_hash
+    request = request_of(spec("# a build of its own\n" + ADD, "add"))
+    before = set(cache.glob("*"))
+    first = builder.build(request)
+    monkeypatch.setenv(VARIABLE, str(cache))
+    other = Builder(tmp_path / "modules", tmp_path / "scratch")
+    found = other.build(request)
+    module = artifact_of(found).modules[0]
+    assert found.facts == first.facts
+    assert other.module_path(module).stat().st_size == module.nbytes
+    assert not list((tmp_path / "scratch").iterdir()), "nothing was started to build it"
+    (entry,) = set(cache.glob("*")) - before
+    (code,) = entry.glob("*.cubin")
+    code.write_bytes(bytes(10))
+    again = builder.build(request)
+    assert again.facts != first.facts  # it took another time
+    assert artifact_of(again).code_hash == artifact_of(first).code_hash
 
 
 def test_the_process_that_forks_builds_keeps_one_thread(three: BuildOutcome) -> None:

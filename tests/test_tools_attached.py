@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import lift
@@ -30,9 +30,11 @@ def evaluator(folder: Path, idle_s: Mapping[Tier, float]) -> Generator[Evaluator
     store = Store.open(folder / "out" / STATE_FILE)
     scratch = folder / "scratch"
     made = Evaluator(store, folder / "modules", scratch, Gpus(scratch), idle_s)
-    yield made
-    made.close()
-    store.close()
+    try:
+        yield made
+    finally:
+        made.close()
+        store.close()
 
 
 def kernel(folder: Path, number: int, **changes: object) -> LoadedKernel:
@@ -41,12 +43,12 @@ def kernel(folder: Path, number: int, **changes: object) -> LoadedKernel:
 
 def holders() -> list[psutil.Process]:
     """Runners and oracles of this process that run."""
-    children = psutil.Process().children()
-    return [
-        c
-        for c in children
-        if any(c.cmdline()[3:4] == [f"kernelwright.runners.{h}"] for h in HOLDERS)
-    ]
+    found = list[psutil.Process]()
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):  # one that has just ended, or an orphan of another test
+            if child.cmdline()[3:4] in [[f"kernelwright.runners.{h}"] for h in HOLDERS]:
+                found.append(child)
+    return found
 
 
 def held() -> list[int]:

@@ -284,15 +284,26 @@ def test_the_baseline_can_be_the_reference(tmp_path: Path) -> None:
     ],
 )
 def test_a_reference_that_does_not_hold_is_refused_and_nothing_is_kept(
-    reference: str, error: type[Exception], words: str, tmp_path: Path
+    reference: str, error: type[Exception], words: str, bench: Workbench, kernel: LoadedKernel
+) -> None:
+    def kept() -> list[int]:
+        return [bench.store.count(table) for table in ("kernels", "variants", "evaluations")]
+
+    before = kept()
+    loaded = lift.load(bench.outdir.parent, reference={"source_code": reference})
+    with pytest.raises(error) as caught:
+        bench.evaluator.open(loaded)
+    assert words in str(caught.value)
+    assert kept() == before
+
+
+def test_after_a_reference_that_ended_its_process_a_right_one_opens_the_kernel(
+    tmp_path: Path,
 ) -> None:
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
-        loaded = lift.load(tmp_path, reference={"source_code": reference})
-        with pytest.raises(error) as caught:
-            bench.evaluator.open(loaded)
-        assert words in str(caught.value)
-        assert bench.store.count("kernels") == 0
-        assert bench.store.count("variants") == 0
+        ends = "import os\ndef reference(x, n):\n    os._exit(3)\n"
+        with pytest.raises(ReferenceFailed):
+            bench.evaluator.open(lift.load(tmp_path, reference={"source_code": ends}))
         good = lift.load(tmp_path)
         assert bench.evaluator.open(good).incumbent == good.baseline().variant_id
 
