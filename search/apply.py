@@ -72,7 +72,7 @@ def _parameters(candidate: Candidate, state: State, source: str) -> dict[str, in
             )
         if value not in declared[name].values:
             raise SpecError(
-                f"{name}={value} is not among the values that the spec lists",
+                f"{name}={value} is not among the values that it may have",
                 valid=", ".join(map(str, declared[name].values)),
             )
     own = state.found if candidate.plan is not None else _chosen_anew(state, source)

@@ -7,14 +7,20 @@ import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from kernelwright.runners.device import driver
 from kernelwright.runners.device.probe import probe
 from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.errors import DeviceMissing
-from kernelwright.tools.compile_variant import CompileVariantArguments, compile_variant
+from kernelwright.tools.compile_variant import (
+    CompiledVariant,
+    CompileVariantArguments,
+    compile_variant,
+)
 from kernelwright.tools.gpus import device_missing
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
 from kernelwright.tools.time_variant import TimeVariantArguments, time_variant
@@ -27,6 +33,7 @@ def kernel_type(spec: Path) -> str:
     return json.loads(spec.read_text(encoding="utf-8"))["kernel"]["kernel_type"]
 
 
+needs_cuda = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no CUDA compiler here")
 SPECS = [
     path.relative_to(EXAMPLES)
     for path in sorted(EXAMPLES.glob("*/*.json"))
@@ -86,3 +93,23 @@ def test_a_kernel_for_a_gpu_that_is_not_this_one_says_both_names() -> None:
     assert said.endswith(
         "NVIDIA A100-SXM4-80GB (sm_80), and this machine has NVIDIA H100 80GB HBM3"
     )
+
+
+@needs_cuda
+def test_a_plan_of_ones_own_is_built_and_one_that_does_not_fit_says_why(bench: Workbench) -> None:
+    opened = open_kernel(bench, OpenKernelArguments(spec_path="cuda_scale/spec.json"))
+
+    def built(**plan: Any) -> CompiledVariant:
+        wanted = CompileVariantArguments(kernel_id=opened.kernel_id, plan=plan)
+        return compile_variant(bench, wanted)
+
+    grid = ["cdiv(n, BLOCK * ITEMS_PER_THREAD)"]
+    right = built(grid=grid, block=["BLOCK"], shared=1024)
+    assert right.ok and right.changed == "plan" and right.kernels[0].dynamic_shared == 1024
+    wrong = built(grid=grid, block=["BLOCK"], args=["x", "n"])
+    assert wrong.ending == "rejected" and "2 parameters for `scale`" in (wrong.diagnostics or "")
+
+
+def test_source_and_diff_together_are_refused_before_anything_is_done() -> None:
+    with pytest.raises(ValidationError, match="give source or diff, not both"):
+        CompileVariantArguments(kernel_id="k", source="x", diff="y")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ..runners.model import (
     BuildOptions,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class CompileVariantArguments(WorkArguments):
-    """A candidate: any of source, diff, parameters, options, applied to a base."""
+    """A candidate: any of source, diff, plan, parameters, options, applied to a base."""
 
     kernel_id: str
     base: str = "incumbent"
@@ -37,6 +37,8 @@ class CompileVariantArguments(WorkArguments):
     """the whole new file; or give a diff, not both"""
     diff: str | None = None
     """unified diff against the base's source; line numbers need not be exact"""
+    plan: dict[str, Any] | None = None
+    """CUDA: what is launched in place of the spec's, {"grid", "block", ...} or {"steps": [...]}"""
     parameters: dict[str, int] | None = None
     """values of macros, constexprs and options that change; the others stay as in the base"""
     options: BuildOptions | None = None
@@ -45,6 +47,12 @@ class CompileVariantArguments(WorkArguments):
     """the idea in a word or two: an id from propose_moves, or your own"""
     detail: str = ""
     """what exactly was changed, for the history"""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> CompileVariantArguments:
+        if self.source is not None and self.diff is not None:
+            raise ValueError("give source or diff, not both")
+        return self
 
 
 class CompiledVariant(Record):
@@ -78,7 +86,7 @@ class CompiledVariant(Record):
 def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> CompiledVariant:
     """Build a candidate and say what the compiler says. Nothing is run or timed.
 
-    Give any of source, diff, parameters and options; they are applied to `base` (default: the
+    Give any of source, diff, plan, parameters and options; they are applied to `base` (default: the
     incumbent). A build that fails is an answer: ok is false, diagnostics hold the errors. Then
     call time_variant with the variant_id. Use search_step instead to let a search keep account
     of what was tried. Takes 0.3 to 5 s.
@@ -116,6 +124,7 @@ def _variant(kernel: KernelRecord, base: Variant, arguments: CompileVariantArgum
     wanted: dict[str, Any] = {
         "source": arguments.source,
         "diff": arguments.diff,
+        "plan": arguments.plan,
         "parameters": arguments.parameters,
         "options": arguments.options,
     }

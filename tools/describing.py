@@ -120,7 +120,8 @@ def cut(text: str, limit: int = MESSAGE_CHARS) -> str:
 
 ADVICE: dict[Ending, str] = {
     Ending.build_failed: "correct what the compiler names and call compile_variant again",
-    Ending.rejected: "leave out what the message names; a kernel computes and does nothing else",
+    Ending.rejected: "change or leave out what the message names; a kernel computes and does "
+    "nothing else",
     Ending.launch_failed: "it crashed: look for bad addresses and traps, then compile_variant",
     Ending.timed_out: "it did not come back: look for a loop that never ends",
     Ending.wrong: "compare the computation at worst_index with the reference; try the tails of "
