@@ -6,7 +6,7 @@ The rig knows no store: it builds, runs, checks and times what it is told to.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,10 +61,12 @@ class Rig:
         """
         self.require_device(kernel)
         oracle = self._checker(kernel).oracle
-        oracle.open(kernel.loaded)
+        with _undisturbing(kernel):
+            oracle.open(kernel.loaded)
         self.attach_pools(kernel, kernel.all_pools)
         for pool in kernel.all_pools:
-            oracle.foresee(pool, CHECKED_SEEDS[:1] if pool is kernel.odd else CHECKED_SEEDS)
+            with _undisturbing(kernel):
+                oracle.foresee(pool, CHECKED_SEEDS[:1] if pool is kernel.odd else CHECKED_SEEDS)
 
     def require_device(self, kernel: OpenKernel) -> None:
         """Raises DeviceMissing when the kernel's GPU is not here."""
@@ -75,7 +77,8 @@ class Rig:
     def attach_pools(self, kernel: OpenKernel, pools: Sequence[SeedPool]) -> None:
         """Make the inputs of some pools and hand them to the runner."""
         for pool in pools:
-            self._checker(kernel).attach(pool, kernel.loaded.spec.io)
+            with _undisturbing(kernel):
+                self._checker(kernel).attach(pool, kernel.loaded.spec.io)
 
     def detach(self, kernel: OpenKernel) -> None:
         """Give back all that runner and oracle hold of a kernel: gigabytes, for large inputs."""
@@ -147,8 +150,7 @@ class Rig:
 
         `adopt`: the outputs become the truth where the kernel has no reference.
         """
-        alone = timing_lock(kernel.device, report) if kernel.tier == "device" else nullcontext()
-        with alone:  # another server may be timing on the same GPU
+        with _undisturbing(kernel):
             return self._checker(kernel).check(
                 variant_id, pool, seeds, timeout_s=kernel.timeout_s, barely_aligned=odd, adopt=adopt
             )
@@ -246,3 +248,9 @@ class Rig:
             runner = RUNNERS[kernel.tier](self._scratch, kernel.target)
             self._checkers[kernel.device] = Checker(runner, Oracle(self._scratch, kernel.target))
         return self._checkers[kernel.device]
+
+
+def _undisturbing(kernel: OpenKernel) -> AbstractContextManager[None]:
+    """For work that is not timed: it keeps away from a GPU while another server times there, to
+    whom processes of ours are no strangers. On the host nothing would keep builds away."""
+    return nullcontext() if kernel.target is None else timing_lock(kernel.device, report)
