@@ -17,11 +17,13 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from .errors import KernelwrightError, ProcessLost
 
+Answer = tuple[dict[str, Any], list[int]]
+"""a message and the descriptors that go with it"""
 MAX_MESSAGE_BYTES = 64 << 20
 MAX_FDS = 16
 _HEADER = struct.Struct("<II")
@@ -172,6 +174,26 @@ class Channel:
     def _refuse(self, what: str) -> ProcessLost:
         self.close()
         return ProcessLost(f"the process at the other end {what}; the channel is closed")
+
+
+def serve(
+    channel: Channel,
+    answer: Callable[[dict[str, Any], list[int]], Answer],
+    over: Callable[[], bool] = lambda: False,
+) -> None:
+    """Answer every message until the other end is gone, or it is `over`.
+
+    The descriptors of a message and of its answer are closed once it is answered.
+    """
+    try:
+        while not over():
+            message, fds = channel.receive()
+            reply, out = answer(message, fds)
+            channel.send(reply, out)
+            for fd in (*fds, *out):
+                os.close(fd)
+    except ProcessLost:
+        return
 
 
 def _deadline(timeout: float | None) -> float | None:

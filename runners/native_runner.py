@@ -12,15 +12,14 @@ is replaced, so a result remembered from an earlier call is of no use.
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .arena_values import InputPool, collect, fill
-from .channel import Channel
-from .errors import ProcessLost
+from .channel import Answer, Channel, serve
 from .executor import Executor, ExecutorLost, Fault
 from .layout import arena
 from .outputs import OutputKey, OutputMemory, OutputSink
@@ -197,21 +196,12 @@ def main() -> None:
     channel = Channel.from_fd(int(sys.argv[1]))
     runner = NativeRunner(Path(sys.argv[2]), Path(sys.argv[3]))
     try:
-        while True:
-            message, fds = channel.receive()
-            reply, out = _answer(runner, message, fds)
-            channel.send(reply, out)
-            for fd in (*fds, *out):
-                os.close(fd)
-    except ProcessLost:
-        pass  # the server is gone
+        serve(channel, partial(_answer, runner))
     finally:
         runner.rest()
 
 
-def _answer(
-    runner: NativeRunner, message: dict[str, Any], fds: list[int]
-) -> tuple[dict[str, Any], list[int]]:
+def _answer(runner: NativeRunner, message: dict[str, Any], fds: list[int]) -> Answer:
     body = message.get("body")
     match message["verb"]:
         case "pool":

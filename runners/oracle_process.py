@@ -5,14 +5,13 @@ The user's reference runs here and nowhere else, confined before anything of it 
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .channel import Channel
+from .channel import Answer, Channel, serve
 from .device.registry import register
-from .errors import KernelwrightError, ProcessLost
+from .errors import KernelwrightError
 from .oracle_confinement import confine
 from .oracle_messages import Foresee, JudgeOutputs, MakePool, OpenReference, OracleSettings
 
@@ -30,20 +29,15 @@ def main() -> None:
     from .oracle_kernels import OracleKernels  # numpy starts threads: they are to be confined too
 
     kernels = OracleKernels(settings)
-    try:
-        while True:
-            message, fds = channel.receive()
-            reply, out = _answer(kernels, message, fds)
-            channel.send(reply | {"where": kernels.moved()}, out)
-            for fd in (*fds, *out):
-                os.close(fd)
-    except ProcessLost:
-        pass  # the server is gone
+
+    def answer(message: dict[str, Any], fds: list[int]) -> Answer:
+        reply, out = _answer(kernels, message, fds)
+        return reply | {"where": kernels.moved()}, out
+
+    serve(channel, answer)
 
 
-def _answer(
-    kernels: OracleKernels, message: dict[str, Any], fds: list[int]
-) -> tuple[dict[str, Any], list[int]]:
+def _answer(kernels: OracleKernels, message: dict[str, Any], fds: list[int]) -> Answer:
     body = message["body"]
     try:
         match message["verb"]:

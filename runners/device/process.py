@@ -10,13 +10,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..arena_values import InputPool
-from ..channel import Channel
-from ..errors import ProcessLost
+from ..channel import Answer, Channel, serve
 from ..plan import fills_in_setup
 from ..runner_messages import Block, BlockResult, Check, Load, Pool, RunResult, SideTimes
 from .blocks import parts_of, run_block
@@ -187,19 +185,16 @@ def main() -> None:
     register(folder)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what kernels print
     process = DeviceProcess(uuid, folder)
-    with suppress(ProcessLost):  # the server is gone
-        while not process.lost:
-            message, fds = channel.receive()
-            reply, out = _answer(process, message, fds)
-            channel.send({**reply, "lost": process.lost}, out)
-            for fd in (*fds, *out):
-                os.close(fd)
+
+    def answer(message: dict[str, Any], fds: list[int]) -> Answer:
+        reply, out = _answer(process, message, fds)
+        return {**reply, "lost": process.lost}, out
+
+    serve(channel, answer, over=lambda: process.lost)
     os._exit(0)  # a kernel that hangs would hold up every orderly end
 
 
-def _answer(
-    process: DeviceProcess, message: dict[str, Any], fds: Sequence[int]
-) -> tuple[dict[str, Any], list[int]]:
+def _answer(process: DeviceProcess, message: dict[str, Any], fds: Sequence[int]) -> Answer:
     body = message.get("body")
     match message["verb"]:
         case "pool":

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,13 @@ from pydantic import ValidationError
 
 from ..arena_values import InputPool, collect, fill
 from ..capture.libraries import load
-from ..channel import Channel
+from ..channel import Answer, Channel, serve
 from ..confined import Bounds, ConfinedFork, python_folders
-from ..errors import ProcessLost
 from ..layout import arena
 from ..outputs import OutputKey, OutputMemory, OutputSink
 from ..runner_messages import Check, Pool, RunResult
 from ..shared_arena import ArenaStock, Bytes, SharedArena
+from ..source_files import write_sources
 from .messages import Program
 from .program import REPORT, Report, run_program
 
@@ -90,7 +91,7 @@ class Interpreter:
         request = program.request.model_copy(
             update={"symbols": shape.symbols, "label": shape.label}
         )
-        _write_sources(folder, program)
+        write_sources(folder, {**program.files, program.request.source_path: program.source})
         arrays: dict[str, Bytes] = {
             s.name: shared.memory[s.offset : s.offset + s.nbytes] for s in shared.layout.slots
         }
@@ -108,14 +109,6 @@ class Interpreter:
         if report is None:
             return "crashed", f"its process ended: {ended.words}"
         return (report.kind, report.detail) if report.kind else None
-
-
-def _write_sources(folder: Path, program: Program) -> None:
-    files = {**program.files, program.request.source_path: program.source}
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
 
 
 def _report(path: Path) -> Report | None:
@@ -138,20 +131,10 @@ def main() -> None:
     for name in ("torch", "triton", "triton.language", "triton.runtime.interpreter"):
         load(name)
     interpreter = Interpreter(Path(sys.argv[2]))
-    try:
-        while True:
-            message, fds = channel.receive()
-            reply, out = _answer(interpreter, message, fds)
-            channel.send(reply, out)
-            for fd in (*fds, *out):
-                os.close(fd)
-    except ProcessLost:
-        pass  # the server is gone
+    serve(channel, partial(_answer, interpreter))
 
 
-def _answer(
-    interpreter: Interpreter, message: dict[str, Any], fds: list[int]
-) -> tuple[dict[str, Any], list[int]]:
+def _answer(interpreter: Interpreter, message: dict[str, Any], fds: list[int]) -> Answer:
     body = message.get("body")
     match message["verb"]:
         case "pool":

@@ -34,6 +34,11 @@ class BuildRequest(Record):
     """the GPU to build for; None: host code"""
     timeout_s: float = 120.0
 
+    @property
+    def sources(self) -> dict[str, str]:
+        """The variant's source and the files beside it, by name."""
+        return {**self.kernel.files, self.kernel.source_name: self.variant.source}
+
 
 class BuildOutcome(Record):
     """An artifact with its facts, or a message that says why there is none."""

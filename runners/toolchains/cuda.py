@@ -17,6 +17,7 @@ from ..declared_plan import with_code
 from ..errors import SpecError
 from ..model import BuildFacts, KernelFacts, Tier
 from ..plan import Artifact, Module, PlanKernel
+from ..source_files import write_sources
 from . import nvcc, nvrtc
 from .base import BuildOutcome, BuildRequest
 from .cuda_job import Compiled, CudaJob, Failed
@@ -53,7 +54,7 @@ class Cuda:
         started = time.monotonic()
         try:
             prepared = prepare(request, folder)
-            _write_sources(request, folder)
+            write_sources(folder, request.sources)
         except SpecError as error:
             return BuildOutcome(message=str(error), rejected=True)
         compiled, notes = _compile(prepared)
@@ -81,14 +82,6 @@ class Cuda:
             dependencies=compiled.dependencies,
             seconds=seconds,
         )
-
-
-def _write_sources(request: BuildRequest, folder: Path) -> None:
-    texts = {**request.kernel.files, request.kernel.source_name: request.variant.source}
-    for name, text in texts.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
 
 
 def _compile(prepared: Prepared) -> tuple[Compiled | Failed, tuple[str, ...]]:

@@ -35,6 +35,7 @@ from ..plan import (
 )
 from ..plan_check import check_plan
 from ..process import Limits, clean_environment, run_limited
+from ..source_files import write_sources
 from ..spec import Contract
 from .base import BuildOutcome, BuildRequest
 from .diagnostics import errors, warnings
@@ -136,11 +137,7 @@ class HostCpp:
 
 
 def _write_sources(request: BuildRequest, folder: Path) -> None:
-    for name, text in request.kernel.files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    (folder / request.kernel.source_name).write_text(request.variant.source, encoding="utf-8")
+    write_sources(folder, request.sources)
     spec = request.kernel.spec
     shim = HEADER.format(
         source=request.kernel.source_name,

@@ -24,6 +24,7 @@ from ..devices import PROFILES, DeviceFacts
 from ..errors import SpecError
 from ..model import BuildFacts, KernelFacts, Tier, ordered
 from ..plan import Artifact, LaunchPlan, Module, PlanKernel, module_name
+from ..source_files import write_sources
 from ..spec import Parameter
 from .artifact_check import checked_artifact, read_module
 from .base import BuildOutcome, BuildRequest
@@ -104,12 +105,9 @@ def _check_request(request: BuildRequest) -> None:
 
 
 def _write_sources(request: BuildRequest, work: Path) -> None:
-    texts = {**request.kernel.files, request.kernel.source_name: request.variant.source}
-    for name, text in texts.items():
-        path = work / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        os.utime(path, (SOURCE_TIME, SOURCE_TIME))
+    write_sources(work, request.sources)
+    for name in request.sources:
+        os.utime(work / name, (SOURCE_TIME, SOURCE_TIME))
 
 
 def _capture_requests(request: BuildRequest) -> list[CaptureRequest]:
