@@ -7,12 +7,13 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from .errors import ProcessLost
 from .gates import Run
 from .oracle import Oracle
 from .oracle_messages import JudgeOutputs, OutputVerdict
 from .pools import SeedPool
 from .runner import Runner
-from .runner_messages import Block, BlockResult, Check, RunResult
+from .runner_messages import Block, BlockResult, Check, RunResult, SideTimes
 from .spec import Contract
 
 POISONS = (0xFF, 0xA5)
@@ -84,6 +85,7 @@ class Checker:
         )
         results, fd = self.runner.check(message)
         try:
+            _require_room(results)
             verdicts = self._judge(pool.pool, results, fd, adopt)
         finally:
             os.close(fd)
@@ -109,6 +111,7 @@ class Checker:
         )
         block, fd = self.runner.block(message)
         try:
+            _require_room(block.sides)
             owners = [side.variant for side in block.sides for _ in side.results]
             results = [r for side in block.sides for r in side.results]
             verdicts = self._judge(pool.pool, results, fd, adopt=False)
@@ -145,3 +148,14 @@ class Checker:
         while len(known) > MOST_KNOWN:
             known.popitem(last=False)
         return found
+
+
+def _require_room(found: Sequence[RunResult | SideTimes]) -> None:
+    """What a full device could not run says nothing of the variant: its plan alone would fit."""
+    for each in found:
+        if each.fault_kind == "no_room":
+            raise ProcessLost(
+                f"nothing could be run: {each.fault}",
+                next_step="end what else holds the GPU's memory (nvidia-smi lists it), or take "
+                "smaller workloads or buffers; then ask again",
+            )

@@ -64,7 +64,7 @@ FAULTS = {
     "asks for more memory than there is": (
         None,
         {"buffers": {"big": {"nbytes": 1 << 42}}, **shared(0)},
-        Ending.launch_failed, "memory",
+        Ending.rejected, "memory",
     ),
     "asks for more shared memory than a block can have": (
         None, shared(300000), Ending.rejected, "shared",

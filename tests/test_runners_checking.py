@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any, cast
 
 import lift
+import pytest
 
 from kernelwright.runners.checking import MOST_KNOWN, Checker
 from kernelwright.runners.contract import workload_contracts
+from kernelwright.runners.errors import ProcessLost
 from kernelwright.runners.oracle_messages import JudgeOutputs, OutputVerdict
 from kernelwright.runners.pools import SeedPool, draw
 from kernelwright.runners.runner_messages import Check, RunResult
@@ -33,6 +35,7 @@ class NeverTheSame:
     """A runner whose variant computes other bits each time, and an oracle that counts."""
 
     stable: bool = False
+    instead: RunResult | None = None
     runs: int = 0
     judged: int = 0
     most_known: int = 0
@@ -47,6 +50,8 @@ class NeverTheSame:
     def check(self, message: Check) -> tuple[list[RunResult], int]:
         known = {(int(s), d) for s, digests in message.known.items() for d in digests}
         self.most_known = max(self.most_known, len(known))
+        if self.instead is not None:
+            return [self.instead], os.memfd_create("outputs")
         results = list[RunResult]()
         for slot, poison in zip(message.slots, message.poisons, strict=True):
             self.runs += 1
@@ -90,3 +95,12 @@ def test_an_output_that_comes_back_is_judged_once_and_outlives_those_that_do_not
         other.stable = False
         made.check("w", pool, [0] * (MOST_KNOWN // 2), timeout_s=1)
     assert other.judged == 4 + 3 * (MOST_KNOWN // 2)
+
+
+def test_a_device_without_room_says_nothing_of_a_variant(tmp_path: Path) -> None:
+    full = RunResult(slot=0, poison=255, fault="out of device memory", fault_kind="no_room")
+    other = NeverTheSame(instead=full)
+    made, pool = checker(other, tmp_path)
+    with pytest.raises(ProcessLost, match="nothing could be run: out of device memory"):
+        made.check("v", pool, (0,), timeout_s=1)
+    assert not other.judged

@@ -202,7 +202,7 @@ def test_machine_code_for_another_gpu_is_refused(bench: Bench, tmp_path: Path) -
 def test_a_plan_that_needs_more_memory_than_there_is_says_so(bench: Bench) -> None:
     bench.load("bad", RIGHT, scratch=[("huge", 1 << 40)])
     results, _ = bench.check("bad")
-    assert results[0].fault_kind == "refused"
+    assert results[0].fault_kind == "no_room"
     assert "1024.00 GiB" in results[0].fault
     assert bench.works()
 
@@ -285,7 +285,7 @@ def test_a_refusal_while_timed_is_that_of_the_side_that_asks_for_most(bench: Ben
     bench.load("large", RIGHT, scratch=[("s", 1 << 42)])
     for order in (["small", "large"], ["large", "small"]):
         block, _ = bench.block([order])
-        assert [(s.variant, s.fault_kind) for s in block.sides] == [("large", "refused")]
+        assert [(s.variant, s.fault_kind) for s in block.sides] == [("large", "no_room")]
         assert "memory" in block.sides[0].fault
 
 

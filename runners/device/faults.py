@@ -11,7 +11,7 @@ from typing import Literal
 
 from ..errors import KernelwrightError
 
-FaultKind = Literal["timed_out", "crashed", "refused"]
+FaultKind = Literal["timed_out", "crashed", "refused", "no_room"]
 
 STICKY: Mapping[str, str] = {
     "CUDA_ERROR_ILLEGAL_ADDRESS": "illegal address: it read or wrote memory that is not there",

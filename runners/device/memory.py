@@ -118,7 +118,7 @@ def digest_now(support: Support, stream: driver.Stream, table: Table, results: i
 
 
 def no_room(what: str, nbytes: int) -> RunFault:
-    """The fault of a plan that needs more memory than there is."""
+    """What could not be had of a device whose memory the plan alone would fit."""
     free = driver.free_memory() / 2**30
-    text = f"refused: out of device memory: {what} takes {nbytes / 2**30:.2f} GiB, {free:.2f} "
-    return RunFault("refused", text + "GiB are free", lost=False)
+    text = f"out of device memory: {what} takes {nbytes / 2**30:.2f} GiB, {free:.2f} "
+    return RunFault("no_room", text + "GiB are free", lost=False)

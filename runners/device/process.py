@@ -20,9 +20,9 @@ from ..runner_messages import Block, BlockResult, Check, Load, Pool, RunResult, 
 from .blocks import parts_of, run_block
 from .conditions import Watch
 from .copying import copy_bandwidth
-from .faults import DriverFault, RunFault, fault_of
+from .faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
 from .handover import Handover
-from .memory import DeviceInputs
+from .memory import DeviceInputs, no_room
 from .registry import register
 from .side import Side
 from .stage import Stage
@@ -110,7 +110,10 @@ class DeviceProcess:
         return BlockResult(sides=tuple(times), conditions=conditions), handover.close()
 
     def _met(self, error: RunFault | DriverFault) -> RunFault:
-        fault = error if isinstance(error, RunFault) else fault_of(error)
+        if isinstance(error, OutOfDeviceMemory):
+            fault = no_room("what checks need beside it", 0)
+        else:
+            fault = error if isinstance(error, RunFault) else fault_of(error)
         self.lost = fault.lost
         return fault
 
