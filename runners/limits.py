@@ -23,7 +23,8 @@ from .expressions import evaluate
 from .locks import timing_lock
 from .model import Record
 from .process import Limits, clean_environment, run_limited
-from .spec import Contract, Expression
+from .spec import Expression
+from .spec_contract import Contract
 
 SOURCE = Path(__file__).with_name("host_peaks.cpp")
 # contraction is what turns `a * b + c` into one instruction; clang++ needs to be told

@@ -29,7 +29,7 @@ from .oracle_messages import (
     OutputVerdict,
 )
 from .references import Reference
-from .spec import Contract
+from .spec_contract import Contract
 
 Bytes = npt.NDArray[np.uint8]
 _SEAL_FUTURE_WRITE = 0x10  # linux/fcntl.h; F_SEAL_WRITE refused reading maps before Linux 6.7

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from .model import Record
-from .spec import Contract
+from .spec_contract import Contract
 
 
 class OracleSettings(Record):

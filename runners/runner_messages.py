@@ -7,7 +7,7 @@ from pydantic import Field
 from .contract import BoundContract, bind
 from .model import Conditions, Record
 from .plan import LaunchPlan
-from .spec import Contract
+from .spec_contract import Contract
 
 
 class Pool(Record):

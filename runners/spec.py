@@ -11,111 +11,12 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from .declared_plan_model import CudaLaunch, DeclaredPlan, TritonLaunch, parse_launch
-from .dtypes import DTYPES, DtypeName
 from .errors import ExpressionError
 from .expressions import names_in
 from .part import Expression, Finite, Name, Part
+from .spec_contract import Contract
 
 KernelType = Literal["triton", "cuda", "cpp"]
-Role = Literal["input", "output", "inout", "scalar"]
-InitKind = Literal["randn", "uniform", "zeros", "ones", "full", "arange", "randint", "file"]
-RESERVED = frozenset({"seed"})
-
-
-class Init(Part):
-    """How an array's values are made; every kind but the constant ones follows the seed."""
-
-    kind: InitKind
-    low: Finite = 0.0
-    """lower bound (uniform, randint) or start (arange)"""
-    high: Finite = 1.0
-    """upper bound, exclusive (uniform, randint)"""
-    value: float = 0.0
-    """the value (full)"""
-    scale: Finite = 1.0
-    """standard deviation (randn) or step (arange)"""
-    shift: Finite = 0.0
-    """mean (randn)"""
-    path: str | None = None
-    """a .npy file beside the spec (file)"""
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        if self.kind == "file" and not self.path:
-            raise ValueError("init `file` needs `path`, a .npy file beside the spec")
-        if self.kind in ("uniform", "randint") and not self.low < self.high:
-            raise ValueError(f"init `{self.kind}` needs low < high")
-        if self.kind == "randint" and not (self.low.is_integer() and self.high.is_integer()):
-            raise ValueError("init `randint` needs whole numbers as low and high")
-        return self
-
-
-class Tolerance(Part):
-    """When an output counts as right: error <= factor * error of the trusted result + floor."""
-
-    factor: Finite = Field(default=2.0, ge=0)
-    """how much worse than the trusted low-precision result is accepted"""
-    floor: Finite | None = Field(default=None, ge=0)
-    """error relative to the row's RMS that is always accepted; None: by dtype"""
-
-
-class Argument(Part):
-    """One argument of the kernel, in the order of its parameter list."""
-
-    name: Name
-    role: Role
-    dtype: DtypeName
-    shape: tuple[Expression, ...] = Field(default=(), max_length=16)
-    """sizes, as numbers or expressions over symbols; empty for scalars"""
-    strides: tuple[Expression, ...] | None = None
-    """in elements; None: row-major and contiguous"""
-    align: int = Field(16, ge=1, le=4096)
-    """the alignment in bytes that a caller promises; a power of two"""
-    init: Init | None = None
-    """how inputs and inouts are filled (a text is its `kind`); default randn for floats,
-    randint 0..10 for integers"""
-    value: Expression | float | None = None
-    """a scalar's value: a number or an expression over symbols"""
-    tolerance: Tolerance = Tolerance()
-
-    @field_validator("init", mode="before", json_schema_input_type=InitKind | Init | None)
-    @classmethod
-    def _init_by_name(cls, value: Any) -> Any:
-        return {"kind": value} if isinstance(value, str) else value
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.role == "scalar":
-            if self.shape or self.strides or self.init:
-                raise ValueError(f"scalar `{self.name}` has a value, no shape, strides or init")
-            if self.value is None:
-                raise ValueError(f"scalar `{self.name}` needs `value`, a number or expression")
-        else:
-            if not self.shape:
-                raise ValueError(f"`{self.name}` needs a shape; a single number is shape [1]")
-            if self.value is not None:
-                raise ValueError(f"`{self.name}` is an array: give `init`, not `value`")
-        if self.role == "output" and self.init:
-            raise ValueError(
-                f"output `{self.name}` is undefined on entry; one that needs a start value "
-                "has role `inout`"
-            )
-        if self.strides is not None and len(self.strides) != len(self.shape):
-            raise ValueError(
-                f"`{self.name}` has {len(self.shape)} sizes, {len(self.strides)} strides"
-            )
-        if self.align & (self.align - 1):
-            raise ValueError(f"align of `{self.name}` must be a power of two")
-        return self
-
-    @property
-    def filled(self) -> Init:
-        """The init that applies, the default made explicit."""
-        if self.init is not None:
-            return self.init
-        if DTYPES[self.dtype].floor is not None:
-            return Init(kind="randn")
-        return Init(kind="randint", low=0, high=2 if self.dtype == "bool" else 10)
 
 
 class Symbol(Part):
@@ -161,28 +62,6 @@ class Parameter(Part):
     def start(self) -> int:
         """The value of the baseline."""
         return self.values[0] if self.default is None else self.default
-
-
-class Contract(Part):
-    """IOContract: what goes in, what comes out, how exact, and the work that must be done."""
-
-    arguments: tuple[Argument, ...] = Field(min_length=1, max_length=64)
-    deterministic: bool = True
-    math: Literal["ieee", "tf32", "fast"] = "ieee"
-    bytes: Expression | None = None
-    """bytes that any implementation must move between memory and chip"""
-    flops: Expression | None = None
-    """floating-point operations that any implementation must do"""
-
-    @model_validator(mode="after")
-    def _has_outputs(self) -> Self:
-        names = [a.name for a in self.arguments]
-        twice = sorted({n for n in names if names.count(n) > 1})
-        if twice:
-            raise ValueError(f"argument names occur twice: {', '.join(twice)}")
-        if not any(a.role in ("output", "inout") for a in self.arguments):
-            raise ValueError("no argument has role `output` or `inout`: nothing could be checked")
-        return self
 
 
 class Metadata(Part):

@@ -78,11 +78,6 @@ def known_architecture(arch: str | None) -> str:
     return arch
 
 
-def syscall_numbers(arch: Architecture) -> dict[str, int]:
-    """The calls that any of our programs mentions, and their numbers on `arch`."""
-    return numbers(f"{COMPUTE},{CHECKED},{PYTHON},{BUILDER},{DEVICE},{FILES}", arch)
-
-
 def numbers(table: str, arch: str) -> dict[str, int]:
     """The numbers of a table on `arch`, without the calls that it has not."""
     column = 1 if arch == "x86_64" else 2

@@ -22,7 +22,7 @@ from kernelwright.runners.inputs import make_inputs
 from kernelwright.runners.judge import expect, judge
 from kernelwright.runners.oracle_libraries import library_for
 from kernelwright.runners.oracle_messages import OutputVerdict
-from kernelwright.runners.spec import Contract
+from kernelwright.runners.spec_contract import Contract
 
 Array = npt.NDArray[Any]
 FLOATS = [name for name in DTYPES if is_float(name)]

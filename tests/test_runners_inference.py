@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 from kernelwright.runners.dtypes import DTYPES
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.inference import OPEN, Draft, draft_of_source, entries, kernel_kind
-from kernelwright.runners.spec import Argument, KernelSpec
+from kernelwright.runners.spec import KernelSpec
+from kernelwright.runners.spec_contract import Argument
 from kernelwright.runners.spec_files import Roots, load_data, load_source, parse_spec
 from kernelwright.runners.spec_text import written
 from kernelwright.server import cli

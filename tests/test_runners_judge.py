@@ -15,7 +15,7 @@ from kernelwright.runners.contract import BoundArgument, bind
 from kernelwright.runners.dtypes import DTYPES, numpy_dtype
 from kernelwright.runners.judge import expect, judge
 from kernelwright.runners.oracle_messages import OutputVerdict
-from kernelwright.runners.spec import Contract
+from kernelwright.runners.spec_contract import Contract
 
 Array = npt.NDArray[Any]
 LOW = ["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"]

@@ -31,7 +31,7 @@ from kernelwright.runners.plan import (
     without_names,
 )
 from kernelwright.runners.plan_check import check_plan
-from kernelwright.runners.spec import Contract
+from kernelwright.runners.spec_contract import Contract
 
 CONTRACT = bind(
     Contract.model_validate(

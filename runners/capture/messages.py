@@ -9,7 +9,8 @@ from pydantic import Field
 from ..devices import DeviceFacts
 from ..model import Record
 from ..plan import LaunchPlan, Module
-from ..spec import Contract, Parameter
+from ..spec import Parameter
+from ..spec_contract import Contract
 
 FailureKind = Literal["", "refused", "raised", "does_not_compile", "does_not_fit"]
 

@@ -36,7 +36,7 @@ from ..plan import (
 from ..plan_check import check_plan
 from ..process import Limits, clean_environment, run_limited
 from ..source_files import write_sources
-from ..spec import Contract
+from ..spec_contract import Contract
 from .base import BuildOutcome, BuildRequest
 from .diagnostics import errors, warnings
 

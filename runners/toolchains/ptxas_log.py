@@ -16,7 +16,6 @@ from ..model import KernelFacts
 
 MAX_WARNINGS = 10
 _ENTRY = re.compile(r"ptxas info\s*: Compiling entry function '([^']+)' for")
-_PROPERTIES = re.compile(r"ptxas info\s*: Function properties for (\S+)")
 _FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _USED = re.compile(r"ptxas info\s*: Used (\d+) registers(.*)")
 _SHARED = re.compile(r"(\d+) bytes smem")
