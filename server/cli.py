@@ -26,6 +26,9 @@ app = typer.Typer(
 )
 
 Outdir = Annotated[Path, typer.Option(help="Folder of the state and of the exported files.")]
+GpuNames = Annotated[
+    str, typer.Option(help="GPUs to use, by index or UUID: 0,1; default all of this machine.")
+]
 
 
 def main() -> None:
@@ -91,10 +94,7 @@ def optimize(
         list[Path] | None,
         typer.Option(help="A further folder that specs may read files from; repeatable."),
     ] = None,
-    gpus: Annotated[
-        str,
-        typer.Option(help="GPUs to use, by index or UUID: 0,1; default all of this machine."),
-    ] = "",
+    gpus: GpuNames = "",
 ) -> None:
     """Search for a faster variant of one kernel or several, without a client or a model.
 
@@ -212,10 +212,7 @@ def serve(
         list[Path] | None,
         typer.Option(help="A folder that files may be read from; repeatable; default the project."),
     ] = None,
-    gpus: Annotated[
-        str,
-        typer.Option(help="GPUs to use, by index or UUID: 0,1; default all of this machine."),
-    ] = "",
+    gpus: GpuNames = "",
 ) -> None:
     """Serve the tools to an MCP client over stdin and stdout."""
     from .app import serve_stdio

@@ -71,7 +71,7 @@ class Calls:
                 self._recorder.refuse(
                     f"host program: the wrapper reads device data (Tensor.{name})"
                 )
-        args, kwargs = to_meta((args, kwargs), self._recorder)
+        args, kwargs = moved((args, kwargs), self._recorder, "meta")
         if func in (module.Tensor.cuda, module.Tensor.to):
             args = (args[0], *map(self._device_by_number, args[1:]))
         if func == module.Tensor.cuda:
@@ -107,7 +107,7 @@ class Operators:
 
     def handle(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """One operator."""
-        args, kwargs = to_meta((args, kwargs), self._recorder)
+        args, kwargs = moved((args, kwargs), self._recorder, "meta")
         name = str(func._schema.name).split("::")[1]
         allocates = ALLOCATION.fullmatch(name)
         if on_device((args, kwargs)):
@@ -141,8 +141,10 @@ class Operators:
             )
 
 
-def to_meta(value: Any, recorder: Recorder) -> Any:
-    """A nest of arguments with `cuda` and `cuda:0` replaced by the meta device."""
+def moved(
+    value: tuple[Any, dict[str, Any]], recorder: Recorder, place: str
+) -> tuple[Any, dict[str, Any]]:
+    """Arguments with `cuda` and `cuda:0` replaced by another device; a second GPU is refused."""
     module = torch()
 
     def one(leaf: Any) -> Any:
@@ -150,12 +152,9 @@ def to_meta(value: Any, recorder: Recorder) -> Any:
             return leaf
         if str(leaf) not in ("cuda", "cuda:0"):
             recorder.refuse(f"host program: second device {leaf}")
-        return module.device("meta")
+        return module.device(place)
 
     args, kwargs = load("torch.utils._pytree").tree_map(one, value)
-    device = kwargs.get("device")
-    if isinstance(device, int):
-        if device != 0:
-            recorder.refuse(f"host program: second device cuda:{device}")
-        kwargs["device"] = module.device("meta")
+    if isinstance(kwargs.get("device"), int):
+        kwargs["device"] = one(f"cuda:{kwargs['device']}")
     return args, kwargs

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..capture.libraries import load, torch
 from ..capture.recorder import Recorder
+from ..capture.torch_modes import moved
 from .accesses import Buffers
 
 
@@ -61,17 +62,6 @@ def _default_devices_on_host(recorder: Recorder) -> None:
 
 def on_host(value: tuple[Any, dict[str, Any]], recorder: Recorder) -> tuple[Any, dict[str, Any]]:
     """Arguments with `cuda` and `cuda:0` replaced by the host, nothing pinned."""
-    module = torch()
-
-    def one(leaf: Any) -> Any:
-        if not isinstance(leaf, (str, module.device)) or str(leaf).split(":")[0] != "cuda":
-            return leaf
-        if str(leaf) not in ("cuda", "cuda:0"):
-            recorder.refuse(f"host program: second device {leaf}")
-        return module.device("cpu")
-
-    args, kwargs = load("torch.utils._pytree").tree_map(one, value)
-    if isinstance(kwargs.get("device"), int):
-        kwargs["device"] = one(f"cuda:{kwargs['device']}")
+    args, kwargs = moved(value, recorder, "cpu")
     kwargs.pop("pin_memory", None)
     return args, kwargs
