@@ -25,6 +25,8 @@ PR_SET_NO_NEW_PRIVS = 38
 PR_SET_CHILD_SUBREAPER = 36
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
+OUTSIDE = 0
+"""what getppid(2) says of a parent that lives and is not in the PID namespace of its child"""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -51,7 +53,7 @@ def enter_child(parent_pid: int) -> None:
 
 def _die_with_parent(parent_pid: int, death_signal: int) -> None:
     prctl(PR_SET_PDEATHSIG, death_signal)
-    if os.getppid() != parent_pid:
+    if os.getppid() not in (parent_pid, OUTSIDE):
         os._exit(1)
 
 
@@ -145,6 +147,36 @@ def _unshare(flags: int) -> None:
         for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1")):
             _write(f"/proc/self/{name}", text)
         _write("/proc/self/gid_map", f"{gid} {gid} 1")
+
+
+def separate(parent_pid: int, flags: int) -> None:
+    """Give the children that this process will have a PID namespace that ends with it.
+
+    The kernel kills all that is in a namespace when its first process dies, and that one dies
+    with us, even when we are killed: no grandchild stays. `flags` are those of
+    `pid_namespace_flags`; with 0 nothing is done. We ourselves stay where we are, with one thread
+    from now on (the kernel makes no second one), and `parent_pid` is our parent still.
+    """
+    if not flags:
+        return
+    _unshare(flags)
+    _die_with_parent(parent_pid, signal.SIGKILL)  # changed credentials may have undone it
+    go_read, go_write = os.pipe()
+
+    def first_process() -> NoReturn:
+        os.close(go_write)
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if not os.read(go_read, 1):  # our parent died before the line above
+            os._exit(1)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # orphans come here: nobody waits for them
+        os.closerange(3, max(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 4096))
+        while True:
+            signal.pause()
+
+    _fork(first_process)
+    os.close(go_read)
+    os.write(go_write, b"g")
+    os.close(go_write)
 
 
 def _write(path: str, text: str) -> None:

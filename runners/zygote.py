@@ -20,8 +20,9 @@ from typing import NoReturn
 
 from .channel import Channel
 from .errors import KernelwrightError, ProcessLost
+from .launch import pid_namespace_flags, separate
 from .process import enter_child, kill_tree
-from .toolchains import BuildOutcome, BuildRequest, toolchain_for
+from .toolchains import BuildOutcome, BuildRequest, tier_of, toolchain_for
 from .toolchains.triton_jit import TritonJit, preload
 
 OUTCOME = "outcome.json"
@@ -41,13 +42,14 @@ class Running:
 def main() -> None:
     """Serve builds until the channel closes."""
     channel = Channel.from_fd(int(sys.argv[1]))
+    namespace = pid_namespace_flags()  # tried while there is little to fork
     running: dict[int, Running] = {}
     try:
         while True:
             for fd in _ready(channel, running):
                 if fd == channel.fileno():
                     message, _ = channel.receive()
-                    child = _fork_build(channel, message)
+                    child = _fork_build(channel, message, namespace)
                     running[child.pidfd] = child
                 else:
                     _report(channel, running.pop(fd))
@@ -72,14 +74,14 @@ def _ready(channel: Channel, running: dict[int, Running]) -> list[int]:
     return [fd for fd, _ in poll.poll(patience)]
 
 
-def _fork_build(channel: Channel, message: dict[str, object]) -> Running:
+def _fork_build(channel: Channel, message: dict[str, object], namespace: int) -> Running:
     folder = Path(str(message["folder"]))
     request = BuildRequest.model_validate(message["request"])
     if request.kernel.spec.kernel.kernel_type == TritonJit.kernel_type:
         _preload()
     parent, pid = os.getpid(), os.fork()
     if pid == 0:
-        _build_in_child(parent, channel, request, folder)
+        _build_in_child(parent, channel, request, folder, namespace)
     deadline = time.monotonic() + request.timeout_s + GRACE_S
     return Running(int(str(message["build"])), pid, os.pidfd_open(pid), deadline)
 
@@ -93,12 +95,17 @@ def _preload() -> None:
         traceback.print_exc()
 
 
-def _build_in_child(parent: int, channel: Channel, request: BuildRequest, folder: Path) -> NoReturn:
+def _build_in_child(
+    parent: int, channel: Channel, request: BuildRequest, folder: Path, namespace: int
+) -> NoReturn:
     code = 3
     try:
         enter_child(parent)
         os.setsid()
         channel.close()
+        if tier_of(request.kernel.spec.kernel.kernel_type) == "device":
+            # its forks start compilers, which nothing else ties to us; host C++ ties its own
+            separate(parent, namespace)
         os.chdir(folder)
         outcome = _outcome(request, folder)
         partial = folder / (OUTCOME + ".part")
