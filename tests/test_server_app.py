@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -407,8 +408,9 @@ def dead_job(job_id: str, tool: str, attempts: int, **arguments: Any) -> JobReco
 
 
 def test_what_a_dead_server_left_is_run_again_unless_it_writes_files_or_keeps_killing(
-    place: Place,
+    place: Place, tmp_path: Path
 ) -> None:
+    place = replace(place, outdir=shutil.copytree(place.outdir, tmp_path / "state"))
     left = (
         dead_job("j901", "compile_variant", 1, kernel_id=place.kernel_id, options=FASTER),
         dead_job("j902", "export_variant", 1, variant_id="v0"),
