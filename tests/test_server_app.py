@@ -248,7 +248,7 @@ def test_a_variant_is_compared_with_another_named_one(place: Place) -> None:
         timed = await result_of(client, "time_variant", variant_id=fast, against=slow)
         assert timed["against"]["variant_id"] == slow
         assert timed["against"]["judgement"] == "faster"
-        assert timed["against"]["speedup"] > timed["speedup"]
+        assert timed["against"]["speedup"] > 1
 
     ask(place, body)
 
