@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from kernelwright.runners.device import driver
 from kernelwright.runners.device.probe import probe
 from kernelwright.runners.devices import PROFILES
-from kernelwright.runners.errors import DeviceMissing
+from kernelwright.runners.errors import BaselineRefused, DeviceMissing
 from kernelwright.tools.compile_variant import (
     CompiledVariant,
     CompileVariantArguments,
@@ -33,6 +33,8 @@ def kernel_type(spec: Path) -> str:
     return json.loads(spec.read_text(encoding="utf-8"))["kernel"]["kernel_type"]
 
 
+TRITON = bool(find_spec("triton") and find_spec("torch"))
+needs_triton = pytest.mark.skipif(not TRITON, reason="triton and torch are not installed")
 needs_cuda = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no CUDA compiler here")
 SPECS = [
     path.relative_to(EXAMPLES)
@@ -52,7 +54,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_an_example_is_built_with_facts_and_not_timed(bench: Workbench, spec: Path) -> None:
     triton = kernel_type(EXAMPLES / spec) == "triton"
-    if triton and not (find_spec("triton") and find_spec("torch")):
+    if triton and not TRITON:
         pytest.skip("triton and torch are not installed")
     if not triton and shutil.which("nvcc") is None:
         pytest.skip("no CUDA compiler here")
@@ -108,6 +110,60 @@ def test_a_plan_of_ones_own_is_built_and_one_that_does_not_fit_says_why(bench: W
     assert right.ok and right.changed == "plan" and right.kernels[0].dynamic_shared == 1024
     wrong = built(grid=grid, block=["BLOCK"], args=["x", "n"])
     assert wrong.ending == "rejected" and "2 parameters for `scale`" in (wrong.diagnostics or "")
+
+
+AUTOTUNED = """
+import torch, triton
+import triton.language as tl
+
+@triton.autotune(
+    [triton.Config({{"BLOCK": 512}}, num_warps=w) for w in ({warps})], key=["n"]
+)
+@triton.jit
+def double(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, 2 * tl.load(x + i, i < n), i < n)
+
+def run(x, n):
+    y = torch.empty_like(x)
+    double[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, y, n)
+    return y
+"""
+
+
+def autotuned(warps: str) -> dict[str, Any]:
+    arrays = [
+        {"name": name, "role": role, "dtype": "float32", "shape": ["n"]}
+        for name, role in (("x", "input"), ("y", "output"))
+    ]
+    return {
+        "name": "double",
+        "kernel": {
+            "kernel_type": "triton",
+            "source_code": AUTOTUNED.format(warps=warps),
+            "metadata": {"kernel_name": "run"},
+        },
+        "io": {
+            "arguments": [
+                *arrays,
+                {"name": "n", "role": "scalar", "dtype": "int32", "value": "n"},
+            ]
+        },
+        "symbols": {"n": {"min": 1, "max": 1 << 20}},
+        "workloads": [{"name": "main", "symbols": {"n": 4096}}],
+        "reference": {"source_code": "def reference(x, n):\n    return 2 * x\n"},
+    }
+
+
+@needs_triton
+def test_the_baseline_is_the_first_autotune_configuration_that_fits_the_gpu(
+    bench: Workbench,
+) -> None:
+    opened = open_kernel(bench, OpenKernelArguments(spec=autotuned("64, 8, 4")))
+    assert opened.parameters["num_warps"].now == 8
+    assert any("does not fit that GPU" in note for note in opened.notes)
+    with pytest.raises(BaselineRefused, match="out of resource: threads"):
+        open_kernel(bench, OpenKernelArguments(spec=autotuned("64, 128")))
 
 
 def test_source_and_diff_together_are_refused_before_anything_is_done() -> None:

@@ -49,7 +49,8 @@ def open_baseline(rig: Rig, kernel: OpenKernel) -> Opened:
         building = builder.submit(rig.build, kernel, first)  # while the inputs are made
         rig.attach(kernel)
         built = building.result()
-    attempt = _checked(rig, kernel, first, built, adopt=True)
+    attempt = _first_that_fits(rig, kernel, built)
+    _check(attempt, adopt=True)
     notes = list[str]()
     if attempt.found.configurations:
         best = best_configuration(rig, kernel, attempt)
@@ -58,7 +59,9 @@ def open_baseline(rig: Rig, kernel: OpenKernel) -> Opened:
             f"configurations: {ordered(best.parameters)}"
         )
         if best != attempt.variant:
-            attempt = _checked(rig, kernel, best, rig.build(kernel, best))
+            attempt = Attempt(rig, kernel, best, 1)
+            _refuse(attempt.screen_and_build(None))
+            _check(attempt)
     alone = time_alone(rig, kernel, attempt.variant.variant_id)
     times = {w.workload: w.median_ms[alone.candidate] for w in alone.workloads}
     kernel.allow(max(times.values()) * 1e-3)
@@ -67,11 +70,15 @@ def open_baseline(rig: Rig, kernel: OpenKernel) -> Opened:
 
 def open_untimed(rig: Rig, kernel: OpenKernel) -> Opened:
     """Build the baseline of a kernel whose device is not here. Raises BaselineRefused."""
-    attempt = Attempt(rig, kernel, kernel.loaded.baseline(), 1)
-    _refuse(attempt.screen_and_build(None))
+    attempt = _first_that_fits(rig, kernel, None)
     assert kernel.target is not None
     built_for = f"{kernel.target.name} ({kernel.target.arch})"
     notes = [f"built for {built_for}, not run: {rig.gpus.why_not(kernel.target)}"]
+    if attempt.variant != kernel.loaded.baseline():
+        notes.append(
+            "the first autotune configuration does not fit that GPU; the baseline is the first one "
+            f"that does: {ordered(attempt.variant.parameters)}"
+        )
     logic = rig.logic(kernel, attempt.variant)
     if logic is not None:
         notes.append(f"logic check {logic.outcome}: {logic.message}")
@@ -110,18 +117,32 @@ def time_alone(rig: Rig, kernel: OpenKernel, variant_id: str) -> Comparison:
     return found.comparison
 
 
-def _checked(
-    rig: Rig, kernel: OpenKernel, variant: Variant, built: BuildOutcome, *, adopt: bool = False
-) -> Attempt:
-    """A baseline that was built and passed its gates. `adopt`: it may become the truth."""
-    attempt = Attempt(rig, kernel, variant, 1)
-    _refuse(attempt.screen_and_build(built))
+def _first_that_fits(rig: Rig, kernel: OpenKernel, built: BuildOutcome | None) -> Attempt:
+    """A built baseline: where the first configuration of an autotuned kernel does not fit the
+    GPU, the first one that does, as Triton's own tuner leaves such configurations out.
+
+    `built`: an earlier build of the first one. Raises BaselineRefused.
+    """
+    attempt = Attempt(rig, kernel, kernel.loaded.baseline(), 1)
+    ended = attempt.screen_and_build(built)
+    if ended is None:
+        return attempt
+    for variant in _configured(attempt.variant, attempt.found.configurations):
+        other = Attempt(rig, kernel, variant, 1)
+        if other.screen_and_build(None) is None:
+            return other
+    _refuse(ended)
+    return attempt
+
+
+def _check(attempt: Attempt, *, adopt: bool = False) -> None:
+    """Refuse a built baseline that does not pass its gates. `adopt`: it may become the truth."""
+    rig, kernel = attempt.rig, attempt.kernel
     assert attempt.artifact is not None
     rig.load(kernel, attempt.artifact)
     if adopt:
-        rig.adopt(kernel, variant.variant_id, kernel.all_pools)
+        rig.adopt(kernel, attempt.variant.variant_id, kernel.all_pools)
     _refuse(attempt.check())
-    return attempt
 
 
 def _refuse(ended: Evaluation | None) -> None:

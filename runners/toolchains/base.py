@@ -53,7 +53,7 @@ class BuildOutcome(Record):
     parameters: dict[str, Parameter] = Field(default_factory=dict[str, Parameter])
     """what can be tuned beside the spec's own parameters; found in source and launches"""
     configurations: tuple[dict[str, int], ...] = ()
-    """the author's own choices for autotuning, the first one built here"""
+    """the author's own choices for autotuning: of these the first one was built, or did not fit"""
     dependencies: tuple[str, ...] = ()
     """absolute paths of all files that decided the result beside the request: compilers, headers;
     empty: the result is not kept for other builds (`compile_cache.py`)"""

@@ -113,7 +113,11 @@ def _result(request: CaptureRequest, name: str, ended: Ended, place: Workplace) 
     if result.plan is None or result.refusal:
         words = result.refusal or "the capture gave no plan"
         message = where + words.replace(f"{place.folder}/", "")
-        raise CaptureFailed(BuildOutcome(message=message, rejected=result.kind == "refused"))
+        rejected, others = result.kind == "refused", ()
+        if result.kind == "does_not_fit":
+            others = result.configurations
+        outcome = BuildOutcome(message=message, rejected=rejected, configurations=others)
+        raise CaptureFailed(outcome)
     return result
 
 
