@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
@@ -184,8 +185,11 @@ def spec(
         print(json.dumps(KernelSpec.model_json_schema(), indent=2))
         return
     from ..runners.spec_files import Roots, load_file
+    from ..tools.gpus import Gpus
 
     loaded = load_file(check, Roots([check.parent, Path.cwd()]))
+    with tempfile.TemporaryDirectory(prefix="kernelwright-check-") as folder:
+        Gpus(Path(folder)).target(loaded)  # refuses a GPU that nobody knows
     workloads = ", ".join(w.name for w in loaded.spec.workloads)
     print(f"{check}: ok, kernel {loaded.kernel_id}, workloads {workloads}")
 

@@ -48,6 +48,7 @@ void twice(const float* x, float* y, int n) {
 """
 REFERENCE = "def reference(x, n):\n    return 2 * x\n"
 COMMAND = (sys.executable, "-c", "from kernelwright.server.cli import main; main()")
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def spec(repeats: list[int]) -> dict[str, Any]:
@@ -294,6 +295,19 @@ def test_spec_check_names_every_field_at_fault(tmp_path: Path) -> None:
     assert "io.arguments.0.dtype" in done.stderr
     assert "did you mean `symbols`?" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_spec_check_refuses_a_gpu_that_nobody_knows(tmp_path: Path) -> None:
+    wanted = json.loads((EXAMPLES / "cuda_scale" / "spec.json").read_text(encoding="utf-8"))
+    wanted["device_profile"] = {"gpu_name": "RTX 9999"}
+    for name in (wanted["kernel"]["source_path"], wanted["reference"]):
+        shutil.copy(EXAMPLES / "cuda_scale" / name, tmp_path)
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(wanted), encoding="utf-8")
+    done = subprocess.run(
+        [*COMMAND, "spec", "--check", str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and "no GPU `RTX 9999` is known" in done.stderr
 
 
 def test_spec_check_accepts_a_good_one_and_the_schema_names_its_fields(tmp_path: Path) -> None:
