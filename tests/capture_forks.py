@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,36 +29,73 @@ H100 = PROFILES[0][0]
 
 @dataclass
 class Forks:
-    """The process, and a place for the folders of its captures."""
+    """Processes that fork, a place for the folders of their captures, and the cases so far.
 
-    process: subprocess.Popen[str]
+    Folders go round: each process makes its captures in the order in which they were asked for.
+    """
+
+    processes: tuple[subprocess.Popen[str], ...]
     place: Path
     count: int = 0
-    known: dict[Path, tuple[CaptureResult, Path]] = field(
-        default_factory=dict[Path, tuple[CaptureResult, Path]]
-    )
+    cases: dict[Path, Path] = field(default_factory=dict[Path, Path])
+    known: dict[Path, CaptureResult] = field(default_factory=dict[Path, CaptureResult])
 
     @classmethod
     def start(cls, place: Path) -> Forks:
-        """Start the process; the first capture waits until it is ready."""
+        """Start two processes; the first captures wait until they are ready."""
         one = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         command = [sys.executable, __file__]
         pipe = subprocess.PIPE
-        process = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, text=True, env={**os.environ, **one}
+        processes = (
+            subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env={**os.environ, **one})
+            for _ in range(2)
         )
-        return cls(process, place)
+        return cls(tuple(processes), place)
 
     def stop(self) -> None:
-        """End it and wait."""
-        for pipe in (self.process.stdin, self.process.stdout):
-            assert pipe is not None
-            pipe.close()
-        self.process.wait()
+        """End them and wait."""
+        for process in self.processes:
+            process.kill()
+            process.communicate()
 
     def capture(self, source: str, contract: Mapping[str, str], **fields: Any) -> CaptureResult:
         """The capture of a source; what it finds has passed the plan's own check."""
+        return self._result(self._asked(source, contract, **fields))
+
+    def ahead(self, paths: Iterable[Path]) -> None:
+        """Have these cases captured, two at a time, before they are asked for one by one."""
+        for path in paths:
+            if path not in self.cases:
+                self.cases[path] = self._asked_case(path)
+
+    def case(self, path: Path) -> CaptureResult:
+        """The capture of a case as it says of itself, made once."""
+        if path not in self.known:
+            self.known[path] = self._result(self.folder(path))
+        return self.known[path]
+
+    def folder(self, path: Path) -> Path:
+        """Where a case is captured, with its modules."""
+        self.ahead([path])
+        return self.cases[path]
+
+    def case_again(self, path: Path, **fields: Any) -> CaptureResult:
+        """Another capture of a case, some fields of its request replaced."""
+        return self._result(self._asked_case(path, **fields))
+
+    def _asked_case(self, path: Path, **fields: Any) -> Path:
+        own: dict[str, Any] = {
+            "launch": constant(path, "LAUNCH"),
+            "symbols": constant(path, "SYMBOLS") or {},
+            "defines": constant(path, "DEFINES") or {},
+        }
+        source = path.read_text(encoding="utf-8")
+        return self._asked(source, constant(path, "CONTRACT"), **own, **fields)
+
+    def _asked(self, source: str, contract: Mapping[str, str], **fields: Any) -> Path:
+        """The folder of a capture that has been asked for."""
         folder = self.place / str(self.count)
+        stdin = self.processes[self.count % len(self.processes)].stdin
         self.count += 1
         folder.mkdir()
         (folder / "source.py").write_text(source, encoding="utf-8")
@@ -68,44 +105,24 @@ class Forks:
             {**given, "source_path": "source.py", "contract": contract_of(contract), **fields}
         )
         (folder / "request.json").write_text(request.model_dump_json(), encoding="utf-8")
-        result = self._result(folder)
+        assert stdin is not None
+        stdin.write(f"{folder}\n")
+        stdin.flush()
+        return folder
+
+    def _result(self, folder: Path) -> CaptureResult:
+        stdout = self.processes[int(folder.name) % len(self.processes)].stdout
+        assert stdout is not None
+        while not (folder / "seconds").exists():
+            assert stdout.readline(), "the process that forks has ended"
+        request = CaptureRequest.model_validate_json((folder / "request.json").read_bytes())
+        result = CaptureResult.model_validate_json((folder / "result.json").read_bytes())
         if result.plan is not None:
             check_plan(result.plan, bind(request.contract, request.symbols, request.label))
             for module in result.modules:
                 file = folder / f"{module.sha256}.{module.kind}"
                 assert file.stat().st_size == module.nbytes
         return result
-
-    def case(self, path: Path) -> CaptureResult:
-        """The capture of a case as it says of itself, made once."""
-        return self._once(path)[0]
-
-    def folder(self, path: Path) -> Path:
-        """Where a case was captured, with its modules."""
-        return self._once(path)[1]
-
-    def case_again(self, path: Path, **fields: Any) -> CaptureResult:
-        """Another capture of a case, some fields of its request replaced."""
-        own: dict[str, Any] = {
-            "launch": constant(path, "LAUNCH"),
-            "symbols": constant(path, "SYMBOLS") or {},
-            "defines": constant(path, "DEFINES") or {},
-        }
-        source = path.read_text(encoding="utf-8")
-        return self.capture(source, constant(path, "CONTRACT"), **own, **fields)
-
-    def _once(self, path: Path) -> tuple[CaptureResult, Path]:
-        if path not in self.known:
-            folder = self.place / str(self.count)
-            self.known[path] = self.case_again(path), folder
-        return self.known[path]
-
-    def _result(self, folder: Path) -> CaptureResult:
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(f"{folder}\n")
-        self.process.stdin.flush()
-        assert self.process.stdout.readline().strip() == str(folder)
-        return CaptureResult.model_validate_json((folder / "result.json").read_bytes())
 
 
 def constant(path: Path, name: str) -> Any:

@@ -51,8 +51,13 @@ TUNED = (
 
 
 @pytest.fixture(scope="module")
-def forks(tmp_path_factory: pytest.TempPathFactory) -> Generator[Forks]:
+def forks(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Generator[Forks]:
     started = Forks.start(tmp_path_factory.mktemp("captures"))
+    of_this_module = (item for item in request.session.items if item.path == request.path)
+    values = (getattr(item, "callspec", None) for item in of_this_module)
+    started.ahead(v.params["path"] for v in values if v is not None and "path" in v.params)
     yield started
     started.stop()
 
