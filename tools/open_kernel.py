@@ -90,7 +90,8 @@ def open_kernel(bench: Workbench, arguments: OpenKernelArguments) -> OpenedKerne
 
     Call it first; every other tool needs the kernel_id. A known kernel is not built again (use
     kernel_id to reopen it). A baseline that does not build or is wrong is refused with the
-    reason. Takes 2 to 10 s for a new kernel, more where the baseline itself is slow.
+    reason; one whose GPU is not here is built and not timed. Takes 2 to 10 s for a new kernel,
+    more where the baseline itself is slow.
     Example: {"spec_path": "examples/softmax/spec.json"}
     """
     if arguments.kernel_id is not None:

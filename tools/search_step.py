@@ -137,7 +137,7 @@ def search_step(bench: Workbench, arguments: SearchStepArguments) -> Searched:
 
     Planner `rules` tunes parameters, constants and flags by itself. Planner `client` asks you:
     the reply holds needs_candidates with a ticket; answer with search_id, ticket and candidates
-    (method with any of diff, source, parameters, options), and they are evaluated. A search
+    (method with any of diff, source, plan, parameters, options), and they are evaluated. A search
     keeps account of all that was tried, and stops by budget, patience or when nothing is left.
     Takes 1 to 20 s an evaluation; more than wait_s becomes a job. For one candidate without a
     search use compile_variant and time_variant.
