@@ -56,7 +56,7 @@ def open_baseline(rig: Rig, kernel: OpenKernel) -> Opened:
         best = best_configuration(rig, kernel, attempt)
         notes.append(
             f"the baseline is the best of {len(attempt.found.configurations)} autotune "
-            f"configurations: {ordered(best.parameters)}"
+            f"configurations: {ordered(attempt.found.configurations[0] | best.parameters)}"
         )
         if best != attempt.variant:
             attempt = Attempt(rig, kernel, best, 1)
