@@ -268,6 +268,7 @@ def test_sources_come_in_pages(place: Place) -> None:
 
 def test_a_list_comes_in_pages_small_enough_for_a_reply(place: Place) -> None:
     async def body(client: Client) -> None:
+        await result_of(client, "compile_variant", kernel_id=place.kernel_id, options=FASTER)
         page = partial(call, client, "inspect", what="kernel", id=place.kernel_id, part="variants")
         whole = await page()
         assert whole["total"] == len(whole["entries"]) > 1
