@@ -62,10 +62,6 @@ class Runner(Protocol):
         """Leave the device to others; the next request starts again, with all that is known."""
         ...
 
-    def copy_bandwidth(self) -> float:
-        """Bytes read and written a second by a large copy in the device's memory."""
-        ...
-
     def close(self) -> None:
         """End the runner."""
         ...
@@ -207,10 +203,6 @@ class ProcessRunner:
 class NativeRunner(ProcessRunner):
     """Host code: one runner process, which starts an executor for each variant."""
 
-    def copy_bandwidth(self) -> float:
-        """Not here: `limits.measure_host` does it, on all cores."""
-        raise NotImplementedError
-
     def rest(self) -> None:
         """See `Runner.rest`."""
         if self._child is not None:
@@ -236,7 +228,7 @@ class DeviceRunner(ProcessRunner):
         self._device = device
 
     def copy_bandwidth(self) -> float:
-        """See `Runner.copy_bandwidth`."""
+        """Bytes read and written a second by a large copy in the device's memory."""
         reply, _ = self._ask("copy_bandwidth", None)
         return float(reply["bytes_per_s"])
 

@@ -20,7 +20,7 @@ from ..runners.model import Comparison, GateResult, Tier, Variant
 from ..runners.oracle import Oracle
 from ..runners.plan import Artifact
 from ..runners.pools import SeedPool
-from ..runners.runner import RUNNERS
+from ..runners.runner import RUNNERS, DeviceRunner
 from ..runners.toolchains import BuildOutcome, BuildRequest
 from .gpus import Gpus, device_missing
 from .kernel_state import HOST, OpenKernel
@@ -194,6 +194,7 @@ class Rig:
     def copy_bandwidth(self, kernel: OpenKernel) -> float:
         """Bytes read and written a second by a large copy on the kernel's GPU."""
         runner = self._checker(kernel).runner
+        assert isinstance(runner, DeviceRunner)  # a host's is measured by `limits.measure_host`
         with timing_lock(kernel.device, report):
             return runner.copy_bandwidth()
 

@@ -64,10 +64,6 @@ class InterpreterRunner(ProcessRunner):
             "the interpreter is not for timing", next_step="time on a machine with a GPU"
         )
 
-    def copy_bandwidth(self) -> float:
-        """Refused, as `block`. Raises KernelwrightError."""
-        raise KernelwrightError("the interpreter has no memory of a GPU to measure")
-
     def rest(self) -> None:
         """Nothing to end: every run has a process of its own."""
 
