@@ -56,6 +56,11 @@ class Block(Record):
     poison: int
     timeout_s: float
     known: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+    reload: bool = False
+    """load every side's machine code anew first: two loads of the same code differ a little"""
+    hot: bool = False
+    """times with caches as a call before left them, to be told beside the others; a runner that
+    cannot take them gives no samples"""
 
 
 class RunResult(Record):
@@ -92,3 +97,5 @@ class BlockResult(Record):
 
     sides: tuple[SideTimes, ...]
     conditions: Conditions = Conditions()
+    busy_s: float = 0.0
+    """seconds that the device worked for it, restoring and looking included; 0: not known"""
