@@ -1,21 +1,64 @@
-"""What the static screens of every language hand over."""
+"""What the screens of every language, and that of machine code, hand over."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-ScreenTier = Literal["block", "note"]
+from .model import GateResult
+
+ScreenTier = Literal["block", "probe", "note"]
+"""`block` refuses a kernel. `probe` is soft evidence: it costs the kernel the fuller gates before
+it is measured, and an honest one passes them. `note` is recorded and costs nothing."""
+TIERS: tuple[ScreenTier, ...] = ("block", "probe", "note")
+MAX_FINDINGS = 40
+MAX_TOLD = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A name in a source that has no business there: where, and why. `block` refuses it."""
+    """A name that is suspicious where it stands: where, and why. `line` 0: not known."""
 
     tier: ScreenTier
     line: int
     name: str
     reason: str
+    place: str = ""
+    """the kernel, where it is machine code"""
 
     def __str__(self) -> str:
-        return f"line {self.line}: `{self.name}` {self.reason}"
+        where = f"line {self.line}" if self.line else ""
+        where = ", ".join(filter(None, [self.place, where]))
+        return f"{where}: `{self.name}` {self.reason}" if where else f"`{self.name}` {self.reason}"
+
+    def evidence(self) -> dict[str, Any]:
+        """As a gate's result keeps it."""
+        told = {"tier": self.tier, "line": self.line, "name": self.name, "reason": self.reason}
+        return told | ({"place": self.place} if self.place else {})
+
+
+def screened(gate: str, found: Sequence[Finding], refusal: str) -> GateResult:
+    """The gate's result: failed for the first finding that blocks, else a note of the others.
+
+    `refusal` says after a blocking finding what would have been right. All findings (the worst
+    first, at most MAX_FINDINGS) are its evidence.
+    """
+    ordered = sorted(dict.fromkeys(found), key=lambda each: TIERS.index(each.tier))
+    evidence = {"findings": [each.evidence() for each in ordered[:MAX_FINDINGS]]}
+    if not ordered:
+        return GateResult(gate=gate, outcome="passed")
+    if ordered[0].tier == "block":
+        message = f"{ordered[0]}; {refusal}"
+        return GateResult(gate=gate, outcome="failed", message=message, evidence=evidence)
+    message = "; ".join(map(str, ordered[:MAX_TOLD]))
+    return GateResult(gate=gate, outcome="note", message=message, evidence=evidence)
+
+
+def wants_probes(gates: Sequence[GateResult]) -> bool:
+    """Whether a screen among these gates found something that the fuller gates should look at."""
+    return any(
+        finding.get("tier") == "probe"
+        for gate in gates
+        for finding in gate.evidence.get("findings", ())
+    )

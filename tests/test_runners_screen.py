@@ -181,10 +181,10 @@ def test_what_is_only_worth_a_note_is_noted_with_its_line(body: str, words: str)
 def test_the_first_blocking_name_is_told_and_all_are_kept_as_evidence() -> None:
     found = static_screen("void k() {\n  static int a;\n  fork();\n  exit(1);\n}", "cpp")
     assert found.message.startswith("line 3: `fork`")
-    assert [note.split(":")[0] for note in found.evidence["found"]] == [
-        "line 2",
-        "line 3",
-        "line 4",
+    assert [(f["tier"], f["line"]) for f in found.evidence["findings"]] == [
+        ("block", 3),
+        ("block", 4),
+        ("note", 2),
     ]
 
 

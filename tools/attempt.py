@@ -56,7 +56,10 @@ class Attempt:
         """The static screen and the build; an evaluation if either ends it."""
         spec = self.kernel.loaded.spec.kernel
         screen = static_screen(
-            self.variant.source, spec.kernel_type, entry=spec.metadata.kernel_name
+            self.variant.source,
+            spec.kernel_type,
+            spec.metadata.kernel_name,
+            self.kernel.loaded.spec.io,
         )
         self.gates = (screen,)
         if screen.outcome == "failed":

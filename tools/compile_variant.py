@@ -98,7 +98,9 @@ def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> Com
     changed = changed_between(base.variant, variant) or "nothing"
     known = bench.store.get("variants", variant.variant_id) is not None
     spec = kernel.loaded.spec.kernel
-    screen = static_screen(variant.source, spec.kernel_type, entry=spec.metadata.kernel_name)
+    screen = static_screen(
+        variant.source, spec.kernel_type, spec.metadata.kernel_name, kernel.loaded.spec.io
+    )
     if screen.outcome == "failed":
         return _failed(variant, changed, known, Ending.rejected, screen.message)
     record = VariantRecord(
