@@ -151,8 +151,11 @@ class Checker:
 
 
 def _require_room(found: Sequence[RunResult | SideTimes]) -> None:
-    """What a full device could not run says nothing of the variant: its plan alone would fit."""
+    """What a full device could not run says nothing of the variant: its plan alone would fit.
+    Nor does a process that somebody else killed or stopped."""
     for each in found:
+        if each.fault_kind == "lost":
+            raise ProcessLost(each.fault, next_step="ask again; a fresh process starts")
         if each.fault_kind == "no_room":
             raise ProcessLost(
                 f"nothing could be run: {each.fault}",

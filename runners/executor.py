@@ -20,8 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from . import launch
+from .crashes import crash_of, explain, explain_abort
 from .errors import ToolchainMissing
 from .layout import Arena
+from .machine import memory_share
 from .plan import LaunchPlan, PointerParam, ScalarParam
 from .process import describe_returncode
 from .seccomp import compute_filter, has_seccomp
@@ -29,13 +32,21 @@ from .shared_arena import SharedArena
 
 SOURCE = Path(__file__).with_name("executor.cpp")
 READABLE = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/sys/devices/system")
-MEMORY_BYTES = 64 << 30  # address space beyond the arena, for the variant's own allocations
+MEMORY_BYTES = memory_share(64 << 30)
+"""Address space beyond the arena, for the variant's own allocations."""
+RESERVED_BYTES = 128 << 20
+"""Address space that a thread's first allocation reserves (glibc), for each core."""
 OUTPUT_BYTES = 1 << 20
 START_S = 20.0
+LOOK_S = 0.1
+"""Between two looks at a run that takes longer: a short one is never looked at."""
+MOST_THREADS = 4096
+"""Of one variant. No limit of the system binds root, and 32768 use up all process numbers."""
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "OMP_WAIT_POLICY": "passive", "OMP_DYNAMIC": "false"}
 """Threads that wait must sleep: a spinning pool would run into the next variant's turn."""
 
-FaultKind = Literal["load_failed", "crashed", "exited", "timed_out"]
+FaultKind = Literal["load_failed", "crashed", "exited", "timed_out", "lost"]
+"""`lost`: by somebody else's hand, which says nothing of the variant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +102,10 @@ class Executor:
         message = struct.pack("<II", first, count)
         started = time.perf_counter_ns()
         self._write(message)
-        answered = self._poll.poll(timeout_s * 1000)
+        answered = self._poll.poll(min(timeout_s, LOOK_S) * 1000) or self._watch(timeout_s)
         ended = time.perf_counter_ns()
         if not answered:
-            raise self._lost(Fault("timed_out", f"it did not return within {timeout_s:g} s"))
+            raise self._lost(self._late(f"it did not return within {timeout_s:g} s"))
         self._expect(b"D")
         self._pause()
         return ended - started
@@ -154,14 +165,35 @@ class Executor:
         self._pause()
 
     def _await_start(self, wanted: bytes) -> None:
-        if not self._poll.poll(START_S * 1000):
-            raise self._lost(Fault("timed_out", f"loading it took over {START_S:g} s"))
+        if not self._watch(START_S):
+            raise self._lost(self._late(f"loading it took over {START_S:g} s"))
         self._expect(wanted)
+
+    def _watch(self, timeout_s: float) -> bool:
+        """Wait for a word of the process and look after it meanwhile; False: it was silent."""
+        deadline = time.monotonic() + timeout_s
+        while (left := deadline - time.monotonic()) > 0:
+            if self._poll.poll(min(left, LOOK_S) * 1000):
+                return True
+            if launch.thread_count(self._pid) > MOST_THREADS:
+                raise self._lost(Fault("crashed", f"it started more than {MOST_THREADS} threads"))
+        return False
+
+    def _late(self, words: str) -> Fault:
+        """Why nothing was heard of it: a process that stands still was stopped by somebody else.
+
+        The filter of system calls lets it not stop itself.
+        """
+        if launch.is_stopped(self._pid) and has_seccomp():
+            return Fault("lost", "the kernel's process was stopped from outside (SIGSTOP)")
+        return Fault("timed_out", words)
 
     def _expect(self, wanted: bytes) -> None:
         said = os.read(self._done, 4096)
         if said == wanted:
             return
+        if crash := crash_of(said):
+            raise self._lost(None, explain(crash))
         if said.startswith(b"E"):
             text = said[1:].decode(errors="replace")
             raise self._lost(Fault("load_failed", f"the shared object does not load: {text}"))
@@ -183,20 +215,32 @@ class Executor:
             raise self._lost(None)
         os.waitid(os.P_PID, self._pid, os.WSTOPPED)
 
-    def _lost(self, fault: Fault | None) -> ExecutorLost:
+    def _lost(self, fault: Fault | None, cause: str = "") -> ExecutorLost:
         """End the process and say how it was lost; None: by itself, look at its status."""
-        if fault is None:
-            try:
-                code = self._popen.wait(timeout=2.0)
-            except subprocess.TimeoutExpired:
-                code = -signal.SIGKILL
-            kind: FaultKind = "crashed" if code < 0 else "exited"
-            fault = Fault(kind, f"the kernel's process ended: {describe_returncode(code)}")
         printed = self.output().strip()
+        if fault is None:
+            fault = self._ended(cause, printed)
         if printed:
             fault = Fault(fault.kind, f"{fault.detail}; it printed: {printed[-500:]}")
         self.close()
         return ExecutorLost(fault)
+
+    def _ended(self, cause: str, printed: str) -> Fault:
+        """The fault of a process that ended, or closed its end of the runner's signal."""
+        try:
+            code = self._popen.wait(timeout=2.0)
+        except subprocess.TimeoutExpired:
+            return Fault("crashed", "it closed the runner's signal")
+        words = f"the kernel's process ended: {describe_returncode(code)}"
+        if code == -signal.SIGKILL and has_seccomp():  # the filter lets it not do that to itself
+            return Fault(
+                "lost", f"{words}, from outside, or by the system because memory ran out (dmesg)"
+            )
+        if code == -signal.SIGABRT:
+            cause = explain_abort(printed, MEMORY_BYTES)
+        if cause:
+            words += f" ({cause})"
+        return Fault("crashed" if code < 0 else "exited", words)
 
 
 def _setup(plan: LaunchPlan, arena: Arena, module: Path, pid: int) -> bytes:
@@ -220,7 +264,7 @@ def _setup(plan: LaunchPlan, arena: Arena, module: Path, pid: int) -> bytes:
     header = struct.pack(
         "<QQQIIII",
         arena.nbytes,
-        MEMORY_BYTES + arena.nbytes,
+        MEMORY_BYTES + RESERVED_BYTES * (os.cpu_count() or 1) + arena.nbytes,
         OUTPUT_BYTES,
         len(launch.params),
         arena.sets,

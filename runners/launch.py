@@ -98,6 +98,24 @@ def descendants(pid: int, table: dict[int, ProcessRow]) -> set[int]:
     return found
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a process stands still after SIGSTOP."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] == b"T"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def thread_count(pid: int) -> int:
+    """The threads of a process; 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[17])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
 def alive(pids: Collection[int], table: dict[int, ProcessRow]) -> set[int]:
     """Those of `pids` that still run (a zombie does not)."""
     return {pid for pid in pids if pid in table and table[pid].state not in "ZX"}
