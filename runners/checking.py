@@ -90,7 +90,8 @@ class Checker:
         finally:
             os.close(fd)
         return [
-            Run(pool.contract.label, False, r, v) for r, v in zip(results, verdicts, strict=True)
+            Run(pool.contract.label, False, r, v, variant_id, pool.pool)
+            for r, v in zip(results, verdicts, strict=True)
         ]
 
     def block(
@@ -119,7 +120,7 @@ class Checker:
             os.close(fd)
         label = pool.contract.label
         found = zip(results, verdicts, owners, strict=True)
-        return block, [Run(label, True, r, v, owner) for r, v, owner in found]
+        return block, [Run(label, True, r, v, owner, pool.pool) for r, v, owner in found]
 
     def _digests(self, pool: str) -> dict[str, tuple[str, ...]]:
         by_slot = dict[str, list[str]]()

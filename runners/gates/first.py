@@ -1,0 +1,93 @@
+"""The first set: what every candidate goes through.
+
+The first gate that fails decides the ending; the order of FIRST_SET is the order of suspicion:
+what never ran cannot have overrun anything, and what overran its buffers must not be called
+merely wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..model import GateResult
+from .runs import Gate, Run, failed, passed, where
+
+
+def returns_in_time(runs: Sequence[Run]) -> GateResult:
+    """Every run came back before its time limit."""
+    for run in runs:
+        if run.result.fault_kind == "timed_out":
+            return failed("returns_in_time", run, f"{where(run)}: {run.result.fault}")
+    return passed("returns_in_time", runs)
+
+
+def does_not_crash(runs: Sequence[Run]) -> GateResult:
+    """The process that ran it is still there."""
+    for run in runs:
+        if run.result.fault_kind not in ("", "timed_out"):
+            return failed("does_not_crash", run, f"{where(run)}: {run.result.fault}")
+    return passed("does_not_crash", runs)
+
+
+def stays_in_its_buffers(runs: Sequence[Run]) -> GateResult:
+    """Guard bands around every buffer, and gaps between strided elements, are untouched."""
+    for run in runs:
+        if run.result.overrun:
+            return failed(
+                "stays_in_its_buffers", run, f"{where(run)} it wrote {run.result.overrun}"
+            )
+        if run.result.touched_gaps:
+            names = ", ".join(run.result.touched_gaps)
+            return failed(
+                "stays_in_its_buffers", run, f"{where(run)} it wrote between rows of {names}"
+            )
+    return passed("stays_in_its_buffers", runs)
+
+
+def leaves_inputs_alone(runs: Sequence[Run]) -> GateResult:
+    """Inputs hold the same bytes after the run as before."""
+    for run in runs:
+        if run.result.changed_inputs:
+            names = ", ".join(run.result.changed_inputs)
+            return failed("leaves_inputs_alone", run, f"{where(run)} it changed {names}")
+    return passed("leaves_inputs_alone", runs)
+
+
+def is_right(runs: Sequence[Run]) -> GateResult:
+    """Every output of every checked run agrees with the reference."""
+    return _agrees("is_right", [r for r in runs if not r.timed])
+
+
+def is_right_while_timed(runs: Sequence[Run]) -> GateResult:
+    """The outputs of the timed launches agree with the reference as well."""
+    return _agrees("is_right_while_timed", [r for r in runs if r.timed])
+
+
+def _agrees(gate: str, runs: Sequence[Run]) -> GateResult:
+    if not runs:
+        return GateResult(gate=gate, outcome="skipped", message="nothing was run")
+    largest = 0.0
+    for run in runs:
+        for verdict in run.verdicts:
+            if not verdict.right:
+                found = failed(gate, run, f"{where(run)}: {verdict.message}")
+                evidence = found.evidence | verdict.model_dump(mode="json")
+                return found.model_copy(update={"evidence": evidence})
+            if verdict.allowed > 0:
+                largest = max(largest, verdict.largest / verdict.allowed)
+    return GateResult(
+        gate=gate,
+        outcome="passed",
+        message=f"{len(runs)} runs, at most {largest:.0%} of the allowed error",
+        evidence={"runs": len(runs), "share_of_allowed_error": round(largest, 4)},
+    )
+
+
+FIRST_SET: tuple[Gate, ...] = (
+    returns_in_time,
+    does_not_crash,
+    stays_in_its_buffers,
+    leaves_inputs_alone,
+    is_right,
+    is_right_while_timed,
+)
