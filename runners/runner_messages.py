@@ -61,6 +61,9 @@ class Block(Record):
     hot: bool = False
     """times with caches as a call before left them, to be told beside the others; a runner that
     cannot take them gives no samples"""
+    one_seed: bool = False
+    """all calls of a sample on one seed: code that looks for the outputs of an earlier call is
+    faster so than on seeds of which no two are equal (`calls` below the number of seeds)"""
 
 
 class RunResult(Record):
@@ -78,6 +81,8 @@ class RunResult(Record):
     """a run on the state that the one before it had left"""
     stored: int | None = None
     """place in the outputs file; None: the server knows this output"""
+    busy_s: float = 0.0
+    """seconds that the device worked for a checked run; 0: not known"""
 
 
 class SideTimes(Record):
