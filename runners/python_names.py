@@ -7,6 +7,7 @@ Python's: a parameter called `open` is the source's own inside its function and 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,9 @@ OUTSIDE = sys.stdlib_module_names | {"torch", "triton", "numpy", "cupy", "kernel
 """Packages that are nobody's candidate."""
 MAIN = "__main__"
 
-How = Literal["imported", "used", "assigned", "member", "caught", "subclass"]
+How = Literal["imported", "used", "assigned", "member", "caught", "subclass", "dot", "asm"]
+DOT = re.compile(r"triton\.language(\.core)?\.dot")
+ASM = re.compile(r"triton\.language(\.core)?\.inline_asm_elementwise")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,7 @@ class Use:
 
     `imported`, `used` and `assigned` names are dotted from the package on; a `member` is an
     attribute of something unknown; `caught` is a handler that goes on after a failure.
+    `dot` is a matrix product, its precision in `text`; `asm` inline assembly, its code in `text`.
     `within` is empty for what runs at import, MAIN for what runs as a program alone.
     """
 
@@ -32,6 +36,7 @@ class Use:
     how: How
     line: int
     within: str = ""
+    text: str = ""
 
 
 @dataclass(slots=True)
@@ -100,8 +105,8 @@ class _Reader:
             if node is not None:
                 self._visit(node)
 
-    def _use(self, name: str, how: How, node: ast.AST) -> None:
-        self.found.uses.append(Use(name, how, getattr(node, "lineno", 0), self._within))
+    def _use(self, name: str, how: How, node: ast.AST, text: str = "") -> None:
+        self.found.uses.append(Use(name, how, getattr(node, "lineno", 0), self._within, text))
 
     def _visit(self, node: ast.AST) -> None:
         match node:
@@ -182,7 +187,15 @@ class _Reader:
             self._visit(base)
 
     def _call(self, node: ast.Call) -> None:
-        """`setattr(torch, "x", y)`, `getattr(os, "system")`, `vars(torch)`: attributes as well."""
+        """`setattr(torch, "x", y)`, `getattr(os, "system")`, `vars(torch)`: attributes as well.
+
+        Matrix products and assembly are uses of their own, with what is told of them.
+        """
+        for name in self._resolve(node.func):
+            if DOT.fullmatch(name):
+                self._use(name, "dot", node, _precision(node))
+            elif ASM.fullmatch(name):
+                self._use(name, "asm", node, _constant(_argument(node, 0, "asm")) or "")
         if not (isinstance(node.func, ast.Name) and node.args):
             return
         kind = node.func.id
@@ -213,6 +226,32 @@ class _Reader:
                 return tuple(sorted(scope.names[name]))
         stars = [s for scope in self.scopes for s in scope.names.get("*", ())]
         return (name, *(f"{star}.{name}" for star in sorted(stars)))
+
+
+def _argument(node: ast.Call, place: int, name: str) -> ast.expr | None:
+    named = next((k.value for k in node.keywords if k.arg == name), None)
+    return node.args[place] if named is None and len(node.args) > place else named
+
+
+def _constant(node: ast.expr | None) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _precision(node: ast.Call) -> str:
+    """Of a `tl.dot`: what `input_precision` says, `default`, or `*` for what is not in the source.
+
+    `allow_tf32` is the older way to say it.
+    """
+    told, older = _argument(node, 3, "input_precision"), _argument(node, 4, "allow_tf32")
+    if isinstance(told, ast.Constant) and told.value is None:
+        told = None
+    if told is not None:
+        return _constant(told) or "*"
+    if older is None or (isinstance(older, ast.Constant) and older.value is None):
+        return "default"
+    if isinstance(older, ast.Constant):
+        return "tf32" if older.value else "ieee"
+    return "*"
 
 
 def _bound(nodes: Sequence[ast.AST]) -> dict[str, set[str]]:

@@ -10,7 +10,7 @@ gives a clear answer early. What machine code says beside it: `machine_screen.py
 from __future__ import annotations
 
 from .model import GateResult
-from .screen_cpp import SCREENS, cpp_findings
+from .screen_cpp import cpp_findings
 from .screen_findings import Finding, screened, wants_probes
 from .screen_python import python_findings
 from .spec_contract import Contract
@@ -35,5 +35,5 @@ def _findings(
     source: str, kernel_type: str, entry: str, contract: Contract | None
 ) -> list[Finding]:
     if kernel_type == "triton":
-        return python_findings(source, entry)
-    return cpp_findings(source, SCREENS.get(kernel_type, ()))
+        return python_findings(source, entry, contract)
+    return cpp_findings(source, kernel_type, contract)

@@ -10,135 +10,22 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from dataclasses import dataclass
 
-from .python_names import MAIN, OUTSIDE, How, Use, foreign_python_names
-from .screen_findings import Finding, ScreenTier
+from .python_names import MAIN, OUTSIDE, Use, foreign_python_names
+from .screen_findings import Finding
+from .screen_precision import precision_tier
+from .screen_ptx import asm_findings
+from .screen_python_rows import PYTHON, PythonRow
+from .spec_contract import Contract
 
 _UNREACHED = "(not reached when the kernel is called)"
+EXACT = frozenset({"ieee", "tf32x3", "bf16x6"})
+"""values of `input_precision` that keep what fp32 holds"""
 
 
-@dataclass(frozen=True, slots=True)
-class PythonRow:
-    """One thing that is looked for: an expression over a dotted name or what it starts with."""
-
-    pattern: str
-    tier: ScreenTier
-    reason: str
-    how: How = "used"
-
-
-PYTHON: tuple[PythonRow, ...] = (
-    PythonRow(r"os\.(system|popen|exec\w+|posix_spawnp?|spawn\w+)", "block", "starts a program"),
-    PythonRow(r"(subprocess|pty|pexpect)\.\w+", "block", "starts a program"),
-    PythonRow(r"os\.(fork|forkpty)|multiprocessing\.\w+", "block", "starts processes"),
-    PythonRow(r"concurrent\.futures\.\w+Executor", "block", "starts threads or processes"),
-    PythonRow(r"threading\.(Thread|Timer)|_thread\.\w+", "block", "starts threads"),
-    PythonRow(r"threading|concurrent\.futures", "note", "is for threads"),
-    PythonRow(
-        r"(socket|socketserver|ssl|urllib\.request|http\.(client|server)|ftplib|smtplib|telnetlib"
-        r"|xmlrpc\.\w+|asyncio)\.\w+",
-        "block",
-        "network",
-    ),
-    PythonRow(r"(ctypes|_ctypes|cffi|mmap)\.\w+", "block", "reaches past Python into memory"),
-    PythonRow(
-        r"importlib\.(import_module|reload|machinery|util\.(spec|module)_from\w+)|__import__"
-        r"|runpy\.\w+|imp\.\w+|zipimport\.\w+|pip|ensurepip|site\.\w+",
-        "block",
-        "loads code by name",
-    ),
-    PythonRow(r"eval|exec|compile|code\.\w+|codeop\.\w+", "block", "runs text as code"),
-    PythonRow(r"__builtins__|__loader__|__spec__", "block", "reaches into Python itself"),
-    PythonRow(
-        r"sys\.(modules|_getframe|_current_frames|meta_path|path_hooks|settrace|setprofile"
-        r"|addaudithook|monitoring)|inspect\.(stack|trace|currentframe|get(outer|inner)frames)"
-        r"|traceback\.(extract_stack|walk_stack)|gc\.get_\w+",
-        "block",
-        "looks at who runs it",
-    ),
-    PythonRow(
-        r"open|io\.(open\w*|FileIO)|os\.(open|fdopen|read|write|pread|pwrite|sendfile|memfd_create)"
-        r"|(pickle|marshal|shelve|dbm|sqlite3|tempfile|shutil|glob|fileinput)\.\w+"
-        r"|torch\.(load|save)|numpy\.(load|loadtxt|save\w*|fromfile|memmap)",
-        "block",
-        "opens files",
-    ),
-    PythonRow(
-        r"(read|write)_(text|bytes)|open|mkdir|unlink|rmdir|touch",
-        "block",
-        "opens files",
-        "member",
-    ),
-    PythonRow(
-        r"os\.(remove|unlink|rename|replace|rmdir|removedirs|mkdir|makedirs|link|symlink|chmod"
-        r"|chown|truncate|scandir|listdir|walk)",
-        "block",
-        "looks at files or changes them",
-    ),
-    PythonRow(r"os\.(_exit|abort|kill\w*)|signal\.\w+", "block", "ends processes"),
-    PythonRow(r"sys\.exit|exit|quit", "note", "ends the program"),
-    PythonRow(r"atexit\.\w+|weakref\.finalize", "block", "runs outside its call"),
-    PythonRow(r"unittest\.mock|kernelwright", "block", "is no part of a kernel"),
-    PythonRow(r"kernelwright(\.\w+)*", "block", "is no part of a kernel", "imported"),
-    PythonRow(
-        r"torch\.utils\.(cpp_extension|_python_dispatch)|torch\.overrides"
-        r"|torch\.(ops|classes)\.load_library|torch\.Tensor\._make_subclass",
-        "block",
-        "changes what torch does",
-    ),
-    PythonRow(r"torch\.(Tensor|nn\.Parameter)", "block", "pretends to be a tensor", "subclass"),
-    PythonRow(r"__torch_(function|dispatch)__", "block", "pretends to be a tensor", "member"),
-    PythonRow(
-        r"__(subclasses|globals|builtins|code|closure)__|f_(back|globals|locals|builtins)"
-        r"|(tb|gi|cr|ag)_frame",
-        "block",
-        "climbs out through Python's own parts",
-        "member",
-    ),
-    PythonRow(r"[\w.]+\.__dict__", "block", "reaches into another module"),
-    PythonRow(
-        r"torch\.backends\.[\w.]+|torch\._(dynamo|inductor)\.config\.\w+|triton\.knobs\.[\w.]+"
-        r"|os\.environ",
-        "note",
-        "changes a setting for everybody",
-        "assigned",
-    ),
-    PythonRow(r"[\w.]+\.(\w+|\*)", "block", "changes a module that is not its own", "assigned"),
-    PythonRow(r"[\w.]+\.\*", "note", "is looked up by a name that is not in the source"),
-    PythonRow(
-        r"os\.(environ|getenv|putenv|getpid|getppid)|sys\.(argv|path)|platform\.\w+|socket\.\w*name",
-        "note",
-        "looks at its environment",
-    ),
-    PythonRow(
-        r"time\.\w+|datetime\.\w+\.(now|today)|timeit\.\w+|torch\.cuda\.Event"
-        r"|triton\.testing\.do_bench\w*|triton\.language\.extra\.cuda\.(globaltimer|smid)",
-        "note",
-        "reads a clock",
-    ),
-    PythonRow(
-        r"torch\.cuda\.(synchronize|Stream|ExternalStream|stream|set_stream|CUDAGraph|graph)",
-        "note",
-        "has no part in a launch plan",
-    ),
-    PythonRow(
-        r"random\.\w+|secrets\.\w+|uuid\.\w+|os\.urandom|numpy\.random|torch\.(rand\w*|normal)",
-        "note",
-        "draws numbers: two builds must agree",
-    ),
-    PythonRow(r"functools\.(lru_cache|cache)", "note", "remembers results between calls"),
-    PythonRow(
-        r"triton\.language(\.\w+)*\.inline_asm_elementwise",
-        "note",
-        "inline assembly is not looked into",
-    ),
-    PythonRow(r"triton\.language(\.\w+)*\.(device|static)_print", "note", "prints"),
-    PythonRow("except", "note", "goes on in another way where something fails", "caught"),
-)
-
-
-def python_findings(source: str, entry: str = "") -> list[Finding]:
+def python_findings(
+    source: str, entry: str = "", contract: Contract | None = None
+) -> list[Finding]:
     """What a Python source names that its table has a row for, in the order of its lines.
 
     What runs as a program only (`if __name__ == "__main__"`), and with an `entry` what neither
@@ -155,15 +42,40 @@ def python_findings(source: str, entry: str = "") -> list[Finding]:
     reached = names.reached_from(entry) if entry and not by_text else None
     found = list[Finding]()
     for use in names.uses:
-        row = _row_of(use)
-        if row is None:
-            continue
         runs = use.within != MAIN and (reached is None or use.within in reached)
-        if runs:
-            found.append(Finding(row.tier, use.line, use.name, row.reason))
-        elif row.tier == "block":
-            found.append(Finding("note", use.line, use.name, f"{row.reason} {_UNREACHED}"))
+        for each in _of_use(use, contract):
+            if runs:
+                found.append(each)
+            elif each.tier == "block":
+                found.append(Finding("note", each.line, each.name, f"{each.reason} {_UNREACHED}"))
     return list(dict.fromkeys(found))
+
+
+def _of_use(use: Use, contract: Contract | None) -> list[Finding]:
+    if use.how == "asm":
+        if not use.text:
+            return [Finding("probe", use.line, use.name, "is assembly that cannot be read here")]
+        return asm_findings(use.text, use.line, contract)
+    if use.how == "dot":
+        return _of_product(use, contract)
+    row = _row_of(use)
+    tier = None if row is None else row.tier_under(contract)
+    if row is None or tier is None:
+        return []
+    return [Finding(tier, use.line, use.name, row.reason)]
+
+
+def _of_product(use: Use, contract: Contract | None) -> list[Finding]:
+    """A product of matrices of fp32 that rounds its operands, as Triton does by default."""
+    tier = None if use.text in EXACT else precision_tier("tf32", contract)
+    if tier is None or contract is None:
+        return []
+    told = {
+        "default": "multiplies fp32 in tf32, which is its default",
+        "*": "multiplies in a precision that the source does not tell",
+    }.get(use.text, f"multiplies fp32 in {use.text}")
+    advice = 'the contract\'s math is ieee: input_precision="ieee", or "tf32x3"'
+    return [Finding(tier, use.line, use.name, f"{told}; {advice}")]
 
 
 def _row_of(use: Use) -> PythonRow | None:

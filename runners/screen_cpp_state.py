@@ -1,0 +1,104 @@
+"""Variables of C++ and CUDA C++ that outlive a call: what one call leaves, the next one finds.
+
+Constants do not count, nor do functions that are called `static`, nor shared memory. On the host
+every variable outside functions outlives a call, in device code those with `__device__`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+CONSTANT = frozenset({"const", "constexpr", "constinit", "__constant__"})
+LASTING = frozenset({"static", "thread_local"})
+ON_DEVICE = frozenset({"__device__", "__managed__"})
+OF_A_LAUNCH = frozenset({"__shared__"})
+_DECLARATIONS = frozenset({"declaration", "field_declaration"})
+_WORDS = frozenset({"storage_class_specifier", "type_qualifier"})
+_BODIES = frozenset({"compound_statement", "for_statement", "if_statement"})
+_NAMES = frozenset({"identifier", "field_identifier", "qualified_identifier"})
+_POINTERS = frozenset({"pointer_declarator"})
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A variable that is kept, and its line (from 1)."""
+
+    name: str
+    line: int
+
+
+def kept_variables(root: Node, *, device: bool) -> Iterator[Kept]:
+    """All of them, in the order of the source. `device`: of code for a GPU."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if node.type in _DECLARATIONS:
+            yield from _kept(node, device)
+        pending.extend(reversed(node.children))
+
+
+def _kept(node: Node, device: bool) -> Iterator[Kept]:
+    words = {_text(child) for child in node.children if child.type in _WORDS}
+    words |= {child.type for child in node.children if child.type.startswith("__")}
+    if not _lasts(node, words, device):
+        return
+    for declarator in node.children_by_field_name("declarator"):
+        name = _name(declarator)
+        if name and not _is_constant(declarator, words):
+            yield Kept(name, declarator.start_point.row + 1)
+
+
+def _lasts(node: Node, words: set[str], device: bool) -> bool:
+    if words & OF_A_LAUNCH or "__constant__" in words:
+        return False
+    if "extern" in words and not any(c.type == "init_declarator" for c in node.children):
+        return False
+    if words & LASTING and (not device or _in_a_body(node)):
+        return True
+    if device:
+        return bool(words & ON_DEVICE)
+    return node.type == "declaration" and not _in_a_body(node)
+
+
+def _in_a_body(node: Node) -> bool:
+    above = node.parent
+    while above is not None:
+        if above.type in _BODIES:
+            return True
+        above = above.parent
+    return False
+
+
+def _is_constant(declarator: Node, words: set[str]) -> bool:
+    """Whether the variable itself never changes; `const float* p` is a variable."""
+    if "constexpr" in words:
+        return True
+    inner: Node | None = declarator
+    while inner is not None and inner.type not in _POINTERS:
+        inner = inner.child_by_field_name("declarator")
+    if inner is None:
+        return bool(words & CONSTANT)
+    return any(c.type == "type_qualifier" and _text(c) == "const" for c in inner.children)
+
+
+def _name(declarator: Node) -> str:
+    """The name of a variable; empty for a function."""
+    inner: Node | None = declarator
+    while inner is not None and inner.type not in _NAMES:
+        if inner.type == "function_declarator":
+            return ""
+        declared = inner.child_by_field_name("declarator")
+        if declared is None:  # a parenthesized or reference declarator names its part nowhere
+            named = [c for c in inner.named_children if c.type != "type_qualifier"]
+            declared = named[0] if named else None
+        inner = declared
+    return "" if inner is None else _text(inner)
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
