@@ -7,16 +7,19 @@ import os
 import shutil
 import threading
 import time
+from collections.abc import Generator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from .errors import KernelwrightError, ProcessLost, SpecError
-from .plan import Module, module_name
+from .plan import Artifact, Module, module_name
 from .process import Child, Limits, clean_environment, spawner
 from .toolchains import BuildOutcome, BuildRequest, tier_of, toolchain_for
-from .toolchains.artifact_check import checked_artifact
-from .toolchains.compile_cache import VARIABLE, CompileCache
-from .zygote import OUTCOME
+from .toolchains.artifact_check import checked_artifact, read_module
+from .toolchains.compile_cache import VARIABLE, CompileCache, request_key
+from .zygote import LISTING_S, OUTCOME, Listings
 
 PATIENCE_S = 180.0
 """beyond a build's own limit: until torch and Triton are read from a cold disk"""
@@ -40,11 +43,45 @@ class Builder:
         self._lock = threading.Lock()
         self._zygote: Child | None = None
         self._waiting: dict[int, tuple[Child, Future[None]]] = {}
+        self._under_way: dict[str, Future[BuildOutcome]] = {}
+        """by `request_key`"""
 
     def build(self, request: BuildRequest) -> BuildOutcome:
-        """Build and wait. Raises ToolchainMissing, or ProcessLost when our own child broke."""
+        """Build and wait; of equal requests at the same time one is built, for all who ask.
+
+        Raises ToolchainMissing, or ProcessLost when our own child broke.
+        """
         toolchain_for(request.kernel.spec.kernel.kernel_type)
-        return self._known(request) or self._built(request)
+        key, own = request_key(request), Future[BuildOutcome]()
+        with self._lock:
+            first = self._under_way.setdefault(key, own)
+        if first is not own:
+            return first.result()
+        try:
+            own.set_result(self._known(request) or self._built(request))
+        except BaseException as error:
+            own.set_exception(error)
+        finally:
+            with self._lock:
+                del self._under_way[key]
+        return own.result()
+
+    def list_code(self, artifact: Artifact) -> tuple[Module, ...]:
+        """SASS of the artifact's machine code, kept as its other modules are; what cannot be
+        disassembled here is left out. Raises ProcessLost."""
+        cubins = [m for m in artifact.modules if m.kind == "cubin"]
+        if not cubins:
+            return ()
+        with self._folder() as (number, folder):
+            for module in cubins:
+                shutil.copyfile(self.module_path(module), folder / module_name(module))
+            message = {"list": [m.model_dump(mode="json") for m in cubins]}
+            text = self._answer(number, folder, message, LISTING_S)
+            found = Listings.model_validate_json(text).modules
+            for module in found:
+                read_module(folder / module_name(module), module)
+                self._keep(folder / module_name(module), module)
+            return found
 
     def _known(self, request: BuildRequest) -> BuildOutcome | None:
         """The outcome of an equal build; None when there is none, or its entry is damaged."""
@@ -59,18 +96,25 @@ class Builder:
         return outcome.model_copy(update={"seconds": time.monotonic() - started})
 
     def _built(self, request: BuildRequest) -> BuildOutcome:
+        with self._folder() as (number, folder):
+            message = {"request": request.model_dump(mode="json")}
+            text = self._answer(number, folder, message, request.timeout_s)
+            try:
+                outcome = self._accepted(request, BuildOutcome.model_validate_json(text), folder)
+                self._cache.keep(request, outcome, folder)
+            except SpecError as error:
+                return BuildOutcome(message=str(error), rejected=True)
+            return outcome
+
+    @contextmanager
+    def _folder(self) -> Generator[tuple[int, Path]]:
+        """A number and a private folder for one child; the folder is removed in the end."""
         number = next(self._numbers)
         folder = self._scratch / f"build-{number}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         try:
-            self._wait(number, folder, request)
-            text = (folder / OUTCOME).read_text(encoding="utf-8")
-            outcome = self._accepted(request, BuildOutcome.model_validate_json(text), folder)
-            self._cache.keep(request, outcome, folder)
-            return outcome
-        except SpecError as error:
-            return BuildOutcome(message=str(error), rejected=True)
+            yield number, folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -98,27 +142,25 @@ class Builder:
     def _keep(self, built: Path, module: Module) -> None:
         target = self.module_path(module)
         if not target.exists():
-            partial = target.with_suffix(".part")
+            # of this thread's own: builds of equal code may end side by side
+            partial = target.with_name(f"{target.name}.{threading.get_ident()}.part")
             shutil.copyfile(built, partial)
             partial.rename(target)
 
-    def _wait(self, number: int, folder: Path, request: BuildRequest) -> None:
-        zygote, future = self._submit(number, folder, request)
+    def _answer(
+        self, number: int, folder: Path, message: Mapping[str, object], timeout_s: float
+    ) -> str:
+        """What a child of the zygote left as its outcome."""
+        zygote, future = self._submit(number, {"build": number, "folder": str(folder), **message})
         try:
-            future.result(timeout=request.timeout_s + PATIENCE_S)
+            future.result(timeout=timeout_s + PATIENCE_S)
         except TimeoutError as error:
             zygote.close()
             raise self._broken(zygote, "it did not answer in time") from error
+        return (folder / OUTCOME).read_text(encoding="utf-8")
 
-    def _submit(
-        self, number: int, folder: Path, request: BuildRequest
-    ) -> tuple[Child, Future[None]]:
+    def _submit(self, number: int, message: dict[str, Any]) -> tuple[Child, Future[None]]:
         future: Future[None] = Future()
-        message = {
-            "build": number,
-            "folder": str(folder),
-            "request": request.model_dump(mode="json"),
-        }
         with self._lock:
             zygote = self._running_zygote()
             self._waiting[number] = zygote, future

@@ -21,6 +21,10 @@ INSTRUCTION_BYTES = 16
 RESERVED_SHARED = 1024
 """bytes a block that the system keeps on sm_90 and later, counted in `.nv.shared.<entry>`"""
 NOP = 0x918
+LOCAL_ACCESSES = frozenset({0x983, 0x387, 0x987})
+"""LDL and the two forms of STL: loads from and stores to local memory"""
+WIDTHS = (1, 1, 2, 2, 4, 8, 16, 16)
+"""bytes of such an access, by the three bits that say so; as `nvdisasm` prints them, sm_75 on"""
 WRITABLE = ".nv.global"
 # attributes of .nv.info (EIATTR_*)
 MAX_THREADS, REQNTID, FRAME_SIZE, MIN_STACK_SIZE = 0x05, 0x10, 0x11, 0x12
@@ -99,6 +103,20 @@ def read_cubin(image: bytes) -> CubinInfo:
         return _read(image)
     except (ValueError, struct.error, LookupError, StopIteration) as error:
         raise SpecError(f"the machine code is no cubin: {error}") from error
+
+
+def local_bytes(image: bytes) -> dict[str, int]:
+    """Bytes a thread that a kernel's instructions store to and load from local memory, by kernel.
+
+    The sum that `ptxas -v` calls spill stores and spill loads, where a kernel keeps no arrays in
+    local memory (Triton's never do).
+    """
+    text = ".text."
+    return {
+        section.name.removeprefix(text): _local_bytes(section.content)
+        for section in read_sections(image)
+        if section.name.startswith(text)
+    }
 
 
 def capability(image: bytes) -> int:
@@ -245,3 +263,9 @@ def _instructions(code: bytes) -> int:
 def _opcode(code: bytes, index: int) -> int:
     (word,) = struct.unpack_from("<H", code, index * INSTRUCTION_BYTES)
     return word & 0xFFF
+
+
+def _local_bytes(code: bytes) -> int:
+    whole = len(code) // INSTRUCTION_BYTES * INSTRUCTION_BYTES
+    pairs = struct.iter_unpack("<QQ", memoryview(code)[:whole])
+    return sum(WIDTHS[high >> 9 & 7] for low, high in pairs if low & 0xFFF in LOCAL_ACCESSES)

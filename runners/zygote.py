@@ -3,8 +3,9 @@
 What is slow to import (torch and Triton) is imported here at the first request for it, so that a
 build child has it for the price of a fork. This process must keep its one thread: a fork copies
 no other, and whatever lock that one held stays locked. Messages in: `{"build": id, "folder",
-"request"}`. Messages out: `{"done": id}` with the outcome in `<folder>/outcome.json`, or
-`{"failed": id, "why"}` when the child itself broke.
+"request"}`, or with `"list"` (cubins of the folder) in place of the request. Messages out:
+`{"done": id}` with the outcome in `<folder>/outcome.json`, or `{"failed": id, "why"}` when the
+child itself broke.
 """
 
 from __future__ import annotations
@@ -14,19 +15,45 @@ import select
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
+
+from pydantic import TypeAdapter
 
 from .channel import Channel
 from .errors import KernelwrightError, ProcessLost
 from .launch import pid_namespace_flags, separate
+from .model import Record
+from .plan import Module
 from .process import enter_child, kill_tree
 from .toolchains import BuildOutcome, BuildRequest, tier_of, toolchain_for
+from .toolchains.listings import sass_modules
 from .toolchains.triton_jit import TritonJit, preload
 
 OUTCOME = "outcome.json"
 GRACE_S = 15.0  # beyond the compiler's own limit: writing, hashing, a loaded machine
+LISTING_S = 60.0
+BUILD_NICE = 5
+"""Builds run beside checks and timing on a GPU, whose host threads come first."""
+
+
+class Listings(Record):
+    """The outcome of a request to list machine code."""
+
+    modules: tuple[Module, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one child is to do in its folder, with the longest it may take."""
+
+    work: Callable[[], Record]
+    timeout_s: float
+    has_helpers: bool
+    """its forks start programs, which nothing else ties to us; host C++ ties its own"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +103,24 @@ def _ready(channel: Channel, running: dict[int, Running]) -> list[int]:
 
 def _fork_build(channel: Channel, message: dict[str, object], namespace: int) -> Running:
     folder = Path(str(message["folder"]))
-    request = BuildRequest.model_validate(message["request"])
-    if request.kernel.spec.kernel.kernel_type == TritonJit.kernel_type:
-        _preload()
+    job = _job(message, folder)
     parent, pid = os.getpid(), os.fork()
     if pid == 0:
-        _build_in_child(parent, channel, request, folder, namespace)
-    deadline = time.monotonic() + request.timeout_s + GRACE_S
+        _work_in_child(parent, channel, job, folder, namespace)
+    deadline = time.monotonic() + job.timeout_s + GRACE_S
     return Running(int(str(message["build"])), pid, os.pidfd_open(pid), deadline)
+
+
+def _job(message: dict[str, object], folder: Path) -> Job:
+    if "list" in message:
+        cubins = TypeAdapter(list[Module]).validate_python(message["list"])
+        return Job(partial(_listings, cubins, folder), LISTING_S, has_helpers=True)
+    request = BuildRequest.model_validate(message["request"])
+    kernel_type = request.kernel.spec.kernel.kernel_type
+    if kernel_type == TritonJit.kernel_type:
+        _preload()
+    has_helpers = tier_of(kernel_type) == "device"
+    return Job(partial(_outcome, request, folder), request.timeout_s, has_helpers)
 
 
 def _preload() -> None:
@@ -95,22 +132,22 @@ def _preload() -> None:
         traceback.print_exc()
 
 
-def _build_in_child(
-    parent: int, channel: Channel, request: BuildRequest, folder: Path, namespace: int
+def _work_in_child(
+    parent: int, channel: Channel, job: Job, folder: Path, namespace: int
 ) -> NoReturn:
     code = 3
     try:
         enter_child(parent)
         os.setsid()
+        os.nice(BUILD_NICE)
         channel.close()
-        if tier_of(request.kernel.spec.kernel.kernel_type) == "device":
-            # its forks start compilers, which nothing else ties to us; host C++ ties its own
+        if job.has_helpers:
             separate(parent, namespace)
         os.chdir(folder)
-        outcome = _outcome(request, folder)
-        partial = folder / (OUTCOME + ".part")
-        partial.write_text(outcome.model_dump_json(), encoding="utf-8")
-        partial.rename(folder / OUTCOME)
+        outcome = job.work()
+        partly = folder / (OUTCOME + ".part")
+        partly.write_text(outcome.model_dump_json(), encoding="utf-8")
+        partly.rename(folder / OUTCOME)
         code = 0
     except BaseException:
         traceback.print_exc()
@@ -124,6 +161,10 @@ def _outcome(request: BuildRequest, folder: Path) -> BuildOutcome:
         return toolchain_for(request.kernel.spec.kernel.kernel_type).build(request, folder)
     except KernelwrightError as error:
         return BuildOutcome(message=str(error), rejected=True)
+
+
+def _listings(cubins: list[Module], folder: Path) -> Listings:
+    return Listings(modules=tuple(sass_modules(cubins, folder).values()))
 
 
 def _report(channel: Channel, child: Running) -> None:

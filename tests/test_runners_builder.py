@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,7 +14,7 @@ import pytest
 
 from kernelwright.runners.builder import Builder
 from kernelwright.runners.errors import ProcessLost
-from kernelwright.runners.toolchains import BuildRequest, Shape
+from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
 from kernelwright.runners.zygote import GRACE_S
 
 
@@ -50,6 +51,21 @@ def test_a_build_that_is_overdue_is_ended_alone(builder: Builder, tmp_path: Path
     (before,) = zygotes()
     assert builder.build(request(tmp_path, 3)).artifact is not None
     assert zygotes() == [before]
+
+
+def test_equal_builds_at_the_same_time_are_one(builder: Builder, tmp_path: Path) -> None:
+    both = threading.Barrier(2)
+
+    def build(repeat: int) -> BuildOutcome:
+        both.wait()
+        return builder.build(request(tmp_path, repeat))
+
+    with ThreadPoolExecutor(2) as callers:
+        one, other = callers.map(build, (6, 6))
+        assert one is other
+        one, other = callers.map(build, (6, 3))
+        assert one.artifact is not None and other.artifact is not None
+        assert one.artifact.variant_id != other.artifact.variant_id
 
 
 def test_builds_go_on_after_the_zygote_was_killed_under_them(

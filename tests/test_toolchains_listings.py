@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from kernelwright.runners.cubin import local_bytes
 from kernelwright.runners.toolchains import listings
-from kernelwright.runners.toolchains.listings import disassembler, local_bytes
+from kernelwright.runners.toolchains.listings import disassembler
 from kernelwright.runners.toolchains.ptxas_log import kernel_facts, ptxas_warnings
 
 NVCC = shutil.which("nvcc")
@@ -41,7 +42,8 @@ extern "C" __global__ void plain(float* x) {
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of a cubin named by its hash, and the compiler's words."""
-    folder = tmp_path_factory.mktemp("listing")
+    folder = tmp_path_factory.mktemp("listing") / "build-1"
+    folder.mkdir()
     (folder / "k.cu").write_text(SOURCE, encoding="utf-8")
     flags = ["-arch=sm_90a", "-lineinfo", "-cubin", "-Xptxas", "-v"]
     done = subprocess.run(
@@ -62,10 +64,11 @@ def listed(folder: Path, **environment: str) -> dict[str, Any] | None:
 import json, sys
 from pathlib import Path
 from kernelwright.runners.plan import Module
-from kernelwright.runners.toolchains.listings import sass_module
+from kernelwright.runners.toolchains.listings import sass_modules
 folder = Path(sys.argv[1])
 (code,) = folder.glob("*.cubin")
-made = sass_module(Module(sha256=code.stem, kind="cubin", nbytes=1), folder)
+cubin = Module(sha256=code.stem, kind="cubin", nbytes=1)
+made = sass_modules([cubin], folder).get(code.stem)
 print(json.dumps(made and made.model_dump()))
 """
     done = subprocess.run(
@@ -96,16 +99,17 @@ def listing(built: tuple[Path, str]) -> str:
 @needs_nvcc
 def test_a_listing_shows_instructions_with_lines_of_source_and_ptx(listing: str) -> None:
     assert "LDG" in listing and "EXIT" in listing
-    assert '//## File "k.cu", line 5' in listing
+    assert '//## File "k.cu", line 5' in listing, "without the folder of its build"
     assert '//## File ".nv_debug_ptx_txt", line' in listing
 
 
 @needs_nvcc
-def test_spills_in_a_listing_are_those_that_the_assembler_reports(
-    built: tuple[Path, str], listing: str
+def test_spills_in_machine_code_are_those_that_the_assembler_reports(
+    built: tuple[Path, str],
 ) -> None:
     told = {name: facts.spill_bytes for name, facts in kernel_facts(built[1]).items()}
-    assert local_bytes(listing) == told
+    (code,) = built[0].glob("*.cubin")
+    assert local_bytes(code.read_bytes()) == told
     assert told["spills"]
 
 

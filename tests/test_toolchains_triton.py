@@ -134,8 +134,10 @@ def test_a_jit_function_with_a_launch_is_built_with_facts_and_listings(
         (8, 1, 1),
         (128, 1, 1),
     )
-    assert {m.kind for m in artifact.modules} == {"cubin", "ptx", "sass"}
-    for module in artifact.modules:
+    assert {m.kind for m in artifact.modules} == {"cubin", "ptx"}
+    listings = builder.list_code(artifact)
+    assert {(m.kind, m.of) for m in listings} == {("sass", m.sha256) for m in artifact.loaded}
+    for module in (*artifact.modules, *listings):
         assert builder.module_path(module).stat().st_size == module.nbytes
     assert three.facts is not None
     first = three.facts.kernels[0]

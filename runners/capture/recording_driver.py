@@ -9,15 +9,12 @@ from __future__ import annotations
 import hashlib
 import math
 import operator
-import os
-import re
-import subprocess
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from ..cubin import read_cubin
 from ..devices import DeviceFacts
 from ..errors import SpecError
 from ..plan import Dim3, Launch, Param, PlanKernel, PointerParam
@@ -49,7 +46,7 @@ class RecordingDriver:
             unload_module=always(None),
         )
         self._recorder, self._tensors, self._device = recorder, tensors, device
-        self._thread, self._folder = threading.get_ident(), Path.cwd()
+        self._thread = threading.get_ident()
         self._usage: list[EntryFacts] = []
         self._loaded: dict[int, Any] = {}
 
@@ -123,7 +120,7 @@ class RecordingDriver:
 
     def _load_binary(self, name: str, cubin: bytes, shared: int, device: int) -> tuple[int, ...]:
         """Module, function, registers, spilled words and the most threads a block."""
-        usage = resource_usage(cubin, self._folder)
+        usage = resource_usage(cubin)
         self._usage.append(usage)
         return 1, len(self._usage), usage.registers, usage.spills // 4, MAX_THREADS
 
@@ -198,22 +195,12 @@ def _properties(device: DeviceFacts) -> dict[str, int]:
     }
 
 
-def resource_usage(cubin: bytes, folder: Path) -> EntryFacts:
-    """What Triton's own cuobjdump says of the only entry of a cubin.
-
-    Spills are local memory a thread, which is what the driver counts as such.
-    """
-    tool = load("triton").knobs.nvidia.cuobjdump.path
-    path = folder / f"loaded-{os.getpid()}.cubin"  # captures of other shapes share the folder
-    path.write_bytes(cubin)
-    command = [tool, "-res-usage", str(path)]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    path.unlink()
-    found = {name: int(number) for name, number in re.findall(r"(\w+):(\d+)", text)}
-    stack = found["STACK"]
+def resource_usage(cubin: bytes) -> EntryFacts:
+    """Of the only entry of a cubin; spills are local memory a thread, as the driver counts them."""
+    (entry,) = read_cubin(cubin).entries.values()
     return EntryFacts(
-        registers=found["REG"],
-        spills=stack + found["LOCAL"],
-        stack=stack,
-        static_shared=found["SHARED"],
+        registers=entry.registers,
+        spills=entry.stack,
+        stack=entry.stack,
+        static_shared=entry.static_shared,
     )

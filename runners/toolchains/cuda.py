@@ -1,4 +1,4 @@
-"""CUDA C++: cubin, PTX and SASS of one source file, and the declared plan with numbers in it.
+"""CUDA C++: cubin and PTX of one source file, and the declared plan with numbers in it.
 
 Only device code is taken from what is built: the host code of a candidate never runs.
 """
@@ -24,7 +24,6 @@ from .cuda_job import Compiled, CudaJob, Failed
 from .cuda_request import Prepared, prepare, present
 from .diagnostics import warnings
 from .launched import launched_kernels
-from .listings import sass_module
 from .ptxas_log import kernel_facts, ptxas_warnings
 
 COMPILERS: Mapping[str, Callable[[CudaJob], Compiled | Failed]] = {
@@ -110,12 +109,11 @@ def _artifact(
         check_cubin(plan, {sha256: info}, prepared.device)
     cubin = _module(compiled.cubin, "cubin", folder)
     ptx = _module(compiled.ptx.encode(), "ptx", folder, of=sha256)
-    sass = sass_module(cubin, folder)
     artifact = Artifact(
         variant_id=request.variant.variant_id,
         toolchain=Cuda.name,
         target=prepared.device.arch,
-        modules=(cubin, ptx, *([] if sass is None else [sass])),
+        modules=(cubin, ptx),
         plans=plans,
         code_hash=device_code_hash(plans, {sha256: compiled.cubin}),
     )

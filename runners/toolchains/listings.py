@@ -1,6 +1,7 @@
 """SASS listings of cubins: what the GPU executes, with lines of source and PTX, for reading.
 
-Listings are for people and for static analysis; a build without a disassembler has none.
+They cost as much as a build, and no gate reads them: they are made for those kernels alone of
+which somebody wants to read (`Builder.list_code`). Without a disassembler there are none.
 """
 
 from __future__ import annotations
@@ -23,9 +24,8 @@ TOOL = "nvdisasm"
 FLAGS = ("-c", "-g", "-gi", "-gp", "-ndf")
 """code only; lines of source, inlined calls, lines of PTX; no guesses at branch targets"""
 BOUNDS = Bounds(wall_s=10, memory_bytes=4 << 30, file_bytes=64 << 20, processes=4)
-_TEXT = re.compile(r"^\.text\.(\S+):")
-_LOCAL = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\d+ )?(?:STL|LDL)\b(\S*)")
-_WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
+_PRIVATE = re.compile(rb'"[^"\n]*/build-\d+/(?:work/)?')
+"""the folder of a build in the name of a source file (`builder.py` names the folders)"""
 
 
 def disassembler(image: bytes) -> Path | None:
@@ -57,11 +57,6 @@ def _installed() -> Iterator[Path]:
         yield from sorted(Path(place).glob(f"nvidia/cu*/bin/{TOOL}"))
 
 
-def sass_module(cubin: Module, folder: Path) -> Module | None:
-    """The listing of one cubin; see `sass_modules`."""
-    return sass_modules([cubin], folder).get(cubin.sha256)
-
-
 def sass_modules(cubins: Sequence[Module], folder: Path) -> dict[str, Module]:
     """Disassemble each `<sha256>.cubin` of `folder` into a module beside it, by its hash.
 
@@ -75,7 +70,7 @@ def sass_modules(cubins: Sequence[Module], folder: Path) -> dict[str, Module]:
     ends = run_all([partial(_start, tool, m, folder, scratch) for m, tool in jobs])
     found = dict[str, Module]()
     for (module, _), ended in zip(jobs, ends, strict=True):
-        text = _listing(scratch / module.sha256, folder)
+        text = _PRIVATE.sub(b'"', (scratch / module.sha256).read_bytes())
         if ended.returncode == 0 and text.strip():
             sha256 = hashlib.sha256(text).hexdigest()
             (folder / f"{sha256}.sass").write_bytes(text)
@@ -104,26 +99,3 @@ def _start(tool: Path, cubin: Module, folder: Path, scratch: Path) -> ConfinedFo
         bounds=BOUNDS,
         read=[tool.resolve().parent, code],
     )
-
-
-def _listing(raw: Path, folder: Path) -> bytes:
-    """Without the names of private folders: equal code has an equal listing."""
-    return re.sub(re.escape(f'"{folder}/').encode() + rb"(?:work/)?", b'"', raw.read_bytes())
-
-
-def local_bytes(listing: str) -> dict[str, int]:
-    """Bytes a thread that a kernel's instructions store to and load from local memory, by kernel.
-
-    The sum that `ptxas -v` calls spill stores and spill loads, where a kernel keeps no arrays in
-    local memory (Triton's never do).
-    """
-    found: dict[str, int] = {}
-    entry = ""
-    for line in listing.splitlines():
-        if head := _TEXT.match(line):
-            entry = head[1]
-            found[entry] = 0
-        elif entry and (access := _LOCAL.match(line)):
-            parts = access[1].split(".")
-            found[entry] += next((_WIDTHS[p] for p in parts if p in _WIDTHS), 4)
-    return found

@@ -6,6 +6,7 @@ is checked like any other artifact before it counts.
 
 from __future__ import annotations
 
+import gc
 import importlib.metadata
 import importlib.util
 import os
@@ -19,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..capture.messages import CaptureRequest, CaptureResult
-from ..cubin import read_cubin
+from ..cubin import local_bytes, read_cubin
 from ..devices import PROFILES, DeviceFacts
 from ..errors import SpecError
 from ..model import BuildFacts, KernelFacts, Tier, ordered
@@ -29,7 +30,6 @@ from ..spec import Parameter
 from .artifact_check import checked_artifact, read_module
 from .base import BuildOutcome, BuildRequest
 from .launched import launched_kernels
-from .listings import local_bytes, sass_modules
 from .triton_captures import CaptureFailed, Workplace, capture_all
 
 SERIES = "3.6."
@@ -88,6 +88,8 @@ def preload() -> None:
     load("triton.backends.nvidia.compiler").get_ptxas_version(PROFILES[0][0].capability)
     versions()
     _dependencies()
+    gc.collect()
+    gc.freeze()  # else every child walks through all of torch, and copies its pages as it goes
 
 
 def _check_request(request: BuildRequest) -> None:
@@ -146,17 +148,16 @@ def _outcome(
         content = read_module(work / module_name(module), module)
         (folder / module_name(module)).write_bytes(content)
     cubins = [m for m in found.values() if m.kind == "cubin"]
-    listings = sass_modules(cubins, folder)
     draft = Artifact(
         variant_id=request.variant.variant_id,
         toolchain=TritonJit.name,
         target=_device(request).arch,
-        modules=(*found.values(), *listings.values()),
+        modules=tuple(found.values()),
         plans=plans,
         code_hash="",
     )
     artifact = checked_artifact(request, draft, folder, TritonJit.tier)
-    kernels = _kernels(artifact.plans, listings, folder)
+    kernels = _kernels(artifact.plans, folder)
     seconds = time.monotonic() - started
     return BuildOutcome(
         artifact=artifact,
@@ -178,9 +179,7 @@ def _tunables(request: BuildRequest, results: Sequence[CaptureResult]) -> dict[s
     return found
 
 
-def _kernels(
-    plans: Mapping[str, LaunchPlan], listings: Mapping[str, Module], folder: Path
-) -> tuple[KernelFacts, ...]:
+def _kernels(plans: Mapping[str, LaunchPlan], folder: Path) -> tuple[KernelFacts, ...]:
     """Facts of every kernel, from its machine code; one that shapes specialise comes several times.
 
     Spills are the bytes that its instructions store to and load from local memory.
@@ -189,12 +188,10 @@ def _kernels(
     def told(kernel: PlanKernel) -> KernelFacts:
         cubin = (folder / f"{kernel.sha256}.cubin").read_bytes()
         entry = read_cubin(cubin).entries[kernel.entry]
-        listing = listings.get(kernel.sha256)
-        spills = local_bytes((folder / module_name(listing)).read_text()) if listing else {}
         return KernelFacts(
             entry=kernel.entry,
             registers=entry.registers,
-            spill_bytes=spills.get(kernel.entry),
+            spill_bytes=local_bytes(cubin).get(kernel.entry),
             stack_bytes=entry.stack,
             static_shared=entry.static_shared,
             instructions=entry.instructions,
