@@ -18,6 +18,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from . import launch
 from .channel import Channel
@@ -25,6 +26,9 @@ from .errors import KernelwrightError, ProcessLost
 
 TEXT_BYTES = 64 << 10
 KILL_PATIENCE_S = 10.0
+LOOK_S = 1.0
+STOPPED_LOOKS = 3
+"""for so many looks on end a child that owes us an answer may stand still"""
 MARK = "KERNELWRIGHT_CHILD"
 """The environment variable that names a child to us when it has lost its place in the tree."""
 
@@ -114,6 +118,8 @@ class Child:
         self.started = time.monotonic()
         self.ended: float | None = None
         self.timed_out = False
+        self.stopped = False
+        """when its time was over, it or something beneath it stood still after a SIGSTOP"""
         self._popen = popen
         self._mark = mark
         self._logs = logs
@@ -152,6 +158,25 @@ class Child:
                 self._kill(timed_out=True)
         return self._returncode
 
+    def receive(self, timeout: float | None = None) -> tuple[dict[str, Any], list[int]]:
+        """The next message of its channel, as `Channel.receive`.
+
+        Raises ProcessLost, too, when the child stands still: nobody but an outsider stops it, and
+        it might never go on.
+        """
+        deadline = float("inf") if timeout is None else time.monotonic() + timeout
+        stood_still = 0
+        while True:
+            left = max(0.0, deadline - time.monotonic())
+            try:
+                return self.channel.receive(timeout=min(left, LOOK_S))
+            except TimeoutError:
+                if left == 0.0:
+                    raise
+            stood_still = stood_still + 1 if launch.is_stopped(self.pid) else 0
+            if stood_still > STOPPED_LOOKS:
+                raise ProcessLost(f"{self.name} was stopped from outside (SIGSTOP)")
+
     def wall_left(self, now: float) -> float:
         """Seconds until the wall-clock limit; infinite without one."""
         if self.limits.wall_s is None:
@@ -175,7 +200,8 @@ class Child:
         if self._returncode is None:
             return "still running"
         if self.timed_out:
-            return f"killed after {self.limits.wall_s:g} s"
+            why = ", stopped from outside (SIGSTOP)" if self.stopped else ""
+            return f"killed after {self.limits.wall_s:g} s{why}"
         if self._killed:
             return "killed by its owner"
         return describe_returncode(self._returncode)
@@ -203,6 +229,7 @@ class Child:
             if self._returncode is None and not self._has_ended(0.0):
                 self._killed = True
                 self.timed_out |= timed_out
+                self.stopped = timed_out and launch.stands_still(self.pid)
             self._finish()
 
     def _has_ended(self, timeout: float | None) -> bool:

@@ -21,6 +21,8 @@ from typing import NoReturn
 
 from . import launch
 from .child import describe_returncode, kill_tree
+from .errors import ProcessLost
+from .machine import memory_share
 from .sandbox import builder_filter, drop_capabilities, install_seccomp, landlock
 from .seccomp import has_seccomp
 
@@ -43,7 +45,7 @@ class Bounds:
     """What a confined fork may use."""
 
     wall_s: float
-    memory_bytes: int = 16 << 30
+    memory_bytes: int = memory_share(16 << 30, 2)
     """address space of each process, beside what the fork starts with"""
     file_bytes: int = 256 << 20
     folder_bytes: int = 1 << 30
@@ -62,6 +64,8 @@ class Ended:
     over: str = ""
     """the bound for which it was killed, in words"""
     timed_out: bool = False
+    lost: str = ""
+    """what somebody else did to it, in words: then its end says nothing of what ran in it"""
 
     @property
     def words(self) -> str:
@@ -117,7 +121,7 @@ class ConfinedFork:
         return self.ended
 
     def wait(self) -> Ended:
-        """Wait until it has ended or gone beyond a bound; nothing of it runs afterwards."""
+        """Wait until it has ended or gone beyond a bound; as `run_all`."""
         return run_all([lambda: self])[0]
 
     def _over(self) -> str:
@@ -134,15 +138,21 @@ class ConfinedFork:
     def _finish(self, over: str, *, timed_out: bool) -> None:
         seconds = time.monotonic() - self.started
         code = -signal.SIGKILL if over else _status(self._pid)
+        lost = ""
+        if timed_out and launch.stands_still(self._pid):
+            lost = "was stopped from outside (SIGSTOP)"
+        elif code == -signal.SIGKILL and not over and has_seccomp():  # it cannot do so itself
+            lost = "was killed from outside, or by the system because memory ran out (dmesg)"
         kill_tree(self._pid)
         os.close(self._pidfd)
-        self.ended = Ended(code, seconds, over, timed_out)
+        self.ended = Ended(code, seconds, over, timed_out, lost)
 
 
 def run_all(starts: Sequence[Callable[[], ConfinedFork]], at_once: int = 0) -> list[Ended]:
     """Start forks, `at_once` side by side (0: as many as we have cores); how each ended, in order.
 
     Each is killed when it goes beyond a bound, and nothing of any of them runs afterwards.
+    Raises ProcessLost when somebody else killed or stopped one.
     """
     at_once = at_once or len(os.sched_getaffinity(0))
     forks = list[ConfinedFork]()
@@ -155,7 +165,11 @@ def run_all(starts: Sequence[Callable[[], ConfinedFork]], at_once: int = 0) -> l
             for fork in running:
                 poll.register(fork, select.POLLIN)
             poll.poll(LOOK_S * 1000)
-    return [fork.ended for fork in forks if fork.ended is not None]
+    ends = [fork.ended for fork in forks if fork.ended is not None]
+    for ended in ends:
+        if ended.lost:
+            raise ProcessLost(f"a process of the build {ended.lost}", next_step="ask again")
+    return ends
 
 
 def read_left(path: Path, limit: int) -> bytes:
@@ -217,6 +231,7 @@ def _run(
         os.setsid()
         os.chdir(folder)
         _redirect(log)
+        launch.be_killed_first(launch.CANDIDATE_SCORE)
         _bound(bounds)
         landlock([*SYSTEM, *read], [folder, NULL])
         drop_capabilities()

@@ -10,6 +10,7 @@ KernelwrightError
 ├── ToolchainMissing     no compiler or driver on this machine for what was asked
 ├── DeviceMissing        no GPU here on which this kernel could run
 ├── ProcessLost          a process of ours ended when it should not have
+│   └── NoRoom           a folder of ours is full, or may not be written to
 └── StoreError           the state file is of another version, locked, or damaged
 
 A candidate that does not build, is wrong or hangs is not an error: it is an
@@ -71,6 +72,10 @@ class DeviceMissing(KernelwrightError):
 
 class ProcessLost(KernelwrightError):
     """A process of ours ended when it should not have."""
+
+
+class NoRoom(ProcessLost):
+    """A folder of ours is full or may not be written to: our work failed, not the candidate."""
 
 
 class StoreError(KernelwrightError):

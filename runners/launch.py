@@ -25,6 +25,8 @@ PR_SET_NO_NEW_PRIVS = 38
 PR_SET_CHILD_SUBREAPER = 36
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
+WORKER_SCORE, CANDIDATE_SCORE = 500, 1000
+"""for the out-of-memory killer, -1000 to 1000: one thousandth of the machine's memory each"""
 OUTSIDE = 0
 """what getppid(2) says of a parent that lives and is not in the PID namespace of its child"""
 
@@ -55,6 +57,12 @@ def _die_with_parent(parent_pid: int, death_signal: int) -> None:
     prctl(PR_SET_PDEATHSIG, death_signal)
     if os.getppid() not in (parent_pid, OUTSIDE):
         os._exit(1)
+
+
+def be_killed_first(score: int) -> None:
+    """Let the system take this process and its children before others when memory runs out."""
+    with suppress(OSError):  # a sandbox without /proc: then it takes the largest
+        _write("/proc/self/oom_score_adj", str(score))
 
 
 class ProcessRow(NamedTuple):
@@ -105,6 +113,11 @@ def is_stopped(pid: int) -> bool:
             return file.read().rpartition(b")")[2].split()[0] == b"T"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def stands_still(pid: int) -> bool:
+    """Whether a process or anything beneath it was stopped by SIGSTOP."""
+    return any(map(is_stopped, {pid} | descendants(pid, process_table())))
 
 
 def thread_count(pid: int) -> int:
@@ -318,6 +331,7 @@ def main() -> NoReturn:
         sys.exit(0)
     spec = json.loads(sys.argv[1])
     enter_child(spec["parent"])
+    be_killed_first(CANDIDATE_SCORE if spec["supervised"] else WORKER_SCORE)
     if spec["supervised"]:
         supervise(spec["argv"], spec["limits"])
     become(spec["argv"], spec["limits"])

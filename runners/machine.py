@@ -2,7 +2,7 @@
 
 A limit that is larger than the machine is none: without swap the system then kills processes of
 its own choice. What candidates make us run gets a share each, and offers itself to the system to
-be killed first (`be_killed_first`).
+be killed first (`launch.be_killed_first`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ _CGROUPS = (
 )
 LEAST_BYTES = 1 << 30
 """of a share: below it no compiler does its work"""
-WORKER_SCORE, CANDIDATE_SCORE = 500, 1000
-"""of the out-of-memory killer, -1000 to 1000: one thousandth of the machine's memory each"""
 
 
 @cache
@@ -38,9 +36,3 @@ def memory_bytes() -> int:
 def memory_share(most: int, parts: int = 4) -> int:
     """One part in so many of the memory, but at most `most` bytes, and at least LEAST_BYTES."""
     return max(LEAST_BYTES, min(most, memory_bytes() // parts))
-
-
-def be_killed_first(score: int) -> None:
-    """Let the system take this process and its children before others when memory runs out."""
-    with suppress(OSError):  # a sandbox without /proc: then it takes the largest
-        Path("/proc/self/oom_score_adj").write_text(str(score), encoding="ascii")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from .devices import DeviceFacts
 from .errors import AccessError, KernelwrightError, ProcessLost, ReferenceFailed, SpecError
 from .locks import gpu_registry
+from .machine import memory_bytes
 from .model import Record
 from .oracle_confinement import environment_of
 from .oracle_messages import (
@@ -22,9 +24,13 @@ from .oracle_messages import (
 )
 from .pools import SeedPool
 from .process import Child, Limits, clean_environment, spawner
+from .seccomp import has_seccomp
 from .spec_files import LoadedKernel
 
 ANSWER_S = 180.0
+AGAIN = "ask again; a fresh oracle knows what this one knew"
+RESERVED = 16 << 30
+"""Address space that libraries reserve and do not use."""
 HOST_KEPT_BYTES = 2 << 30
 DEVICE_KEPT_SHARE = 8
 """Expected values may fill one part in so many of a GPU's memory."""
@@ -80,6 +86,7 @@ class Oracle:
             label=pool.contract.label,
             symbols=dict(pool.contract.symbols),
             seeds=pool.seeds,
+            kinds=pool.kinds,
         )
         _, fds = self._ask("pool", message)
         self._forget(pool.pool)
@@ -155,15 +162,24 @@ class Oracle:
         except (ProcessLost, TimeoutError) as error:
             raise self._lost(error) from error
 
-    def _lost(self, error: Exception) -> ReferenceFailed:
-        """What to say when the process is gone or silent; it is ended."""
+    def _lost(self, error: ProcessLost | TimeoutError) -> ReferenceFailed | ProcessLost:
+        """What to say when the process is gone, silent or stopped; it is ended."""
         late, child = isinstance(error, TimeoutError), self._child
         why = detail = ""
+        returncode = None
         if child is not None:
-            child.wait(0.0 if late else 1.0)
+            returncode = child.wait(0.0 if late else 1.0)
             why = f": it took over {ANSWER_S:g} s" if late else f": {child.describe_end()}"
             detail = child.stderr_text(1000).strip()
         self._end()
+        if returncode is None and not late:
+            return ProcessLost(str(error), next_step=AGAIN)
+        if returncode == -signal.SIGKILL and has_seccomp():  # the filter lets it not do so itself
+            return ProcessLost(
+                "the oracle was killed from outside, or by the system because memory ran out",
+                next_step=f"{AGAIN}; if it happens again, look at the system's messages (dmesg) "
+                "and at how much memory reference and inputs take",
+            )
         return ReferenceFailed(
             f"the reference ended its process{why}" + (f"\n{detail}" if detail else ""),
             next_step="call the reference by hand on a small input",
@@ -204,7 +220,11 @@ class Oracle:
             name=name,
             scratch=self._scratch,
             environment=clean_environment(self._scratch, extra),
-            limits=Limits(file_bytes=64 << 30),  # the input pools count as files
+            # The input pools count as files. What the host has not, nobody should wait for:
+            # without a limit the system ends processes of its own choice.
+            limits=Limits(
+                file_bytes=64 << 30, memory_bytes=None if device else RESERVED + memory_bytes()
+            ),
         )
 
     def _exchange(
@@ -212,7 +232,7 @@ class Oracle:
     ) -> tuple[dict[str, Any], list[int]]:
         body = {"verb": verb, "body": message.model_dump(mode="json")}
         child.channel.send(body, () if fd is None else (fd,))
-        reply, fds = child.channel.receive(timeout=ANSWER_S)
+        reply, fds = child.receive(timeout=ANSWER_S)
         self._where |= reply["where"]
         told = reply.get("error")
         if told is not None:

@@ -27,6 +27,7 @@ from .channel import Channel
 from .child import MARK, TEXT_BYTES, Child, Limits, Log, describe_returncode, kill_tree
 from .errors import KernelwrightError
 from .launch import enter_child
+from .room import writing
 
 __all__ = [
     "Child",
@@ -87,7 +88,9 @@ def _start(
         "limits": limits.rlimits(),
         "supervised": supervised,
     }
-    logs = (Log(scratch / f"{name}.stdout"), Log(scratch / f"{name}.stderr"))
+    with writing(scratch, f"the output of {name}"):
+        scratch.mkdir(parents=True, exist_ok=True)  # somebody may have tidied it away
+        logs = (Log(scratch / f"{name}.stdout"), Log(scratch / f"{name}.stderr"))
     popen = subprocess.Popen(
         [sys.executable, "-I", "-S", _LAUNCH, json.dumps(spec)],
         stdin=subprocess.DEVNULL,
@@ -232,6 +235,8 @@ class Finished:
 
     returncode: int
     timed_out: bool
+    stopped: bool
+    """it timed out because something of it stood still after a SIGSTOP"""
     stdout: str
     stderr: str
     wall_s: float
@@ -274,6 +279,7 @@ def run_limited(
         return Finished(
             returncode=returncode,
             timed_out=child.timed_out,
+            stopped=child.stopped,
             stdout=child.stdout_text(text_bytes),
             stderr=child.stderr_text(text_bytes),
             wall_s=(child.ended or time.monotonic()) - child.started,

@@ -267,7 +267,7 @@ def _exchange(
 ) -> tuple[dict[str, Any], list[int]]:
     content = body.model_dump(mode="json") if isinstance(body, Record) else body
     child.channel.send({"verb": verb, "body": content}, () if fd is None else (fd,))
-    return child.channel.receive(timeout=patience + SLACK_S)
+    return child.receive(timeout=patience + SLACK_S)
 
 
 def _native(scratch: Path, device: DeviceFacts | None) -> Runner:

@@ -50,6 +50,9 @@ class BuildOutcome(Record):
     timed_out: bool = False
     rejected: bool = False
     """the request itself is not legal (a plan, an option), the compiler was not asked"""
+    lost: bool = False
+    """the build itself was disturbed (killed from outside, no room on disk): the message says
+    nothing of the variant"""
     parameters: dict[str, Parameter] = Field(default_factory=dict[str, Parameter])
     """what can be tuned beside the spec's own parameters; found in source and launches"""
     configurations: tuple[dict[str, int], ...] = ()

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import re
 import shutil
+import signal
 import subprocess
 import time
 from functools import lru_cache
@@ -18,6 +20,7 @@ from ..contract import BoundContract, bind
 from ..dtypes import DTYPES
 from ..elf import code_hash
 from ..errors import SpecError
+from ..machine import memory_share
 from ..model import BuildFacts, Tier, content_hash
 from ..plan import (
     ONE,
@@ -34,7 +37,8 @@ from ..plan import (
     without_names,
 )
 from ..plan_check import check_plan
-from ..process import Limits, clean_environment, run_limited
+from ..process import Finished, Limits, clean_environment, run_limited
+from ..room import FULL_WORDS, full
 from ..source_files import write_sources
 from ..spec_contract import Contract
 from .base import BuildOutcome, BuildRequest
@@ -43,8 +47,19 @@ from .diagnostics import errors, warnings
 COMPILERS = ("g++", "clang++")
 DEFAULT_FLAGS = ("-O3", "-march=native", "-fopenmp", "-std=c++17")
 ALWAYS = ("-shared", "-fPIC", "-fvisibility=hidden", "-fdiagnostics-color=never")
-MEMORY_BYTES = 8 << 30
+MEMORY_BYTES = memory_share(8 << 30)
 OUTPUT_BYTES = 256 << 20
+_KILLED = "Killed signal terminated program"
+_BOUNDS = {
+    r"(?m)^\S+: (?:virtual memory|memory|out of memory) (?:exhausted|allocating)"
+    r"|^LLVM ERROR: out of memory|^terminate called after .*std::bad_alloc": (
+        f"the compiler needed more memory than the {MEMORY_BYTES / 2**30:.3g} GiB it may take"
+    ),
+    r"(?m)^\S+: .*(?:File too large|File size limit exceeded)": (
+        f"the compiler wrote more than the {OUTPUT_BYTES >> 20} MiB it may write"
+    ),
+}
+"""What compilers say where they meet our limits."""
 SYMBOL = "kernelwright_call"
 SHIM = "kernelwright_shim.cpp"
 HEADER = """\
@@ -91,6 +106,8 @@ class HostCpp:
             ),
         )
         seconds = time.monotonic() - started
+        if why := _disturbed(done, folder):
+            return BuildOutcome(message=why, lost=True, seconds=seconds)
         if done.timed_out:
             return BuildOutcome(
                 message=f"the compiler did not end within {request.timeout_s:g} s",
@@ -173,7 +190,26 @@ def expected_signature(contract: Contract, entry: str) -> str:
     return f"void {entry}({', '.join(parts)})"
 
 
+def _disturbed(done: Finished, folder: Path) -> str:
+    """What somebody else did to the compiler; empty: it ended on its own account."""
+    if done.stopped:
+        return "the compiler was stopped from outside (SIGSTOP)"
+    if done.timed_out or done.returncode == 0:
+        return ""
+    if done.signal == signal.SIGKILL or _KILLED in done.stderr:
+        return (
+            "the compiler was killed from outside, or by the system because memory ran out "
+            "(see dmesg); call it again"
+        )
+    if any(words in done.stderr for words in FULL_WORDS):
+        return str(full(folder, "what the compiler writes"))
+    return ""
+
+
 def _explain(request: BuildRequest, stderr: str) -> str:
+    for words, meaning in _BOUNDS.items():
+        if re.search(words, stderr):
+            return f"{meaning}\n{errors(stderr)}"
     spec = request.kernel.spec
     entry = spec.kernel.metadata.kernel_name
     if f"{SHIM}:" not in stderr:
