@@ -8,14 +8,16 @@ import shutil
 import threading
 import time
 from collections.abc import Generator, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from .errors import KernelwrightError, ProcessLost, SpecError
+from .launch import is_stopped
 from .plan import Artifact, Module, module_name
 from .process import Child, Limits, clean_environment, spawner
+from .room import full, writing
 from .toolchains import BuildOutcome, BuildRequest, tier_of, toolchain_for
 from .toolchains.artifact_check import checked_artifact, read_module
 from .toolchains.compile_cache import VARIABLE, CompileCache, request_key
@@ -23,6 +25,8 @@ from .zygote import LISTING_S, OUTCOME, Listings
 
 PATIENCE_S = 180.0
 """beyond a build's own limit: until torch and Triton are read from a cold disk"""
+LOOK_S = 1.0
+SEND_S = 30.0
 
 
 class Builder:
@@ -101,10 +105,22 @@ class Builder:
             text = self._answer(number, folder, message, request.timeout_s)
             try:
                 outcome = self._accepted(request, BuildOutcome.model_validate_json(text), folder)
-                self._cache.keep(request, outcome, folder)
             except SpecError as error:
                 return BuildOutcome(message=str(error), rejected=True)
-            return outcome
+            if outcome.lost:
+                raise ProcessLost(outcome.message, next_step="ask again")
+            return self._cached(request, outcome, folder)
+
+    def _cached(self, request: BuildRequest, outcome: BuildOutcome, folder: Path) -> BuildOutcome:
+        """The outcome, kept for later builds; a cache that cannot be written to is a warning."""
+        try:
+            self._cache.keep(request, outcome, folder)
+        except OSError as error:
+            assert outcome.facts is not None
+            told = f"not kept in the compile cache ({self._cache.folder}): {error.strerror}"
+            facts = outcome.facts.model_copy(update={"warnings": (*outcome.facts.warnings, told)})
+            return outcome.model_copy(update={"facts": facts})
+        return outcome
 
     @contextmanager
     def _folder(self) -> Generator[tuple[int, Path]]:
@@ -112,7 +128,8 @@ class Builder:
         number = next(self._numbers)
         folder = self._scratch / f"build-{number}"
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        with writing(self._scratch, "a build"):
+            folder.mkdir(parents=True)
         try:
             yield number, folder
         finally:
@@ -144,19 +161,27 @@ class Builder:
         if not target.exists():
             # of this thread's own: builds of equal code may end side by side
             partial = target.with_name(f"{target.name}.{threading.get_ident()}.part")
-            shutil.copyfile(built, partial)
-            partial.rename(target)
+            try:
+                with writing(self._modules, "machine code"):
+                    self._modules.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(built, partial)
+                    partial.rename(target)
+            finally:
+                partial.unlink(missing_ok=True)
 
     def _answer(
         self, number: int, folder: Path, message: Mapping[str, object], timeout_s: float
     ) -> str:
         """What a child of the zygote left as its outcome."""
         zygote, future = self._submit(number, {"build": number, "folder": str(folder), **message})
-        try:
-            future.result(timeout=timeout_s + PATIENCE_S)
-        except TimeoutError as error:
-            zygote.close()
-            raise self._broken(zygote, "it did not answer in time") from error
+        deadline = time.monotonic() + timeout_s + PATIENCE_S
+        while not wait([future], timeout=LOOK_S).done:
+            stopped = is_stopped(zygote.pid)
+            if stopped or time.monotonic() > deadline:
+                zygote.close()
+                why = "it was stopped from outside (SIGSTOP)" if stopped else "it did not answer"
+                raise self._broken(zygote, why)
+        future.result()
         return (folder / OUTCOME).read_text(encoding="utf-8")
 
     def _submit(self, number: int, message: dict[str, Any]) -> tuple[Child, Future[None]]:
@@ -164,7 +189,11 @@ class Builder:
         with self._lock:
             zygote = self._running_zygote()
             self._waiting[number] = zygote, future
-            zygote.channel.send(message)
+            try:
+                zygote.channel.send(message, timeout=SEND_S)
+            except TimeoutError as error:  # the channel is closed: its reader tells all who wait
+                zygote.kill()
+                raise self._broken(zygote, "it does not read what it is sent") from error
         return zygote, future
 
     def _running_zygote(self) -> Child:
@@ -190,6 +219,8 @@ class Builder:
                 _, future = self._waiting.pop(int(message.get("done") or message["failed"]))
                 if "done" in message:
                     future.set_result(None)
+                elif message["no_room"]:
+                    future.set_exception(full(self._scratch, "what a build writes"))
                 else:
                     future.set_exception(self._broken(zygote, str(message["why"])))
         except (KernelwrightError, OSError) as error:

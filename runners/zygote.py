@@ -5,7 +5,7 @@ build child has it for the price of a fork. This process must keep its one threa
 no other, and whatever lock that one held stays locked. Messages in: `{"build": id, "folder",
 "request"}`, or with `"list"` (cubins of the folder) in place of the request. Messages out:
 `{"done": id}` with the outcome in `<folder>/outcome.json`, or `{"failed": id, "why"}` when the
-child itself broke.
+child itself broke, with `"no_room": true` when the disk of its folder is full.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from .errors import KernelwrightError, ProcessLost
 from .launch import pid_namespace_flags, separate
 from .model import Record
 from .plan import Module
-from .process import enter_child, kill_tree
+from .process import describe_returncode, enter_child, kill_tree
+from .room import FULL
 from .toolchains import BuildOutcome, BuildRequest, tier_of, toolchain_for
 from .toolchains.listings import sass_modules
 from .toolchains.triton_jit import TritonJit, preload
@@ -36,6 +37,8 @@ from .toolchains.triton_jit import TritonJit, preload
 OUTCOME = "outcome.json"
 GRACE_S = 15.0  # beyond the compiler's own limit: writing, hashing, a loaded machine
 LISTING_S = 60.0
+BROKEN, NO_ROOM = 3, 4
+"""Exit statuses of a child without an outcome."""
 BUILD_NICE = 5
 """Builds run beside checks and timing on a GPU, whose host threads come first."""
 
@@ -83,7 +86,8 @@ def main() -> None:
             for child in [c for c in running.values() if time.monotonic() > c.deadline]:
                 kill_tree(child.pid)
                 os.close(running.pop(child.pidfd).pidfd)
-                channel.send({"failed": child.build, "why": "it did not end in time"})
+                late = {"failed": child.build, "why": "it did not end in time"}
+                channel.send(late | {"no_room": False})
     except ProcessLost:
         pass  # the server is gone: its builds have no reader
     finally:
@@ -135,7 +139,7 @@ def _preload() -> None:
 def _work_in_child(
     parent: int, channel: Channel, job: Job, folder: Path, namespace: int
 ) -> NoReturn:
-    code = 3
+    code = BROKEN
     try:
         enter_child(parent)
         os.setsid()
@@ -149,6 +153,9 @@ def _work_in_child(
         partly.write_text(outcome.model_dump_json(), encoding="utf-8")
         partly.rename(folder / OUTCOME)
         code = 0
+    except OSError as error:
+        code = NO_ROOM if error.errno in FULL else BROKEN
+        traceback.print_exc()
     except BaseException:
         traceback.print_exc()
     finally:
@@ -159,6 +166,8 @@ def _work_in_child(
 def _outcome(request: BuildRequest, folder: Path) -> BuildOutcome:
     try:
         return toolchain_for(request.kernel.spec.kernel.kernel_type).build(request, folder)
+    except ProcessLost as error:
+        return BuildOutcome(message=str(error), lost=True)
     except KernelwrightError as error:
         return BuildOutcome(message=str(error), rejected=True)
 
@@ -174,7 +183,8 @@ def _report(channel: Channel, child: Running) -> None:
     if code == 0:
         channel.send({"done": child.build})
     else:
-        channel.send({"failed": child.build, "why": f"it ended with status {code}"})
+        failed = {"failed": child.build, "why": describe_returncode(code)}
+        channel.send(failed | {"no_room": code == NO_ROOM})
 
 
 if __name__ == "__main__":

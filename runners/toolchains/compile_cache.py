@@ -45,12 +45,12 @@ class CompileCache:
     """The entries of one folder; several servers may share it."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
     def find(self, request: BuildRequest) -> tuple[BuildOutcome, Path] | None:
         """The outcome of an equal build, and the folder of its modules; None: build it."""
-        entry = self._folder / request_key(request)
+        entry = self.folder / request_key(request)
         try:
             manifest = Manifest.model_validate_json((entry / MANIFEST).read_bytes())
             if any(fingerprint(p) != known for p, known in manifest.dependencies.items()):
@@ -61,14 +61,17 @@ class CompileCache:
         return manifest.outcome, entry
 
     def keep(self, request: BuildRequest, outcome: BuildOutcome, folder: Path) -> None:
-        """Add a build that succeeded and names what it depends on; its modules lie in `folder`."""
+        """Add a build that succeeded and names what it depends on; its modules lie in `folder`.
+
+        Raises OSError where the cache cannot be written to.
+        """
         if outcome.artifact is None or not outcome.dependencies:
             return
         known = {path: fingerprint(path) for path in outcome.dependencies[:MAX_DEPENDENCIES]}
         if len(known) < len(set(outcome.dependencies)) or None in known.values():
             return
-        partial = self._folder / f".{os.getpid()}.{next(_numbers)}"
-        partial.mkdir()
+        partial = self.folder / f".{os.getpid()}.{next(_numbers)}"
+        partial.mkdir(parents=True)
         try:
             for module in outcome.artifact.modules:
                 shutil.copyfile(folder / module_name(module), partial / module_name(module))
@@ -76,7 +79,7 @@ class CompileCache:
                 outcome=outcome, dependencies={p: k for p, k in known.items() if k is not None}
             )
             (partial / MANIFEST).write_text(manifest.model_dump_json(), encoding="utf-8")
-            self._put(partial, self._folder / request_key(request))
+            self._put(partial, self.folder / request_key(request))
         finally:
             shutil.rmtree(partial, ignore_errors=True)
         self._prune()
@@ -92,7 +95,7 @@ class CompileCache:
             partial.rename(entry)
 
     def _prune(self) -> None:
-        entries = [p for p in self._folder.iterdir() if not p.name.startswith(".")]
+        entries = [p for p in self.folder.iterdir() if not p.name.startswith(".")]
         if len(entries) > MAX_ENTRIES:
             entries.sort(key=_used)
             for entry in entries[: len(entries) // 4]:
