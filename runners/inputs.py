@@ -13,6 +13,8 @@ from .arrays import NUMPY, ArrayLibrary
 from .contract import BoundArgument, BoundContract
 from .dtypes import is_float, numpy_dtype
 from .errors import AccessError, SpecError
+from .spec_contract import StressKind
+from .stress import stress_of, stressed
 
 Array = npt.NDArray[Any]
 
@@ -22,16 +24,21 @@ def make_inputs(
     seed: int,
     files: dict[str, str] | None = None,
     library: ArrayLibrary = NUMPY,
+    kind: StressKind | None = None,
 ) -> dict[str, Array]:
     """A contiguous array of the contract's shape for every input and inout.
 
     Random values are drawn by `library`; each library draws others. `files` maps argument names
-    to .npy files for init `file`. Raises SpecError or AccessError.
+    to .npy files for init `file`. `kind`: stress values in place of usual ones, the same for
+    every library. Raises SpecError or AccessError.
     """
-    return {
-        bound.name: _make(bound, _seed(bound, contract, seed), files or {}, library)
-        for bound in contract.inputs
-    }
+    stress = None if kind is None else stress_of(contract, kind, seed)
+    made = dict[str, Array]()
+    for bound in contract.inputs:
+        own = _seed(bound, contract, seed)
+        values = None if stress is None else stressed(bound, stress, own)
+        made[bound.name] = _make(bound, own, files or {}, library) if values is None else values
+    return made
 
 
 def _seed(bound: BoundArgument, contract: BoundContract, seed: int) -> int:

@@ -8,6 +8,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -128,8 +129,9 @@ class OracleKernels:
         fd = os.memfd_create("inputs", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(fd, layout.nbytes * len(message.seeds))
-            for slot, seed in enumerate(message.seeds):
-                arrays = make_inputs(contract, seed, kernel.files, kernel.library)
+            slots = zip_longest(message.seeds, message.kinds[: len(message.seeds)])
+            for slot, (seed, kind) in enumerate(slots):
+                arrays = make_inputs(contract, seed, kernel.files, kernel.library, kind)
                 _write(fd, slot * layout.nbytes, contract, layout, arrays)
             fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
             self.take_pool(message, fd)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from .model import Record
-from .spec_contract import Contract
+from .spec_contract import Contract, StressKind
 
 
 class OracleSettings(Record):
@@ -42,6 +42,8 @@ class MakePool(Record):
     label: str
     symbols: dict[str, int]
     seeds: tuple[int, ...]
+    kinds: tuple[StressKind | None, ...] = ()
+    """stress values in place of usual ones, by slot; slots beyond its end have usual ones"""
 
 
 class Foresee(Record):

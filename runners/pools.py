@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from .contract import BoundContract
 from .layout import record
+from .spec_contract import StressKind
 
 POOL_BYTES = 16 << 20
 FEWEST, MOST = 4, 64
@@ -23,6 +25,8 @@ class SeedPool:
     seeds: tuple[int, ...]
     weight: float = 1.0
     held_out: bool = False
+    kinds: tuple[StressKind | None, ...] = ()
+    """of stress, by slot; empty: usual values"""
 
     @property
     def slots(self) -> int:
@@ -48,3 +52,11 @@ def draw(
         slots = max(FEWEST, min(MOST, POOL_BYTES // record(contract.inputs).nbytes))
     seeds = tuple(secrets.randbits(63) for _ in range(slots))
     return SeedPool(f"{kernel}/{name}", kernel, contract, seeds, weight, held_out)
+
+
+def draw_stress(
+    kernel: str, contract: BoundContract, kinds: Sequence[StressKind], *, name: str
+) -> SeedPool:
+    """A pool with one slot of stress values of each kind, of fresh seeds."""
+    usual = draw(kernel, contract, name=name, slots=len(kinds))
+    return replace(usual, kinds=tuple(kinds))

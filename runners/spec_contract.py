@@ -11,6 +11,8 @@ from .part import Expression, Finite, Name, Part
 
 Role = Literal["input", "output", "inout", "scalar"]
 InitKind = Literal["randn", "uniform", "zeros", "ones", "full", "arange", "randint", "file"]
+StressKind = Literal["zeros", "offset", "cancellation", "tiny", "large", "wide", "special"]
+"""Values that ask more of a kernel's numerics than its inits draw: `stress.KINDS`."""
 
 
 class Init(Part):
@@ -65,6 +67,9 @@ class Argument(Part):
     init: Init | None = None
     """how inputs and inouts are filled (a text is its `kind`); default randn for floats,
     randint 0..10 for integers"""
+    nonfinite: bool = False
+    """Inf, NaN and -0 may occur among the values of this input, and the result must be the
+    reference's then, too; before a variant becomes the incumbent it meets some"""
     value: Expression | float | None = None
     """a scalar's value: a number or an expression over symbols"""
     tolerance: Tolerance = Tolerance()
@@ -86,6 +91,9 @@ class Argument(Part):
                 raise ValueError(f"`{self.name}` needs a shape; a single number is shape [1]")
             if self.value is not None:
                 raise ValueError(f"`{self.name}` is an array: give `init`, not `value`")
+        filled_float = self.role in ("input", "inout") and DTYPES[self.dtype].floor is not None
+        if self.nonfinite and not filled_float:
+            raise ValueError(f"`{self.name}`: nonfinite is for inputs and inouts of floats")
         if self.role == "output" and self.init:
             raise ValueError(
                 f"output `{self.name}` is undefined on entry; one that needs a start value "
