@@ -1,0 +1,108 @@
+"""The pretended GPU around a test: environment of the children, twins of what is built."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from unittest import mock
+
+from kernelwright.runners import process
+from kernelwright.runners.builder import Builder
+from kernelwright.runners.device.probing import probe_devices
+from kernelwright.runners.devices import DeviceFacts
+from kernelwright.runners.runner import DeviceRunner
+from kernelwright.runners.toolchains import BuildOutcome, BuildRequest
+from kernelwright.tools.workbench import Workbench
+
+from .twins import HERE, Twins
+
+PASSED_ON = frozenset("PYTHONPATH PRETEND_GPU_TWINS PRETEND_GPU_MEMORY PRETEND_GPU_COUNT".split())
+
+
+@dataclass
+class PretendedGpu:
+    """What tests ask of it, within `pretended_gpu`."""
+
+    folder: Path
+    twins: Twins
+
+    @cached_property
+    def devices(self) -> tuple[DeviceFacts, ...]:
+        """All, as the probe of the product finds them."""
+        probed = probe_devices(self.folder / "probe")
+        assert probed.devices, probed.why_none
+        return probed.devices
+
+    @property
+    def device(self) -> DeviceFacts:
+        """The first one."""
+        return self.devices[0]
+
+    def device_runner(self, scratch: Path) -> DeviceRunner:
+        """A runner on it; every cubin that it is to load needs a twin (`Twins.make`)."""
+        scratch.mkdir(parents=True, exist_ok=True)
+        return DeviceRunner(scratch, self.device)
+
+    def workbench(self, outdir: Path, roots: Sequence[Path]) -> Workbench:
+        """A workbench whose builds get their twins by themselves."""
+        return Workbench(outdir, roots)
+
+
+@contextmanager
+def pretended_gpu(
+    folder: Path, *, twins: Path | None = None, memory: int = 256 << 20, count: int = 1
+) -> Generator[PretendedGpu]:
+    """Within it, children of this process see `count` GPUs of `memory` bytes, and no real one.
+
+    `twins`: where compiled twins are kept, `folder` unless tests share them.
+    """
+    made = Twins(twins or folder / "twins")
+    made.make_driver()
+    environment = {
+        "PYTHONPATH": _before(str(HERE / "shadow"), os.environ.get("PYTHONPATH")),
+        "LD_LIBRARY_PATH": _before(str(made.folder), os.environ.get("LD_LIBRARY_PATH")),
+        "PRETEND_GPU_TWINS": str(made.folder),
+        "PRETEND_GPU_MEMORY": str(memory),
+        "PRETEND_GPU_COUNT": str(count),
+    }
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.dict(os.environ, environment))
+        os.environ.pop("CUDA_VISIBLE_DEVICES", None)  # mock.patch.dict brings it back
+        allowed = process.PASSED_ON | PASSED_ON
+        stack.enter_context(mock.patch.object(process, "PASSED_ON", allowed))
+        stack.enter_context(mock.patch.object(Builder, "build", _observed(made)))
+        yield PretendedGpu(folder, made)
+
+
+def _before(first: str, others: str | None) -> str:
+    return f"{first}:{others}" if others else first
+
+
+def _observed(twins: Twins):
+    """`Builder.build`, after which every cubin of a CUDA kernel has its twin."""
+    build = Builder.build
+
+    def observed(self: Builder, request: BuildRequest) -> BuildOutcome:
+        outcome = build(self, request)
+        if outcome.artifact is not None and request.kernel.spec.kernel.kernel_type == "cuda":
+            defines = _defines(request)
+            for module in outcome.artifact.modules:
+                if module.kind == "cubin":
+                    image = self.module_path(module).read_bytes()
+                    twins.make(image, request.variant.source, defines, files=request.kernel.files)
+        return outcome
+
+    return observed
+
+
+def _defines(request: BuildRequest) -> list[str]:
+    """The macros of a build; as `cuda_request` has them."""
+    spec, variant = request.kernel.spec, request.variant
+    macros = {name: variant.parameters.get(name, p.start) for name, p in spec.parameters.items()}
+    flags = variant.options.flags or spec.kernel.flags or ()
+    own = [flag for flag in flags if flag.startswith("-D")]
+    return [*own, *(f"-D{n}={v}" for n, v in {**spec.kernel.defines, **macros}.items())]
