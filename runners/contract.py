@@ -145,7 +145,7 @@ def odd_shape(spec: KernelSpec, seed: int) -> BoundContract | None:
     Symbols without a domain keep the first workload's values, and so do those in the shape
     of an argument that comes from a file. None when that leaves no symbol or no new shape.
     """
-    free = _free_symbols(spec)
+    free = free_symbols(spec)
     listed = [w.symbols for w in spec.workloads]
     rng = random.Random(seed)
     for trial in range(ODD_TRIES if free else 0):
@@ -163,11 +163,11 @@ def small_shape(spec: KernelSpec) -> BoundContract | None:
     near 128, and the first ones shrink first, as they count what is done side by side. Sizes
     without a domain come from a visible workload. None: no legal shape is small.
     """
-    free = _free_symbols(spec)
+    free = free_symbols(spec)
     visible = [w.symbols for w in spec.workloads if not w.held_out]
     for symbols in sorted(visible, key=lambda s: math.prod(s.values())):
         for targets in _ever_smaller(tuple(free)):
-            sizes = {name: _odd_size_at(domain, targets[name]) for name, domain in free.items()}
+            sizes = {name: odd_size_at(domain, targets[name]) for name, domain in free.items()}
             if (found := _small(spec, {**symbols, **sizes})) is not None:
                 return found
     return None
@@ -194,7 +194,7 @@ def _small(spec: KernelSpec, symbols: Mapping[str, int]) -> BoundContract | None
     return bound if largest <= SMALL_ELEMENTS and rows <= SMALL_ROWS else None
 
 
-def _odd_size_at(domain: Symbol, target: int) -> int:
+def odd_size_at(domain: Symbol, target: int) -> int:
     """The legal size next to a target, an odd multiple where there is one; 0 only if it must."""
     step = domain.multiple_of
     least, most = -(-domain.min // step), domain.max // step
@@ -205,7 +205,7 @@ def _odd_size_at(domain: Symbol, target: int) -> int:
     return count * step
 
 
-def _free_symbols(spec: KernelSpec) -> dict[str, Symbol]:
+def free_symbols(spec: KernelSpec) -> dict[str, Symbol]:
     """Symbols that other shapes may bind otherwise: with a domain, in no file's shape."""
     filed = {n for a in spec.io.arguments if a.init and a.init.path for n in _shape_names(a)}
     return {n: d for n, d in spec.symbols.items() if d is not None and n not in filed}

@@ -1,0 +1,98 @@
+"""Further legal shapes: small, ragged and odd, and never outside a domain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from kernelwright.runners.gate_shapes import (
+    NEAR_BYTES,
+    gate_shapes,
+    near_shape,
+    smallest_shape,
+)
+from kernelwright.runners.spec import KernelSpec
+
+
+def spec(
+    symbols: dict[str, Any], first: dict[str, int], shape: list[Any] | None = None
+) -> KernelSpec:
+    shape = list(symbols) if shape is None else shape
+    return KernelSpec.model_validate(
+        {
+            "name": "k",
+            "kernel": {"kernel_type": "cpp", "source_code": "", "metadata": {"kernel_name": "k"}},
+            "io": {
+                "arguments": [
+                    {"name": "x", "role": "input", "dtype": "float32", "shape": shape},
+                    {"name": "y", "role": "output", "dtype": "float32", "shape": shape},
+                ]
+            },
+            "symbols": symbols,
+            "workloads": [{"name": "w", "symbols": first}],
+            "reference": "baseline",
+        }
+    )
+
+
+def test_one_of_each_with_its_own_label() -> None:
+    made = spec({"m": {"max": 5000}, "n": {"max": 5000}}, {"m": 512, "n": 1000})
+    shapes = {s.label: dict(s.symbols) for s in gate_shapes(made, 1, [])}
+    assert shapes["smallest"] == {"m": 1, "n": 1}
+    assert shapes["near"] == {"m": 511, "n": 999}
+    assert set(shapes) == {"smallest", "near", "other"}
+
+
+def test_what_is_known_already_is_left_out() -> None:
+    made = spec({"n": {"max": 5000}}, {"n": 1000})
+    labels = [s.label for s in gate_shapes(made, 1, [{"n": 1}, {"n": 999}])]
+    assert labels == ["other"]
+
+
+def test_without_a_domain_no_shape_is_invented() -> None:
+    assert gate_shapes(spec({"n": None}, {"n": 64}), 1, []) == ()
+
+
+def test_the_shape_near_a_large_workload_is_bounded_in_bytes() -> None:
+    made = spec({"m": {"max": 1 << 20}, "n": {"max": 1 << 20}}, {"m": 1 << 16, "n": 1 << 14})
+    near = near_shape(made)
+    assert near is not None
+    total = sum(array.nbytes for array in near.arrays)
+    assert NEAR_BYTES / 8 < total <= NEAR_BYTES
+    assert all(size % 2 for size in near.symbols.values())
+
+
+def test_the_smallest_shape_has_elements_where_sizes_are_differences() -> None:
+    found = smallest_shape(spec({"n": {"min": 0, "max": 500}}, {"n": 300}, ["n - 60"]))
+    assert found is not None
+    assert found.symbols == {"n": 64}
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 40), st.integers(0, 3000), st.sampled_from([1, 2, 3, 8, 16, 128])),
+        min_size=1,
+        max_size=3,
+    ),
+    st.data(),
+)
+def test_every_shape_lies_in_its_domains_and_is_new(
+    domains: list[tuple[int, int, int]], data: st.DataObject
+) -> None:
+    symbols, first = dict[str, Any](), dict[str, int]()
+    for number, (low, room, step) in enumerate(domains):
+        high = low + room
+        assume(-(-low // step) * step <= high)
+        symbols[f"s{number}"] = {"min": low, "max": high, "multiple_of": step}
+        first[f"s{number}"] = step * data.draw(st.integers(-(-low // step), high // step))
+    shapes = gate_shapes(spec(symbols, first), data.draw(st.integers(0, 99)), [])
+    seen = [first]
+    for shape in shapes:
+        assert dict(shape.symbols) not in seen
+        seen.append(dict(shape.symbols))
+        for name, size in shape.symbols.items():
+            domain = symbols[name]
+            assert domain["min"] <= size <= domain["max"]
+            assert size % domain["multiple_of"] == 0
