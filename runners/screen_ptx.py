@@ -34,7 +34,7 @@ class PtxRow:
 
     def tier_under(self, contract: Contract | None) -> ScreenTier | None:
         """The tier of a finding; None: it says nothing under this contract."""
-        if self.rounding and contract is not None and not contract.deterministic:
+        if self.rounding and (contract is None or not contract.deterministic):
             return None
         return self.tier if self.precision is None else precision_tier(self.precision, contract)
 
@@ -73,7 +73,9 @@ PTX: tuple[PtxRow, ...] = (
 _ANY = re.compile("|".join(f"(?P<row{n}>{row.pattern})" for n, row in enumerate(PTX)))
 _BODY = re.compile(r"^[^/\n]*?\.(entry|func)\s+(?:\([^)]*\)\s*)?([\w$.]+)", re.MULTILINE)
 _LOC = re.compile(
-    r"\.loc\s+(\d+)\s+(\d+)[^\n]*?(?://.*?([^\s/:]+):(\d+):\d+[\s\]]*)?$", re.MULTILINE
+    r"\.loc\s+(\d+)\s+(\d+)[^\n]*?(?:\binlined_at\s+(\d+)\s+(\d+)[^\n]*?)?"
+    r"(?://.*?([^\s/:]+):(\d+):\d+[\s\]]*)?$",
+    re.MULTILINE,
 )
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"(?:[^"\n]*/)?([^"/\n]*)"', re.MULTILINE)
 
@@ -122,11 +124,12 @@ def ptx_findings(
 def _line_before(text: str, at: int, files: dict[str, str], source: str) -> int:
     """The line of `source` that the last `.loc` before a place names, 0 for none.
 
-    Of a call that was inlined Triton tells the chain in a comment, the caller's line last.
+    Of a call that was inlined it is the caller's line: nvcc tells it as `inlined_at`, Triton tells
+    the chain of calls in a comment, the first caller last.
     """
     begins = text.rfind(".loc", 0, at)
     found = _LOC.match(text, begins) if begins >= 0 else None
     if found is None:
         return 0
-    file, line = (found[3], found[4]) if found[3] else (files.get(found[1], ""), found[2])
-    return int(line) if file == source else 0
+    told = ((found[5], found[6]), (files.get(found[3]), found[4]), (files.get(found[1]), found[2]))
+    return next((int(line) for file, line in told if file == source and line), 0)

@@ -1,0 +1,111 @@
+"""The screen of machine code: what a kernel will really execute, whatever its source says.
+
+Read from the cubin alone (symbols, variables, instruction words), with lines of source from the PTX
+where the build kept it. It takes a millisecond or two. It never blocks: what machine code may not
+do at all (device-side launches, managed memory) is refused by `cubin_check.py`, and soft evidence
+only asks for the fuller gates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .cubin import CubinInfo, read_cubin
+from .elf import read_sections
+from .model import GateResult
+from .plan import Artifact, Module
+from .sass_screen import sass_findings
+from .screen_findings import Finding, ScreenTier, screened
+from .screen_ptx import ptx_findings
+from .spec_contract import Contract
+
+GATE = "machine_code_screen"
+CALLED: Mapping[str, tuple[ScreenTier, str]] = {
+    "vprintf": ("probe", "prints"),
+    "malloc": ("probe", "allocates on the device's heap"),
+    "free": ("probe", "gives memory back to the device's heap"),
+    "__assertfail": ("note", "may stop everything on the GPU"),
+}
+"""functions of the driver that code may call"""
+ZEROED = ".nv.global"
+OF_THE_TOOLS = ("$", "__cuda", "__unnamed", "assert", "printfFormat")
+"""how names of variables begin that compilers make: texts, tables"""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCode:
+    """One cubin, the kernels of it that a plan launches, and its PTX; empty: not kept."""
+
+    cubin: bytes
+    launched: frozenset[str]
+    ptx: str = ""
+
+
+def machine_code_screen(
+    codes: Sequence[MachineCode], contract: Contract | None = None, source: str = ""
+) -> GateResult:
+    """The gate: passed, or a note of all findings, each with its tier.
+
+    `source` is the name of the file whose lines are told. Raises SpecError for a damaged cubin.
+    """
+    found = [each for code in codes for each in findings(code, contract, source)]
+    return screened(GATE, found, "")
+
+
+def screen_artifact(
+    artifact: Artifact,
+    path: Callable[[Module], Path],
+    contract: Contract | None = None,
+    source: str = "",
+) -> GateResult:
+    """The gate over what an artifact's plans launch; `path` says where a module lies.
+
+    Skipped for host code, which is no GPU's. Raises SpecError for a damaged cubin.
+    """
+    launched = dict[str, set[str]]()
+    for plan in artifact.plans.values():
+        for kernel in plan.kernels:
+            launched.setdefault(kernel.sha256, set()).add(kernel.entry)
+    listings = {m.of: m for m in artifact.modules if m.kind == "ptx"}
+    codes = [
+        MachineCode(
+            path(module).read_bytes(),
+            frozenset(launched.get(module.sha256, ())),
+            _text(listings.get(module.sha256), path),
+        )
+        for module in artifact.modules
+        if module.kind == "cubin"
+    ]
+    if not codes:
+        return GateResult(gate=GATE, outcome="skipped", message="it has no code for a GPU")
+    return machine_code_screen(codes, contract, source)
+
+
+def findings(code: MachineCode, contract: Contract | None, source: str = "") -> list[Finding]:
+    """All that is suspicious in one cubin; raises SpecError for what is none."""
+    info = read_cubin(code.cubin)
+    found = [*_symbols(info), *_variables(info)]
+    found += sass_findings(read_sections(code.cubin), info, code.launched, contract)
+    found += ptx_findings(code.ptx, code.launched, contract, source)
+    return found
+
+
+def _symbols(info: CubinInfo) -> Iterator[Finding]:
+    for name in info.unresolved:
+        tier, reason = CALLED.get(name, ("probe", "is defined nowhere"))
+        yield Finding(tier, 0, name, reason)
+
+
+def _variables(info: CubinInfo) -> Iterator[Finding]:
+    """Tables of constants have contents from the start, so what begins as zeros is the suspect."""
+    for name, variable in info.globals.items():
+        if variable.writable and not name.startswith(OF_THE_TOOLS):
+            tier: ScreenTier = "probe" if variable.section == ZEROED else "note"
+            reason = f"keeps {variable.size} bytes from one launch to the next"
+            yield Finding(tier, 0, name, reason)
+
+
+def _text(module: Module | None, path: Callable[[Module], Path]) -> str:
+    return "" if module is None else path(module).read_text(encoding="utf-8", errors="replace")

@@ -1,0 +1,205 @@
+"""The screen of machine code: instruction words, symbols and PTX, from real builds.
+
+`golden/sass_words.json`: [arch, what nvdisasm 12.8 prints, low word, high word, what is found],
+from kernels that ptxas 13.0 assembled.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelwright.runners.errors import SpecError
+from kernelwright.runners.machine_screen import (
+    MachineCode,
+    findings,
+    machine_code_screen,
+    screen_artifact,
+)
+from kernelwright.runners.plan import Artifact
+from kernelwright.runners.sass_screen import DECODE
+from kernelwright.runners.screen import wants_probes
+from kernelwright.runners.screen_ptx import PTX, ptx_findings
+from kernelwright.runners.spec_contract import Contract
+
+WORDS: list[list[Any]] = json.loads(
+    (Path(__file__).parent / "golden" / "sass_words.json").read_text(encoding="utf-8")
+)
+nvcc = pytest.mark.skipif(
+    not (shutil.which("nvcc") and shutil.which("g++")), reason="no nvcc with a g++ here"
+)
+SOURCE = """\
+#include <cstdio>
+#include <mma.h>
+
+__device__ float cache[16];
+__device__ const float table[2] = {1, 2};
+
+extern "C" __global__ void plain(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = expf(x[i]) + sqrtf(x[i]) / x[i];
+  if (n != n) printf("dead");
+}
+
+extern "C" __global__ void hidden(const float* x, float* y, int n) {
+  long long t;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(t));
+  y[0] = t + table[n] + cache[n]++;
+}
+
+extern "C" __global__ void prints(const float* x, float* y, int n) {
+  printf("%f", x[0]);
+  float* more = (float*)malloc(4 * n);
+  more[n] = 1;
+  atomicAdd(y, more[0]);
+}
+
+extern "C" __global__ void product(const unsigned* a, float* c, int n) {
+  float d[4] = {0, 0, 0, 0};
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+      "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(a[4]), "r"(a[5]));
+  c[0] = d[0];
+}
+"""
+TRITON_PTX = """\
+.visible .entry odd(
+\t.param .u64 .ptr .global .align 1 odd_param_0
+)
+{
+$L__func_begin0:
+\t.loc\t1 13 0                          // tk.py:13:0
+\t// begin inline asm
+\tmov.u64 %rd1, %globaltimer;
+\t// end inline asm
+$L__tmp1:
+\t.loc\t2 291 36                         // standard.py:291:36 @[ tk.py:18:30 ]
+\tadd.f32 %r1, %r2, %r3;
+\t@%p1 atom.global.gpu.acq_rel.add.f32 %r9, [ %rd6 + 0 ], %r10;
+\t.loc\t1 19 45                         // tk.py:19:45
+\tcvt.rn.f16.f32 %rs1, %r4;
+\tret;
+}
+\t.file\t1 "/somewhere/tk.py"
+\t.file\t2 "/elsewhere/standard.py"
+\t.section\t.debug_abbrev
+\t{ .b8 99 // %clock64
+"""
+"""lines of what Triton 3.6 made for sm_90a"""
+
+
+def contract(**changes: Any) -> Contract:
+    arguments = [
+        {"name": "x", "role": "input", "dtype": "float32", "shape": ["n"]},
+        {"name": "y", "role": "output", "dtype": "float32", "shape": ["n"]},
+    ]
+    return Contract.model_validate({"arguments": arguments} | changes)
+
+
+@pytest.mark.parametrize(
+    ("arch", "text", "low", "high", "name"), WORDS, ids=[f"{w[0]} {w[1]}" for w in WORDS]
+)
+def test_an_instruction_is_recognised_by_its_words_and_no_other_is_taken_for_it(
+    arch: str, text: str, low: str, high: str, name: str | None
+) -> None:
+    words = int(low, 16), int(high, 16)
+    decode = DECODE.get(words[0] & 0x1FF)
+    capability = int("".join(c for c in arch if c.isdigit()))
+    sign = None if decode is None else decode(*words, capability)
+    assert (None if sign is None else sign.name) == name, text
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, str]:
+    """A cubin for sm_90a and its PTX."""
+    folder = tmp_path_factory.mktemp("code")
+    (folder / "k.cu").write_text(SOURCE, encoding="utf-8")
+    common = ["nvcc", "-arch=sm_90a", "-lineinfo", "-std=c++17"]
+    first = [*common, "-ptx", "k.cu", "-o", "k.ptx"]
+    second = [*common, "-cubin", "k.ptx", "-o", "k.cubin"]
+    for command in (first, second):
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return (folder / "k.cubin").read_bytes(), (folder / "k.ptx").read_text(encoding="utf-8")
+
+
+def told(built: tuple[bytes, str], kernel: str, ptx: bool = True, **changes: Any) -> set[str]:
+    code = MachineCode(built[0], frozenset({kernel}), built[1] if ptx else "")
+    found = findings(code, contract(**changes), "k.cu")
+    return {f"{f.tier} {f.name} {f.line}" for f in found}
+
+
+ALWAYS = {
+    "probe cache 0", "note table 0", "probe malloc 0", "probe vprintf 0",
+}  # fmt: skip
+"""of the whole module: variables, functions of the driver"""
+
+
+@nvcc
+def test_what_only_the_machine_code_shows_is_found_with_the_line_of_the_source(
+    built: tuple[bytes, str],
+) -> None:
+    assert told(built, "hidden") == ALWAYS | {"probe SR_CLOCKLO 0", "probe %clock64 15"}
+    assert told(built, "hidden", ptx=False) == ALWAYS | {"probe SR_CLOCKLO 0"}
+
+
+@nvcc
+def test_dead_code_and_kernels_that_are_not_launched_say_nothing(
+    built: tuple[bytes, str],
+) -> None:
+    assert told(built, "plain") == ALWAYS
+
+
+@nvcc
+def test_a_product_in_tf32_counts_where_the_contract_is_ieee(built: tuple[bytes, str]) -> None:
+    found = told(built, "product")
+    assert "probe HMMA.TF32 0" in found
+    assert any("probe mma.sync.aligned.m16n8k8.row.col.f32.tf32" in each for each in found)
+    assert told(built, "product", math="tf32") == ALWAYS
+
+
+@nvcc
+def test_float_atomics_are_noted_where_the_contract_is_deterministic(
+    built: tuple[bytes, str],
+) -> None:
+    assert any("note REDG.ADD.F" in each for each in told(built, "prints"))
+    assert told(built, "prints", deterministic=False) == ALWAYS
+
+
+@nvcc
+def test_the_gate_never_fails_and_asks_for_probes(built: tuple[bytes, str]) -> None:
+    code = MachineCode(built[0], frozenset({"hidden"}), built[1])
+    gate = machine_code_screen([code], contract(), "k.cu")
+    assert (gate.gate, gate.outcome) == ("machine_code_screen", "note")
+    assert wants_probes([gate])
+    clock = next(f for f in gate.evidence["findings"] if f["name"] == "%clock64")
+    assert (clock["tier"], clock["line"], clock["place"]) == ("probe", 15, "kernel `hidden`")
+
+
+def test_lines_of_triton_are_the_callers_own() -> None:
+    found = ptx_findings(TRITON_PTX, {"odd"}, contract(), "tk.py")
+    assert [(f.tier, f.name, f.line) for f in found] == [
+        ("probe", "%globaltimer", 13),
+        ("note", "atom.global.gpu.acq_rel.add.f32", 18),
+        ("probe", "cvt.rn.f16.f32", 19),
+    ]
+    assert ptx_findings(TRITON_PTX, {"another"}, contract(), "tk.py") == []
+
+
+def test_code_for_the_host_is_skipped_and_a_damaged_cubin_refused(tmp_path: Path) -> None:
+    nothing = Artifact(
+        variant_id="v", toolchain="t", target="x", modules=(), plans={}, code_hash=""
+    )
+    assert screen_artifact(nothing, lambda m: tmp_path / m.sha256).outcome == "skipped"
+    with pytest.raises(SpecError, match="no cubin"):
+        machine_code_screen([MachineCode(b"nothing", frozenset())])
+
+
+def test_every_row_gives_a_reason_and_has_no_groups() -> None:
+    assert all(row.reason and "(?P" not in row.pattern for row in PTX)
