@@ -65,13 +65,13 @@ WOBBLY = [run(), run("e", timed=True)]
 
 
 def test_the_same_input_with_the_same_bits_is_deterministic() -> None:
-    found = is_deterministic(STEADY, [], asked=True)
+    found = is_deterministic(STEADY, asked=True)
     assert found.outcome == "passed"
     assert found.evidence["inputs"] == 1
 
 
 def test_two_results_of_one_input_are_wrong_and_both_runs_are_named() -> None:
-    found = is_deterministic(WOBBLY, STEADY, asked=True)
+    found = is_deterministic(WOBBLY, asked=True)
     assert found.outcome == "failed"
     assert ending_of(found) is Ending.wrong
     assert "run 2 (timed) than in run 1 (checked)" in found.message
@@ -79,13 +79,13 @@ def test_two_results_of_one_input_are_wrong_and_both_runs_are_named() -> None:
 
 
 def test_what_the_baseline_does_not_hold_to_is_not_asked_of_a_candidate() -> None:
-    found = is_deterministic(WOBBLY, WOBBLY, asked=True)
+    found = is_deterministic(WOBBLY, asked=True, baseline_is=False)
     assert found.outcome == "note"
     assert "the baseline itself is not deterministic" in found.message
 
 
 def test_determinism_is_not_asked_where_the_contract_does_not_promise_it() -> None:
-    found = is_deterministic(WOBBLY, STEADY, asked=False)
+    found = is_deterministic(WOBBLY, asked=False)
     assert found.outcome == "skipped"
     assert "deterministic: false" in found.message
 
@@ -93,7 +93,7 @@ def test_determinism_is_not_asked_where_the_contract_does_not_promise_it() -> No
 def test_runs_on_other_slots_other_poison_or_with_a_fault_are_not_compared() -> None:
     faulted = run("", fault="gone", fault_kind="crashed")
     runs = [run(), run("e", slot=1), run("f", poison=165), faulted]
-    assert is_deterministic(runs, [], asked=True).outcome == "skipped"
+    assert is_deterministic(runs, asked=True).outcome == "skipped"
 
 
 WRONG = Trial("stress `offset`", (run(verdicts=(verdict(50.0, right=False),)),))
@@ -140,6 +140,12 @@ def test_a_nan_is_never_of_the_baselines_size() -> None:
     nan = Trial("stress `large`", (run(verdicts=(verdict(float("inf"), right=False),)),))
     trial = baseline_of(nan, verdict(50.0, right=True))
     assert holds(STRESS, [trial], STRESS_SLACK).outcome == "failed"
+
+
+def test_a_trial_that_was_not_made_is_noted() -> None:
+    found = holds(STRESS, [FINE], not_asked={"stress `tiny`": "the reference fails on it"})
+    assert found.outcome == "note"
+    assert found.message.endswith("not asked: stress `tiny`: the reference fails on it")
 
 
 def test_nothing_to_try_is_skipped_and_a_build_that_fails_ends_as_one() -> None:

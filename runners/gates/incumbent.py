@@ -7,7 +7,7 @@ a candidate, and the result says so. A `Trial` is the runs on one further input.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..model import Ending, GateResult
@@ -59,9 +59,17 @@ def fault_of(trial: Trial, slack: float = 1.0) -> tuple[GateResult | None, str]:
     return failed, ""
 
 
-def holds(gate: str, trials: Sequence[Trial], slack: float = 1.0) -> GateResult:
-    """The candidate holds in every trial in which the baseline does."""
-    asked, excused = list[str](), dict[str, str]()
+def holds(
+    gate: str,
+    trials: Sequence[Trial],
+    slack: float = 1.0,
+    not_asked: Mapping[str, str] | None = None,
+) -> GateResult:
+    """The candidate holds in every trial in which the baseline does.
+
+    `not_asked`: trials that were not made, and why.
+    """
+    asked, excused = list[str](), dict(not_asked or {})
     for trial in trials:
         failed, excuse = fault_of(trial, slack)
         if failed is not None and not excuse:
@@ -95,8 +103,9 @@ def skipped(gate: str, why: str) -> GateResult:
     return GateResult(gate=gate, outcome="skipped", message=why)
 
 
-def is_deterministic(candidate: Runs, baseline: Runs, asked: bool) -> GateResult:
-    """The same input gave the same bits in every run, where the contract asks for that.
+def is_deterministic(candidate: Runs, *, asked: bool, baseline_is: bool = True) -> GateResult:
+    """The same input gave the same bits in every run, where the contract asks for that and the
+    baseline is so.
 
     Runs of the same slot of a pool with the same poison have the same input: gaps between
     strided elements belong to an output's bits and hold the poison.
@@ -125,7 +134,7 @@ def is_deterministic(candidate: Runs, baseline: Runs, asked: bool) -> GateResult
         "runs": [number, other_number],
         "digests": [first.result.digest, other.result.digest],
     }
-    if _repeats(baseline)[1] is not None:
+    if not baseline_is:
         message += "; the baseline itself is not deterministic, so this is not asked"
         return GateResult(gate=gate, outcome="note", message=message, evidence=evidence)
     message += "; a contract with `deterministic: false` would allow it"
