@@ -100,8 +100,11 @@ class Checker:
         rounds: Sequence[Sequence[str]],
         calls: dict[str, int],
         timeout_s: float,
+        *,
+        reload: bool = False,
+        hot: bool = False,
     ) -> tuple[BlockResult, list[Run]]:
-        """One block of timed samples, every output re-checked."""
+        """One block of timed samples, every output re-checked; see `Block`."""
         message = Block(
             pool=pool.pool,
             rounds=tuple(tuple(order) for order in rounds),
@@ -109,6 +112,8 @@ class Checker:
             poison=POISONS[0],
             timeout_s=timeout_s,
             known=self._digests(pool.pool),
+            reload=reload,
+            hot=hot,
         )
         block, fd = self.runner.block(message)
         try:

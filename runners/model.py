@@ -181,18 +181,31 @@ class Ratio(Record):
 
 
 class WorkloadTimes(Record):
-    """Median times on one workload; `blocks` keeps every block's median, in run order."""
+    """Median times on one workload, of caches that hold nothing of the data unless it says hot."""
 
     workload: str
     weight: float
     median_ms: dict[str, float]
     blocks_ms: dict[str, tuple[float, ...]]
+    """every block that counts, in run order"""
+    loads: tuple[int, ...] = ()
+    """which loading of the machine code each of these blocks belongs to"""
+    hot_ms: dict[str, float] = Field(default_factory=dict[str, float])
+    """medians with caches as a call before left them: to be told, never judged by"""
+    sm_mhz: tuple[int, ...] = ()
+    """the clock after each block that was run; empty: unknown"""
+    celsius: tuple[int, ...] = ()
+    """the temperature after each block that was run; empty: unknown"""
+    spoiled: dict[str, str] = Field(default_factory=dict[str, str])
+    """why blocks were dropped, by their number from 0"""
 
 
 class Conditions(Record):
     """What a GPU said of itself around a block; empty on a host."""
 
     sm_mhz: tuple[int, ...] = ()
+    """before and after"""
+    celsius: tuple[int, ...] = ()
     """before and after"""
     reasons: tuple[str, ...] = ()
     """why clocks were held down, in NVML's words"""
@@ -207,12 +220,19 @@ class Comparison(Record):
     ratios: tuple[Ratio, ...]
     workloads: tuple[WorkloadTimes, ...]
     resolution: float
-    """a difference below this is not told from noise on this machine (0.02 = 2 %)"""
+    """a difference below this is not told from noise by these blocks (0.02 = 2 %)"""
     samples: int
     seconds: float
+    busy_s: float = 0.0
+    """seconds that the GPU worked for it; 0: not known"""
+    blocks: int = 0
+    """of each workload, dropped ones included"""
     dropped_blocks: int = 0
+    """over all workloads"""
+    drift: float = 0.0
+    """of the baseline's times from the first blocks to the last (0.02 = 2 %)"""
     conditions: Conditions = Conditions()
-    """over all blocks: lowest and highest clock, every reason, every stranger"""
+    """over all blocks: least and greatest clock and temperature, every reason and stranger"""
 
     def over(self, variant_id: str) -> Ratio | None:
         """The ratio over that side, None when it did not take part."""
@@ -242,6 +262,8 @@ class Evaluation(Record):
     """variant whose measurement is shared"""
     seconds: dict[str, float] = Field(default_factory=dict[str, float])
     """where the time went: build, check, compare"""
+    device: str | None = None
+    """UUID of the GPU that ran it; None: the host did, or nothing was run"""
     finished_at: str = ""
 
     @model_validator(mode="after")

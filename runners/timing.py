@@ -2,9 +2,10 @@
 
 A *block* gives one median for every side on every workload. The statistic is the weighted
 mean over workloads of the median over blocks of log(other / candidate); its interval is the
-percentile bootstrap over blocks, which keeps the pairing: a slow moment of the machine slows
-all sides of its block. 4999 resamples; the seed is fixed so that the same samples always
-give the same interval.
+percentile bootstrap, which keeps the pairing: a slow moment of the machine slows all sides of
+its block. What is resampled are *loads*, all blocks between one loading of the machine code
+and the next, for they share where code happens to lie. 4999 resamples; the seed is fixed so
+that the same samples always give the same interval.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,12 @@ from .model import Judgement, Ratio
 
 RESAMPLES = 4999
 CONFIDENCE = 0.95
+NORMAL = 1.959964
+"""the quantile of the normal distribution that leaves (1 - CONFIDENCE) / 2 above it"""
+FEWEST_LOADS = 3
+"""with fewer there is nothing to resample: blocks are taken for themselves"""
+SIGNS = 0.001
+"""the most probability, two-sided, with which equal sides may show so many blocks of one sign"""
 
 Floats = npt.NDArray[np.float64]
 Blocks = Mapping[str, Sequence[float]]
@@ -34,6 +42,13 @@ class WorkloadBlocks:
     name: str
     weight: float
     blocks_ms: Blocks
+    loads: Sequence[int] = ()
+    """the number of the load that each block belongs to; empty: each has one of its own"""
+
+    @property
+    def count(self) -> int:
+        """How many blocks there are."""
+        return min((len(ms) for ms in self.blocks_ms.values()), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +65,54 @@ class Estimate:
         return self.high - self.low
 
 
-def estimate(workloads: Sequence[WorkloadBlocks], candidate: str, other: str) -> Estimate:
-    """The candidate against one other side. Needs at least one block of every workload."""
+def estimate(
+    workloads: Sequence[WorkloadBlocks], candidate: str, other: str, resamples: int = RESAMPLES
+) -> Estimate:
+    """The candidate against one other side. Needs at least two blocks of every workload.
+
+    Deviations from the centre are widened as Student's t is wider than the normal distribution
+    for as many loads, times sqrt(k / (k - 1)): the bootstrap of a few is too sure of itself
+    (Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 2.3).
+    """
     total = sum(w.weight for w in workloads)
     rng = np.random.default_rng(20251019)
-    center, resampled = 0.0, np.zeros(RESAMPLES)
+    center, deviations = 0.0, np.zeros(resamples)
+    for workload in workloads:
+        ratios, loads = _log_ratios(workload.blocks_ms, candidate, other), _loads(workload)
+        share, middle = workload.weight / total, float(np.median(ratios))
+        center += share * middle
+        around = _resampled_medians(ratios, loads, rng, resamples) - middle
+        deviations += share * _widening(int(loads.max()) + 1) * around
+    tail = (1 - CONFIDENCE) / 2 * 100
+    low, high = np.percentile(deviations, [tail, 100 - tail])
+    return Estimate(center, min(center, center + float(low)), max(center, center + float(high)))
+
+
+def extent(workloads: Sequence[WorkloadBlocks], candidate: str, other: str) -> Estimate:
+    """From the least to the greatest block, where there are too few for a bootstrap."""
+    total = sum(w.weight for w in workloads)
+    center = low = high = 0.0
     for workload in workloads:
         ratios = _log_ratios(workload.blocks_ms, candidate, other)
         share = workload.weight / total
-        picks: npt.NDArray[Any] = rng.integers(0, len(ratios), (RESAMPLES, len(ratios)))
         center += share * float(np.median(ratios))
-        resampled += share * np.median(ratios[picks], axis=1)
-    tail = (1 - CONFIDENCE) / 2 * 100
-    low, high = np.percentile(resampled, [tail, 100 - tail])
-    return Estimate(center, float(low), float(high))
+        low += share * float(ratios.min())
+        high += share * float(ratios.max())
+    return Estimate(center, low, high)
+
+
+def one_sided(workloads: Sequence[WorkloadBlocks], candidate: str, other: str) -> bool:
+    """Whether nearly all blocks say the same, faster or slower: the sign test at SIGNS.
+
+    It asks nothing of how blocks are spread, so an interval that a dozen blocks made too
+    narrow by chance does not pass for a difference.
+    """
+    total, count = sum(w.weight for w in workloads), min(w.count for w in workloads)
+    mean = np.zeros(count)
+    for w in workloads:
+        mean += w.weight / total * _log_ratios(w.blocks_ms, candidate, other)[:count]
+    faster, slower = int((mean > 0).sum()), int((mean < 0).sum())
+    return max(faster, slower) >= _most_of(count)
 
 
 def judgement(found: Estimate, resolution: float, widest: float) -> Judgement:
@@ -77,33 +126,19 @@ def judgement(found: Estimate, resolution: float, widest: float) -> Judgement:
         return "faster"
     if found.high < -edge:
         return "slower"
-    if found.high > edge and (found.high - found.low) / 2 > math.log1p(widest):
+    if found.high > edge and found.width / 2 > math.log1p(widest):
         return "unstable"
     return "tie"
 
 
-def settled(found: Estimate, resolution: float) -> bool:
-    """Whether more samples could no longer change what is done with the candidate.
-
-    That depends on `faster` alone: open while the interval holds its edge.
-    """
-    return not found.low <= math.log1p(resolution) <= found.high
-
-
-def clear(found: Estimate, difference: float) -> bool:
-    """Whether the whole interval lies beyond a difference, on either side."""
-    edge = math.log1p(difference)
-    return found.low > edge or found.high < -edge
-
-
-def ratio(found: Estimate, other: str, resolution: float, widest: float) -> Ratio:
+def ratio(found: Estimate, over: str, judged: Judgement) -> Ratio:
     """An estimate as it is stored and shown."""
     return Ratio(
-        over=other,
+        over=over,
         speedup=math.exp(found.log_ratio),
         low=math.exp(found.low),
         high=math.exp(found.high),
-        judgement=judgement(found, resolution, widest),
+        judgement=judged,
     )
 
 
@@ -121,3 +156,57 @@ def slowest_workload(
 
 def _log_ratios(blocks: Blocks, candidate: str, other: str) -> Floats:
     return np.log(np.asarray(blocks[other])) - np.log(np.asarray(blocks[candidate]))
+
+
+def _loads(workload: WorkloadBlocks) -> npt.NDArray[np.int64]:
+    """The load of each block, from 0 without gaps; each block's own, where loads are few."""
+    loads: npt.NDArray[Any] = np.unique(np.asarray(workload.loads), return_inverse=True)[1]
+    if len(loads) and loads.max() + 1 >= FEWEST_LOADS:
+        return loads.astype(np.int64)
+    return np.arange(workload.count)
+
+
+def _resampled_medians(
+    values: Floats, loads: npt.NDArray[np.int64], rng: np.random.Generator, resamples: int
+) -> Floats:
+    """Medians of `values` when whole loads are drawn with replacement.
+
+    A block counts as often as its load was drawn; the median is where half of the counts lie
+    below, in the order of the values.
+    """
+    count = int(loads.max()) + 1
+    order = np.argsort(values)
+    drawn = rng.multinomial(count, np.full(count, 1 / count), resamples).astype(np.int32)
+    below = np.cumsum(drawn[:, loads[order]], axis=1)
+    whole = below[:, -1:]
+    first, last = (2 * below >= whole).argmax(axis=1), (2 * below > whole).argmax(axis=1)
+    ordered = values[order]
+    medians: Floats = (ordered[first] + ordered[last]) / 2
+    return medians
+
+
+@cache
+def _widening(count: int) -> float:
+    """See `estimate`. Student's quantile from Abramowitz and Stegun 26.7.5 (within 3 %)."""
+    if count < 2:
+        return 1.0
+    free, z = count - 1, NORMAL
+    student = (
+        z
+        + (z**3 + z) / (4 * free)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * free**3)
+    )
+    return student / z * math.sqrt(count / free)
+
+
+@cache
+def _most_of(count: int) -> int:
+    """How many of so many blocks must have one sign for the sign test; count + 1: none will do."""
+    needed, tail = count + 1, 0.0
+    while needed > 0:
+        tail += math.comb(count, needed - 1) / 2**count
+        if 2 * tail > SIGNS:
+            break
+        needed -= 1
+    return needed

@@ -6,11 +6,11 @@ import random
 import secrets
 from dataclasses import dataclass, field
 
-from ..runners.comparison import DEVICE, NATIVE, TimingPlan
 from ..runners.contract import BoundContract, bind, odd_shape, workload_contracts
 from ..runners.devices import DeviceFacts
 from ..runners.model import Tier
 from ..runners.pools import ODD_SLOTS, SeedPool, draw
+from ..runners.settling import DEVICE, NATIVE, TimingPlan
 from ..runners.spec_files import LoadedKernel
 from ..runners.toolchains import Shape, tier_of
 
@@ -21,6 +21,11 @@ FIRST_RUN_S = 60.0
 """The longest a baseline may take; candidates get a multiple of what it took."""
 SLOWER_ALLOWED = 20.0
 SHORTEST_TIMEOUT_S = 2.0
+
+
+def device_name(target: DeviceFacts | None) -> str:
+    """`host`, or a GPU's UUID; `none` for a GPU that is not here."""
+    return HOST if target is None else target.uuid or "none"
 
 
 @dataclass
@@ -60,7 +65,7 @@ class OpenKernel:
     @property
     def device(self) -> str:
         """The device that is locked while this kernel is timed: `host`, or a GPU's UUID."""
-        return HOST if self.target is None else self.target.uuid or "none"
+        return device_name(self.target)
 
     @property
     def all_pools(self) -> tuple[SeedPool, ...]:

@@ -1,0 +1,221 @@
+"""One comparison on its way: the blocks measured so far, and which of them count."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from .model import Comparison, Conditions, WorkloadTimes
+from .pools import SeedPool
+from .runner_messages import BlockResult
+from .settling import TimingPlan, Told, clear_of, decide, drift_of, tell, tell_disturbed
+from .timing import WorkloadBlocks, ratio
+
+THROTTLED = frozenset({"hw_slowdown", "sw_thermal", "hw_thermal", "power_brake"})
+"""Reasons for low clocks that spoil a block. A power cap does not: all sides share it."""
+POWER_CAP = "sw_power_cap"
+LOW_CLOCK = 0.75
+"""of the highest clock of a comparison, below which a block is spoiled; nvbench's limit"""
+
+
+@dataclass
+class Collected:
+    """Block medians in milliseconds by side, and the load that each block belongs to."""
+
+    blocks_ms: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    loads: list[int] = field(default_factory=list[int])
+
+    def add(self, medians: dict[str, float], load: int) -> None:
+        """One block."""
+        for side, ms in medians.items():
+            self.blocks_ms.setdefault(side, []).append(ms)
+        self.loads.append(load)
+
+
+@dataclass
+class Times:
+    """What has been measured so far on one workload: undisturbed blocks, and all of them."""
+
+    pool: SeedPool
+    calls: dict[str, int]
+    once: frozenset[str]
+    rounds: int
+    clean: Collected = field(default_factory=Collected)
+    every: Collected = field(default_factory=Collected)
+    conditions: list[Conditions] = field(default_factory=list[Conditions])
+    spoiled: dict[str, str] = field(default_factory=dict[str, str])
+    samples: int = 0
+
+    def add(self, block: BlockResult, load: int, plan: TimingPlan, why_not: str) -> None:
+        """Add a block: to all of them, and to the clean ones if each side has a clean sample.
+
+        `why_not`: what spoilt it as a whole; empty: nothing did.
+        """
+        number, clean = len(self.every.loads), dict[str, float]()
+        every = {side.variant: median(side.nanoseconds) * 1e-6 for side in block.sides}
+        for side in block.sides:
+            pairs = zip(side.nanoseconds, side.disturbed, strict=True)
+            kept = [ns for ns, share in pairs if share <= plan.disturbed_share]
+            if kept:
+                clean[side.variant] = median(kept) * 1e-6
+            self.samples += len(side.nanoseconds)
+        self.every.add(every, load)
+        self.conditions.append(block.conditions)
+        why_not = why_not or self._why_spoiled(block.conditions)
+        if not why_not and len(clean) < len(every):
+            why_not = "every sample of a side was held up"
+        if why_not:
+            self.spoiled[str(number)] = why_not
+        else:
+            self.clean.add(clean, load)
+
+    def _why_spoiled(self, found: Conditions) -> str:
+        """What a GPU said of itself around a block that makes it useless."""
+        if found.strangers:
+            return f"another process on the GPU: {', '.join(map(str, found.strangers))}"
+        if throttled := THROTTLED.intersection(found.reasons):
+            return f"clocks held down: {', '.join(sorted(throttled))}"
+        highest = max((c.sm_mhz[-1] for c in self.conditions if c.sm_mhz), default=0)
+        if found.sm_mhz and POWER_CAP not in found.reasons:
+            after = found.sm_mhz[-1]
+            if after < LOW_CLOCK * highest:
+                return f"{after} MHz, after {highest} MHz before"
+        return ""
+
+
+@dataclass
+class Session:
+    """One comparison on its way. `sides`: the candidate, then the others."""
+
+    sides: tuple[str, ...]
+    plan: TimingPlan
+    started: float
+    times: list[Times] = field(default_factory=list[Times])
+    busy_s: float = 0.0
+    _looked: int = 0
+    """clean blocks when it was last asked whether they suffice"""
+
+    @property
+    def count(self) -> int:
+        """Blocks so far, disturbed ones included."""
+        return min(len(t.every.loads) for t in self.times)
+
+    @property
+    def clean(self) -> int:
+        """Undisturbed blocks so far."""
+        return min(len(t.clean.loads) for t in self.times)
+
+    @property
+    def load(self) -> int:
+        """The number of the load that the next block belongs to."""
+        return self.count // self.plan.reload_every
+
+    @property
+    def reloads(self) -> bool:
+        """Whether the next block starts a load; the first one's code has just been loaded."""
+        return self.count > 0 and self.count % self.plan.reload_every == 0
+
+    def enough(self) -> bool:
+        """Whether to stop: what there is suffices, or there is no more time."""
+        plan, blocks = self.plan, self.count
+        if blocks == 0:
+            return False
+        alone = len(self.sides) == 1
+        if blocks >= (plan.min_blocks if alone else plan.max_blocks):
+            return True
+        enough_s = plan.budget_s if blocks >= plan.careful_blocks else plan.longest_s
+        return self._later_than(enough_s) or (not alone and self._suffices())
+
+    def result(self) -> Comparison:
+        """What the blocks say."""
+        sides, (counted, tolds) = self.sides, self._told()
+        worst = max((t.resolution for t in tolds.values()), default=self.plan.told_by(self.clean))
+        dropped = sum(len(t.spoiled) for t in self.times)
+        return Comparison(
+            candidate=sides[0],
+            ratios=tuple(ratio(t.found, other, t.judgement) for other, t in tolds.items()),
+            workloads=tuple(map(_workload_times, self.times, counted)),
+            resolution=worst if math.isfinite(worst) else self.plan.disturbed_resolution,
+            samples=sum(t.samples for t in self.times),
+            seconds=round(time.monotonic() - self.started, 3),
+            busy_s=round(self.busy_s, 6),
+            blocks=self.count,
+            dropped_blocks=dropped,
+            drift=round(drift_of(counted, sides[0], sides[-1], sides[-1])[0], 4),
+            conditions=_together([c for t in self.times for c in t.conditions]),
+        )
+
+    def _suffices(self) -> bool:
+        """Whether undisturbed blocks suffice or, where those are few, all of them."""
+        candidate, others = self.sides[0], self.sides[1:]
+        if self.clean < self.plan.min_blocks <= self.count:
+            every, edge = self._blocks(clean=False), 2 * self.plan.disturbed_resolution
+            found = [tell_disturbed(every, candidate, o, self.plan).found for o in others]
+            if all(clear_of(each, edge) for each in found):
+                return True
+        if self.clean == self._looked:
+            return False
+        self._looked = self.clean
+        clean = self._blocks(clean=True)
+        return decide(clean, candidate, others, self.plan, moved=self._moved(others[0]))
+
+    def _told(self) -> tuple[list[WorkloadBlocks], dict[str, Told]]:
+        """The blocks that count, and what they say of each other side.
+
+        Undisturbed ones count. Where they are too few for anything but a clear difference, and
+        show none, all do.
+        """
+        candidate, others, plan = self.sides[0], self.sides[1:], self.plan
+        clean, few = self._blocks(clean=True), self.clean < plan.min_blocks
+        if self.clean and (others or not few):
+            tolds = {o: tell(clean, candidate, o, plan, moved=self._moved(o)) for o in others}
+            if not few or all(t.clear for t in tolds.values()):
+                return clean, tolds
+        every = self._blocks(clean=False)
+        return every, {o: tell_disturbed(every, candidate, o, plan) for o in others}
+
+    def _moved(self, other: str) -> float:
+        """How far the ratio went while the baseline drifted further than it may; else 0."""
+        clean = self._blocks(clean=True)
+        drift, moved = drift_of(clean, self.sides[0], other, self.sides[-1])
+        return moved if drift > self.plan.drift else 0.0
+
+    def _blocks(self, *, clean: bool) -> list[WorkloadBlocks]:
+        found = list[WorkloadBlocks]()
+        for times in self.times:
+            which, pool = times.clean if clean else times.every, times.pool
+            name, weight = pool.contract.label, pool.weight
+            found.append(WorkloadBlocks(name, weight, which.blocks_ms, which.loads))
+        return found
+
+    def _later_than(self, seconds: float) -> bool:
+        """Whether more time than that has gone into each workload."""
+        return time.monotonic() - self.started > seconds * len(self.times)
+
+
+def _workload_times(times: Times, counted: WorkloadBlocks) -> WorkloadTimes:
+    told = times.conditions
+    return WorkloadTimes(
+        workload=counted.name,
+        weight=counted.weight,
+        median_ms={side: median(ms) for side, ms in counted.blocks_ms.items()},
+        blocks_ms={side: tuple(ms) for side, ms in counted.blocks_ms.items()},
+        loads=tuple(counted.loads),
+        sm_mhz=tuple(c.sm_mhz[-1] for c in told if c.sm_mhz),
+        celsius=tuple(c.celsius[-1] for c in told if c.celsius),
+        spoiled=times.spoiled,
+    )
+
+
+def _together(found: Sequence[Conditions]) -> Conditions:
+    clocks = [mhz for each in found for mhz in each.sm_mhz]
+    celsius = [degrees for each in found for degrees in each.celsius]
+    return Conditions(
+        sm_mhz=(min(clocks), max(clocks)) if clocks else (),
+        celsius=(min(celsius), max(celsius)) if celsius else (),
+        reasons=tuple(sorted({reason for each in found for reason in each.reasons})),
+        strangers=tuple(sorted({pid for each in found for pid in each.strangers})),
+    )
