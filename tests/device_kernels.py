@@ -1,19 +1,23 @@
-"""Small CUDA kernels with hand-written plans, and a runner that tries them on a GPU."""
+"""Small CUDA kernels with hand-written plans, and a runner that tries them on any GPU."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
-import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
+from pretend_gpu import Twins, pretended_gpu
 
 from kernelwright.runners.contract import BoundContract, bind
+from kernelwright.runners.device.probing import probe_devices
 from kernelwright.runners.devices import DeviceFacts
 from kernelwright.runners.layout import record
 from kernelwright.runners.plan import LaunchPlan
@@ -54,6 +58,31 @@ def launch(kernel: str, grid: int, *params: dict[str, Any]) -> dict[str, Any]:
     return {"launch": kernel, "grid": [grid, 1, 1], "params": list(params)}
 
 
+GPUS = (pytest.param("real", marks=pytest.mark.gpu), "pretended")
+"""parameters of a fixture that gives `gpu_of` to tests"""
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU to try kernels on; `twins`: of a pretended one."""
+
+    device: DeviceFacts
+    twins: Twins | None = None
+
+
+@contextmanager
+def gpu_of(kind: str, folder: Path) -> Generator[Gpu]:
+    """A `real` or `pretended` GPU; skips the test where there is none."""
+    if kind == "pretended":
+        with pretended_gpu(folder) as made:
+            yield Gpu(made.device, made.twins)
+        return
+    probed = probe_devices(folder)
+    if not probed.devices:
+        pytest.skip(f"no GPU: {probed.why_none}")
+    yield Gpu(probed.devices[0])
+
+
 @dataclass(frozen=True)
 class Code:
     """A cubin on disk."""
@@ -63,14 +92,26 @@ class Code:
 
     @classmethod
     def of(cls, source: str, folder: Path, arch: str) -> Code:
-        """Compile with nvcc."""
+        """Compile with NVRTC."""
         name = hashlib.sha256(source.encode()).hexdigest()[:12]
-        (folder / f"{name}.cu").write_text(source, encoding="utf-8")
         cubin = folder / f"{name}.{arch}.cubin"
-        command = ["nvcc", "-cubin", f"-arch={arch}", "-o", str(cubin), str(folder / f"{name}.cu")]
         if not cubin.exists():
-            subprocess.run(command, check=True, capture_output=True)
+            cubin.write_bytes(compiled(source, arch))
         return cls(cubin, hashlib.sha256(cubin.read_bytes()).hexdigest())
+
+
+def compiled(source: str, arch: str) -> bytes:
+    """The cubin of a source. Raises ValueError with the log of NVRTC."""
+    nvrtc: Any = importlib.import_module("cuda.bindings.nvrtc")
+    _, program = nvrtc.nvrtcCreateProgram(source.encode(), b"test.cu", 0, None, None)
+    (status,) = nvrtc.nvrtcCompileProgram(program, 1, [f"--gpu-architecture={arch}".encode()])
+    if int(status):
+        log = b" " * nvrtc.nvrtcGetProgramLogSize(program)[1]
+        nvrtc.nvrtcGetProgramLog(program, log)
+        raise ValueError(log.decode())
+    cubin = b" " * nvrtc.nvrtcGetCUBINSize(program)[1]
+    nvrtc.nvrtcGetCUBIN(program, cubin)
+    return cubin
 
 
 def plan_of(code: Code, bound: BoundContract, **changes: Any) -> LaunchPlan:
@@ -120,6 +161,7 @@ class Bench:
     folder: Path
     arch: str
     bound: BoundContract
+    twins: Twins | None = None
     inputs: list[dict[str, npt.NDArray[Any]]] = field(
         default_factory=list[dict[str, npt.NDArray[Any]]]
     )
@@ -132,6 +174,7 @@ class Bench:
         contract: dict[str, Any] = CONTRACT,
         symbols: dict[str, int] | None = None,
         slots: int = 4,
+        twins: Twins | None = None,
     ) -> Bench:
         """A runner of its own, with random inputs."""
         parsed = Contract.model_validate(contract)
@@ -140,6 +183,7 @@ class Bench:
             folder,
             device.arch,
             bind(parsed, symbols or {"n": N}, "w"),
+            twins,
         )
         pool = SeedPool("k/w", "k", bench.bound, tuple(range(slots)))
         bench.runner.attach(pool, parsed, bench._make_inputs(slots))
@@ -166,6 +210,8 @@ class Bench:
     def load(self, variant: str, source: str, **changes: Any) -> None:
         """Compile a source and load it as a variant."""
         code = Code.of(source, self.folder, self.arch)
+        if self.twins is not None:
+            self.twins.make(code.path.read_bytes(), source)
         plan = plan_of(code, self.bound, **changes)
         files = {code.sha256: code.path, **changes.get("files", {})}
         self.runner.load(variant, files, (plan,))

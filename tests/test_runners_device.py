@@ -1,4 +1,4 @@
-"""The device runner on a GPU: results, whatever a kernel may do wrong, and times."""
+"""The device runner on a GPU, real or pretended: results, whatever a kernel may do wrong, times."""
 
 from __future__ import annotations
 
@@ -10,38 +10,34 @@ import numpy as np
 import pytest
 from device_kernels import (
     CONTRACT,
+    GPUS,
     HEAD,
     INDEX,
     RIGHT,
     THREADS,
     Bench,
+    Gpu,
     N,
+    gpu_of,
     integer,
     is_twice,
     launch,
     pointer,
 )
 
-from kernelwright.runners.device.probing import probe_devices
-from kernelwright.runners.devices import DeviceFacts
-
-pytestmark = pytest.mark.gpu
-
 GRID = -(-N // THREADS)
 IF = "    if (i < n) y[i] = 2 * x[i];\n"
 
 
-@pytest.fixture(scope="module")
-def device(tmp_path_factory: pytest.TempPathFactory) -> DeviceFacts:
-    probed = probe_devices(tmp_path_factory.mktemp("probe"))
-    if not probed.devices:
-        pytest.skip(f"no GPU: {probed.why_none}")
-    return probed.devices[0]
+@pytest.fixture(scope="module", params=GPUS)
+def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gpu]:
+    with gpu_of(request.param, tmp_path_factory.mktemp("gpu")) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
-def bench(device: DeviceFacts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    made = Bench.of(device, tmp_path_factory.mktemp("runner"))
+def bench(gpu: Gpu, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    made = Bench.of(gpu.device, tmp_path_factory.mktemp("runner"), twins=gpu.twins)
     yield made
     made.runner.close()
 
@@ -128,7 +124,7 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_kernel_that_breaks_is_named_and_the_next_one_is_right(bench: Bench, name: str) -> None:
     line, words = FAULTS[name]
-    bench.load("bad", "#include <cassert>\n" + HEAD + INDEX + IF + line + "}\n")
+    bench.load("bad", HEAD + INDEX + IF + line + "}\n")
     results, _ = bench.check("bad")
     print(name, "->", results[-1].fault)
     assert len(results) == 1
@@ -193,7 +189,7 @@ def test_parameters_that_the_machine_code_does_not_have_are_refused(bench: Bench
 def test_machine_code_for_another_gpu_is_refused(bench: Bench, tmp_path: Path) -> None:
     bench.load("bad", RIGHT)
     other = "sm_80" if not bench.arch.startswith("sm_8") else "sm_90"
-    strange = Bench(bench.runner, tmp_path, other, bench.bound, bench.inputs)
+    strange = Bench(bench.runner, tmp_path, other, bench.bound, bench.twins, bench.inputs)
     strange.load("bad", RIGHT)
     results, _ = bench.check("bad")
     assert "another GPU" in results[0].fault
@@ -352,9 +348,9 @@ COPY = (
 
 
 def test_strided_outputs_are_read_where_they_lie_and_gaps_are_watched(
-    device: DeviceFacts, tmp_path: Path
+    gpu: Gpu, tmp_path: Path
 ) -> None:
-    bench = Bench.of(device, tmp_path, STRIDED, {"n": 0})
+    bench = Bench.of(gpu.device, tmp_path, STRIDED, {"n": 0}, twins=gpu.twins)
     steps = [launch("twice", 30, pointer("x"), pointer("y"))]
     kernels = {"twice": {"block": [40, 1, 1]}}
     bench.load("a", COPY + "}\n", kernels=kernels, steps=steps)
@@ -439,11 +435,9 @@ def test_a_large_copy_has_a_bandwidth(bench: Bench) -> None:
     assert bench.runner.copy_bandwidth() > 1e10
 
 
-def test_a_contract_of_inouts_is_restored_before_every_run(
-    device: DeviceFacts, tmp_path: Path
-) -> None:
+def test_a_contract_of_inouts_is_restored_before_every_run(gpu: Gpu, tmp_path: Path) -> None:
     arguments = [{**CONTRACT["arguments"][0], "role": "inout"}, CONTRACT["arguments"][2]]
-    bench = Bench.of(device, tmp_path, {"arguments": arguments})
+    bench = Bench.of(gpu.device, tmp_path, {"arguments": arguments}, twins=gpu.twins)
     bench.load(
         "a",
         'extern "C" __global__ void twice(float* x, int n) {\n'

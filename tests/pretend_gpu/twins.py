@@ -25,7 +25,7 @@ RUNTIME, INCLUDE = HERE / "runtime", HERE / "include"
 DRIVER = "libcuda.so.1"
 COMMON = ("g++", "-std=c++17", "-fPIC", "-shared", "-U_FORTIFY_SOURCE", "-pthread")
 TWIN = (
-    "-O1", "-w", "-fno-strict-aliasing", "-fwrapv", "-fno-finite-loops",
+    "-O1", "-w", "-fno-gnu-unique", "-fno-strict-aliasing", "-fwrapv", "-fno-finite-loops",
     "-fno-delete-null-pointer-checks", "-fsanitize=alignment",
     "-fsanitize-undefined-trap-on-error", "-Wl,-Bsymbolic",
 )  # fmt: skip

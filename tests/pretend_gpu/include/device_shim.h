@@ -167,6 +167,9 @@ inline void __nanosleep(unsigned span) { pretend::sleep(span); }
 inline void __brkpt() { pretend::fail(pretend::LAUNCH_FAILED); }
 [[noreturn]] inline void pretend_exit() { pretend::leave(); }
 
+#undef assert
+#define assert(holds) ((holds) ? (void)0 : pretend::fail(pretend::ASSERT))
+
 // Memory
 
 #define PRETEND_LOAD(name) \

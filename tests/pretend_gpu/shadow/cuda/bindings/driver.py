@@ -12,6 +12,7 @@ import _ctypes
 import ctypes
 import hashlib
 import os
+import tempfile
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -393,12 +394,10 @@ def cuModuleLoadData(image: bytes) -> tuple[Any, ...]:
     twin = TWINS / f"{hashlib.sha256(image).hexdigest()}.so"
     if not twin.exists():
         raise RuntimeError(f"no twin of this machine code: {twin}; see tests/pretend_gpu/README.md")
-    fd = os.memfd_create("twin")
-    try:
-        os.write(fd, twin.read_bytes())
-        library = ctypes.CDLL(f"/proc/self/fd/{fd}")
-    finally:
-        os.close(fd)
+    with tempfile.NamedTemporaryFile(suffix=".so") as copy:  # a name and an inode of its own
+        copy.write(twin.read_bytes())
+        copy.flush()
+        library = ctypes.CDLL(copy.name)
     entries = {e.name: e for e in _table(library, "pretend_entries", _Entry)}
     globals_ = {g.name: g for g in _table(library, "pretend_globals", _Global)}
     return _answer(0, _Module(library, info, entries, globals_))
