@@ -16,11 +16,13 @@ def main(source: Path, wheel: Path) -> int:
     """The number of files that are missing or out of place."""
     project = tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))
     packages: list[str] = project["tool"]["setuptools"]["packages"]
-    folders = {package.split(".")[1] for package in packages}
+    elsewhere: dict[str, str] = project["tool"]["setuptools"]["package-dir"]
+    names = {".".join(package.split(".")[:2]) for package in packages}
+    folders = {n: source / elsewhere.get(n, n.split(".")[1]) for n in names}
     wanted = {
-        f"kernelwright/{file.relative_to(source)}"
-        for folder in folders
-        for file in (source / folder).rglob("*")
+        f"{name.replace('.', '/')}/{file.relative_to(folder)}"
+        for name, folder in folders.items()
+        for file in folder.rglob("*")
         if file.is_file()
     }
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}

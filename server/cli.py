@@ -1,4 +1,4 @@
-"""The command line: `kernelwright optimize | show | doctor | spec | serve`.
+"""The command line: `kernelwright optimize | show | doctor | selftest | spec | serve`.
 
 Commands import what they need themselves, so that `serve` starts without the tables of
 `show` and `doctor` answers where a package is broken.
@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import tempfile
+from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
@@ -27,6 +28,16 @@ app = typer.Typer(
 )
 
 Outdir = Annotated[Path, typer.Option(help="Folder of the state and of the exported files.")]
+
+
+class Tier(StrEnum):
+    """What `selftest` tries."""
+
+    native = "native"
+    device = "device"
+    all = "all"
+
+
 GpuNames = Annotated[
     str, typer.Option(help="GPUs to use, by index or UUID: 0,1; default all of this machine.")
 ]
@@ -150,6 +161,27 @@ def doctor() -> None:
         return
     print(f"host C++ kernels: do not work here; {report.advice}")
     raise typer.Exit(1)
+
+
+@app.command()
+def selftest(
+    tier: Annotated[Tier, typer.Option(help="Host kernels, GPU kernels, or both.")] = Tier.all,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="A page, a kernel type (cpp, cuda, triton) or a victim; repeatable."),
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", dir_okay=False, help="Also write the outcomes here.")
+    ] = None,
+    gpus: GpuNames = "",
+) -> None:
+    """Try known cheats and broken kernels, and honest ones that look like them, on this machine.
+
+    Exit status: 0 every cheat was caught and no honest kernel stopped, 1 otherwise.
+    """
+    from .selftesting import run_selftest
+
+    raise typer.Exit(run_selftest(tier.value, only or (), json_file, _names(gpus)))
 
 
 @app.command()

@@ -10,6 +10,8 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("analysis", "runners", "search", "server", "skills", "tools")
+CHEATS = "kernelwright.cheats"
+"""the one package that lies elsewhere: it is read by `tests` as well"""
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
 
@@ -29,7 +31,7 @@ def files() -> list[Path]:
 
 def test_every_package_folder_is_listed() -> None:
     found = {package_of(file) for file in files() if file.name == "__init__.py"}
-    assert found == set(SETUPTOOLS["packages"])
+    assert found | {CHEATS} == set(SETUPTOOLS["packages"])
 
 
 def test_every_folder_with_modules_is_a_package() -> None:
@@ -49,6 +51,14 @@ def test_every_data_file_travels_in_the_wheel() -> None:
         )
 
     assert not [file for file in files() if file.suffix != ".py" and not travels(file)]
+
+
+def test_every_page_of_a_cheat_travels_in_the_wheel() -> None:
+    home = ROOT / SETUPTOOLS["package-dir"][CHEATS]
+    suffixes = {Path(glob).suffix for glob in SETUPTOOLS["package-data"][CHEATS]}
+    found = [f for f in home.rglob("*") if f.is_file() and "__pycache__" not in f.parts]
+    assert (home / "__init__.py").is_file()
+    assert {f.suffix for f in found} <= suffixes
 
 
 def test_the_root_is_no_package() -> None:

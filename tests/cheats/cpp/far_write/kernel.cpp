@@ -1,0 +1,4 @@
+void lift(const float* x, float* y, int n) {
+    for (int i = 0; i < n; ++i) y[i] = 2.0f * x[i] + 1.0f;
+    y[static_cast<long>(n) + 300000] = 0.0f;
+}

@@ -1,0 +1,94 @@
+"""The library of cheats against the evaluator: every page is caught by what it says, or passes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernelwright.runners.errors import SpecError
+from kernelwright.tools import cheats
+from kernelwright.tools.cheats import ROWS, Cheat, catalogue, chosen, impossible, read_cheat
+from kernelwright.tools.records import KernelRecord
+from kernelwright.tools.selftest import attempt, victim_of
+from kernelwright.tools.workbench import Workbench
+
+PAGES = catalogue()
+NATIVE = [cheat for cheat in PAGES if cheat.tier == "native"]
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
+    folder = tmp_path_factory.mktemp("bench")
+    with Workbench(folder / "out", [folder]) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def victims(bench: Workbench) -> dict[str, KernelRecord]:
+    names = dict.fromkeys(cheat.page.victim for cheat in NATIVE)
+    return {name: victim_of(bench, name) for name in names}
+
+
+@pytest.mark.parametrize("cheat", NATIVE, ids=lambda cheat: cheat.name)
+def test_a_host_kernel_is_stopped_by_what_its_page_says(
+    cheat: Cheat, bench: Workbench, victims: dict[str, KernelRecord]
+) -> None:
+    found = attempt(bench, victims[cheat.page.victim], cheat)
+    assert found.verdict in ("passed" if cheat.honest else "caught", "not run"), found
+    assert found.expected or found.verdict == "not run", found
+    assert "does not build" not in found.message
+
+
+def test_every_row_of_the_table_has_a_page_or_a_reason() -> None:
+    tried = {row for cheat in PAGES for row in cheat.page.rows}
+    ruled_out = {row for each in impossible() for row in each.rows}
+    assert tried | ruled_out == set(range(1, ROWS + 1))
+
+
+@pytest.mark.parametrize("cheat", PAGES, ids=lambda cheat: cheat.name)
+def test_every_page_explains_itself(cheat: Cheat) -> None:
+    assert len(cheat.body) > 80
+    stoppers = [gate for gate in cheat.page.expect if gate not in ("passes", "no gain", "not kept")]
+    assert not stoppers or any(f"`{gate}`" in cheat.body for gate in stoppers)
+
+
+def test_no_two_pages_try_the_same() -> None:
+    assert len({cheat.page.title for cheat in PAGES}) == len(PAGES)
+    assert len({cheat.candidate.model_dump_json() for cheat in PAGES}) == len(PAGES)
+
+
+def test_pages_are_chosen_by_name_type_and_victim() -> None:
+    assert [c.name for c in chosen(["no_op"], NATIVE)] == ["cpp/no_op"]
+    assert {c.kernel_type for c in chosen(["cpp"], PAGES)} == {"cpp"}
+    assert {c.page.victim for c in chosen(["softmax"], PAGES)} == {"softmax"}
+    with pytest.raises(SpecError, match="no cheat `nop`"):
+        chosen(["nop"], PAGES)
+
+
+@pytest.mark.parametrize(
+    ("line", "replaced", "words"),
+    [
+        ("victim: lift", "victim: left", "no victim `left`"),
+        ("expect: is_right", "expect: Is Right!", "neither a gate"),
+        ("expect: is_right", "expect: passes, is_right", "stands alone"),
+        ("rows: 1, 13", "rows: 24", "no row 24"),
+        ("rows: 1, 13", "row: 1", "row"),
+        ("rows: 1, 13", "a line", "is not `field: value`"),
+        ("---\n", "", "wanted: a line `---`"),
+    ],
+)
+def test_a_page_that_is_wrong_is_told_with_its_file(
+    line: str, replaced: str, words: str, tmp_path: Path
+) -> None:
+    place = tmp_path / "cheats"
+    shutil.copytree(cheats.folder() / "victims", place / "victims")
+    home = place / "cpp" / "no_op"
+    shutil.copytree(cheats.folder() / "cpp" / "no_op", home)
+    text = (home / "page.md").read_text(encoding="utf-8")
+    (home / "page.md").write_text(text.replace(line, replaced), encoding="utf-8")
+    with pytest.raises(SpecError, match=words) as caught:
+        read_cheat(home, "cpp", place)
+    assert "page.md" in str(caught.value)
