@@ -5,8 +5,8 @@ The rig knows no store: it builds, runs, checks and times what it is told to.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,8 @@ from ..runners.oracle import Oracle
 from ..runners.plan import Artifact
 from ..runners.pools import SeedPool
 from ..runners.runner import RUNNERS, DeviceRunner
-from ..runners.toolchains import BuildOutcome, BuildRequest
+from ..runners.toolchains import BuildOutcome, BuildRequest, Shape
+from .fresh import Fresh
 from .gpus import Gpus, device_missing
 from .kernel_state import HOST, OpenKernel
 from .logic import Logic
@@ -36,6 +37,8 @@ class Compared:
 
     comparison: Comparison | None
     gates: tuple[GateResult, ...]
+    runs: tuple[Run, ...] = ()
+    """every timed run, of all sides"""
 
 
 class Rig:
@@ -96,13 +99,17 @@ class Rig:
             self._checker(kernel).detach(pool)
 
     def build(
-        self, kernel: OpenKernel, variant: Variant, known: BuildOutcome | None = None
+        self,
+        kernel: OpenKernel,
+        variant: Variant,
+        known: BuildOutcome | None = None,
+        shapes: Sequence[Shape] = (),
     ) -> BuildOutcome:
         """Build a variant, unless `known` still has its modules on disk and all plans."""
         if known is not None and known.artifact and self._usable(kernel, known.artifact):
             return known
         request = BuildRequest(
-            kernel=kernel.loaded, variant=variant, shapes=kernel.shapes, device=kernel.target
+            kernel=kernel.loaded, variant=variant, shapes=tuple(shapes) or kernel.shapes, device=kernel.target
         )
         return self._builder.build(request)
 
@@ -110,9 +117,8 @@ class Rig:
         """Make a built variant known to the runner."""
         if artifact.variant_id in kernel.in_runner:
             return
-        paths = {m.sha256: self._builder.module_path(m) for m in artifact.loaded}
         plans = tuple(artifact.plans.values())
-        self._checker(kernel).runner.load(artifact.variant_id, paths, plans)
+        self._checker(kernel).runner.load(artifact.variant_id, self._paths(artifact), plans)
         kernel.in_runner.add(artifact.variant_id)
 
     def unload(self, kernel: OpenKernel, variant_id: str) -> None:
@@ -189,7 +195,28 @@ class Rig:
                 )
         own = [run for run in measured.runs if run.variant == candidate]
         gates = tuple(gate(own) for gate in FIRST_SET)
-        return Compared(None if first_failure(gates) else measured.comparison, gates)
+        comparison = None if first_failure(gates) else measured.comparison
+        return Compared(comparison, gates, tuple(measured.runs))
+
+    @contextmanager
+    def fresh(self, kernel: OpenKernel, *, alone: bool = False) -> Generator[Fresh]:
+        """A runner process of its own, beside the warm one, with the same oracle.
+
+        `alone`: the warm one leaves the device meanwhile.
+        """
+        warm = self._checker(kernel)
+        if alone:
+            warm.runner.pause()
+        runner = RUNNERS[kernel.tier](self._scratch / "fresh", kernel.target)
+        try:
+            checker = Checker(runner, warm.oracle)
+            yield Fresh(kernel, checker, self._paths, lambda: _undisturbing(kernel))
+        finally:
+            runner.close()
+
+    def _paths(self, artifact: Artifact) -> dict[str, Path]:
+        """Where the modules lie that a runner loads, by hash."""
+        return {m.sha256: self._builder.module_path(m) for m in artifact.loaded}
 
     def copy_bandwidth(self, kernel: OpenKernel) -> float:
         """Bytes read and written a second by a large copy on the kernel's GPU."""
