@@ -1,0 +1,67 @@
+"""A runner process beside the warm one, for one variant at a time: it has seen nothing yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from ..runners.checking import Checker
+from ..runners.gates import Run
+from ..runners.plan import Artifact
+from ..runners.pools import SeedPool
+from .kernel_state import OpenKernel
+
+
+class Fresh:
+    """What is run in that process. Raises ProcessLost, ReferenceFailed and SpecError.
+
+    `quiet`: whoever runs something here keeps away from a device on which others time.
+    """
+
+    def __init__(
+        self,
+        kernel: OpenKernel,
+        checker: Checker,
+        paths: Callable[[Artifact], Mapping[str, Path]],
+        quiet: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self.loaded = set[str]()
+        self._kernel, self._checker, self._paths, self._quiet = kernel, checker, paths, quiet
+
+    def load(self, name: str, artifact: Artifact) -> None:
+        """Make a built variant known by a name, which need not be its id."""
+        plans = tuple(artifact.plans.values())
+        self._checker.runner.load(name, self._paths(artifact), plans)
+        self.loaded.add(name)
+
+    @contextmanager
+    def attached(self, pool: SeedPool) -> Generator[None]:
+        """The inputs of a pool, for as long as they are wanted."""
+        with self._quiet():
+            self._checker.attach(pool, self._kernel.loaded.spec.io)
+        try:
+            yield
+        finally:
+            self._checker.detach(pool.pool)
+
+    def check(
+        self,
+        name: str,
+        pool: SeedPool,
+        slots: Sequence[int],
+        *,
+        barely: bool = False,
+        adopt: bool = False,
+    ) -> list[Run]:
+        """Run on some slots. `barely`: buffers no better aligned than promised; `adopt`: the
+        outputs become the truth where the kernel has no reference."""
+        with self._quiet():
+            return self._checker.check(
+                name,
+                pool,
+                slots,
+                timeout_s=self._kernel.timeout_s,
+                barely_aligned=barely,
+                adopt=adopt,
+            )
