@@ -13,6 +13,7 @@ from ..runners.pools import ODD_SLOTS, SeedPool, draw
 from ..runners.settling import DEVICE, NATIVE, TimingPlan
 from ..runners.spec_files import LoadedKernel
 from ..runners.toolchains import Shape, tier_of
+from .calibration import Calibration
 
 TIMING: dict[Tier, TimingPlan] = {"native": NATIVE, "device": DEVICE}
 HOST = "host"
@@ -40,6 +41,8 @@ class OpenKernel:
     """the GPU that it is built for; None: host code"""
     timeout_s: float = FIRST_RUN_S
     in_runner: set[str] = field(default_factory=set[str])
+    calibration: Calibration = field(default_factory=Calibration)
+    """what of the gates the baseline itself does not hold to"""
     rng: random.Random = field(default_factory=lambda: random.Random(secrets.randbits(64)))
 
     @property

@@ -109,7 +109,10 @@ class Rig:
         if known is not None and known.artifact and self._usable(kernel, known.artifact):
             return known
         request = BuildRequest(
-            kernel=kernel.loaded, variant=variant, shapes=tuple(shapes) or kernel.shapes, device=kernel.target
+            kernel=kernel.loaded,
+            variant=variant,
+            shapes=tuple(shapes) or kernel.shapes,
+            device=kernel.target,
         )
         return self._builder.build(request)
 
