@@ -7,14 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from ..runners.gates import ENDINGS, FIRST_SET, first_failure
+from ..runners.gates import FIRST_SET, Run, ending_of, first_failure, together
+from ..runners.gates.incumbent import is_deterministic
+from ..runners.gates.physics import is_plausibly_fast, obeys_physics
 from ..runners.model import BuildFacts, Comparison, Ending, Evaluation, GateResult, Ratio, Variant
 from ..runners.plan import Artifact
-from ..runners.screen import static_screen
+from ..runners.screen import static_screen, wants_probes
 from ..runners.timing import WorkloadBlocks, slowest_workload
 from ..runners.toolchains import BuildOutcome
 from .kernel_state import OpenKernel
 from .progress import report
+from .promotion import Built, Promoted, promote
 from .records import now
 from .rig import Rig
 
@@ -31,6 +34,8 @@ class Surroundings:
     baseline: str
     incumbent: str
     min_gain: float
+    baseline_variant: Variant | None = None
+    """None: the kernel's own source is the baseline"""
     built: BuildOutcome | None
     """an earlier build of the same variant"""
     same_code: Callable[[str], Evaluation | None]
@@ -50,6 +55,10 @@ class Attempt:
     artifact: Artifact | None = None
     found: BuildOutcome = field(default_factory=BuildOutcome)
     gates: tuple[GateResult, ...] = ()
+    runs: list[Run] = field(default_factory=list[Run])
+    """all that it ran, checked and timed"""
+    promoted: Promoted | None = None
+    """what the incumbent set found, once it was run"""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
     def screen_and_build(self, built: BuildOutcome | None) -> Evaluation | None:
@@ -76,12 +85,22 @@ class Attempt:
         assert self.artifact is not None
         self.rig.load(self.kernel, self.artifact)
         runs = self._timed("check", lambda: self.rig.check(self.kernel, self.variant.variant_id))
+        self.runs += runs
         self.gates += tuple(gate(runs) for gate in FIRST_SET[:-1])
         failed = first_failure(self.gates)
-        return None if failed is None else self.ended(ENDINGS[failed.gate], failed.message)
+        return None if failed is None else self.ended(ending_of(failed), failed.message)
 
     def compare(self, around: Surroundings) -> Evaluation:
-        """The comparison with incumbent and baseline, and the verdict."""
+        """The comparison with incumbent and baseline, and the verdict.
+
+        What would become the incumbent goes through the incumbent set; what looks suspicious does
+        before it is timed.
+        """
+        if self.promoted is None and wants_probes(self.gates):
+            failed = first_failure(self._promote(around).gates)
+            if failed is not None:
+                self.gates += self._promote(around).gates
+                return self.ended(ending_of(failed), f"{failed.gate}: {failed.message}")
         others = list(dict.fromkeys((around.incumbent, around.baseline)))
         found = self._timed(
             "compare",
@@ -89,12 +108,14 @@ class Attempt:
                 self.kernel, self.kernel.pools, self.variant.variant_id, others
             ),
         )
+        self.gates = together(self.gates, found.gates)
         if found.comparison is None:
-            self.gates += found.gates
             failed = first_failure(found.gates)
             assert failed is not None
-            return self.ended(ENDINGS[failed.gate], f"while it was timed, {failed.message}")
-        self.gates += found.gates[-1:]
+            return self.ended(ending_of(failed), f"while it was timed, {failed.message}")
+        self.runs += [run for run in found.runs if run.variant == self.variant.variant_id]
+        calibration = self.kernel.calibration
+        calibration.saw([run for run in found.runs if run.variant == around.baseline])
         return self._judged(found.comparison, around)
 
     def shared(self, twin: Evaluation) -> Evaluation:
@@ -123,12 +144,53 @@ class Attempt:
         message = describe(baseline, "the baseline")
         if incumbent is not None and incumbent.over != around.baseline:
             message += f"; {describe(incumbent, 'the incumbent')}"
+        failed = self._fails_more(comparison, around, kept)
+        if failed is not None:
+            return self.ended(ending_of(failed), f"{message}, but {failed.gate}: {failed.message}")
         return self._evaluation(
             Ending(baseline.judgement),
             message + why,
             comparison,
             (baseline.speedup, baseline.low, baseline.high),
         ).model_copy(update={"became_incumbent": kept})
+
+    def _fails_more(
+        self, comparison: Comparison, around: Surroundings, kept: bool
+    ) -> GateResult | None:
+        """What a measured candidate fails of physics and, where it would become the incumbent, of
+        the incumbent set."""
+        kernel = self.kernel
+        floors = kernel.calibration.floors(kernel.loaded.spec, kernel.target)
+        found = (
+            obeys_physics(comparison, floors, around.baseline),
+            is_plausibly_fast(comparison, around.baseline),
+        )
+        if kept and not first_failure(found):
+            found += (self._is_deterministic(),)
+            if not first_failure(found):
+                self._promote(around)
+        if self.promoted is not None:
+            found = (*found[:2], self._is_deterministic(), *self.promoted.gates)
+        self.gates += found
+        return first_failure(found)
+
+    def _is_deterministic(self) -> GateResult:
+        """Over all that was run so far."""
+        asked = self.kernel.loaded.spec.io.deterministic
+        steady = self.kernel.calibration.is_deterministic
+        return is_deterministic(self.runs, asked=asked, baseline_is=steady)
+
+    def _promote(self, around: Surroundings) -> Promoted:
+        """The incumbent set, run once an attempt."""
+        if self.promoted is None:
+            assert self.artifact is not None
+            candidate = Built(self.variant, self.artifact)
+            baseline = around.baseline_variant or self.kernel.loaded.baseline()
+            self.promoted = self._timed(
+                "promote", lambda: promote(self.rig, self.kernel, candidate, baseline)
+            )
+            self.runs += self.promoted.runs
+        return self.promoted
 
     def _evaluation(
         self,
