@@ -1,4 +1,5 @@
-"""What NVML says of a GPU around a block: clocks, why they are low, who else is there.
+"""What NVML says of a GPU around a block: clocks, why they are low, temperature, who else is
+there.
 
 Without the package nvidia-ml-py, or where NVML refuses, conditions are empty.
 """
@@ -45,13 +46,29 @@ class Watch:
             return (int(self._nvml.nvmlDeviceGetClockInfo(self._device, self._nvml.NVML_CLOCK_SM)),)
         return ()
 
-    def conditions(self, before: tuple[int, ...]) -> Conditions:
-        """After a block; `before`: its clock at the start."""
+    def state(self) -> Conditions:
+        """Clock and temperature now: what a block starts from."""
+        return Conditions(sm_mhz=self.clock(), celsius=self._celsius())
+
+    def conditions(self, before: Conditions) -> Conditions:
+        """After a block; `before`: its `state` at the start."""
         mask = self._reasons()
         reasons = tuple(name for bit, name in REASONS.items() if mask & bit)
         return Conditions(
-            sm_mhz=(*before, *self.clock()), reasons=reasons, strangers=self._strangers()
+            sm_mhz=(*before.sm_mhz, *self.clock()),
+            celsius=(*before.celsius, *self._celsius()),
+            reasons=reasons,
+            strangers=self._strangers(),
         )
+
+    def _celsius(self) -> tuple[int, ...]:
+        """Of the GPU's core; empty: unknown."""
+        if self._nvml is None:
+            return ()
+        with suppress(self._nvml.NVMLError):
+            sensor = self._nvml.NVML_TEMPERATURE_GPU
+            return (int(self._nvml.nvmlDeviceGetTemperature(self._device, sensor)),)
+        return ()
 
     def _reasons(self) -> int:
         if self._nvml is None:

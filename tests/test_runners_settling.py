@@ -1,0 +1,168 @@
+"""When comparisons end: clear differences at once, near ties late, equal sides never told apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from noise import Noise, blocks_of, settled_on
+
+from kernelwright.runners.settling import (
+    DEVICE,
+    NATIVE,
+    TimingPlan,
+    decide,
+    drift_of,
+    tell,
+    tell_disturbed,
+)
+from kernelwright.runners.timing import WorkloadBlocks
+
+USUAL = Noise(0.0047)
+"""Twice as far as the blocks of a 2 us kernel that an H100 timed, in blocks half as long."""
+NOISY = Noise(0.015)
+PLANS = [pytest.param(NATIVE, id="native"), pytest.param(DEVICE, id="device")]
+
+
+def verdicts(noise: Noise, true: float, count: int) -> list[tuple[str, int]]:
+    rng = np.random.default_rng(4)
+    return [
+        settled_on(math.log1p(true) + noise.blocks(DEVICE.max_blocks, DEVICE.reload_every, rng))
+        for _ in range(count)
+    ]
+
+
+def decided(workloads: Sequence[WorkloadBlocks], plan: TimingPlan = DEVICE) -> bool:
+    return decide(workloads, "a", ["b"], plan)
+
+
+def constant(true: float, count: int, weight: float = 1.0) -> WorkloadBlocks:
+    wave = [math.log1p(true) + 1e-4 * (-1) ** i for i in range(count)]
+    return blocks_of(np.array(wave), DEVICE.reload_every, weight)
+
+
+@pytest.mark.parametrize("noise", [USUAL, NOISY], ids=["usual", "noisy"])
+def test_equal_sides_are_not_told_apart(noise: Noise) -> None:
+    """benchmarks/settling.py asks twenty thousand times; here one in 250 would be seen."""
+    found = verdicts(noise, 0.0, 250)
+    assert [j for j, _ in found if j in ("faster", "slower")] == []
+
+
+@pytest.mark.parametrize(("true", "most"), [(0.009, 8), (0.018, 2)])
+def test_planted_gains_are_found(true: float, most: int) -> None:
+    """`most` may be missed of 150: 5 %, and 1 %."""
+    found = [judged for judged, _ in verdicts(USUAL, true, 150)]
+    assert found.count("faster") >= 150 - most
+    assert "slower" not in found
+
+
+@pytest.mark.parametrize(("true", "blocks"), [(-0.6, 2), (-0.3, 3), (-0.15, 4), (-0.05, 6), (2, 2)])
+def test_the_clearer_the_difference_the_fewer_the_blocks(true: float, blocks: int) -> None:
+    found = verdicts(USUAL, true, 100)
+    assert {judged for judged, _ in found} == {"faster" if true > 0 else "slower"}
+    assert sorted(count for _, count in found)[50] == blocks
+
+
+def test_one_block_decides_nothing() -> None:
+    assert not decided([constant(-0.99, 1)])
+    assert tell([constant(-0.99, 1)], "a", "b", DEVICE).judgement == "unstable"
+
+
+def test_an_outlier_keeps_few_blocks_from_a_verdict() -> None:
+    ratios = [math.log(0.5)] * 3 + [math.log(1.1)]
+    assert decided([blocks_of(np.array(ratios[:3]))])
+    assert not decided([blocks_of(np.array([*ratios[1:3], ratios[3]]))])
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_what_few_blocks_tell_is_said(plan: TimingPlan) -> None:
+    told = [plan.told_by(count) for count in range(plan.max_blocks + 1)]
+    assert told == sorted(told, reverse=True)
+    assert math.isinf(told[1]) and told[-1] == plan.resolution
+    for step in plan.steps:
+        assert tell([constant(-0.9, step.blocks)], "a", "b", plan).resolution == step.beyond
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_looks_and_steps_fit_each_other(plan: TimingPlan) -> None:
+    assert list(plan.looks) == sorted(set(plan.looks))
+    assert plan.steps[-1].blocks < plan.careful_blocks
+    assert plan.careful_blocks >= 3 * plan.reload_every
+    assert all(look % plan.reload_every == 0 for look in plan.looks)
+
+
+def test_a_tie_ends_as_soon_as_it_cannot_be_faster() -> None:
+    assert decided([constant(0.0, 12)])
+    assert tell([constant(0.0, 12)], "a", "b", DEVICE).judgement == "tie"
+
+
+def test_a_gain_near_what_is_kept_goes_on_while_its_interval_is_wide() -> None:
+    wide = math.log1p(0.012) + np.array([0.004, -0.004] * 6)
+    assert tell([blocks_of(wide)], "a", "b", DEVICE).judgement == "faster"
+    assert not decided([blocks_of(wide)])
+    assert decided([blocks_of(wide + 0.02)])
+
+
+@given(st.integers(0, 2000), st.floats(0.001, 0.05), st.floats(-0.05, 0.05))
+def test_a_told_difference_is_twice_as_far_as_its_interval_is_wide(
+    seed: int, spread: float, true: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    made = [blocks_of(true + Noise(spread).blocks(15, 3, rng), 3)]
+    told = tell(made, "a", "b", DEVICE, resamples=199)
+    assert told.resolution >= DEVICE.resolution
+    if told.clear:
+        nearest = min(abs(told.found.low), abs(told.found.high))
+        assert nearest >= told.found.width / 2
+        assert nearest > math.log1p(told.resolution)
+
+
+def test_every_other_side_must_be_clear_before_few_blocks_suffice() -> None:
+    times = {"a": [1.0] * 3, "incumbent": [0.5] * 3, "baseline": [1.1, 1.12, 1.08]}
+    made = [WorkloadBlocks("w", 1.0, times)]
+    assert decide(made, "a", ["incumbent"], DEVICE)
+    assert not decide(made, "a", ["incumbent", "baseline"], DEVICE)
+
+
+def test_a_loss_on_one_workload_must_not_be_in_doubt() -> None:
+    faster, slower = constant(1.0, 4, 10.0), constant(-0.5, 4)
+    doubtful = blocks_of(np.log([0.93, 0.97, 0.93, 0.97]))
+    assert decided([faster, constant(0.0, 4)])
+    assert decided([faster, slower])
+    assert not decided([faster, doubtful])
+    assert decided([constant(-0.5, 4, 10.0), doubtful])
+
+
+def test_disturbed_blocks_tell_a_gross_difference_or_nothing() -> None:
+    def told(true: float) -> str:
+        return tell_disturbed([constant(true, 12)], "a", "b", DEVICE).judgement
+
+    assert [told(t) for t in (0.5, 0.02, 0.0, -0.02, -0.5)] == [
+        "faster",
+        "unstable",
+        "unstable",
+        "unstable",
+        "slower",
+    ]
+
+
+def test_drift_is_of_the_baseline_and_of_the_ratio() -> None:
+    rising = np.linspace(1.0, 1.06, 12)
+    alike = WorkloadBlocks("w", 1.0, {"a": list(rising), "b": list(2 * rising)})
+    drift, moved = drift_of([alike], "a", "b", "b")
+    assert drift == pytest.approx(0.04, abs=0.01)
+    assert moved == pytest.approx(0, abs=1e-9)
+    alone = WorkloadBlocks("w", 1.0, {"a": [1.0] * 12, "b": list(2 * rising)})
+    assert drift_of([alone], "a", "b", "b")[1] == pytest.approx(0.04, abs=0.01)
+
+
+def test_a_ratio_that_moves_with_a_drifting_baseline_is_doubted() -> None:
+    rising = [constant(0.02, 12)]
+    assert tell(rising, "a", "b", DEVICE).judgement == "faster"
+    assert tell(rising, "a", "b", DEVICE, moved=0.03).judgement == "unstable"
+    assert tell([constant(-0.02, 12)], "a", "b", DEVICE, moved=0.03).judgement == "tie"
+    assert not decide(rising, "a", ["b"], DEVICE, moved=0.03)
