@@ -95,6 +95,25 @@ def collect(
     )
 
 
+def touched(shared: SharedArena, pool: InputPool, index: int, slot: int, poison: int) -> str:
+    """What was written in a set that was filled and not called, in words; empty: nothing."""
+    base = index * shared.layout.stride
+    roles = {a.name: a.argument.role for a in pool.contract.arrays}
+    for place in shared.layout.slots:
+        start = base + place.offset
+        found = shared.memory[start : start + place.nbytes]
+        if roles[place.name] == "output":
+            same = bool((found == poison).all())
+        else:
+            same = same_bytes(found, pool.value(slot, place.name))
+        if not same:
+            return f"`{place.name}` of a call that was not made"
+    overrun = _overrun(shared, index)
+    if overrun:
+        shared.guard()
+    return overrun
+
+
 def _overrun(shared: SharedArena, index: int) -> str:
     """Where a guard band was written, in words; empty when none was."""
     shape = shared.layout

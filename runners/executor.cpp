@@ -24,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -47,8 +48,7 @@ struct Param {
 };
 
 struct Go {
-  std::uint32_t first;
-  std::uint32_t count;
+  std::uint32_t count;  // of the sets that follow, in the order in which they are called
 };
 
 struct __attribute__((packed)) Crash {
@@ -96,16 +96,21 @@ void limit(int what, std::uint64_t value) {
   setrlimit(static_cast<__rlimit_resource>(what), &both);
 }
 
-// Reading beneath these folders, nothing else; a kernel without landlock leaves it to seccomp.
+// Reading these files, and beneath these folders, nothing else; a kernel without landlock leaves
+// it to seccomp.
 void restrict_files(const std::vector<const char*>& readable) {
-  constexpr std::uint64_t kAll = (1u << 13) - 1, kRead = 1u << 0 | 1u << 2 | 1u << 3;
+  constexpr std::uint64_t kAll = (1u << 13) - 1, kReadDir = 1u << 3,
+                          kRead = 1u << 0 | 1u << 2 | kReadDir;
   struct { std::uint64_t fs; } attributes{kAll};
   const long ruleset = syscall(kCreateRuleset, &attributes, sizeof attributes, 0);
   if (ruleset < 0) return;
   for (const char* path : readable) {
     const int parent = open(path, O_PATH | O_CLOEXEC);
     if (parent < 0) continue;
-    struct __attribute__((packed)) { std::uint64_t access; std::int32_t fd; } rule{kRead, parent};
+    struct stat found{};
+    const bool folder = fstat(parent, &found) == 0 && S_ISDIR(found.st_mode);
+    struct __attribute__((packed)) { std::uint64_t access; std::int32_t fd; } rule{
+        folder ? kRead : kRead & ~kReadDir, parent};
     syscall(kAddRule, static_cast<int>(ruleset), 1, &rule, 0);
     close(parent);
   }
@@ -217,9 +222,12 @@ int main(int argc, char** argv) {
 
   if (write(done, "R", 1) != 1) return 1;
   Go run{};
+  std::vector<std::uint32_t> order(setup.sets);
   while (read_all(go, &run, sizeof run)) {
-    for (std::uint32_t i = run.first; i < run.first + run.count; ++i)
-      entry(calls.data() + std::size_t{i} * setup.params);
+    if (run.count > order.size() || !read_all(go, order.data(), run.count * sizeof order[0]))
+      return 1;
+    for (std::uint32_t i = 0; i < run.count; ++i)
+      entry(calls.data() + std::size_t{order[i]} * setup.params);
     if (write(done, "D", 1) != 1) return 1;
   }
   _exit(0);

@@ -96,10 +96,10 @@ class Executor:
         self._output = scratch / f"executor-{time.monotonic_ns()}.output"
         self._start(binary, module, plan)
 
-    def run(self, first: int, count: int, timeout_s: float) -> int:
-        """Call the plan on sets `first` to `first + count`; nanoseconds from go to done."""
+    def run(self, sets: Sequence[int], timeout_s: float) -> int:
+        """Call the plan on these sets, one after the other; nanoseconds from go to done."""
         os.kill(self._pid, signal.SIGCONT)
-        message = struct.pack("<II", first, count)
+        message = struct.pack(f"<I{len(sets)}I", len(sets), *sets)
         started = time.perf_counter_ns()
         self._write(message)
         answered = self._poll.poll(min(timeout_s, LOOK_S) * 1000) or self._watch(timeout_s)
@@ -238,6 +238,8 @@ class Executor:
             )
         if code == -signal.SIGABRT:
             cause = explain_abort(printed, MEMORY_BYTES)
+        if code >= 0:
+            cause = "a kernel returns, it must not end its process"
         if cause:
             words += f" ({cause})"
         return Fault("crashed" if code < 0 else "exited", words)
@@ -259,7 +261,7 @@ def _setup(plan: LaunchPlan, arena: Arena, module: Path, pid: int) -> bytes:
                 assert isinstance(param, ScalarParam)  # host code has no tensor maps
                 rows += struct.pack("<II16s", 0, 0, bytes.fromhex(param.raw))
     program = compute_filter(pid) if has_seccomp() else b""
-    words: Sequence[str] = (str(module), kernel.entry, *READABLE, str(module.parent))
+    words: Sequence[str] = (str(module), kernel.entry, *READABLE, str(module))
     names = b"".join(word.encode() + b"\0" for word in words)
     header = struct.pack(
         "<QQQIIII",

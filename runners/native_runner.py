@@ -8,17 +8,22 @@ the price of a comparison ever after.
 
 A process never sees the same values twice: before its unseen inputs run out, an executor
 is replaced, so a result remembered from an earlier call is of no use.
+
+A sample of several calls has more sets of buffers than calls: which one or two of them are not
+called is drawn anew each time. Code that works ahead for calls to come writes where nobody
+called it, and code that works behind does not know its last call.
 """
 
 from __future__ import annotations
 
+import random
 import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .arena_values import InputPool, collect, fill
+from .arena_values import InputPool, collect, fill, touched
 from .channel import Answer, Channel, serve
 from .executor import Executor, ExecutorLost, Fault
 from .layout import arena
@@ -32,6 +37,8 @@ WARM_UP_CALLS = 2
 SAMPLES_A_PROCESS = 3
 """A block of them. Where a process happens to place code and stack can cost some percent for
 as long as it lives: with a process of its own each block draws again."""
+
+DRAWN = random.SystemRandom()
 
 
 @dataclass
@@ -99,7 +106,7 @@ class NativeRunner:
         for slot, poison in zip(message.slots, message.poisons, strict=True):
             fill(executor.shared, pool, 0, slot, poison)
             try:
-                executor.run(0, 1, message.timeout_s)
+                executor.run((0,), message.timeout_s)
             except ExecutorLost as lost:
                 results.append(_faulted(slot, poison, lost.fault))
                 break
@@ -114,10 +121,12 @@ class NativeRunner:
         sink = OutputSink(pool.outputs, message.known, self._memory)
         sides = {variant: SideTimes(variant=variant) for variant in message.rounds[0]}
         for order in message.rounds:
+            called = dict[int, tuple[int, ...]]()  # the same for all sides of a round
             for variant in order:
-                side = sides[variant]
+                side, calls = sides[variant], _calls(message, pool, variant)
                 try:
-                    sides[variant] = self._sample(message, pool, side, sink)
+                    which = called.setdefault(calls, _called(calls))
+                    sides[variant] = self._sample(message, pool, side, which, sink)
                 except ExecutorLost as lost:
                     self._sessions.pop((variant, message.pool), None)
                     faulted = side.model_copy(update={"fault": lost.fault.detail})
@@ -126,31 +135,34 @@ class NativeRunner:
         return list(sides.values()), sink.close()
 
     def _sample(
-        self, message: Block, pool: InputPool, side: SideTimes, sink: OutputSink
+        self,
+        message: Block,
+        pool: InputPool,
+        side: SideTimes,
+        called: tuple[int, ...],
+        sink: OutputSink,
     ) -> SideTimes:
-        calls = _calls(message, pool, side.variant)
         session = self._session(side.variant, message, pool)
         session.samples -= 1
-        slots = [session.unseen.pop() for _ in range(calls)]
+        sets = _sets(_calls(message, pool, side.variant))
+        slots = [session.unseen.pop() for _ in range(sets)]
+        shared = session.executor.shared
         for index, slot in enumerate(slots):
-            fill(session.executor.shared, pool, index, slot, message.poison)
+            fill(shared, pool, index, slot, message.poison)
         waited = session.executor.waited_ns()
-        elapsed = session.executor.run(0, calls, message.timeout_s)
+        elapsed = session.executor.run(called, message.timeout_s)
         waited = max(0, session.executor.waited_ns() - waited)
-        results = [
-            collect(
-                session.executor.shared,
-                pool,
-                index,
-                OutputKey(side.variant, message.pool, slot),
-                message.poison,
-                sink,
-            )
-            for index, slot in enumerate(slots)
-        ]
+        results = list[RunResult]()
+        for index in called:
+            key = OutputKey(side.variant, message.pool, slots[index])
+            results.append(collect(shared, pool, index, key, message.poison, sink))
+        for index in set(range(sets)) - set(called):
+            if foreign := touched(shared, pool, index, slots[index], message.poison):
+                results[-1] = results[-1].model_copy(update={"overrun": foreign})
+            session.unseen.insert(0, slots[index])
         return side.model_copy(
             update={
-                "nanoseconds": (*side.nanoseconds, elapsed / calls),
+                "nanoseconds": (*side.nanoseconds, elapsed / len(called)),
                 "disturbed": (*side.disturbed, waited / elapsed),
                 "results": (*side.results, *results),
             }
@@ -158,21 +170,21 @@ class NativeRunner:
 
     def _session(self, variant: str, message: Block, pool: InputPool) -> Session:
         """A warm executor that can give another sample."""
-        key, calls = (variant, message.pool), _calls(message, pool, variant)
-        sets = max(_calls(message, pool, each) for each in message.rounds[0])
-        shared = self._arenas.take(arena(pool.contract, sets))
+        key, sets = (variant, message.pool), _sets(_calls(message, pool, variant))
+        most = max(_sets(_calls(message, pool, each)) for each in message.rounds[0])
+        shared = self._arenas.take(arena(pool.contract, most))
         session = self._sessions.get(key)
         if session is not None:
-            fresh = session.samples > 0 and len(session.unseen) >= calls
+            fresh = session.samples > 0 and len(session.unseen) >= sets
             if fresh and session.executor.shared is shared:
                 return session
             session.executor.close()
             del self._sessions[key]
         executor = self._executor(variant, pool, shared)
-        for index in range(calls):
+        for index in range(sets):
             fill(executor.shared, pool, index, WARM_UP_SLOT, message.poison)
         for _ in range(WARM_UP_CALLS):
-            executor.run(0, calls, message.timeout_s * calls)
+            executor.run(range(sets), message.timeout_s * sets)
         unseen = [slot for slot in range(pool.slots) if slot != WARM_UP_SLOT]
         session = self._sessions[key] = Session(executor, unseen)
         return session
@@ -183,8 +195,21 @@ class NativeRunner:
 
 
 def _calls(message: Block, pool: InputPool, variant: str) -> int:
-    """Calls of one sample; each needs a seed of its own beside the one of the warm-up."""
-    return min(message.calls.get(variant, 1), pool.slots - 1)
+    """The most calls of a sample; each set needs a seed that no warm-up has seen."""
+    return max(1, min(message.calls.get(variant, 1), pool.slots - 2))
+
+
+def _sets(calls: int) -> int:
+    """Sets of buffers of a sample: one more than calls, where there are several."""
+    return calls + (calls > 1)
+
+
+def _called(calls: int) -> tuple[int, ...]:
+    """Which sets of a sample are called: all but one or two, drawn anew each time."""
+    if calls == 1:
+        return (0,)
+    left_out = DRAWN.sample(range(_sets(calls)), DRAWN.choice((1, 2)))
+    return tuple(index for index in range(_sets(calls)) if index not in left_out)
 
 
 def _faulted(slot: int, poison: int, fault: Fault) -> RunResult:
