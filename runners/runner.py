@@ -28,6 +28,9 @@ SLACK_S = 60.0  # copying, hashing and starting processes, beside the runs thems
 class Runner(Protocol):
     """What every tier's runner does. Raises ProcessLost when the runner itself is lost."""
 
+    name: str
+    """of its process and that one's logs: two in one scratch folder need two"""
+
     def attach(self, pool: SeedPool, contract: Contract, fd: int) -> None:
         """Take the inputs of a pool; the runner owns `fd` from here on."""
         ...
@@ -72,6 +75,7 @@ class ProcessRunner:
     told all pools and variants again when another has to take its place."""
 
     def __init__(self, scratch: Path) -> None:
+        self.name = "runner"
         self._scratch = scratch
         self._child: Child | None = None
         self._pools: dict[str, tuple[Pool, int]] = {}
@@ -213,7 +217,7 @@ class NativeRunner(ProcessRunner):
         return spawner().start_python(
             "kernelwright.runners.native_runner",
             (str(binary), str(self._scratch)),
-            name="runner",
+            name=self.name,
             scratch=self._scratch,
             environment=clean_environment(self._scratch, {"OPENBLAS_NUM_THREADS": "1"}),
             limits=Limits(file_bytes=64 << 30),  # arenas and outputs count as files
@@ -255,7 +259,7 @@ class DeviceRunner(ProcessRunner):
         return spawner().start_python(
             "kernelwright.runners.device.process",
             (uuid, str(gpu_registry())),
-            name="runner",
+            name=self.name,
             scratch=self._scratch,
             environment=clean_environment(self._scratch, settings),
             limits=Limits(file_bytes=64 << 30),  # outputs count as files; CUDA reserves terabytes

@@ -210,7 +210,8 @@ class Rig:
         warm = self._checker(kernel)
         if alone:
             warm.runner.pause()
-        runner = RUNNERS[kernel.tier](self._scratch / "fresh", kernel.target)
+        runner = RUNNERS[kernel.tier](self._scratch, kernel.target)
+        runner.name = "fresh"
         try:
             checker = Checker(runner, warm.oracle)
             yield Fresh(kernel, checker, self._paths, lambda: _undisturbing(kernel))
