@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ..runners.checking import Checker
 from ..runners.contract import BoundContract
 from ..runners.errors import ProcessLost, ReferenceFailed, SpecError
 from ..runners.gates import Run, first_failure
@@ -154,14 +153,15 @@ class _Promotion:
             yield skipped(STRESS, "no input may hold other values than its init gives it")
             return
         if self.kernel.loaded.reference is None:
-            kinds = tuple(kind for kind in kinds if kind in WITHOUT_REFERENCE)
-        asked = [kind for kind in kinds if _stress_name(kind) not in self._known]
+            kinds = WITHOUT_REFERENCE
         contract, other = self._stressed_contract()
         trials = list[Trial]()
-        for kind in asked:
+        for kind in kinds:
+            what = _stress_name(kind)
+            if what in self._known:
+                continue
             name = f"{contract.label}/promotion/{kind}"
             pool = draw_stress(self.kernel.kernel_id, contract, [kind], name=name)
-            what = _stress_name(kind)
             trial = self._guarded(what, pool, lambda p, w=what: [self._trial(w, p, (0,), other)])
             trials += trial
             if trial and self._fails(trial[-1], STRESS_SLACK):
