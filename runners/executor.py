@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from . import launch
+from .cores import pin
 from .crashes import crash_of, explain, explain_abort
 from .errors import ToolchainMissing
 from .layout import Arena
@@ -84,17 +85,23 @@ def compile_executor(folder: Path) -> Path:
 
 
 class Executor:
-    """A running executor that works in an arena's `memory`.
+    """A running executor that works in an arena's `memory`, on `cores` where some are given.
 
     Raises ExecutorLost from every method that talks to the process.
     """
 
     def __init__(
-        self, binary: Path, module: Path, plan: LaunchPlan, shared: SharedArena, scratch: Path
+        self,
+        binary: Path,
+        module: Path,
+        plan: LaunchPlan,
+        shared: SharedArena,
+        scratch: Path,
+        cores: frozenset[int] = frozenset(),
     ) -> None:
         self.shared = shared
         self._output = scratch / f"executor-{time.monotonic_ns()}.output"
-        self._start(binary, module, plan)
+        self._start(binary, module, plan, cores)
 
     def run(self, sets: Sequence[int], timeout_s: float) -> int:
         """Call the plan on these sets, one after the other; nanoseconds from go to done."""
@@ -139,7 +146,7 @@ class Executor:
         self._go = self._done = -1
         self._output.unlink(missing_ok=True)
 
-    def _start(self, binary: Path, module: Path, plan: LaunchPlan) -> None:
+    def _start(self, binary: Path, module: Path, plan: LaunchPlan, cores: frozenset[int]) -> None:
         go_read, self._go = os.pipe2(os.O_CLOEXEC)
         self._done, done_write = os.pipe2(os.O_CLOEXEC)
         passed = (go_read, done_write, self.shared.fd)
@@ -155,6 +162,7 @@ class Executor:
                 pass_fds=passed,
             )
         self._pid = self._popen.pid
+        pin(self._pid, cores)
         os.close(go_read)
         os.close(done_write)
         self._poll = select.poll()

@@ -25,6 +25,7 @@ from typing import Any
 
 from .arena_values import InputPool, collect, fill, touched
 from .channel import Answer, Channel, serve
+from .cores import Cores, CoreWatch, may_start_threads
 from .executor import Executor, ExecutorLost, Fault
 from .layout import arena
 from .outputs import OutputKey, OutputMemory, OutputSink
@@ -61,6 +62,9 @@ class NativeRunner:
         self._sessions: dict[tuple[str, str], Session] = {}
         self._memory = OutputMemory()
         self._arenas = ArenaStock()
+        self._core_watch = CoreWatch()
+        self._cores = Cores()
+        """of the block under way"""
 
     def pool(self, message: Pool, fd: int) -> None:
         """Take over the inputs of a workload; a pool of the same name is replaced."""
@@ -70,8 +74,7 @@ class NativeRunner:
     def drop_pool(self, pool: str) -> None:
         """Forget the inputs of a workload, and end the executors that work on them."""
         self._memory.forget(lambda key: key.pool == pool)
-        for key in [k for k in self._sessions if k[1] == pool]:
-            self._sessions.pop(key).executor.close()
+        self._retire(pool)
         self._pools.pop(pool, None)
 
     def load(self, message: Load) -> None:
@@ -100,7 +103,9 @@ class NativeRunner:
         results = list[RunResult]()
         layout = arena(pool.contract, 1, barely_aligned=message.barely_aligned)
         try:
-            executor = self._executor(message.variant, pool, self._arenas.take(layout))
+            executor = self._executor(
+                message.variant, pool, self._arenas.take(layout), self._core_watch.allowed
+            )
         except ExecutorLost as lost:
             return [_faulted(message.slots[0], message.poisons[0], lost.fault)], sink.close()
         for slot, poison in zip(message.slots, message.poisons, strict=True):
@@ -119,6 +124,11 @@ class NativeRunner:
         """One block of timed samples: every round runs all sides once, in the order given."""
         pool = self._pools[message.pool]
         sink = OutputSink(pool.outputs, message.known, self._memory)
+        if message.hot:  # here samples are warm or cold by the caches' size alone
+            return [SideTimes(variant=v) for v in message.rounds[0]], sink.close()
+        if message.reload:
+            self._retire(message.pool)
+        self._cores = self._core_watch.next_block()
         sides = {variant: SideTimes(variant=variant) for variant in message.rounds[0]}
         for order in message.rounds:
             called = dict[int, tuple[int, ...]]()  # the same for all sides of a round
@@ -180,7 +190,8 @@ class NativeRunner:
                 return session
             session.executor.close()
             del self._sessions[key]
-        executor = self._executor(variant, pool, shared)
+        cores = self._cores.of(may_start_threads(self._modules[variant]))
+        executor = self._executor(variant, pool, shared, cores)
         for index in range(sets):
             fill(executor.shared, pool, index, WARM_UP_SLOT, message.poison)
         for _ in range(WARM_UP_CALLS):
@@ -189,9 +200,16 @@ class NativeRunner:
         session = self._sessions[key] = Session(executor, unseen)
         return session
 
-    def _executor(self, variant: str, pool: InputPool, shared: SharedArena) -> Executor:
-        plan = self._plans[variant, pool.contract.label]
-        return Executor(self._binary, self._modules[variant], plan, shared, self._scratch)
+    def _executor(
+        self, variant: str, pool: InputPool, shared: SharedArena, cores: frozenset[int]
+    ) -> Executor:
+        plan, module = self._plans[variant, pool.contract.label], self._modules[variant]
+        return Executor(self._binary, module, plan, shared, self._scratch, cores)
+
+    def _retire(self, pool: str) -> None:
+        """End the executors that work on a pool: the next sample has processes of its own."""
+        for key in [k for k in self._sessions if k[1] == pool]:
+            self._sessions.pop(key).executor.close()
 
 
 def _calls(message: Block, pool: InputPool, variant: str) -> int:

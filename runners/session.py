@@ -115,8 +115,10 @@ class Session:
 
     @property
     def reloads(self) -> bool:
-        """Whether the next block starts a load; the first one's code has just been loaded."""
-        return self.count > 0 and self.count % self.plan.reload_every == 0
+        """Whether the next block starts a load; of the first one's code, what there is will do,
+        unless every block has a load of its own."""
+        every = self.plan.reload_every
+        return self.count % every == 0 and (self.count > 0 or every == 1)
 
     def enough(self) -> bool:
         """Whether to stop: what there is suffices, or there is no more time."""
