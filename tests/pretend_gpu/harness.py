@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 from unittest import mock
 
 from kernelwright.runners import process
@@ -16,11 +18,16 @@ from kernelwright.runners.device.probing import probe_devices
 from kernelwright.runners.devices import DeviceFacts
 from kernelwright.runners.runner import DeviceRunner
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest
-from kernelwright.tools.workbench import Workbench
 
 from .twins import HERE, Twins
 
-PASSED_ON = frozenset("PYTHONPATH PRETEND_GPU_TWINS PRETEND_GPU_MEMORY PRETEND_GPU_COUNT".split())
+if TYPE_CHECKING:
+    from kernelwright.tools.workbench import Workbench
+
+PASSED_ON = frozenset(
+    "PYTHONPATH PRETEND_GPU_TWINS PRETEND_GPU_MEMORY PRETEND_GPU_COUNT PRETEND_GPU_NVML".split()
+)
+NVML = "nvml.json"
 
 
 @dataclass
@@ -42,6 +49,15 @@ class PretendedGpu:
         """The first one."""
         return self.devices[0]
 
+    def tell_nvml(
+        self, sm_mhz: int = 1980, celsius: int = 45, reasons: int = 0, strangers: Sequence[int] = ()
+    ) -> None:
+        """What NVML says from now on. `reasons`: its bits; `strangers`: pids that compute there."""
+        state = {"sm_mhz": sm_mhz, "celsius": celsius, "reasons": reasons}
+        partial = self.folder / "nvml.part"
+        partial.write_text(json.dumps({**state, "strangers": list(strangers)}), encoding="utf-8")
+        partial.rename(self.folder / NVML)
+
     def device_runner(self, scratch: Path) -> DeviceRunner:
         """A runner on it; every cubin that it is to load needs a twin (`Twins.make`)."""
         scratch.mkdir(parents=True, exist_ok=True)
@@ -49,6 +65,8 @@ class PretendedGpu:
 
     def workbench(self, outdir: Path, roots: Sequence[Path]) -> Workbench:
         """A workbench whose builds get their twins by themselves."""
+        from kernelwright.tools.workbench import Workbench  # whoever needs a runner alone
+
         return Workbench(outdir, roots)
 
 
@@ -58,9 +76,10 @@ def pretended_gpu(
 ) -> Generator[PretendedGpu]:
     """Within it, children of this process see `count` GPUs of `memory` bytes, and no real one.
 
-    `twins`: where compiled twins are kept, `folder` unless tests share them.
+    `twins`: where compiled twins are kept; beside `folder` unless given, so that all tests of a
+    session share them.
     """
-    made = Twins(twins or folder / "twins")
+    made = Twins(twins or folder.parent / "pretended_twins")
     made.make_driver()
     environment = {
         "PYTHONPATH": _before(str(HERE / "shadow"), os.environ.get("PYTHONPATH")),
@@ -68,6 +87,7 @@ def pretended_gpu(
         "PRETEND_GPU_TWINS": str(made.folder),
         "PRETEND_GPU_MEMORY": str(memory),
         "PRETEND_GPU_COUNT": str(count),
+        "PRETEND_GPU_NVML": str(folder / NVML),
     }
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(os.environ, environment))
@@ -75,7 +95,9 @@ def pretended_gpu(
         allowed = process.PASSED_ON | PASSED_ON
         stack.enter_context(mock.patch.object(process, "PASSED_ON", allowed))
         stack.enter_context(mock.patch.object(Builder, "build", _observed(made)))
-        yield PretendedGpu(folder, made)
+        gpu = PretendedGpu(folder, made)
+        gpu.tell_nvml()
+        yield gpu
 
 
 def _before(first: str, others: str | None) -> str:

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <type_traits>
 #include <utility>
 
@@ -160,7 +161,7 @@ inline unsigned __reduce_min_sync(unsigned m, unsigned v) {
 // Clocks, ends
 
 inline long long clock64() { return static_cast<long long>(pretend::nanoseconds()); }
-inline int clock() { return static_cast<int>(pretend::nanoseconds()); }
+#define clock() (static_cast<int>(pretend::nanoseconds()))
 inline unsigned long long globaltimer() { return pretend::nanoseconds(); }
 inline void __nanosleep(unsigned span) { pretend::sleep(span); }
 [[noreturn]] inline void __trap() { pretend::fail(pretend::LAUNCH_FAILED); }

@@ -18,7 +18,7 @@
 
 namespace pretend {
 
-thread_local Here* here = nullptr;
+__attribute__((tls_model("initial-exec"))) thread_local Here* here = nullptr;
 
 namespace {
 
@@ -44,6 +44,10 @@ struct Thread {
     uint64_t value, result;
 };
 
+struct Warp {
+    unsigned alive, waiting;  // lanes that run, and those of them that wait in a collective
+};
+
 struct GridBarrier {
     const unsigned blocks;
     std::atomic<unsigned> arrived{0}, passed{0};
@@ -54,6 +58,7 @@ struct Multiprocessor {  // what one thread of the host needs to run blocks
     std::vector<Fiber> fibers{MOST_THREADS};
     std::vector<Fiber*> idle;
     std::vector<Thread> threads{MOST_THREADS};
+    Warp warps[MOST_THREADS / WARP];
     char* stacks = nullptr;
     char* shared = nullptr;  // MOST_SHARED bytes that end at a page nobody may touch
     void* signal_stack = nullptr;
@@ -70,6 +75,12 @@ struct Multiprocessor {  // what one thread of the host needs to run blocks
     ~Multiprocessor();
     void use_shared(unsigned nbytes);
     void run_block(unsigned index);
+    unsigned order = 0, first = 0, next = 0;  // threads begin in order, from a warp on
+    unsigned at(unsigned place) const {
+        unsigned thread = first + place;
+        return thread < order ? thread : thread - order;
+    }
+    void begin(Thread& thread);
     void resume(unsigned thread);
     void wait();
     void release_barrier();
@@ -138,26 +149,48 @@ void Multiprocessor::end_thread() {
     thread.state = DONE;
     --live;
     if (arrived && arrived == live) release_barrier();
-    unsigned warp = thread.here.warp, first = warp * WARP;
-    for (unsigned i = first; i < first + WARP && i < count; ++i)
-        if (threads[i].state == IN_WARP) try_warp(warp, threads[i].mask);
+    Warp& warp = warps[thread.here.warp];
+    warp.alive &= ~(1u << thread.here.lane);
+    if (warp.waiting) {
+        unsigned first = thread.here.warp * WARP;
+        for (unsigned i = first; i < first + WARP && i < count; ++i)
+            if (threads[i].state == IN_WARP) try_warp(thread.here.warp, threads[i].mask);
+    }
+    while (next < order) {  // straight on with a thread that has not begun
+        unsigned other = at(next++);
+        if (other >= count || threads[other].state != FRESH) continue;
+        begin(threads[other]);
+        return;
+    }
     idle.push_back(running);
     wait();
+}
+
+void Multiprocessor::begin(Thread& thread) {
+    thread.fiber = running;
+    thread.state = READY;
+    running->thread = static_cast<unsigned>(&thread - threads.data());
+    here = &thread.here;
 }
 
 void Multiprocessor::resume(unsigned thread) {
     Thread& t = threads[thread];
     if (t.state == FRESH) {
-        t.fiber = idle.back();
+        running = idle.back();
         idle.pop_back();
-        t.fiber->thread = thread;
+        begin(t);
     }
-    t.state = READY;
     here = &t.here;
     running = t.fiber;
     if (_setjmp(scheduler)) return;
     if (running->begun) _longjmp(running->at, 1);
     running->begun = true;
+    getcontext(&running->start);
+    running->start.uc_stack.ss_sp = stacks + (running - fibers.data()) * STACK + PAGE;
+    // Tops at different places of a page, or all of them fight for the same lines of a cache.
+    running->start.uc_stack.ss_size = STACK - PAGE - (running - fibers.data()) % 32 * 448;
+    running->start.uc_link = nullptr;
+    makecontext(&running->start, fiber_main, 0);
     setcontext(&running->start);
 }
 
@@ -170,12 +203,11 @@ void Multiprocessor::release_barrier() {
 
 void Multiprocessor::try_warp(unsigned warp, unsigned mask) {
     Thread* lanes = &threads[warp * WARP];
-    unsigned here = 0;
-    for (unsigned l = 0; l < WARP && warp * WARP + l < count; ++l) {
-        if (!(mask >> l & 1) || lanes[l].state == DONE) continue;
-        if (lanes[l].state != IN_WARP || lanes[l].mask != mask) return;
-        here |= 1u << l;
-    }
+    unsigned here = mask & warps[warp].alive;
+    if ((warps[warp].waiting & here) != here) return;
+    for (unsigned l = 0; l < WARP; ++l)
+        if (here >> l & 1 && lanes[l].mask != mask) return;
+    warps[warp].waiting &= ~here;
     for (unsigned l = 0; l < WARP; ++l) {
         if (!(here >> l & 1)) continue;
         Thread& t = lanes[l];
@@ -202,27 +234,27 @@ void Multiprocessor::run_block(unsigned index) {
     count = live = n.x * n.y * n.z;
     arrived = votes = 0;
     idle.clear();
-    for (unsigned i = count; i-- > 0;) {
-        Fiber& fiber = fibers[i];
-        if (!fiber.begun) {
-            getcontext(&fiber.start);
-            fiber.start.uc_stack.ss_sp = stacks + i * STACK + PAGE;
-            fiber.start.uc_stack.ss_size = STACK - PAGE;
-            fiber.start.uc_link = nullptr;
-            makecontext(&fiber.start, fiber_main, 0);
+    for (unsigned i = count; i-- > 0;) idle.push_back(&fibers[i]);
+    uint3 block{index % b.x, index / b.x % b.y, index / b.x / b.y}, thread{0, 0, 0};
+    for (unsigned i = 0; i < count; ++i) {
+        threads[i].here = {thread, block, n, b, i % WARP, i / WARP};
+        threads[i].state = FRESH;
+        if (++thread.x == n.x) {
+            thread.x = 0;
+            if (++thread.y == n.y) thread.y = 0, ++thread.z;
         }
-        idle.push_back(&fiber);
-        Thread& t = threads[i];
-        t.here = {{i % n.x, i / n.x % n.y, i / n.x / n.y},
-                  {index % b.x, index / b.x % b.y, index / b.x / b.y},
-                  n, b, i % WARP, i / WARP};
-        t.state = FRESH;
     }
-    unsigned warps = (count + WARP - 1) / WARP, first = random() % warps * WARP;
+    for (unsigned w = 0; w * WARP < count; ++w) {
+        unsigned lanes = count - w * WARP;
+        warps[w] = {lanes < WARP ? (1u << lanes) - 1 : ~0u, 0};
+    }
+    order = (count + WARP - 1) / WARP * WARP;
+    first = random() % (order / WARP) * WARP;
+    next = 0;
     while (live) {
         bool ran = false;
-        for (unsigned i = 0; i < warps * WARP; ++i) {
-            unsigned t = (first + i) % (warps * WARP);
+        for (unsigned i = 0; i < order; ++i) {
+            unsigned t = at(i);
             if (t >= count || threads[t].state > READY) continue;
             resume(t);
             ran = true;
@@ -358,6 +390,7 @@ uint64_t collective(Collective kind, unsigned mask, uint64_t value, unsigned fro
     t.value = value;
     t.from = from;
     t.state = IN_WARP;
+    m.warps[t.here.warp].waiting |= 1u << t.here.lane;
     m.try_warp(t.here.warp, mask);
     if (t.state == IN_WARP) m.wait();
     return t.result;

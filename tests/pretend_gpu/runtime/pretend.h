@@ -22,7 +22,7 @@ struct Here {  // where a thread of the device is
     dim3 block_dim, grid_dim;
     unsigned lane, warp;
 };
-extern thread_local Here* here;
+extern __attribute__((tls_model("initial-exec"))) thread_local Here* here;
 
 struct Votes {
     unsigned yes, of;

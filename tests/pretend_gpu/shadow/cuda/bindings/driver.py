@@ -329,8 +329,7 @@ def cuMemcpyDtoH(target: int, source: int, nbytes: int) -> tuple[CUresult]:
 
 def cuMemcpyDtoHAsync(target: int, source: int, nbytes: int, stream: object) -> tuple[CUresult]:
     del stream  # the target is memory that is not pinned: done when this returns
-    _c["drain"]()
-    return _done(_c["download"](target, source, nbytes))
+    return _done(_c["drain"]() or _c["download"](target, source, nbytes))
 
 
 def cuMemcpyDtoDAsync(target: int, source: int, nbytes: int, stream: object) -> tuple[CUresult]:
