@@ -230,23 +230,32 @@ def test_a_kernel_that_leaves_its_lock_taken_fails_the_second_time(bench: Bench)
     assert again[0].digest == results[0].digest
 
 
-def test_setup_runs_before_each_run_and_symbols_are_set(bench: Bench) -> None:
+def with_count(bench: Bench, variant: str, left: str) -> None:
+    """Load `twice` with a constant and a variable that setup sets; a second kernel changes it."""
     with_note(
         bench,
-        "a",
+        variant,
         "__constant__ float factor;\n__device__ int count;\n",
-        "    if (i < n) y[i] = factor * x[i] + count;\n",
-        "count = 1;",
+        "    if (i < n) y[i] = factor * x[i] + (count - 5);\n",
+        left,
         setup=[
             {"symbol": "factor", "kernel": "twice", "raw": "00000040", "nbytes": 4},
-            {"symbol": "count", "kernel": "twice", "raw": "00000000", "nbytes": 4},
+            {"symbol": "count", "kernel": "twice", "raw": "05000000", "nbytes": 4},
         ],
     )
+
+
+def test_setup_sets_symbols_and_is_not_repeated_in_a_second_call(bench: Bench) -> None:
+    with_count(bench, "a", "count = 6; count = 5;")
     results, rows = bench.check("a", (0, 1))
-    assert len(results) == 3
+    assert [r.again for r in results] == [False, False, True]
     assert is_twice(bench, results, rows)
     block, timed = bench.block([["a"]] * 2, {"a": 8})
     assert is_twice(bench, block.sides[0].results, timed)
+    with_count(bench, "bad", "count = 6;")
+    results, _ = bench.check("bad", (0, 1))
+    assert results[2].slot == results[0].slot
+    assert results[2].digest != results[0].digest
 
 
 def with_lock(bench: Bench, variant: str, left: int) -> None:
@@ -432,7 +441,8 @@ def test_a_side_that_breaks_in_a_block_is_named(bench: Bench) -> None:
 
 
 def test_a_large_copy_has_a_bandwidth(bench: Bench) -> None:
-    assert bench.runner.copy_bandwidth() > 1e10
+    least = 1e10 if bench.twins is None else 0  # a pretended GPU has the memory of the host
+    assert bench.runner.copy_bandwidth() > least
 
 
 def test_a_contract_of_inouts_is_restored_before_every_run(gpu: Gpu, tmp_path: Path) -> None:

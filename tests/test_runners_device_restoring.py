@@ -13,7 +13,7 @@ from device_kernels import CONTRACT, integer, launch, pointer
 from kernelwright.runners.arena_values import InputPool
 from kernelwright.runners.device import driver
 from kernelwright.runners.device.copying import copy_bandwidth
-from kernelwright.runners.device.memory import DeviceInputs
+from kernelwright.runners.device.memory import BLANK, DeviceInputs, Region
 from kernelwright.runners.device.restoring import Images, Restoring
 from kernelwright.runners.device.setting import Setting, Shape
 from kernelwright.runners.device.tables import Table
@@ -54,7 +54,9 @@ def setting() -> Setting:
             "outputs": [o.model_dump() for o in contract_outputs(contract)],
         }
     )
-    return Setting(plan, inputs, Shape.of(plan, contract, SETS, barely_aligned=False), STAGE)
+    stage = Region()
+    stage.address, stage.nbytes = STAGE, 1 << 20
+    return Setting(plan, inputs, Shape.of(plan, contract, SETS, barely_aligned=False), stage, 0)
 
 
 def written(table: Table, made: Setting, name: str, index: int) -> list[int]:
@@ -67,25 +69,41 @@ def written(table: Table, made: Setting, name: str, index: int) -> list[int]:
 
 def test_every_set_gets_its_seed_its_poison_and_its_guards() -> None:
     made = setting()
-    restoring = Restoring(made, Images({}, made, driver.Stream(None)))
-    table = restoring.table((2, 1), 0xA5)
-    for index, slot in enumerate((2, 1)):
+    restoring = Restoring(made, Images({}, made))
+    table = restoring.table({1: 2, 0: 1}, 0xA5)
+    for index, slot in ((1, 2), (0, 1)):
         assert written(table, made, "x", index) == [made.inputs.address(slot, "x")]
         for name in ("y", "lock", "scratch"):
             assert written(table, made, name, index) == [0]
         guards = {start for start, _ in made.guards(index)}
         assert guards <= set(table["target"].tolist())
-    alone = restoring.table((2,), 0xA5)
-    assert not written(alone, made, "x", 1)
+    alone = restoring.table({1: 2}, 0xA5)
+    assert not written(alone, made, "x", 0)
+    assert written(alone, made, "x", 1)
 
 
 def test_a_second_run_finds_what_setup_had_prepared_as_the_first_has_left_it() -> None:
     made = setting()
-    table = Restoring(made, Images({}, made, driver.Stream(None))).table((0, 1), 0xFF, again=True)
+    table = Restoring(made, Images({}, made)).table({0: 0, 1: 1}, 0xFF, again=True)
     for index in range(SETS):
         assert written(table, made, "lock", index) == []
         for name in ("x", "y", "scratch"):
             assert len(written(table, made, name, index)) == 1
+
+
+def test_blanking_leaves_nothing_of_a_set_and_the_rest_of_the_stage_is_unused() -> None:
+    made = setting()
+    table = Restoring(made, Images({}, made)).blanking((1,))
+    assert set(table["pattern"].tolist()) == {BLANK}
+    covered = np.zeros(made.region.nbytes, dtype=np.uint8)
+    for start, nbytes in zip(table["target"].tolist(), table["nbytes"].tolist(), strict=True):
+        covered[start - STAGE : start - STAGE + nbytes] += 1
+    for buffer in made.plan.buffers:
+        at = made.addresses[1][buffer.name] - STAGE
+        assert covered[at : at + buffer.nbytes].all()
+    for start, nbytes in made.unused((1,)):
+        covered[start - STAGE : start - STAGE + nbytes] += 1
+    assert (covered == 1).all()
 
 
 class CountingDriver:

@@ -1,15 +1,15 @@
-"""One block of timed samples: who runs when, on which seeds, and what comes of it."""
+"""One block of timed samples: who runs when, on which seeds and sets, and what comes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..runner_messages import Block, RunResult, SideTimes
-from . import driver
-from .handover import Handover, Parts
+from .handover import Handover
 from .looking import Findings
-from .sample import Sample
+from .sample import How, Sample
 from .side import Side
 from .stage import Stage
 
@@ -21,12 +21,27 @@ class Collected:
     """What one side has given so far."""
 
     side: Side
+    handover: Handover
     nanoseconds: list[float] = field(default_factory=list[float])
     disturbed: list[float] = field(default_factory=list[float])
-    results: dict[tuple[int, Findings], RunResult] = field(
-        default_factory=dict[tuple[int, Findings], RunResult]
+    results: dict[tuple[int, Findings, str], RunResult] = field(
+        default_factory=dict[tuple[int, Findings, str], RunResult]
     )
     """by seed and what was found: what is the same was judged and is told once"""
+
+    def take(self, sample: Sample) -> None:
+        """What a sample left behind, while its outputs are there."""
+        for run, (slot, findings) in enumerate(zip(sample.slots, sample.found, strict=True)):
+            key = (slot, findings, sample.overrun)
+            if key not in self.results:
+                result = sample.result(run)
+                place = self.handover.place(slot, result.digest, lambda r=run: sample.parts(r))
+                self.results[key] = result.model_copy(update={"stored": place})
+
+    def clock(self, sample: Sample) -> None:
+        """How long it took."""
+        self.nanoseconds.append(sample.elapsed_ms * 1e6 / sample.calls)
+        self.disturbed.append(float(sample.expired))
 
     def times(self) -> SideTimes:
         """As it is reported."""
@@ -41,107 +56,85 @@ class Collected:
 def run_block(
     stage: Stage, message: Block, sides: Mapping[str, Side], handover: Handover, turn: int
 ) -> list[SideTimes]:
-    """Time all sides, in the order given, in as few batches as memory allows.
-
-    `turn` picks one of two equal graphs. Raises RunFault.
-    """
-    calls = calls_of(message, sides)
-    collected = {v: Collected(side) for v, side in sides.items()}
-    planned = _planned(message, sides, calls, turn)
-    needed = [_stash_bytes(sample) for sample in planned]
-    address, room = stage.stash(sum(needed), max(needed))
-    warm = [_warming(side, calls[v], message.poison, address, turn) for v, side in sides.items()]
+    """Time all sides, in the order given; `turn` picks one of two equal graphs. Raises RunFault."""
+    block = _Plan(stage, message, sides, turn)
+    collected = {v: Collected(side, handover) for v, side in sides.items()}
+    planned, warm = block.samples(), block.warming()
+    how: How = "hot" if message.hot else "timed"
     stage.warm_up(warm, message.timeout_s)
-    for batch in _batches(planned, address, room):
-        for sample in batch:
-            _make_ready(stage, sample, message, address)
-        found = stage.run(batch, message.timeout_s, "timed")
-        for sample, findings in zip(batch, found, strict=True):
-            _collect(collected[sample.side.variant], stage, sample, findings, handover)
+    for sample in planned:
+        if stage.idle:
+            stage.warm_up(warm, message.timeout_s)
+        _make_ready(stage, block, sample)
+        mine = collected[sample.side.variant]
+        stage.runs.perform(sample, message.timeout_s, how, mine.take)
+        mine.clock(sample)
     return [each.times() for each in collected.values()]
 
 
 def calls_of(message: Block, sides: Mapping[str, Side]) -> dict[str, int]:
-    """Calls of one sample, no more than there are sets, and than state allows: of any side, so
-    that those which are to have the same number keep it."""
+    """Calls of one sample, no more than state allows, of any side, so that those which are to have
+    the same number keep it; and so that a set is left over that no call gets."""
     limits = [side.most_calls for side in sides.values() if side.most_calls is not None]
-    sets = next(iter(sides.values())).setting.sets
-    most = min([sets, *limits])
+    if not message.hot:
+        limits.append(next(iter(sides.values())).setting.sets - 1)
+    most = max(1, min(limits, default=max((1, *message.calls.values()))))
     return {v: max(1, min(most, message.calls.get(v, 1))) for v in sides}
 
 
-def _planned(
-    message: Block, sides: Mapping[str, Side], calls: Mapping[str, int], turn: int
-) -> list[Sample]:
-    """All samples; the sides of a round get the same seeds, as far as they have as many calls."""
-    slots = next(iter(sides.values())).setting.inputs.pool.slots
-    usable = [s for s in range(slots) if s != WARM_UP_SLOT] or [WARM_UP_SLOT]
-    samples, cursor = list[Sample](), turn
-    for order in message.rounds:
-        for variant in order:
-            seeds = tuple(usable[(cursor + i) % len(usable)] for i in range(calls[variant]))
-            samples.append(Sample(sides[variant], seeds, message.poison, 0, turn % 2))
-        cursor += max(calls[variant] for variant in order)
-    return samples
+class _Plan:
+    """All samples of a block; the sides of a round get the same seeds, as far as they have as many
+    calls, on the same sets."""
+
+    def __init__(self, stage: Stage, message: Block, sides: Mapping[str, Side], turn: int) -> None:
+        self.message, self._turn = message, turn
+        alike = message.hot or message.one_seed
+        self._sides = {v: s for v, s in sides.items() if s.repeatable or not alike}
+        self._calls = calls_of(message, sides)
+        setting = next(iter(sides.values())).setting
+        self._order = stage.order(setting.sets, turn % 2)
+        slots = setting.inputs.pool.slots
+        self._usable = [s for s in range(slots) if s != WARM_UP_SLOT] or [WARM_UP_SLOT]
+
+    def samples(self) -> list[Sample]:
+        """In the order in which they are taken."""
+        made, cursor = list[Sample](), self._turn
+        step = 0 if self.message.one_seed else 1
+        for order in self.message.rounds:
+            for variant in order:
+                if variant in self._sides:
+                    seeds = (cursor + step * i for i in range(self._calls[variant]))
+                    made.append(
+                        self._sample(variant, [self._usable[s % len(self._usable)] for s in seeds])
+                    )
+            cursor += max(self._calls[variant] for variant in order) if step else 1
+        return made
+
+    def warming(self) -> list[Sample]:
+        """One of each side."""
+        return [self.warm(variant) for variant in self._sides]
+
+    def warm(self, variant: str) -> Sample:
+        """What makes a side ready, on values that are not timed."""
+        return self._sample(variant, [WARM_UP_SLOT] * self._calls[variant])
+
+    def _sample(self, variant: str, seeds: list[int]) -> Sample:
+        slots = tuple(seeds[:1] if self.message.hot else seeds)
+        left = self._order[len(slots) :]
+        return Sample(
+            self._sides[variant],
+            slots,
+            self._order[: len(slots)],
+            self.message.poison,
+            bystander=(left[0], random.choice(self._usable)) if left else None,
+            turn=self._turn % 2,
+            repeats=len(seeds) if self.message.hot else 1,
+        )
 
 
-def _stash_bytes(sample: Sample) -> int:
-    return sample.calls * sample.side.setting.outputs.nbytes
-
-
-def _warming(side: Side, calls: int, poison: int, stash: int, turn: int) -> Sample:
-    return Sample(side, (WARM_UP_SLOT,) * calls, poison, stash, turn % 2)
-
-
-def _batches(samples: Sequence[Sample], address: int, room: int) -> Iterator[list[Sample]]:
-    """As many samples as have room for their outputs; one alone where code keeps state, since it
-    may have to be loaded anew before."""
-    batch, used = list[Sample](), 0
-    for sample in samples:
-        alone = sample.side.code.keeps_state
-        if batch and (alone or used + _stash_bytes(sample) > room):
-            yield batch
-            batch, used = [], 0
-        sample.stash = address + used
-        used += _stash_bytes(sample)
-        batch.append(sample)
-        if alone:
-            yield batch
-            batch, used = [], 0
-    if batch:
-        yield batch
-
-
-def _make_ready(stage: Stage, sample: Sample, message: Block, stash: int) -> None:
+def _make_ready(stage: Stage, block: _Plan, sample: Sample) -> None:
     """Load code that keeps state anew before it meets a seed again, and warm its new graph."""
     sample.side.meet(sample.slots)
-    if not sample.side.has_graph(sample.calls, sample.turn):
-        warm = _warming(sample.side, sample.calls, message.poison, stash, sample.turn)
-        stage.run([warm], message.timeout_s, "warming")
-
-
-def _collect(
-    collected: Collected,
-    stage: Stage,
-    sample: Sample,
-    found: Sequence[Findings],
-    handover: Handover,
-) -> None:
-    collected.nanoseconds.append(sample.elapsed_ms * 1e6 / sample.calls)
-    collected.disturbed.append(float(stage.support.expired(sample.held)))
-    for index, (slot, findings) in enumerate(zip(sample.slots, found, strict=True)):
-        if (slot, findings) not in collected.results:
-            result = sample.result(findings, index)
-            place = handover.place(slot, result.digest, lambda i=index: parts_of(sample, i))
-            told = result.model_copy(update={"stored": place})
-            collected.results[slot, findings] = told
-
-
-def parts_of(sample: Sample, index: int) -> Parts:
-    """The outputs of one run, from where they wait."""
-    outputs = sample.side.setting.outputs
-    whole = driver.download(sample.stashed(index), outputs.nbytes)
-    return [
-        whole[offset : offset + elements.nbytes]
-        for offset, elements in zip(outputs.offsets, outputs.elements, strict=True)
-    ]
+    if not sample.side.has_graph(sample.order, sample.turn):
+        warm = block.warm(sample.side.variant)
+        stage.runs.perform(warm, block.message.timeout_s, "warming")

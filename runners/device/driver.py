@@ -161,6 +161,15 @@ def download(address: int, nbytes: int) -> Bytes:
     return data
 
 
+def fetch(stream: Stream, address: int, nbytes: int) -> Bytes:
+    """A host copy of device bytes, once the stream has done all before it: to memory that is not
+    pinned the driver copies before it returns."""
+    data = np.empty(nbytes, dtype=np.uint8)
+    if nbytes:
+        call("cuMemcpyDtoHAsync", data.ctypes.data, address, nbytes, stream)
+    return data
+
+
 def copy(stream: Stream, target: int, source: int, nbytes: int) -> None:
     """Device to device, asynchronous."""
     call("cuMemcpyDtoDAsync", target, source, nbytes, stream)

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from .memory import Digest
+from .memory import BLANK, Digest, Kept, Span, digest_rows
 from .setting import Setting
-from .tables import STRIDED, Elements, Table, digested, guarded, pieces
+from .tables import GUARDED, STRIDED, Elements, Table, chunks, digested, guarded, pieces
 
 Words = npt.NDArray[np.uint64]
 
@@ -28,108 +28,138 @@ class Findings:
     gaps: tuple[str, ...]
 
 
-class Looking:
-    """The tables for `calls` runs in a setting, whose poison was `poison`.
+@dataclass(frozen=True)
+class Around:
+    """What the device found around the runs of a sample."""
 
-    Findings are words (uint64): two for the outputs of each run, two for each watched input of
-    each run, two for each guard band of each run, one for each output with gaps of each run.
+    bystander: bool
+    """the set that no run was given holds something else, but for its inputs"""
+    bystander_inputs: tuple[Digest, ...]
+    """of all inputs, in order"""
+    stray: bool
+    """what no run may change is not what it was"""
+
+
+class Looking:
+    """The tables for runs in a setting, whose poison was `poison`.
+
+    `sets`: which set each run had; `bystander`: one more, as new, that none of them had; `kept`:
+    what no run may change beside the rest of the stage; None: not looked at now.
+
+    Findings are words (uint64): two for each digest (the outputs of each run, the watched inputs of
+    each run, the bystander's inputs, what is kept), two for each guard (the bands of each run, the
+    bystander, what is blank), one for each output with gaps.
     """
 
-    def __init__(self, setting: Setting, calls: int, poison: int) -> None:
-        self._setting, self._calls, self._poison = setting, calls, poison
-        self._watched = setting.inputs.watched
-        roles = {a.name: a.argument.role for a in setting.inputs.pool.contract.arrays}
-        self._gapped = [
-            number
-            for number, (output, elements) in enumerate(
-                zip(setting.plan.outputs, setting.outputs.elements, strict=True)
-            )
-            if roles[output.name] == "output"
-            and output.buffer == output.name
-            and not elements.gapless
-        ]
-        """outputs that lie in their own argument with bytes between their elements"""
-        self._guards = [setting.guards(index) for index in range(calls)]
-        self.guards_at = 2 * calls * (1 + len(self._watched))
-        self.gaps_at = self.guards_at + 2 * sum(map(len, self._guards))
-        self.words = self.gaps_at + calls * len(self._gapped)
+    def __init__(
+        self,
+        setting: Setting,
+        sets: Sequence[int],
+        bystander: int | None,
+        poison: int,
+        kept: Kept | None,
+    ) -> None:
+        self._setting, self._sets, self._bystander = setting, tuple(sets), bystander
+        self._poison, self._kept = poison, _with_stage(kept, setting, sets, bystander)
+        self._calls, self._watched = len(sets), setting.inputs.watched
+        self._gapped = _gapped(setting)
+        self._guards = [setting.guards(index) for index in sets]
+        names = () if bystander is None else setting.inputs.names
+        self._beside_at = self._calls * (1 + len(self._watched))
+        self._kept_at = self._beside_at + len(names)
+        self._digests = self._kept_at + len(self._kept.digests)
+        self._bands = sum(map(len, self._guards))
+        self.guards_at = 2 * self._digests
+        self.gaps_at = self.guards_at + 2 * (self._bands + 2)
+        self.words = self.gaps_at + self._calls * len(self._gapped)
 
     def tables(self, stash: int) -> dict[str, Table]:
         """What the device is told to do; dense outputs go to `stash`, one run after the other."""
-        dense, strided, digests = self._dense.copy(), self._strided.copy(), self._digests.copy()
-        dense["target"] += np.uint64(stash)
-        strided["dense"] += np.uint64(stash)
-        digests["start"][digests["result"] < self._calls] += np.uint64(stash)
         return {
-            "dense": dense,
-            "strided": strided,
-            "digest": digests,
-            "guards": self._guard_rows,
-            "gaps": self._gap_rows,
+            "guards": self._guard_rows(),
+            "dense": self._dense(stash),
+            "strided": self._strided(stash),
+            "digest": self._digest_rows(stash),
+            "gaps": self._gap_rows(),
         }
 
-    @cached_property
-    def _dense(self) -> Table:
+    def _dense(self, stash: int) -> Table:
         outputs = self._setting.outputs
         return pieces(
             [
-                (index * outputs.nbytes + offset, self._output(index, number), elements.nbytes, 0)
-                for index in range(self._calls)
+                (
+                    stash + run * outputs.nbytes + offset,
+                    self._output(index, number),
+                    elements.nbytes,
+                    0,
+                )
+                for run, index in enumerate(self._sets)
                 for number, (offset, elements) in enumerate(self._places)
                 if elements.dense
             ]
         )
 
-    @cached_property
-    def _strided(self) -> Table:
+    def _strided(self, stash: int) -> Table:
         nbytes = self._setting.outputs.nbytes
         return _joined(
             [
                 elements.row(
-                    self._output(index, number), index * nbytes + offset, 0, 0, falling=False
+                    self._output(index, number), stash + run * nbytes + offset, 0, 0, falling=False
                 )
-                for index in range(self._calls)
+                for run, index in enumerate(self._sets)
                 for number, (offset, elements) in enumerate(self._places)
                 if not elements.dense and elements.count
             ]
         )
 
-    @cached_property
-    def _digests(self) -> Table:
+    def _digest_rows(self, stash: int) -> Table:
         rows, nbytes = list[tuple[int, int, int, int]](), self._setting.outputs.nbytes
         sizes = {s.name: s.nbytes for s in self._setting.inputs.pool.inputs.slots}
-        for index in range(self._calls):
+        for run, index in enumerate(self._sets):
             for offset, elements in self._places:
-                rows.append((index * nbytes + offset, elements.nbytes, offset // 4, index))
+                rows.append((stash + run * nbytes + offset, elements.nbytes, offset // 4, run))
             addresses = self._setting.addresses[index]
-            first = self._calls + index * len(self._watched)
+            first = self._calls + run * len(self._watched)
             for result, name in enumerate(self._watched, first):
                 rows.append((addresses[name], sizes[name], 0, result))
-        return digested(rows)
+        if self._bystander is not None:
+            addresses = self._setting.addresses[self._bystander]
+            for result, name in enumerate(self._setting.inputs.names, self._beside_at):
+                rows.append((addresses[name], sizes[name], 0, result))
+        kept = digest_rows([span for span, _ in self._kept.digests], self._kept_at)
+        return np.concatenate([digested(rows), kept])
 
-    @cached_property
     def _guard_rows(self) -> Table:
         spans = [span for each in self._guards for span in each]
-        return guarded([(start, nbytes, number) for number, (start, nbytes) in enumerate(spans)])
+        bands = guarded([(start, nbytes, number) for number, (start, nbytes) in enumerate(spans)])
+        blank = blank_rows(self._kept.blank, self._bands + 1)
+        return np.concatenate([bands, self._bystander_rows(), blank])
 
-    @cached_property
+    def _bystander_rows(self) -> Table:
+        """Guard bands, and what is poisoned and stays so: setup fills it, too."""
+        if self._bystander is None:
+            return _filled([], 0, 0)
+        addresses = self._setting.addresses[self._bystander]
+        names = self._setting.poisoned - self._setting.prepared
+        spans = [
+            (addresses[b.name], b.nbytes) for b in self._setting.plan.buffers if b.name in names
+        ]
+        bands = blank_rows(self._setting.guards(self._bystander), self._bands)
+        return np.concatenate([bands, _filled(spans, self._poison, self._bands)])
+
     def _gap_rows(self) -> Table:
         count, elements = len(self._gapped), self._setting.outputs.elements
         return _joined(
             [
                 elements[number].row(
-                    self._output(index, number),
-                    0,
-                    self._poison,
-                    index * count + place,
-                    falling=True,
+                    self._output(index, number), 0, self._poison, run * count + place, falling=True
                 )
-                for index in range(self._calls)
+                for run, index in enumerate(self._sets)
                 for place, number in enumerate(self._gapped)
             ]
         )
 
-    @property
+    @cached_property
     def _places(self) -> list[tuple[int, Elements]]:
         outputs = self._setting.outputs
         return list(zip(outputs.offsets, outputs.elements, strict=True))
@@ -140,24 +170,37 @@ class Looking:
 
     def findings(self, words: Words) -> list[Findings]:
         """What the words mean, run by run."""
-        watched = len(self._watched)
-        pairs: list[list[int]] = words[: self.guards_at].reshape(-1, 2).tolist()
-        digests = [(a, b) for a, b in pairs]
+        watched, digests = len(self._watched), self._read(words)
         inputs = digests[self._calls :]
-        overrun = bool(words[self.guards_at : self.gaps_at].any())
+        overrun = bool(words[self.guards_at : self.guards_at + 2 * self._bands].any())
         return [
             Findings(
-                output=digests[index],
-                inputs=tuple(inputs[index * watched : (index + 1) * watched]),
-                overrun=self._overrun(words, index) if overrun else "",
-                gaps=self._touched(words, index),
+                output=digests[run],
+                inputs=tuple(inputs[run * watched : (run + 1) * watched]),
+                overrun=self._overrun(words, run) if overrun else "",
+                gaps=self._touched(words, run),
             )
-            for index in range(self._calls)
+            for run in range(self._calls)
         ]
 
-    def _overrun(self, words: Words, index: int) -> str:
-        spans, shape = self._guards[index], self._setting.shape
-        start = self.guards_at + 2 * index * len(spans)
+    def around(self, words: Words) -> Around:
+        """What the words say of everything else."""
+        digests = self._read(words)
+        beside, blank = words[self.guards_at + 2 * self._bands : self.gaps_at].reshape(2, 2)
+        wanted = [digest for _, digest in self._kept.digests]
+        return Around(
+            bystander=bool(beside.any()),
+            bystander_inputs=tuple(digests[self._beside_at : self._kept_at]),
+            stray=bool(blank.any()) or digests[self._kept_at :] != wanted,
+        )
+
+    def _read(self, words: Words) -> list[Digest]:
+        pairs: list[list[int]] = words[: self.guards_at].reshape(-1, 2).tolist()
+        return [(a, b) for a, b in pairs]
+
+    def _overrun(self, words: Words, run: int) -> str:
+        spans, shape = self._guards[run], self._setting.shape
+        start = self.guards_at + 2 * run * len(spans)
         found = words[start : start + 2 * len(spans)].reshape(-1, 2)
         for number, (before_end, behind_last) in enumerate(found):
             if behind_last:
@@ -166,14 +209,49 @@ class Looking:
                 return shape.describe_overrun(number, first, int(behind_last), nbytes)
         return ""
 
-    def _touched(self, words: Words, index: int) -> tuple[str, ...]:
-        start = self.gaps_at + index * len(self._gapped)
+    def _touched(self, words: Words, run: int) -> tuple[str, ...]:
+        start = self.gaps_at + run * len(self._gapped)
         outputs = self._setting.plan.outputs
         return tuple(
             outputs[number].name
             for place, number in enumerate(self._gapped)
             if words[start + place]
         )
+
+
+def _with_stage(
+    kept: Kept | None, setting: Setting, sets: Sequence[int], bystander: int | None
+) -> Kept:
+    if kept is None:
+        return Kept()
+    used = [*sets] if bystander is None else [*sets, bystander]
+    return Kept.joined([kept, Kept(blank=tuple(setting.unused(used)))])
+
+
+def _gapped(setting: Setting) -> list[int]:
+    """Outputs that lie in their own argument with bytes between their elements."""
+    roles = {a.name: a.argument.role for a in setting.inputs.pool.contract.arrays}
+    outputs = zip(setting.plan.outputs, setting.outputs.elements, strict=True)
+    return [
+        number
+        for number, (output, elements) in enumerate(outputs)
+        if roles[output.name] == "output" and output.buffer == output.name and not elements.gapless
+    ]
+
+
+def blank_rows(spans: Sequence[Span], result: int) -> Table:
+    """Rows of `guards` for spans that must be blank, with one result."""
+    return _filled(spans, BLANK, result)
+
+
+def _filled(spans: Sequence[Span], pattern: int, result: int) -> Table:
+    """Rows of `guards` for spans of any size, which must all be the byte `pattern`."""
+    cut = [
+        (start + c.offset, c.nbytes, pattern, result)
+        for start, nbytes in spans
+        for c in chunks(nbytes)
+    ]
+    return np.array(cut, dtype=GUARDED)
 
 
 def _joined(rows: Sequence[Table]) -> Table:

@@ -8,6 +8,7 @@ host. After an error that spoils its context it answers, and ends; the server st
 from __future__ import annotations
 
 import os
+import random
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,19 +16,17 @@ from typing import Any
 
 from ..arena_values import InputPool
 from ..channel import Answer, Channel, serve
-from ..plan import fills_in_setup
 from ..runner_messages import Block, BlockResult, Check, Load, Pool, RunResult, SideTimes
-from .blocks import parts_of, run_block
+from .blocks import run_block
 from .conditions import Watch
 from .copying import copy_bandwidth
 from .faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
 from .handover import Handover
 from .memory import DeviceInputs, no_room
 from .registry import register
+from .sample import STRAY, Sample
 from .side import Side
 from .stage import Stage
-
-STRAY = "memory far from its buffers: inputs kept for later runs"
 
 
 class DeviceProcess:
@@ -68,8 +67,8 @@ class DeviceProcess:
         """Run once for each slot and poison with newly loaded code; results and an outputs file.
 
         Code with variables that outlive a launch runs once more on the first slot: what it
-        left in them must not spoil the next call. So does a plan whose setup fills buffers, on
-        what the run before left there: who calls it twice does not prepare them twice.
+        left in them must not spoil the next call. So does a plan with a setup, none of which is
+        repeated then: who calls it twice does not prepare it twice.
         """
         inputs = self._pools[message.pool]
         handover = Handover(inputs.pool.contract, message.known)
@@ -78,36 +77,45 @@ class DeviceProcess:
         side: Side | None = None
         try:
             side = self._fresh_side(message, inputs)
-            if side.code.keeps_state or fills_in_setup(side.setting.plan):
+            if side.code.keeps_state or side.setting.plan.setup:
                 wanted.append((*wanted[0][:2], True))
-            for slot, poison, again in wanted:
-                found = self._run(side, slot, poison, message.timeout_s, handover, again=again)
-                results.append(found)
+            for sample in self._samples(side, wanted):
+                results.append(self._run(sample, message.timeout_s, handover))
+            if self._stage.damaged():
+                results[-1] = results[-1].model_copy(update={"overrun": STRAY})
         except (RunFault, DriverFault) as error:
             fault = self._met(error)
-            slot, poison, again = wanted[len(results)]
+            slot, poison, again = wanted[min(len(results), len(wanted) - 1)]
             told = {"fault": fault.detail, "fault_kind": fault.kind, "again": again}
             results.append(RunResult(slot=slot, poison=poison).model_copy(update=told))
         if side is not None and not self.lost:
-            side.close()
+            self._stage.close(side)
         return results, handover.close()
 
     def block(self, message: Block) -> tuple[BlockResult, int]:
         """One block of timed samples: every round runs all sides once, in the order given."""
         inputs = self._pools[message.pool]
         handover = Handover(inputs.pool.contract, message.known)
-        clock = self._watch.clock()
+        before, busy_s = self._watch.state(), self._stage.runs.busy_s
         self._blocks += 1
         try:
+            if message.reload:
+                self._stage.reload(inputs)
             sides = self._sides(message, inputs)
             times = run_block(self._stage, message, sides, handover, self._blocks)
+            if self._stage.damaged():  # nobody knows by whom: once more, and look at each sample
+                os.close(handover.close())
+                handover = Handover(inputs.pool.contract, message.known)
+                times = run_block(self._stage, message, sides, handover, self._blocks)
         except (RunFault, DriverFault) as error:
             fault = self._met(error)
             variant = fault.variant or self._largest(message)
             times = [SideTimes(variant=variant, fault=fault.detail, fault_kind=fault.kind)]
             return BlockResult(sides=tuple(times)), handover.close()
-        conditions = self._watch.conditions(clock)
-        return BlockResult(sides=tuple(times), conditions=conditions), handover.close()
+        conditions = self._watch.conditions(before)
+        busy_s = self._stage.runs.busy_s - busy_s
+        block = BlockResult(sides=tuple(times), conditions=conditions, busy_s=busy_s)
+        return block, handover.close()
 
     def _met(self, error: RunFault | DriverFault) -> RunFault:
         if isinstance(error, OutOfDeviceMemory):
@@ -132,33 +140,44 @@ class DeviceProcess:
         return copy_bandwidth(self._stage.stream)
 
     def _fresh_side(self, message: Check, inputs: DeviceInputs) -> Side:
+        """Newly loaded code, with a set that it gets and one that it does not."""
         load = self._variants[message.variant]
         plan = next(p for p in load.plans if p.label == inputs.pool.contract.label)
+        sets = self._stage.sets_for([plan], inputs, 2)
         return self._stage.fresh_side(
-            load.variant, load.modules, plan, inputs, 1, barely_aligned=message.barely_aligned
+            load.variant, load.modules, plan, inputs, sets, barely_aligned=message.barely_aligned
         )
 
-    def _run(
-        self,
-        side: Side,
-        slot: int,
-        poison: int,
-        timeout_s: float,
-        handover: Handover,
-        *,
-        again: bool,
-    ) -> RunResult:
-        """One checked run; again, if what its inputs are copied from had been damaged before."""
-        stage = self._stage
-        sample, found = stage.run_once(side, slot, poison, timeout_s, again=again)
-        stray = False
-        if sample.result(found, 0).changed_inputs and side.setting.inputs.repair(*stage.tools):
-            sample, found = stage.run_once(side, slot, poison, timeout_s, again=again)
-            stray = side.setting.inputs.repair(*stage.tools)
-        result = sample.result(found, 0)
-        place = handover.place(slot, result.digest, lambda: parts_of(sample, 0))
-        told = {"stored": place, "overrun": STRAY if stray else result.overrun, "again": again}
-        return result.model_copy(update=told)
+    def _samples(self, side: Side, wanted: Sequence[tuple[int, int, bool]]) -> list[Sample]:
+        """Runs on (slot, poison), each by itself; or again, on what the run before has left."""
+        mine, *others = self._stage.shuffled(side.setting.sets)
+        slots = range(side.setting.inputs.pool.slots)
+        made = [
+            Sample(
+                side,
+                (slot,),
+                (mine,),
+                poison,
+                bystander=(others[0], random.choice(slots)) if others else None,
+                again=again,
+            )
+            for slot, poison, again in wanted
+        ]
+        if wanted[-1][2]:
+            made[-2].lasting = True
+        return made
+
+    def _run(self, sample: Sample, timeout_s: float, handover: Handover) -> RunResult:
+        """One checked run."""
+        places = list[int | None]()
+
+        def take(sample: Sample) -> None:
+            digest = sample.result(0).digest
+            places.append(handover.place(sample.slots[0], digest, lambda: sample.parts(0)))
+
+        self._stage.runs.perform(sample, timeout_s, "by_steps", take)
+        told = {"stored": places[0], "again": sample.again, "busy_s": sample.busy_ms * 1e-3}
+        return sample.result(0).model_copy(update=told)
 
     def _sides(self, message: Block, inputs: DeviceInputs) -> dict[str, Side]:
         """All sides of a block, on equally many sets. Raises RunFault."""
@@ -166,8 +185,8 @@ class DeviceProcess:
         loads = {v: self._variants[v] for v in variants}
         label = inputs.pool.contract.label
         plans = {v: next(p for p in load.plans if p.label == label) for v, load in loads.items()}
-        wanted = max(message.calls.get(v, 1) for v in variants)
-        wanted = max(wanted, self._stage.bound_sets(variants, inputs))
+        calls = 1 if message.hot else max(message.calls.get(v, 1) for v in variants)
+        wanted = max(calls + 1, self._stage.bound_sets(variants, inputs))
         sets = self._stage.sets_for(list(plans.values()), inputs, wanted)
         self._stage.reserve_for(list(plans.values()), inputs, sets)
         sides = dict[str, Side]()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..contract import BoundContract
 from ..dtypes import DTYPES
 from ..layout import Arena, arena, guarded
-from ..plan import LaunchPlan
-from .memory import DeviceInputs, aligned
+from ..plan import Fill, LaunchPlan
+from .memory import DeviceInputs, Region, Span, aligned
 from .tables import Elements
 
 DENSE_ALIGNMENT = 16
@@ -67,7 +68,16 @@ class Shape:
             found |= {s.name: start + index * part.stride + s.offset for s in part.slots}
         return found
 
-    def guards(self, stage: int, index: int) -> list[tuple[int, int]]:
+    def spans(self, stage: int, index: int) -> tuple[Span, Span]:
+        """All memory of one set, guard bands included: of its arguments, and of its own buffers."""
+        own = stage + aligned(self.arguments.nbytes)
+        first, second = (
+            (start + index * part.stride, part.stride)
+            for start, part in ((stage, self.arguments), (own, self.own))
+        )
+        return first, second
+
+    def guards(self, stage: int, index: int) -> list[Span]:
         """Start and size of every guard band of one set: those of the arguments first."""
         own = stage + aligned(self.arguments.nbytes)
         return [
@@ -91,12 +101,20 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """A plan on a pool's inputs, and the stage (an address) with its shape for it."""
+    """A plan on a pool's inputs, and the stage with its shape for it."""
 
     plan: LaunchPlan
     inputs: DeviceInputs
     shape: Shape
-    stage: int
+    region: Region
+    """the stage's memory"""
+    stamp: int
+    """of the region then"""
+
+    @property
+    def valid(self) -> bool:
+        """Whether the stage still lies where it did."""
+        return self.region.stamp == self.stamp
 
     @property
     def sets(self) -> int:
@@ -106,13 +124,44 @@ class Setting:
     @cached_property
     def addresses(self) -> list[dict[str, int]]:
         """Of every buffer, by set."""
-        return [self.shape.addresses(self.stage, index) for index in range(self.sets)]
+        return [self.shape.addresses(self.region.address, index) for index in range(self.sets)]
 
     @cached_property
     def outputs(self) -> Outputs:
         """The plan's outputs, dense."""
         return Outputs.of(self.plan)
 
-    def guards(self, index: int) -> list[tuple[int, int]]:
+    @cached_property
+    def prepared(self) -> frozenset[str]:
+        """Buffers that setup fills."""
+        return frozenset(step.fill for step in self.plan.setup if isinstance(step, Fill))
+
+    @cached_property
+    def poisoned(self) -> frozenset[str]:
+        """Buffers in which nothing is to be found when a plan begins: outputs and scratch."""
+        roles = {a.name: a.argument.role for a in self.inputs.pool.contract.arrays}
+        return frozenset(
+            b.name
+            for b in self.plan.buffers
+            if b.role in ("scratch", "launch_scratch") or roles.get(b.name) == "output"
+        )
+
+    def guards(self, index: int) -> list[Span]:
         """Start and size of every guard band of one set."""
-        return self.shape.guards(self.stage, index)
+        return self.shape.guards(self.region.address, index)
+
+    def spans(self, index: int) -> tuple[Span, Span]:
+        """All memory of one set."""
+        return self.shape.spans(self.region.address, index)
+
+    def unused(self, indices: Iterable[int]) -> list[Span]:
+        """What of the stage belongs to none of these sets."""
+        used = sorted(span for index in indices for span in self.spans(index))
+        spans, cursor = list[Span](), self.region.address
+        for start, nbytes in used:
+            spans.append((cursor, start - cursor))
+            cursor = start + nbytes
+        spans.append((cursor, self.region.address + self.region.nbytes - cursor))
+        return [span for span in spans if span[1] > 0] + list(
+            self.region.beside(self.region.nbytes)
+        )

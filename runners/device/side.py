@@ -3,56 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from ..plan import SetSymbol
 from . import driver
 from .bound import BoundPlan, bind_plan
 from .code import Code
-from .driver import GraphExec, Stream
+from .driver import Bytes, GraphExec, Stream
 from .faults import RunFault
+from .keeping import packed
 from .looking import Looking
+from .memory import BLANK, Kept
 from .restoring import Images, Restoring
 from .setting import Setting
-from .tables import Table
+from .support import Support
+from .tables import Table, pieces
+
+LOOKS = 16
+"""ways to look that are kept ready"""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How to look at samples of one kind, and to leave nothing of them: tables, as they travel."""
+
+    looking: Looking
+    kept: Kept | None
+    data: Bytes
+    places: Mapping[str, tuple[int, int]]
 
 
 class Side:
-    """A variant bound to a pool's sets. Raises RunFault from its constructor and from `reload`."""
+    """A variant bound to a pool's sets. Raises RunFault and DriverFault from its constructor, and
+    RunFault from `reload`."""
 
     def __init__(
-        self, variant: str, files: Mapping[str, str], setting: Setting, stream: Stream
+        self,
+        variant: str,
+        files: Mapping[str, str],
+        setting: Setting,
+        support: Support,
+        stream: Stream,
     ) -> None:
         self.variant, self.setting = variant, setting
         self.seen = set[int]()
         """seeds that this load of the machine code has met"""
         self._files, self._stream = files, stream
-        self._images = Images(files, setting, stream)
-        self._restoring = Restoring(setting, self._images)
-        self._looking: dict[tuple[int, int], Looking] = {}
-        self._graphs: dict[tuple[int, int], GraphExec] = {}
+        self.images = Images(files, setting)
+        self._looks: dict[tuple[object, ...], Look] = {}
+        self._graphs: dict[tuple[tuple[int, ...], int], GraphExec] = {}
         try:
+            self.images.upload(support, stream)
+            self._restoring = Restoring(setting, self.images)
             self.code, self.bound = self._load()
-        except RunFault:
-            self._images.region.release()
+        except Exception:
+            self.images.region.release()
             raise
 
     @property
     def most_calls(self) -> int | None:
         """Of one sample, where state could pass from one call to the next; None: any."""
-        if not self.code.keeps_state:
-            return None
-        symbols = any(isinstance(step, SetSymbol) for step in self.setting.plan.setup)
-        return 1 if symbols else max(1, self.setting.inputs.pool.slots - 1)
+        return max(1, self.setting.inputs.pool.slots - 1) if self.code.keeps_state else None
 
-    def restore(self, slots: Sequence[int], poison: int, *, again: bool = False) -> Table:
-        """Fresh values, poison and guard bands for all sets; a seed for each."""
-        return self._restoring.table(slots, poison, again=again)
+    @property
+    def repeatable(self) -> bool:
+        """Whether it can run several times on the same values: nothing tells it that it has."""
+        roles = {a.argument.role for a in self.setting.inputs.pool.contract.arrays}
+        return not self.code.keeps_state and "inout" not in roles
 
-    def looking(self, calls: int, poison: int) -> Looking:
-        """How traces of so many runs are read."""
-        known = self._looking.get((calls, poison))
+    def restore(self, seeds: Mapping[int, int], poison: int, *, again: bool = False) -> Table:
+        """Fresh values, poison and guard bands: a seed for each set that is needed."""
+        return self._restoring.table(seeds, poison, again=again)
+
+    def look(
+        self,
+        sets: tuple[int, ...],
+        bystander: int | None,
+        poison: int,
+        kept: Kept | None,
+        stash: tuple[int, int],
+    ) -> Look:
+        """How traces of runs on these sets are read, and what blanks sets and stash (an address
+        and a size)."""
+        key = (sets, bystander, poison, id(kept), stash)
+        known = self._looks.get(key)
         if known is None:
-            known = self._looking[calls, poison] = Looking(self.setting, calls, poison)
+            looking = Looking(self.setting, sets, bystander, poison, kept)
+            used = sets if bystander is None else (*sets, bystander)
+            blank = [self._restoring.blanking(used), pieces([(stash[0], 0, stash[1], BLANK)])]
+            tables = {**looking.tables(stash[0]), "sets": blank[0], "stash": blank[1]}
+            if len(self._looks) >= LOOKS:
+                self._looks.clear()
+            known = self._looks[key] = Look(looking, kept, *packed(tables))
         return known
 
     def meet(self, slots: Sequence[int]) -> None:
@@ -69,17 +110,17 @@ class Side:
         self.code, self.bound = self._load()
         self.seen.clear()
 
-    def has_graph(self, calls: int, turn: int) -> bool:
+    def has_graph(self, order: tuple[int, ...], turn: int) -> bool:
         """Whether that graph has run before."""
-        return (calls, turn) in self._graphs
+        return (order, turn) in self._graphs
 
-    def graph(self, calls: int, turn: int) -> GraphExec:
-        """`calls` runs of the plan, one a set, as one launch; `turn` picks one of two equals."""
-        if (calls, turn) not in self._graphs:
+    def graph(self, order: tuple[int, ...], turn: int) -> GraphExec:
+        """Runs of the plan on these sets, as one launch; `turn` picks one of two equals."""
+        if (order, turn) not in self._graphs:
             driver.begin_capture(self._stream)
             fault: RunFault | None = None
             try:
-                for bound in self.bound[:calls]:
+                for bound in (self.bound[index] for index in order):
                     for step in bound.steps:
                         step.enqueue(self._stream)
             except RunFault as error:
@@ -87,21 +128,21 @@ class Side:
             made = driver.end_capture(self._stream, keep=fault is None)
             if fault is not None or made is None:
                 raise fault or RunFault("refused", "refused: nothing to launch", lost=False)
-            self._graphs[calls, turn] = made
-        return self._graphs[calls, turn]
+            self._graphs[order, turn] = made
+        return self._graphs[order, turn]
 
     def close(self) -> None:
         """Give graphs, machine code and images back."""
         driver.synchronize()
         self._drop_graphs()
         self.code.close()
-        self._images.region.release()
+        self.images.region.release()
 
     def _load(self) -> tuple[Code, list[BoundPlan]]:
-        plan, raw = self.setting.plan, self._images.raw
+        plan, raw = self.setting.plan, self.images.raw
         code = Code(self._files, plan)
         try:
-            bound = [bind_plan(plan, code, at, raw.__getitem__) for at in self.setting.addresses]
+            bound = [bind_plan(plan, code, at, raw) for at in self.setting.addresses]
         except RunFault:
             code.close()
             raise

@@ -12,18 +12,14 @@ from collections.abc import Mapping, Sequence
 
 from ..plan import LaunchPlan
 from . import driver
-from .driver import Stream
-from .faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
-from .looking import Findings
-from .memory import STAGE_SHARE, STASH_SHARE, DeviceInputs, Region, no_room
-from .sample import How, Sample, fetch_findings, place_tables
+from .faults import DriverFault, OutOfDeviceMemory, fault_of
+from .memory import STAGE_SHARE, DeviceInputs, Kept, Region, no_room
+from .runs import Runs
+from .sample import Sample
 from .setting import Setting, Shape
 from .side import Side
 from .support import Support
 
-SLACK_S = 2.0
-"""for restoring and looking, beside the runs themselves"""
-SPIN_S, NAP_S = 0.002, 0.0002
 WARM_S, IDLE_S = 0.05, 0.25
 """GPU work until clocks are up, and the pause after which they may have fallen"""
 HEAP_BYTES = PRINTF_BYTES = 1 << 16
@@ -42,23 +38,21 @@ class Stage:
         self.stream = driver.make_stream()
         keys = (secrets.randbits(64), secrets.randbits(64))
         self.support = Support(self.stream, keys)
-        self._sets, self._tables, self._stash = Region(), Region(), Region()
+        self.runs = Runs(self.support, self.stream)
+        self._sets = Region()
         self._sides: dict[tuple[str, int], Side] = {}
         self._inputs: list[DeviceInputs] = []
-        self._busy = 0.0
-
-    @property
-    def tools(self) -> tuple[Support, Stream]:
-        """Our kernels and the stream that they run on."""
-        return self.support, self.stream
+        self._orders: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def admit(self, inputs: DeviceInputs) -> None:
         """Inputs that may have to give way to others."""
         self._inputs.append(inputs)
+        self.runs.keeping.add(inputs)
 
     def dismiss(self, inputs: DeviceInputs) -> None:
         """Inputs that nobody will ask for again."""
         self.drop(pool=inputs)
+        self.runs.keeping.remove(inputs)
         self._inputs.remove(inputs)
         inputs.release()
 
@@ -66,10 +60,32 @@ class Stage:
         """Forget sides: of a variant, on a pool, or all."""
         for key, side in list(self._sides.items()):
             if variant in (None, side.variant) and pool in (None, side.setting.inputs):
-                self._sides.pop(key).close()
+                self.close(self._sides.pop(key))
+
+    def close(self, side: Side) -> None:
+        """Give back what a side brought along."""
+        self.runs.keeping.remove(side.images)
+        side.close()
+
+    def order(self, sets: int, turn: int) -> tuple[int, ...]:
+        """All sets in the random order in which runs get them, the same for every side: the first
+        that no run gets is the bystander. Another one after `reload`."""
+        known = self._orders.get((sets, turn))
+        if known is None:
+            known = self._orders[sets, turn] = self.shuffled(sets)
+        return known
+
+    def shuffled(self, sets: int) -> tuple[int, ...]:
+        """All sets in an order that nobody can foresee."""
+        return tuple(secrets.SystemRandom().sample(range(sets), sets))
+
+    def reload(self, inputs: DeviceInputs) -> None:
+        """Machine code, graphs and orders are made anew when they are needed next."""
+        self.drop(pool=inputs)
+        self._orders.clear()
 
     def sets_for(self, plans: Sequence[LaunchPlan], inputs: DeviceInputs, wanted: int) -> int:
-        """How many sets there is room for, up to those wanted. Raises RunFault for not even one."""
+        """How many sets there is room for, up to those wanted; 1 if there is not even that."""
         shapes = [Shape.of(p, inputs.pool.contract, 1, barely_aligned=False) for p in plans]
         room = driver.free_memory() + self._sets.nbytes
         each = max(shape.nbytes for shape in shapes)
@@ -92,10 +108,9 @@ class Stage:
         key = (variant, id(inputs))
         known = self._sides.get(key)
         if known is not None:
-            same = known.setting.stage == self._sets.address
-            if same and known.setting.sets == sets:
+            if known.setting.valid and known.setting.sets == sets:
                 return known
-            self._sides.pop(key).close()
+            self.close(self._sides.pop(key))
         made = self.fresh_side(variant, files, plan, inputs, sets)
         self._sides[key] = made
         return made
@@ -117,16 +132,18 @@ class Stage:
         *,
         barely_aligned: bool = False,
     ) -> Side:
-        """A variant with its machine code newly loaded; the caller closes it. Raises RunFault."""
+        """A variant with its machine code newly loaded; `close` it. Raises RunFault."""
         shape = Shape.of(plan, inputs.pool.contract, sets, barely_aligned=barely_aligned)
         self.reserve(shape.nbytes, inputs)
         try:
-            setting = Setting(plan, inputs, shape, self._sets.address)
-            return Side(variant, files, setting, self.stream)
+            setting = Setting(plan, inputs, shape, self._sets, self._sets.stamp)
+            made = Side(variant, files, setting, self.support, self.stream)
         except OutOfDeviceMemory as error:
             raise no_room("its machine code", 0) from error
         except DriverFault as error:
             raise fault_of(error) from error
+        self.runs.keeping.add(made.images)
+        return made
 
     def reserve(self, nbytes: int, inputs: DeviceInputs) -> None:
         """Room for sets, and the inputs on the device. Raises RunFault when there is none."""
@@ -137,104 +154,52 @@ class Stage:
             try:
                 self._reserve(nbytes, inputs)
             except OutOfDeviceMemory as error:
-                needed = nbytes + inputs.pool.inputs.nbytes * inputs.pool.slots
-                raise no_room("all it needs", needed) from error
+                raise no_room("all it needs", nbytes + inputs.nbytes) from error
 
     def _reserve(self, nbytes: int, inputs: DeviceInputs) -> None:
         if nbytes > self._sets.nbytes:
             driver.synchronize()
             self.drop()
-            self._sets.reserve(nbytes)
-        inputs.upload(*self.tools)
+            self._sets.reserve(nbytes, self.stream)
+        inputs.upload(self.support, self.stream)
 
     def _make_room(self, wanted: DeviceInputs) -> None:
         driver.synchronize()
         self.drop()
-        for region in (self._sets, self._tables, self._stash):
+        for region in (self._sets, self.runs.desk.region, self.runs.stash.region):
             region.release()
         for inputs in self._inputs:
             if inputs is not wanted:
                 inputs.release()
 
-    def stash(self, total: int, least: int) -> tuple[int, int]:
-        """Address and size of room for outputs: all of them, or a share. Raises RunFault."""
-        room = driver.free_memory() + self._stash.nbytes
-        nbytes = max(least, min(total, int(STASH_SHARE * room)))
-        try:
-            self._stash.reserve(nbytes)
-        except OutOfDeviceMemory as error:
-            raise no_room("a copy of its outputs", least) from error
-        return self._stash.address, self._stash.nbytes
+    def damaged(self) -> bool:
+        """Whether runs have changed what no run may change, once none is under way; it is as it
+        was then, and from then on every sample is looked at."""
+        keeping = self.runs.keeping
+        if keeping.always(self._sets.nbytes):  # every sample was
+            return False
+        if not keeping.damaged(Kept(blank=self._sets.beside(0))):
+            return False
+        keeping.renew()
+        self._sets.blank(0, self.stream)
+        keeping.careful = True
+        return True
 
-    def run_once(
-        self, side: Side, slot: int, poison: int, timeout_s: float, *, again: bool = False
-    ) -> tuple[Sample, Findings]:
-        """One checked run on the first set; see `Sample.again`. Raises RunFault."""
-        stash, _ = self.stash(side.setting.outputs.nbytes, side.setting.outputs.nbytes)
-        sample = Sample(side, (slot,), poison, stash, again=again)
-        ((found,),) = self.run([sample], timeout_s, "by_steps")
-        return sample, found
-
-    def run(self, batch: Sequence[Sample], timeout_s: float, how: How) -> list[list[Findings]]:
-        """All samples of a batch, one after the other, and what each run left behind.
-
-        Raises RunFault with the variant at fault.
-        """
-        try:
-            place_tables(batch, self._tables, self.stream)
-        except OutOfDeviceMemory as error:
-            raise no_room("its tables", 0) from error
-        for sample in batch:
-            try:
-                self._run(sample, timeout_s, how)
-            except RunFault as fault:
-                fault.variant = sample.side.variant
-                if not fault.lost:
-                    sample.give_back()
-                raise
-        self._busy = time.monotonic()
-        return fetch_findings(batch)
-
-    def _run(self, sample: Sample, timeout_s: float, how: How) -> None:
-        """One sample, alone on the device: with a second one queued behind it, a kernel of
-        14.2 us took up to 15.6 (a graph waits for its own last launch), and 16.3 where lines of
-        L2 were let go meanwhile."""
-        try:
-            if how == "timed":
-                driver.reset_persisting_l2()
-            sample.enqueue(self.support, self.stream, how)
-            self._wait(sample, timeout_s)
-            sample.finish()
-        except DriverFault as error:
-            raise fault_of(error, self._place(sample)) from error
-
-    def _wait(self, sample: Sample, timeout_s: float) -> None:
-        since, limit = time.monotonic(), timeout_s * sample.calls + SLACK_S
-        while sample.done is not None and not driver.is_done(sample.done):
-            waited = time.monotonic() - since
-            if waited > limit:
-                text = f"it did not end within {timeout_s:g} s{self._place(sample)}"
-                raise RunFault("timed_out", text, lost=True)
-            if waited > SPIN_S:
-                time.sleep(NAP_S)
-
-    def _place(self, sample: Sample) -> str:
-        """Which step was under way."""
-        steps = sample.side.bound[0].steps
-        if sample.how != "by_steps":
-            return " while it was timed"
-        done = min(self.support.marked, len(steps) - 1)
-        return f" ({steps[done].words})"
+    @property
+    def idle(self) -> bool:
+        """Whether nothing ran for so long that clocks may have fallen."""
+        return time.monotonic() - self.runs.last > IDLE_S
 
     def warm_up(self, samples: Sequence[Sample], timeout_s: float) -> None:
         """Run what is new once, and, after a pause, all in turn until clocks are up.
 
         `samples`: one of each side, of a seed that no timed sample has. Raises RunFault.
         """
-        idle = time.monotonic() - self._busy > IDLE_S
+        idle = self.idle
         for sample in samples:
-            if not sample.side.has_graph(sample.calls, sample.turn):
-                self.run([sample], timeout_s, "warming")
+            if not sample.side.has_graph(sample.order, sample.turn):
+                self.runs.perform(sample, timeout_s, "warming")
         started = time.monotonic()
-        while idle and time.monotonic() - started < WARM_S:
-            self.run(samples, timeout_s, "warming")
+        while samples and idle and time.monotonic() - started < WARM_S:
+            for sample in samples:
+                self.runs.perform(sample, timeout_s, "warming")

@@ -70,14 +70,15 @@ __device__ u64 nanoseconds() {
     return now;
 }
 
-// Keeps the stream for `least_ns`, and until the host has written `number` or a later one into `word`.
+// Keeps the stream for `least_ns`, and until the host has written `token` into `word`. A token is
+// drawn for each hold, so that nobody can let a later one go beforehand.
 extern "C" __global__ void hold(
-    const volatile u32* word, u32 number, u64 least_ns, u64 patience_ns, volatile u32* expired
+    const volatile u32* word, u32 token, u64 least_ns, u64 patience_ns, volatile u32* expired
 ) {
     u64 start = nanoseconds();
-    while (static_cast<int>(*word - number) < 0 || nanoseconds() - start < least_ns) {
+    while (*word != token || nanoseconds() - start < least_ns) {
         if (nanoseconds() - start > patience_ns) {
-            *expired = number;
+            *expired = token;
             break;
         }
         __nanosleep(100);
@@ -86,13 +87,41 @@ extern "C" __global__ void hold(
 
 extern "C" __global__ void mark(volatile u32* word, u32 number) { *word = number; }
 
+// Overwrites what a launch leaves behind in a multiprocessor: shared memory (`words` of it, all that
+// a block can have) and registers. A block has all of a multiprocessor to itself: 256 threads of
+// about 250 registers are all 65536.
+constexpr u32 KEPT = 240;
+extern "C" __global__ void __launch_bounds__(256, 1) scrub(u32 words, u32 pattern) {
+    extern __shared__ u32 shared[];
+    for (u32 i = threadIdx.x; i < words; i += blockDim.x) shared[i] = pattern;
+    __syncthreads();
+    if (words < 256 + KEPT) return;
+    volatile u32* seen = shared + threadIdx.x;  // volatile: all are read before the first is written
+    u32 kept[KEPT];
+#pragma unroll
+    for (u32 i = 0; i < KEPT; ++i) kept[i] = seen[i];
+#pragma unroll
+    for (u32 i = 0; i < KEPT; ++i) seen[i] = kept[i];
+}
+
 // found[2r]: how far before the end the first wrong byte lies; found[2r + 1]: one more than the
 // offset of the last one; 0 where all are right.
 extern "C" __global__ void guards(const Guarded* pieces, u64* found) {
     Guarded piece = pieces[blockIdx.x];
     const u8* data = reinterpret_cast<const u8*>(piece.start);
+    u32 word = static_cast<u8>(piece.pattern) * 0x01010101u;
     u64 first = ~0ull, last = 0;
-    for (u64 i = threadIdx.x; i < piece.nbytes; i += blockDim.x) {
+    u64 words = piece.start % 16 ? 0 : piece.nbytes / 16;
+    for (u64 i = threadIdx.x; i < words; i += blockDim.x) {
+        uint4 have = reinterpret_cast<const uint4*>(data)[i];
+        if (have.x == word && have.y == word && have.z == word && have.w == word) continue;
+        for (u64 b = 16 * i; b < 16 * i + 16; ++b) {
+            if (data[b] == static_cast<u8>(piece.pattern)) continue;
+            if (first == ~0ull) first = b;
+            last = b + 1;
+        }
+    }
+    for (u64 i = 16 * words + threadIdx.x; i < piece.nbytes; i += blockDim.x) {
         if (data[i] != static_cast<u8>(piece.pattern)) {
             if (first == ~0ull) first = i;
             last = i + 1;

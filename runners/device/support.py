@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 import struct
+import time
 from pathlib import Path
 
 from . import driver
@@ -10,13 +12,21 @@ from .driver import HostWords, Stream
 from .launches import PreparedLaunch
 
 PTX = Path(__file__).with_name("support.ptx")
+KERNELS = ("move", "read_all", "hold", "mark", "scrub", "guards", "digest", "gather", "gaps")
 THREADS = 256
 QUIET_NS = 100_000
 """Between what prepares a sample and the sample: less, and short kernels scatter more."""
 HOLD_NS = 2_000_000_000
 """A held stream goes on by itself after this long; the sample is then marked as disturbed."""
+HOST_WORDS = 1024
+"""a page, so that what else the driver keeps in it is nobody's to write"""
 GO, EXPIRED, MARK = range(3)
-"""Words that host and device share: released up to, held too long, last step done."""
+"""Words that host and device share: let go, held too long, last step done; all others stay 0."""
+FLUSH_BYTES = 2 << 20
+"""what the flush memory is a multiple of: whole pages of the device, none of which is left out"""
+SCRUB_PATTERN = 0xC3C3C3C3
+PREPARED = 256
+"""launches kept ready"""
 
 
 class Support:
@@ -25,21 +35,25 @@ class Support:
     def __init__(self, stream: Stream, keys: tuple[int, int]) -> None:
         self._stream, self._keys = stream, keys
         module = driver.load_module(PTX.read_bytes() + b"\0")
-        names = ("move", "read_all", "hold", "mark", "guards", "digest", "gather", "gaps")
-        self._functions = {name: driver.get_function(module, name) for name in names}
-        self._shared = HostWords(3)
-        self._held = 0
+        self._functions = {name: driver.get_function(module, name) for name in KERNELS}
+        self._prepared: dict[tuple[object, ...], PreparedLaunch] = {}
+        self._shared = HostWords(HOST_WORDS)
+        self._token = self._held_since = self._marked = 0
         self._multiprocessors = driver.device_attribute("MULTIPROCESSOR_COUNT")
-        self._flushed = 2 * driver.device_attribute("L2_CACHE_SIZE") + 4
-        self._flushed = -(-self._flushed // 4096) * 4096
+        cache = driver.device_attribute("L2_CACHE_SIZE")
+        self._flushed = -(-(2 * cache + 4) // FLUSH_BYTES) * FLUSH_BYTES
         self._flush_memory = driver.allocate(self._flushed)
+        self._block_shared = driver.device_attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+        scrub = self._functions["scrub"]
+        driver.prefer_shared(scrub)
+        driver.set_function_attribute(scrub, driver.MAX_DYNAMIC_SHARED, self._block_shared)
 
     def move(self, table: int, rows: int) -> None:
         """Copies and fills."""
         self._launch("move", (rows, 1, 1), _words(table))
 
     def guards(self, table: int, rows: int, found: int) -> None:
-        """Where guard bands are damaged, into `found` (two words a row's result)."""
+        """Where memory is not as it was filled, into `found` (two words a row's result)."""
         self._launch("guards", (rows, 1, 1), _words(table, found))
 
     def digest(self, table: int, rows: int, results: int) -> None:
@@ -61,27 +75,32 @@ class Support:
         params = _words(self._flush_memory, self._flushed // 16, self._shared.address(EXPIRED))
         self._launch("read_all", (8 * self._multiprocessors, 1, 1), params)
 
-    def hold(self) -> int:
-        """Keep the stream until `release`; a number for `expired`."""
-        self._held += 1
+    def scrub(self) -> None:
+        """Nothing that an earlier launch left is in shared memory or registers afterwards. Every
+        block takes a multiprocessor for itself, so that each gets one."""
+        params = [struct.pack("<I", self._block_shared // 4), struct.pack("<I", SCRUB_PATTERN)]
+        grid = (2 * self._multiprocessors, 1, 1)
+        self._launch("scrub", grid, params, shared=self._block_shared)
+
+    def hold(self) -> None:
+        """Keep the stream until `release`."""
+        self._token = _another(self._token)
         params = [
             *_words(self._shared.address(GO)),
-            struct.pack("<I", self._held),
+            struct.pack("<I", self._token),
             *_words(QUIET_NS, HOLD_NS, self._shared.address(EXPIRED)),
         ]
-        self._launch("hold", (1, 1, 1), params, threads=1)
-        return self._held
+        self._held_since = time.monotonic_ns()
+        self._launch("hold", (1, 1, 1), params, threads=1, keep=False)
 
-    def release(self) -> None:
-        """Let the stream go on."""
-        self._shared.words[GO] = self._held
-
-    def expired(self, number: int) -> bool:
-        """Whether a hold ended by itself, or one after it did."""
-        return int(self._shared.words[EXPIRED]) >= number
+    def release(self) -> bool:
+        """Let the stream go on; whether it may have gone on by itself before."""
+        self._shared.words[GO] = self._token
+        return time.monotonic_ns() - self._held_since > HOLD_NS // 2
 
     def mark(self, number: int) -> None:
         """Write a number where the host sees it even after the context is lost."""
+        self._marked = number
         params = [*_words(self._shared.address(MARK)), struct.pack("<I", number)]
         self._launch("mark", (1, 1, 1), params, threads=1)
 
@@ -90,12 +109,46 @@ class Support:
         """The last number marked."""
         return int(self._shared.words[MARK])
 
+    def words_are_ours(self) -> bool:
+        """Whether the words shared with the device hold what only we have written, once all work
+        is done; they do again now."""
+        words = self._shared.words
+        wanted = {GO: (self._token,), EXPIRED: (0, self._token), MARK: (self._marked,)}
+        ours = all(int(words[at]) in valid for at, valid in wanted.items())
+        ours = ours and not words[len(wanted) :].any()
+        words[:] = 0
+        words[GO], words[MARK] = self._token, self._marked
+        return ours
+
     def _launch(
-        self, name: str, grid: tuple[int, int, int], params: list[bytes], threads: int = THREADS
+        self,
+        name: str,
+        grid: tuple[int, int, int],
+        params: list[bytes],
+        *,
+        threads: int = THREADS,
+        shared: int = 0,
+        keep: bool = True,
     ) -> None:
-        if grid[0] and grid[1]:
-            made = PreparedLaunch(self._functions[name], grid, (threads, 1, 1), 0, params)
-            made.enqueue(self._stream)
+        if not (grid[0] and grid[1]):
+            return
+        key = (name, grid, *params)
+        made = self._prepared.get(key)
+        if made is None:
+            made = PreparedLaunch(self._functions[name], grid, (threads, 1, 1), shared, params)
+            if keep:
+                if len(self._prepared) >= PREPARED:
+                    self._prepared.clear()
+                self._prepared[key] = made
+        made.enqueue(self._stream)
+
+
+def _another(token: int) -> int:
+    """A number that no one can foresee: not 0, and not the last one."""
+    while True:
+        drawn = secrets.randbits(32)
+        if drawn not in (0, token):
+            return drawn
 
 
 def _words(*numbers: int) -> list[bytes]:

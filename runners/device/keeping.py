@@ -1,0 +1,153 @@
+"""What no run may change: inputs of all seeds, contents of constants, and all that is blank.
+
+Code on a device can write to all of its memory, and find there again what it left. So whatever is
+neither its own buffers nor written anew before each run has a known content, which is looked at:
+after each sample where that is little, and otherwise once a check or block. Then nobody knows who
+it was: the block is void, and from then on every sample is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..layout import PAGE
+from . import driver
+from .driver import Bytes, Stream
+from .looking import blank_rows
+from .memory import Digest, Kept, Region, aligned, digest_rows
+from .support import Support
+from .tables import Table
+
+ALWAYS_BYTES = 32 << 20
+"""so much is looked at after each sample: some 50 us on an H100"""
+
+
+class Keeper(Protocol):
+    """Somebody whose memory no run may change."""
+
+    @property
+    def region(self) -> Region:
+        """All memory that it has."""
+        ...
+
+    @property
+    def kept(self) -> Kept:
+        """What has to be there."""
+        ...
+
+    def renew(self, stream: Stream) -> None:
+        """Write it anew."""
+        ...
+
+
+class Spare:
+    """Memory that is blank whenever code of others runs."""
+
+    def __init__(self) -> None:
+        self.region = Region()
+
+    @property
+    def kept(self) -> Kept:
+        """See `Keeper.kept`."""
+        return Kept(blank=self.region.beside(0))
+
+    def renew(self, stream: Stream) -> None:
+        """See `Keeper.renew`."""
+        self.region.blank(0, stream)
+
+
+@dataclass(frozen=True)
+class Laid:
+    """Tables on the device: address and rows of each, and where findings go (words, all 0)."""
+
+    places: Mapping[str, tuple[int, int]]
+    results: int
+
+
+class Desk:
+    """The device's memory for tables and findings. Nothing lies there while others' code runs."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.region, self._stream = Region(), stream
+
+    def lay(self, tables: Mapping[str, Table], words: int = 0) -> Laid:
+        """Upload tables. Raises OutOfDeviceMemory."""
+        return self.lay_bytes(*packed(tables), words)
+
+    def lay_bytes(self, data: Bytes, places: Mapping[str, tuple[int, int]], words: int) -> Laid:
+        """Upload tables that are `packed`."""
+        start = aligned(data.size, PAGE)
+        self.region.reserve(start + 8 * words, self._stream)
+        base = self.region.address
+        driver.upload(self._stream, base, data)
+        if words:
+            driver.Memset(base + start, 4, 0, 2 * words, 4).enqueue(self._stream)
+        return Laid({k: (base + at, rows) for k, (at, rows) in places.items()}, base + start)
+
+    def clear(self) -> None:
+        """Leave nothing of it."""
+        self.region.blank(0, self._stream)
+
+
+def packed(tables: Mapping[str, Table]) -> tuple[Bytes, dict[str, tuple[int, int]]]:
+    """Tables one after the other, with the offset and the rows of each."""
+    places, cursor = dict[str, tuple[int, int]](), 0
+    for name, table in tables.items():
+        places[name] = (cursor, len(table))
+        cursor += table.nbytes
+    return np.concatenate([table.view(np.uint8) for table in tables.values()]), places
+
+
+class Keeping:
+    """All keepers together."""
+
+    def __init__(self, support: Support, stream: Stream, desk: Desk) -> None:
+        self._support, self._stream, self._desk = support, stream, desk
+        self._keepers = list[Keeper]()
+        self._known: tuple[tuple[int, ...], Kept] = ((), Kept())
+        self.careful = False
+        """look after each sample, whatever it costs"""
+
+    def add(self, keeper: Keeper) -> None:
+        """From here on nobody may change what it keeps."""
+        self._keepers.append(keeper)
+
+    def remove(self, keeper: Keeper) -> None:
+        """It keeps nothing any more."""
+        self._keepers.remove(keeper)
+
+    @property
+    def kept(self) -> Kept:
+        """Of all keepers."""
+        stamps = tuple(keeper.region.stamp for keeper in self._keepers)
+        if stamps != self._known[0]:
+            alive = [keeper.kept for keeper in self._keepers if keeper.region.nbytes]
+            self._known = (stamps, Kept.joined(alive))
+        return self._known[1]
+
+    def always(self, unused: int) -> bool:
+        """Whether to look after each sample, which leaves so many bytes of the stage blank."""
+        return self.careful or self.kept.nbytes + unused <= ALWAYS_BYTES
+
+    def renew(self) -> None:
+        """Write everything anew."""
+        for keeper in self._keepers:
+            if keeper.region.nbytes:
+                keeper.renew(self._stream)
+
+    def damaged(self, *others: Kept) -> bool:
+        """Whether something was changed, here or elsewhere; waits for the device."""
+        kept = Kept.joined([self.kept, *others])
+        spans = [span for span, _ in kept.digests]
+        tables = {"digest": digest_rows(spans), "guards": blank_rows(kept.blank, 0)}
+        laid = self._desk.lay(tables, 2 * len(spans) + 2)
+        self._support.digest(*laid.places["digest"], laid.results)
+        self._support.guards(*laid.places["guards"], laid.results + 16 * len(spans))
+        words = driver.fetch(self._stream, laid.results, 16 * len(spans) + 16).view("<u8")
+        self._desk.clear()
+        found: list[Digest] = [(int(a), int(b)) for a, b in words[:-2].reshape(-1, 2)]
+        return bool(words[-2:].any()) or found != [digest for _, digest in kept.digests]
