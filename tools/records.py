@@ -65,6 +65,8 @@ class Confirmation(Record):
     gates: tuple[GateResult, ...]
     visible: Comparison | None
     held_out: Comparison | None
+    first: float | None = None
+    """the speedup that made it the winner; what is left of it stands in `visible`"""
     accepted: bool
     """right, faster on the visible workloads, and not slower on the held-out ones"""
     message: str
