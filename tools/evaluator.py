@@ -140,7 +140,9 @@ class Evaluator:
             baseline = self.kernel(kernel.kernel_id).baseline
             for each in (variant_id, baseline):
                 self._load(kernel, self.variant(each).variant)
-            found = confirm(self._rig, kernel, variant_id, baseline)
+            known = self.evaluation(variant_id)
+            first = None if known is None else known.speedup
+            found = confirm(self._rig, kernel, variant_id, baseline, first)
             with self._store.transaction() as writer:
                 writer.put_record("meta", f"confirmation/{variant_id}", found)
                 if not found.accepted and self.kernel(kernel.kernel_id).incumbent == variant_id:
