@@ -149,9 +149,10 @@ def tell(
     count = min(w.count for w in workloads)
     told = plan.told_by(count)
     if count < plan.careful_blocks:
-        found = extent(workloads, candidate, other)
-        if math.isinf(told):
-            return Told(found, told, "unstable")
+        few = tell_few(workloads, candidate, other, plan)
+        if few.clear or count < plan.min_blocks:
+            return few
+        found = estimate(workloads, candidate, other, resamples)
         return Told(found, told, judgement(found, told, max(plan.widest, told)))
     found = estimate(workloads, candidate, other, resamples)
     resolution = max(told, math.expm1(found.width / 2), moved)
@@ -161,6 +162,16 @@ def tell(
     if judged == "tie" and moved > told and found.high > math.log1p(told):
         judged = "unstable"
     return Told(found, resolution, judged)
+
+
+def tell_few(
+    workloads: Sequence[WorkloadBlocks], candidate: str, other: str, plan: TimingPlan
+) -> Told:
+    """Whether all of a few undisturbed blocks lie beyond what so many can tell."""
+    found = extent(workloads, candidate, other)
+    told = plan.told_by(min(w.count for w in workloads))
+    judged = "unstable" if math.isinf(told) else judgement(found, told, plan.widest)
+    return Told(found, told, judged)
 
 
 def tell_disturbed(
@@ -194,7 +205,7 @@ def decide(
     if count < plan.careful_blocks:
         if math.isinf(plan.told_by(count)):
             return False
-        found = [tell(workloads, candidate, other, plan) for other in others]
+        found = [tell_few(workloads, candidate, other, plan) for other in others]
         return all(t.clear for t in found) and not _in_doubt(workloads, candidate, others[0], plan)
     if count not in plan.looks:
         return False

@@ -121,6 +121,13 @@ def test_a_told_difference_is_twice_as_far_as_its_interval_is_wide(
         assert nearest > math.log1p(told.resolution)
 
 
+def test_out_of_time_with_few_blocks_an_outlier_does_not_hide_a_difference() -> None:
+    blocks = blocks_of(np.array([math.log(3.0)] * 10 + [math.log(0.4)]))
+    assert not decide([blocks], "a", ["b"], NATIVE)
+    told = tell([blocks], "a", "b", NATIVE)
+    assert (told.judgement, told.resolution) == ("faster", 0.15)
+
+
 def test_every_other_side_must_be_clear_before_few_blocks_suffice() -> None:
     times = {"a": [1.0] * 3, "incumbent": [0.5] * 3, "baseline": [1.1, 1.12, 1.08]}
     made = [WorkloadBlocks("w", 1.0, times)]
