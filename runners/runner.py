@@ -7,7 +7,7 @@ which class runs what.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,11 +15,12 @@ from .devices import DeviceFacts
 from .errors import DeviceMissing, ProcessLost
 from .executor import START_S, compile_executor
 from .locks import gpu_registry
-from .model import Record, Tier
+from .model import GateResult, Record, Tier
 from .plan import LaunchPlan
 from .pools import SeedPool
 from .process import Child, Limits, clean_environment, spawner
 from .runner_messages import Block, BlockResult, Check, Load, Pool, RunResult
+from .sanitizer import is_small, sanitize, subject_of
 from .spec_contract import Contract
 
 SLACK_S = 60.0  # copying, hashing and starting processes, beside the runs themselves
@@ -235,6 +236,17 @@ class DeviceRunner(ProcessRunner):
         """Bytes read and written a second by a large copy in the device's memory."""
         reply, _ = self._ask("copy_bandwidth", None)
         return float(reply["bytes_per_s"])
+
+    def sanitize(self, variant_id: str, pools: Sequence[str]) -> tuple[GateResult, ...]:
+        """What compute-sanitizer finds in a loaded variant, on those of the pools for which it has
+        a plan that is small enough; in processes of its own. The caller holds the device."""
+        load = self._variants[variant_id]
+        assert isinstance(load, Load)
+        plans = {plan.label: plan for plan in load.plans if is_small(plan)}
+        known = [self._pools[pool] for pool in pools]
+        subjects = [subject_of(m, fd, plans[m.label]) for m, fd in known if m.label in plans]
+        modules = {sha256: Path(path) for sha256, path in load.modules.items()}
+        return sanitize(subjects, modules, self._device, self._scratch / f"sanitizer.{variant_id}")
 
     def rest(self) -> None:
         """See `Runner.rest`: state on a device ends with the process that holds it."""

@@ -1,0 +1,232 @@
+"""compute-sanitizer: accesses out of bounds, uninitialised memory, races and wrong barriers.
+
+Each of its tools is a gate. The variant runs in a small process (`device/sanitized.py`) that the
+tool watches, on small shapes, since it takes 10 to 100 times as long. Everything that a tool finds
+in a kernel fails its gate; what it says of itself, or what is not understood, is a note and never
+taken for clean.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from .devices import DeviceFacts
+from .layout import record
+from .locks import gpu_registry
+from .model import GateResult
+from .plan import LaunchPlan
+from .process import Limits, clean_environment, spawner
+from .runner_messages import Pool
+from .sanitizer_judging import FOUND, Ended, Tool, judged, result_of
+from .sanitizer_messages import ANSWER, SanitizerAnswer, SanitizerJob, Watched
+from .sanitizer_report import MAX_BYTES, MAX_RECORDS
+
+__all__ = [
+    "TOOLS",
+    "Subject",
+    "is_small",
+    "program",
+    "sanitize",
+    "subject_of",
+    "version",
+]
+
+TOOLS: tuple[Tool, ...] = ("memcheck", "initcheck", "racecheck", "synccheck")
+"""in the order of suspicion: what reads out of bounds reads uninitialised memory as well"""
+PROGRAM = "compute-sanitizer"
+INSTALL = "it comes with the CUDA toolkit, and with `pip install nvidia-cuda-sanitizer-api`"
+PADDING = 32
+"""bytes that no buffer owns behind each; with 32 an overrun by one was found on an H100"""
+TIMEOUT_S = 60.0
+CONNECT_S = 30
+ONLY: Mapping[Tool, tuple[str, ...]] = {
+    # calls of our own that a driver refuses (limits that it does not know) are no findings
+    "memcheck": ("--padding", str(PADDING), "--report-api-errors", "no"),
+    "racecheck": ("--racecheck-report", "analysis"),
+}
+"""options of one tool alone"""
+MAX_THREADS, MAX_BUFFER_BYTES = 1 << 22, 64 << 20
+MAX_LOG = 64 << 10
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One shape of a variant to be watched: its plan, and the values of one seed.
+
+    `inputs`: the bytes of every input and inout in the contract's order, nothing between them.
+    """
+
+    pool: Pool
+    plan: LaunchPlan
+    inputs: bytes
+
+
+def subject_of(pool: Pool, fd: int, plan: LaunchPlan, slot: int = 0) -> Subject:
+    """A plan on one seed of a pool, whose values lie in `fd` as a runner gets them."""
+    layout = record(pool.bound().inputs)
+    base = slot * layout.nbytes
+    parts = (os.pread(fd, place.nbytes, base + place.offset) for place in layout.slots)
+    return Subject(pool, plan, b"".join(parts))
+
+
+def is_small(plan: LaunchPlan) -> bool:
+    """Whether a plan is small enough to be watched in a few seconds."""
+    threads = {kernel.id: math.prod(kernel.block) for kernel in plan.kernels}
+    work = sum(math.prod(step.grid) * threads[step.launch] for step in plan.launches)
+    return work <= MAX_THREADS and sum(b.nbytes for b in plan.buffers) <= MAX_BUFFER_BYTES
+
+
+@cache
+def program() -> Path | None:
+    """The compute-sanitizer of this machine, None where there is none."""
+    return next((path for path in _places() if os.access(path, os.X_OK) and path.is_file()), None)
+
+
+def _places() -> Iterator[Path]:
+    if found := shutil.which(PROGRAM):
+        yield Path(found)
+    for variable in ("CUDA_HOME", "CUDA_PATH"):
+        if root := os.environ.get(variable):
+            yield Path(root) / "bin" / PROGRAM
+    for root in (Path("/usr/local/cuda"), Path("/opt/cuda")):
+        yield root / "bin" / PROGRAM
+        yield root / PROGRAM / PROGRAM
+    for place in filter(None, sys.path):
+        for wheel in sorted(Path(place).glob("nvidia/cu*")):
+            yield wheel / "bin" / PROGRAM
+            yield wheel / PROGRAM / PROGRAM
+
+
+def version(tool: Path) -> str:
+    """`2026.4.0.0`, as the program prints it; empty for one that does not start."""
+    try:
+        done = subprocess.run(
+            [tool, "--version"], capture_output=True, text=True, check=False, timeout=30
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    words = done.stdout.split()
+    return words[words.index("Version") + 1] if "Version" in words[:-1] else ""
+
+
+def sanitize(
+    subjects: Sequence[Subject],
+    modules: Mapping[str, Path],
+    device: DeviceFacts,
+    scratch: Path,
+    timeout_s: float = TIMEOUT_S,
+) -> tuple[GateResult, ...]:
+    """One result a tool, in the order of TOOLS; none runs after one that failed.
+
+    `modules`: the files of the artifact by hash. `scratch`: a folder of its own, which is removed.
+    The caller holds the device: no other work is timed on it meanwhile. Nothing raises: a missing
+    program, a refusing host or an endless run is a result with its reason.
+    """
+    tool = program()
+    if tool is None or not subjects:
+        why = f"no {PROGRAM} here: {INSTALL}" if tool is None else "no shape is small enough"
+        return tuple(result_of(name, "skipped", why) for name in TOOLS)
+    scratch.mkdir(parents=True, exist_ok=True)
+    try:
+        _write_job(subjects, modules, scratch)
+        results = list[GateResult]()
+        for name in TOOLS:
+            if results and results[-1].outcome == "failed":
+                failed = results[-1].gate
+                results += [
+                    result_of(n, "skipped", f"not run after {failed}")
+                    for n in TOOLS[len(results) :]
+                ]
+                break
+            results.append(_run(tool, name, len(subjects), device, scratch, timeout_s))
+        return tuple(results)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _write_job(subjects: Sequence[Subject], modules: Mapping[str, Path], scratch: Path) -> None:
+    shapes = list[Watched]()
+    for number, subject in enumerate(subjects):
+        inputs = scratch / f"inputs.{number}"
+        inputs.write_bytes(subject.inputs)
+        shapes.append(Watched(pool=subject.pool, plan=subject.plan, inputs=str(inputs)))
+    job = SanitizerJob(
+        modules={sha256: str(path) for sha256, path in modules.items()},
+        shapes=tuple(shapes),
+        registry=str(gpu_registry()),
+    )
+    (scratch / "job.json").write_text(job.model_dump_json(), encoding="utf-8")
+
+
+def _run(
+    tool: Path, name: Tool, shapes: int, device: DeviceFacts, scratch: Path, timeout_s: float
+) -> GateResult:
+    report, answer = scratch / f"{name}.xml", scratch / ANSWER
+    answer.unlink(missing_ok=True)
+    settings = {
+        "CUDA_VISIBLE_DEVICES": str(device.uuid),
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "CUDA_MODULE_LOADING": "EAGER",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    # CUDA does not start beneath a supervisor in a PID namespace: a plain child
+    child = spawner().start(
+        _command(tool, name, scratch),
+        name=name,
+        scratch=scratch,
+        environment=clean_environment(scratch, settings),
+        limits=Limits(wall_s=timeout_s, file_bytes=1 << 30),
+    )
+    with child:
+        returncode = child.wait()
+        while returncode is None:
+            returncode = child.wait()
+        said = _text(scratch / f"{name}.log") + child.stdout_text() + child.stderr_text()
+        ended = Ended(returncode, child.timed_out, child.describe_end(), said)
+    return judged(name, ended, _content(report), _answer(answer), shapes)
+
+
+def _command(tool: Path, name: Tool, scratch: Path) -> list[str | Path]:
+    return [
+        tool,
+        "--tool", name,
+        *ONLY.get(name, ()),
+        "--error-exitcode", str(FOUND),
+        "--xml", "--save", scratch / f"{name}.xml",
+        "--log-file", scratch / f"{name}.log",
+        "--print-limit", str(MAX_RECORDS),
+        "--launch-timeout", str(CONNECT_S),
+        "--show-backtrace", "device",
+        sys.executable, "-P", "-m", "kernelwright.runners.device.sanitized",
+        scratch / "job.json",
+    ]  # fmt: skip
+
+
+def _text(path: Path) -> str:
+    """The beginning of what the tool printed; kernels print elsewhere."""
+    content = _content(path)
+    return "" if content is None else content[:MAX_LOG].decode("utf-8", "replace")
+
+
+def _content(path: Path) -> bytes | None:
+    """None: there is no report, which some versions do not write when nothing was found."""
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except OSError:
+        return None
+
+
+def _answer(path: Path) -> SanitizerAnswer | None:
+    try:
+        return SanitizerAnswer.model_validate_json(path.read_bytes())
+    except (OSError, ValueError):
+        return None
