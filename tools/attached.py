@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from .kernel_state import OpenKernel
 from .rig import Rig
 
@@ -11,28 +13,37 @@ work on one kernel may look at another in between."""
 
 
 class AttachedKernels:
-    """Open kernels by id; one more than MOST_ATTACHED on a device, and the one that was not used
-    for longest is detached. It is attached again, with fresh seeds, when it is asked for."""
+    """Open kernels by id and device; one more than MOST_ATTACHED on a device, and the one that was
+    not used for longest is detached. It is attached again, with fresh seeds, when it is asked for.
+
+    Whoever asks has the turn of the device.
+    """
 
     def __init__(self, rig: Rig) -> None:
         self._rig = rig
-        self._kernels: dict[str, OpenKernel] = {}
+        self._lock = threading.Lock()
+        self._kernels: dict[tuple[str, str], OpenKernel] = {}
 
-    def get(self, kernel_id: str) -> OpenKernel | None:
+    def get(self, kernel_id: str, device: str) -> OpenKernel | None:
         """A kernel that is attached, which is the one used last from now on."""
-        known = self._kernels.pop(kernel_id, None)
-        if known is not None:
-            self._kernels[kernel_id] = known
-        return known
+        with self._lock:
+            known = self._kernels.pop((kernel_id, device), None)
+            if known is not None:
+                self._kernels[kernel_id, device] = known
+            return known
 
     def add(self, kernel: OpenKernel) -> None:
         """A kernel that has just been attached."""
-        self._kernels[kernel.kernel_id] = kernel
-        beside = [k for k in self._kernels.values() if k.device == kernel.device]
-        for old in beside[:-MOST_ATTACHED]:
-            del self._kernels[old.kernel_id]
+        with self._lock:
+            self._kernels[kernel.kernel_id, kernel.device] = kernel
+            beside = [k for k in self._kernels.values() if k.device == kernel.device]
+            leave = beside[:-MOST_ATTACHED]
+            for old in leave:
+                del self._kernels[old.kernel_id, old.device]
+        for old in leave:
             self._rig.detach(old)
 
     def clear(self) -> None:
         """Forget all, once the processes that held them have ended."""
-        self._kernels.clear()
+        with self._lock:
+            self._kernels.clear()

@@ -36,10 +36,6 @@ class Surroundings:
     min_gain: float
     baseline_variant: Variant | None = None
     """None: the kernel's own source is the baseline"""
-    built: BuildOutcome | None
-    """an earlier build of the same variant"""
-    same_code: Callable[[str], Evaluation | None]
-    """the final evaluation of another variant with this code hash"""
 
 
 @dataclass
@@ -78,6 +74,8 @@ class Attempt:
         self.found = outcome
         if outcome.artifact is None:
             return self.ended(_build_ending(outcome), outcome.message)
+        if self.kernel.tier == "device":
+            self.gates += (self.rig.machine_screen(self.kernel, outcome.artifact),)
         return None
 
     def check(self) -> Evaluation | None:
@@ -125,7 +123,9 @@ class Attempt:
             speedup = (twin.speedup, *twin.interval)
         message = f"same machine code as {twin.variant_id}: {twin.message}"
         evaluation = self._evaluation(twin.ending, message, twin.comparison, speedup)
-        return evaluation.model_copy(update={"same_code_as": twin.variant_id})
+        return evaluation.model_copy(
+            update={"same_code_as": twin.variant_id, "device": twin.device}
+        )
 
     def as_baseline(self, alone: Comparison) -> Evaluation:
         """The evaluation of the baseline itself, with its own times."""
@@ -213,9 +213,16 @@ class Attempt:
             speedup=None if speedup is None else speedup[0],
             interval=None if speedup is None else speedup[1:],
             code_hash=None if self.artifact is None else self.artifact.code_hash,
+            device=self._device,
             seconds={k: round(v, 3) for k, v in self.seconds.items()},
             finished_at=now(),
         )
+
+    @property
+    def _device(self) -> str | None:
+        """The GPU that ran it."""
+        target = self.kernel.target
+        return None if target is None or "check" not in self.seconds else target.uuid
 
     def _timed(self, stage: str, work: Callable[[], Result]) -> Result:
         started = time.monotonic()

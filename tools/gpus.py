@@ -11,13 +11,18 @@ from ..runners.devices import DeviceFacts, device_for
 from ..runners.errors import DeviceMissing, SpecError
 from ..runners.spec_files import LoadedKernel
 from ..runners.toolchains import tier_of
+from .kernel_state import device_name
+
+ALL = "all"
 
 
 class Gpus:
     """The GPUs that may be used: all of this machine, or those named by index or UUID.
 
     They are looked for once, when the first GPU kernel comes along. Kernels are spread over
-    them; one kernel stays on one GPU, so that its times can be compared.
+    them: each has a GPU of its own, where it is opened and confirmed. Where GPUs were named
+    (`all` names every one), those of the same model help each other out: evaluations of one kernel
+    run on all of them, each comparison on one.
     """
 
     def __init__(self, scratch: Path, wanted: Sequence[str] = ()) -> None:
@@ -29,7 +34,10 @@ class Gpus:
     def present(self) -> tuple[DeviceFacts, ...]:
         """The usable GPUs of this machine. Raises SpecError for one that is not here."""
         found = self._look().devices
-        return tuple(_named(each, found) for each in self._wanted) if self._wanted else found
+        if not self._wanted or ALL in self._wanted:
+            return found
+        named = (_named(each, found) for each in self._wanted)
+        return tuple({device.uuid: device for device in named}.values())
 
     def missing(self) -> str:
         """Why no GPU kernel can run here; empty where one can."""
@@ -52,6 +60,19 @@ class Gpus:
                 known = self._of_kernel[loaded.kernel_id] = self._choose(loaded)
             return known
 
+    def device(self, loaded: LoadedKernel) -> str:
+        """The device of a kernel, as turns and locks call it."""
+        return device_name(self.target(loaded))
+
+    def lanes(self, loaded: LoadedKernel) -> tuple[DeviceFacts | None, ...]:
+        """All that evaluate a kernel side by side: its own GPU first, then those that help it;
+        None: the host."""
+        own = self.target(loaded)
+        if own is None or own.uuid is None or not self._wanted:
+            return (own,)
+        helpers = (d for d in self.present() if _same_model(d, own) and d.uuid != own.uuid)
+        return (own, *helpers)
+
     def runs(self, loaded: LoadedKernel) -> bool:
         """Whether a kernel can run here: it is host code, or its GPU is here."""
         target = self.target(loaded)
@@ -60,7 +81,7 @@ class Gpus:
     def _choose(self, loaded: LoadedKernel) -> DeviceFacts:
         present = self.present()
         first = device_for(loaded.spec.device_profile, present)
-        equal = [d for d in present if (d.name, d.arch) == (first.name, first.arch)]
+        equal = [d for d in present if _same_model(d, first)]
         taken = [d.uuid for d in self._of_kernel.values()]
         return min(equal, key=lambda d: taken.count(d.uuid), default=first)
 
@@ -81,6 +102,12 @@ def device_missing(target: DeviceFacts, why: str, present: Sequence[DeviceFacts]
     )
 
 
+def _same_model(one: DeviceFacts, other: DeviceFacts) -> bool:
+    """Whether machine code for one is right for the other, and as fast there."""
+    own = {"uuid", "memory_bytes"}  # what is reserved of the memory may differ
+    return one.model_dump(exclude=own) == other.model_dump(exclude=own)
+
+
 def _reason(target: DeviceFacts, why_none: str, present: Sequence[DeviceFacts]) -> str:
     if not present:
         return why_none
@@ -92,5 +119,5 @@ def _named(name: str, found: Sequence[DeviceFacts]) -> DeviceFacts:
     for index, device in enumerate(found):
         if name in (str(index), device.uuid):
             return device
-    valid = ", ".join(f"{i} ({d.name}, {d.uuid})" for i, d in enumerate(found))
-    raise SpecError(f"no GPU `{name}` here", valid=valid or "none: no GPU was found")
+    valid = ", ".join([*(f"{i} ({d.name}, {d.uuid})" for i, d in enumerate(found)), ALL])
+    raise SpecError(f"no GPU `{name}` here", valid=valid if found else "none: no GPU was found")

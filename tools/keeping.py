@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..runners.model import Evaluation
+from ..runners.plan import Module
 from ..runners.toolchains import BuildOutcome
-from ..search.store import Writer
+from ..search.store import JsonObject, Writer
 from .attempt import Attempt
 from .records import ArtifactRecord, VariantRecord
 
@@ -39,3 +42,16 @@ def keep_build(writer: Writer, variant_id: str, outcome: BuildOutcome) -> None:
     if outcome.artifact is not None and outcome.facts is not None:
         record = ArtifactRecord(artifact=outcome.artifact, facts=outcome.facts)
         writer.put_record("artifacts", variant_id, record)
+
+
+def keep_listings(writer: Writer, variant_id: str, listings: Sequence[Module]) -> None:
+    """Add listings to what is kept of a build."""
+
+    def with_listings(known: JsonObject | None) -> JsonObject:
+        record = ArtifactRecord.model_validate(known)
+        modules = dict.fromkeys((*record.artifact.modules, *listings))
+        artifact = record.artifact.model_copy(update={"modules": tuple(modules)})
+        return record.model_copy(update={"artifact": artifact}).model_dump(mode="json")
+
+    if listings:
+        writer.update("artifacts", variant_id, with_listings)

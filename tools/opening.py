@@ -15,13 +15,13 @@ from ..runners.errors import BaselineRefused
 from ..runners.gates import first_failure
 from ..runners.model import Comparison, Evaluation, Variant, ordered
 from ..runners.toolchains import BuildOutcome
+from .ahead import builders
 from .attempt import Attempt
 from .kernel_state import OpenKernel
 from .progress import report
 from .records import KernelRecord, now
 from .rig import Rig
 
-BUILDS_AT_ONCE = 4
 CORRECT = "correct the kernel, its contract or its reference, and open it again"
 
 
@@ -96,7 +96,7 @@ def best_configuration(rig: Rig, kernel: OpenKernel, first: Attempt) -> Variant:
     def build(variant: Variant) -> BuildOutcome:
         return rig.build(kernel, variant)
 
-    with ThreadPoolExecutor(BUILDS_AT_ONCE) as pool:
+    with ThreadPoolExecutor(builders()) as pool:
         builds = list(pool.map(build, variants))
     for number, (variant, built) in enumerate(zip(variants, builds, strict=True), 1):
         report(f"autotune configuration {number} of {len(variants)}")

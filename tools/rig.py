@@ -5,7 +5,7 @@ The rig knows no store: it builds, runs, checks and times what it is told to.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,17 +16,19 @@ from ..runners.comparison import compare
 from ..runners.errors import ProcessLost
 from ..runners.gates import FIRST_SET, Run, first_failure
 from ..runners.locks import timing_lock
-from ..runners.model import Comparison, GateResult, Tier, Variant
+from ..runners.machine_screen import screen_artifact
+from ..runners.model import Comparison, GateResult, Variant
 from ..runners.oracle import Oracle
-from ..runners.plan import Artifact
+from ..runners.plan import Artifact, Module
 from ..runners.pools import SeedPool
 from ..runners.runner import RUNNERS, DeviceRunner
 from ..runners.toolchains import BuildOutcome, BuildRequest, Shape
 from .fresh import Fresh
 from .gpus import Gpus, device_missing
-from .kernel_state import HOST, OpenKernel
+from .kernel_state import OpenKernel
 from .logic import Logic
 from .progress import report
+from .quiet import Quiet
 
 CHECKED_SEEDS = (0, 1)
 
@@ -44,17 +46,17 @@ class Compared:
 class Rig:
     """The processes that do the work; they start when they are first needed.
 
-    Methods raise ProcessLost when a process of ours fails; the next call starts afresh.
+    Building needs no device and may be asked for from any thread. Everything else is for one
+    thread at a time on each device (`turns.py`). Methods raise ProcessLost when a process of ours
+    fails; the next call starts afresh.
     """
 
     def __init__(self, modules: Path, scratch: Path, gpus: Gpus) -> None:
         self._scratch = scratch
         self._builder = Builder(modules, scratch)
         self._checkers: dict[str, Checker] = {}
-        self._used: dict[str, float] = {}
-        """when work on a device ended, where its processes may still run"""
-        self._in_use = set[str]()
         self._logic = Logic(scratch)
+        self._quiet = Quiet()
         self.gpus = gpus
 
     def attach(self, kernel: OpenKernel) -> None:
@@ -105,8 +107,9 @@ class Rig:
         known: BuildOutcome | None = None,
         shapes: Sequence[Shape] = (),
     ) -> BuildOutcome:
-        """Build a variant, unless `known` still has its modules on disk and all plans."""
-        if known is not None and known.artifact and self._usable(kernel, known.artifact):
+        """Build a variant, unless `known` is all that is needed: a failure, or an artifact with
+        its modules still on disk and all plans."""
+        if known is not None and (not known.artifact or self._usable(kernel, known.artifact)):
             return known
         request = BuildRequest(
             kernel=kernel.loaded,
@@ -114,7 +117,20 @@ class Rig:
             shapes=tuple(shapes) or kernel.shapes,
             device=kernel.target,
         )
-        return self._builder.build(request)
+        with self._quiet.building():
+            return self._builder.build(request)
+
+    def list_code(self, artifact: Artifact) -> tuple[Module, ...]:
+        """SASS of what was built, to be read by people."""
+        with self._quiet.building():
+            return self._builder.list_code(artifact)
+
+    def machine_screen(self, kernel: OpenKernel, artifact: Artifact) -> GateResult:
+        """What the machine code of a built variant does, whatever its source says."""
+        loaded = kernel.loaded
+        return screen_artifact(
+            artifact, self._builder.module_path, loaded.spec.io, loaded.source_name
+        )
 
     def load(self, kernel: OpenKernel, artifact: Artifact) -> None:
         """Make a built variant known to the runner."""
@@ -178,7 +194,8 @@ class Rig:
         The gates are about the candidate. Raises ProcessLost when another side fails: then
         nothing is known of the candidate.
         """
-        with timing_lock(kernel.device, report):
+        quiet = self._quiet.timing() if kernel.target is None else nullcontext()
+        with quiet, timing_lock(kernel.device, report):
             measured = compare(
                 self._checker(kernel),
                 pools,
@@ -233,36 +250,19 @@ class Rig:
         """End whatever could keep state between runs: what comes next runs in fresh processes."""
         self._checker(kernel).runner.rest()
 
-    def mark_used(self, now: float) -> None:
-        """Work has ended on every device that was asked for since the last time."""
-        self._used |= dict.fromkeys(self._in_use, now)
-        self._in_use.clear()
-
-    def pause_idle(self, now: float, patience: Mapping[Tier, float]) -> float | None:
-        """End runner and oracle of every device that nobody used for so many seconds, by tier.
-
-        `now`: of `time.monotonic`. Seconds until the next could be due; None: none is running.
-        What is asked of them next starts them again, with all that they knew.
-        """
-        waits = list[float]()
-        for device, since in list(self._used.items()):
-            left = since + patience["native" if device == HOST else "device"] - now
-            if left > 0:
-                waits.append(left)
-                continue
-            del self._used[device]
-            checker = self._checkers[device]
+    def pause(self, device: str) -> None:
+        """End runner and oracle of a device; what is asked of them next starts them again, with
+        all that they knew."""
+        checker = self._checkers.get(device)
+        if checker is not None:
             try:
                 checker.runner.pause()
             finally:
                 checker.oracle.pause()
-        return min(waits, default=None)
 
     def close(self) -> None:
         """End every process."""
         checkers, self._checkers = self._checkers, {}
-        self._used.clear()
-        self._in_use.clear()
         for checker in checkers.values():
             checker.runner.close()
             checker.oracle.close()
@@ -275,7 +275,6 @@ class Rig:
 
     def _checker(self, kernel: OpenKernel) -> Checker:
         """Runner and oracle of the kernel's device; they know each other's pools."""
-        self._in_use.add(kernel.device)
         if kernel.device not in self._checkers:
             runner = RUNNERS[kernel.tier](self._scratch, kernel.target)
             self._checkers[kernel.device] = Checker(runner, Oracle(self._scratch, kernel.target))

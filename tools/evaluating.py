@@ -1,0 +1,192 @@
+"""One evaluation from variant to record: built anywhere, measured on one device, on disk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+from ..runners.devices import DeviceFacts
+from ..runners.errors import ProcessLost
+from ..runners.model import Ending, Evaluation
+from ..search.store import Store
+from .attempt import Attempt, Surroundings
+from .keeping import write_evaluation
+from .kernel_state import OpenKernel
+from .kernels import Kernels
+from .records import Confirmation, KernelRecord, VariantRecord
+from .rig import Rig
+from .turns import Alone, Turns
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A variant that was screened and built, or the evaluation with which that ended."""
+
+    record: VariantRecord
+    attempt: Attempt
+    ended: Evaluation | None
+
+    @property
+    def variant_id(self) -> str:
+        """Its handle."""
+        return self.record.variant.variant_id
+
+    @property
+    def code(self) -> str:
+        """What equal machine code of one kernel has in common; the variant alone without any."""
+        artifact = self.attempt.artifact
+        if artifact is None:
+            return self.variant_id
+        return f"code/{self.record.variant.kernel_id}/{artifact.code_hash}"
+
+
+class Evaluating:
+    """Locks are taken in this order: variant, code, device, incumbent; the store's own last."""
+
+    def __init__(
+        self, store: Store, rig: Rig, kernels: Kernels, turns: Turns, alone: Alone
+    ) -> None:
+        self._store, self._rig, self._kernels = store, rig, kernels
+        self._turns, self._alone = turns, alone
+
+    def newest(self, variant_id: str) -> Evaluation | None:
+        """The newest evaluation of a variant."""
+        found = self._store.items("evaluations", variant_id + "/")
+        return Evaluation.model_validate(found[-1][1]) if found else None
+
+    def final(self, variant_id: str) -> Evaluation | None:
+        """The newest evaluation, if it is one that is not made again."""
+        found = self.newest(variant_id)
+        return found if found is not None and found.ending.final else None
+
+    def timed_kernel(self, kernel_id: str) -> KernelRecord:
+        """See `Evaluator.timed_kernel`."""
+        if not self._kernels.record(kernel_id).timed:
+            with self.own_turn(kernel_id):
+                pass  # whoever has the kernel ready has its baseline timed
+        return self._kernels.record(kernel_id)
+
+    @contextmanager
+    def own_turn(self, kernel_id: str) -> Generator[OpenKernel]:
+        """A turn at the kernel's own device, with the kernel ready there."""
+        with self._turns.turn(self._kernels.to_build(kernel_id).device):
+            yield self._kernels.ready(kernel_id)
+
+    def prepare(self, record: VariantRecord) -> Prepared:
+        """Screen and build; for any thread. Raises ToolchainMissing and DeviceMissing."""
+        kernel = self._kernels.to_build(record.variant.kernel_id)
+        self._rig.require_device(kernel)
+        attempt = Attempt(
+            self._rig, kernel, record.variant, self._number(record.variant.variant_id)
+        )
+        try:
+            ended = attempt.screen_and_build(self._kernels.built(record.variant))
+        except ProcessLost as error:
+            ended = attempt.ended(Ending.lost, str(error))
+        return Prepared(record, attempt, ended)
+
+    def measure(
+        self, prepared: Prepared, min_gain: float, lane: DeviceFacts | None = None
+    ) -> Evaluation:
+        """The evaluation of what was prepared, on disk on return; a known final one is taken.
+
+        Of equal machine code that comes at the same time, one is measured and the others share it.
+        """
+        with self._alone.at(prepared.variant_id), self._alone.at(prepared.code):
+            known = self.final(prepared.variant_id)
+            if known is not None:
+                return known
+            if prepared.ended is not None:
+                return self._written(prepared, prepared.ended)
+            twin = self._twin(prepared)
+            if twin is not None:
+                return self._written(prepared, prepared.attempt.shared(twin))
+            return self._on_a_device(prepared, min_gain, lane)
+
+    def keep_confirmation(self, kernel_id: str, found: Confirmation) -> None:
+        """Write it down; an incumbent that was refused gives way to the next best."""
+        variant_id = found.variant_id
+        with self._incumbent(kernel_id), self._store.transaction() as writer:
+            writer.put_record("meta", f"confirmation/{variant_id}", found)
+            if not found.accepted and self._kernels.record(kernel_id).incumbent == variant_id:
+                best = {"incumbent": self._next_best(kernel_id)}
+                writer.update("kernels", kernel_id, lambda known: {**(known or {}), **best})
+
+    def _on_a_device(
+        self, prepared: Prepared, min_gain: float, lane: DeviceFacts | None
+    ) -> Evaluation:
+        attempt, kernel_id = prepared.attempt, prepared.record.variant.kernel_id
+        self.timed_kernel(kernel_id)
+        device, asked = attempt.kernel.device if lane is None else str(lane.uuid), time.monotonic()
+        with self._turns.turn(device):
+            attempt.seconds["wait"] = time.monotonic() - asked
+            attempt.kernel = kernel = self._kernels.ready(kernel_id, lane)
+            try:
+                evaluation = self._judged(prepared, min_gain)
+            except ProcessLost as error:
+                evaluation = self._written(prepared, attempt.ended(Ending.lost, str(error)))
+            self._forget_loser(kernel)
+            return evaluation
+
+    def _judged(self, prepared: Prepared, min_gain: float) -> Evaluation:
+        """Gates and comparison. Where another GPU brought a new incumbent meanwhile, what would
+        become the incumbent has to beat that one, too."""
+        attempt = prepared.attempt
+        ended = attempt.check()
+        if ended is not None:
+            return self._written(prepared, ended)
+        kernel_id, gates = attempt.kernel.kernel_id, attempt.gates
+        while True:
+            record, attempt.gates = self._kernels.record(kernel_id), gates
+            for each in (record.incumbent, record.baseline):
+                self._kernels.load(attempt.kernel, self._kernels.variant(each).variant)
+            baseline = self._kernels.variant(record.baseline).variant
+            around = Surroundings(record.baseline, record.incumbent, min_gain, baseline)
+            evaluation = attempt.compare(around)
+            with self._incumbent(kernel_id):
+                stands = record.incumbent == self._kernels.record(kernel_id).incumbent
+                if stands or not evaluation.became_incumbent:
+                    return self._written(prepared, evaluation)
+
+    def _written(self, prepared: Prepared, evaluation: Evaluation) -> Evaluation:
+        """The evaluation as it is on disk."""
+        number = self._number(prepared.variant_id)
+        name = f"{prepared.variant_id}/{number:04d}"
+        numbered = evaluation.model_copy(update={"evaluation_id": name})
+        with self._store.transaction() as writer:
+            write_evaluation(writer, prepared.record, prepared.attempt, numbered)
+        return numbered
+
+    def _number(self, variant_id: str) -> int:
+        """Of the next evaluation of a variant, from 1."""
+        return len(self._store.items("evaluations", variant_id + "/")) + 1
+
+    def _twin(self, prepared: Prepared) -> Evaluation | None:
+        """The final evaluation of another variant with the same machine code."""
+        known = self._store.get("meta", prepared.code)
+        if known is None or known["variant_id"] == prepared.variant_id:
+            return None
+        return self.final(str(known["variant_id"]))
+
+    def _incumbent(self, kernel_id: str) -> AbstractContextManager[None]:
+        """Whoever holds this decides who is incumbent."""
+        return self._alone.at(f"incumbent/{kernel_id}")
+
+    def _next_best(self, kernel_id: str) -> str:
+        """The fastest variant of a kernel that no confirmation refused, else the baseline."""
+        best = (1.0, self._kernels.record(kernel_id).baseline)
+        for _, value in self._store.items("evaluations"):
+            if value["kernel_id"] != kernel_id or value["ending"] != Ending.faster:
+                continue
+            found = self._store.get("meta", f"confirmation/{value['variant_id']}")
+            if found is None or found["accepted"]:
+                best = max(best, (value["speedup"], value["variant_id"]))
+        return best[1]
+
+    def _forget_loser(self, kernel: OpenKernel) -> None:
+        """Keep only baseline and incumbent in the runner: each variant there holds processes."""
+        record = self._kernels.record(kernel.kernel_id)
+        for variant_id in kernel.in_runner - {record.baseline, record.incumbent}:
+            self._rig.unload(kernel, variant_id)

@@ -1,0 +1,136 @@
+"""Many evaluations: builds on all cores, what is built goes to the first device that is free."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+Built = TypeVar("Built")
+Result = TypeVar("Result")
+Lane = TypeVar("Lane")
+
+WAITING = 2
+"""what is built and not measured yet, for each lane, beyond what the builders have in hand"""
+
+
+@dataclass(frozen=True)
+class Stages(Generic[Item, Built, Result, Lane]):
+    """What is done to an item: built by any of `builders` threads, then measured on a lane."""
+
+    build: Callable[[Item], Built]
+    measure: Callable[[Built, Lane], Result]
+    lanes: Sequence[Lane]
+    builders: int
+
+    @property
+    def ahead(self) -> int:
+        """How many items are in hand at the same time."""
+        return self.builders + WAITING * len(self.lanes)
+
+
+@dataclass
+class _Flow(Generic[Built, Result]):
+    """What the threads of one run share."""
+
+    built: queue.SimpleQueue[Built | None] = field(default_factory=queue.SimpleQueue[Built | None])
+    """None: nothing more comes"""
+    results: queue.SimpleQueue[Result | BaseException] = field(
+        default_factory=queue.SimpleQueue[Result | BaseException]
+    )
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+
+def run_through(
+    items: Iterable[Item], stages: Stages[Item, Built, Result, Lane]
+) -> Generator[Result]:
+    """The results, in the order in which they come; what a stage raises is raised here.
+
+    Items are taken as there is room for them. Ending the generator early waits for what is being
+    measured and drops the rest.
+    """
+    flow = _Flow[Built, Result]()
+    lanes = [_start(flow, stages, lane) for lane in stages.lanes]
+    try:
+        with _Builders(flow, stages) as builders:
+            yield from _fed(iter(items), builders.submit, flow, stages.ahead)
+    finally:
+        flow.stopped.set()
+        for _ in lanes:
+            flow.built.put(None)
+        for lane in lanes:
+            lane.join()
+
+
+def _fed(
+    items: Iterator[Item],
+    submit: Callable[[Item], None],
+    flow: _Flow[Built, Result],
+    ahead: int,
+) -> Generator[Result]:
+    in_hand, more = 0, True
+    while True:
+        while more and in_hand < ahead:
+            try:
+                submit(next(items))
+                in_hand += 1
+            except StopIteration:
+                more = False
+        if in_hand == 0:
+            return
+        result = flow.results.get()
+        in_hand -= 1
+        if isinstance(result, BaseException):
+            raise result
+        yield result
+
+
+class _Builders(Generic[Item, Built, Result, Lane]):
+    """The threads that build; leaving the context drops what they have not begun."""
+
+    def __init__(
+        self, flow: _Flow[Built, Result], stages: Stages[Item, Built, Result, Lane]
+    ) -> None:
+        self._flow, self._stages = flow, stages
+        self._pool = ThreadPoolExecutor(stages.builders, thread_name_prefix="builds")
+
+    def submit(self, item: Item) -> None:
+        """Have an item built."""
+        self._pool.submit(self._stages.build, item).add_done_callback(self._built)
+
+    def __enter__(self) -> _Builders[Item, Built, Result, Lane]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _built(self, future: Future[Built]) -> None:
+        if future.cancelled():
+            return
+        error = future.exception()
+        if error is None:
+            self._flow.built.put(future.result())
+        else:
+            self._flow.results.put(error)
+
+
+def _start(
+    flow: _Flow[Built, Result], stages: Stages[Item, Built, Result, Lane], lane: Lane
+) -> threading.Thread:
+    """The thread of a lane; whoever hears of progress here hears of it there, too."""
+
+    def work() -> None:
+        while (built := flow.built.get()) is not None and not flow.stopped.is_set():
+            try:
+                flow.results.put(stages.measure(built, lane))
+            except BaseException as error:
+                flow.results.put(error)
+
+    thread = threading.Thread(target=copy_context().run, args=(work,), name="lane", daemon=True)
+    thread.start()
+    return thread
