@@ -4,7 +4,8 @@ The runner waits and reads the clock on one core; executors work on others. Code
 thread is pinned to a single core, the same for all sides of a block, so that none of them is
 moved, or shares a core with the runner, by luck. Code that may start threads gets all cores but
 the runner's where there are three or more, and all where there are two: a team of two threads
-on one core would be another measurement.
+on one core would be another measurement. Where no core has been idle for half of the time of the
+last block, others are at work on this machine and nobody is pinned to wait behind them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,13 @@ QUIET_LIBRARIES = ("libc.", "libm.", "libstdc++.", "libgcc_s.", "libc++.", "libc
 """libraries that start no thread unless asked to by such a name"""
 
 
+TICKS = os.sysconf("SC_CLK_TCK")
+BUSY = 0.5
+"""share of idle time, below which a core is busy"""
+SHORTEST_S = 0.05
+"""of which idle time says something: a few ticks"""
+
+
 @dataclass(frozen=True, slots=True)
 class Cores:
     """Where a block runs; empty sets: the system decides."""
@@ -39,13 +47,15 @@ class Cores:
 
 
 def choose(allowed: frozenset[int], idle: Mapping[int, float]) -> Cores:
-    """Cores of a block. `idle`: by core, how much it did nothing lately, in any unit.
+    """Cores of a block. `idle`: by core, the share of the time that it did nothing lately.
 
     The idlest works, the next idlest waits. With one core there is nothing to choose.
     """
     if len(allowed) < 2:
         return Cores()
     work, wait = sorted(allowed, key=lambda core: (-idle.get(core, 0.0), core))[:2]
+    if idle.get(work, 0.0) < BUSY:
+        return Cores(allowed, allowed, allowed)
     team = allowed - {wait} if len(allowed) > 2 else allowed
     return Cores(frozenset({wait}), frozenset({work}), team)
 
@@ -55,13 +65,18 @@ class CoreWatch:
 
     def __init__(self) -> None:
         self.allowed = frozenset(os.sched_getaffinity(0))
-        self._before = idle_ticks()
+        self._before = core_seconds()
 
     def next_block(self) -> Cores:
         """The cores of a block; this process moves to its own."""
-        now = idle_ticks()
-        cores = choose(self.allowed, {c: t - self._before.get(c, 0) for c, t in now.items()})
-        self._before = now
+        now, before = core_seconds(), self._before
+        if any(now[core][1] - before[core][1] >= SHORTEST_S for core in now.keys() & before.keys()):
+            self._before = now
+        shares = dict[int, float]()
+        for core in now.keys() & before.keys():
+            (idle, total), (idle_before, total_before) = now[core], before[core]
+            shares[core] = (idle - idle_before) / max(total - total_before, 1e-9)
+        cores = choose(self.allowed, shares)
         if cores.runner:
             os.sched_setaffinity(0, cores.runner)
         return cores
@@ -89,12 +104,13 @@ def may_start_threads(module: Path) -> bool:
     return False
 
 
-def idle_ticks() -> dict[int, float]:
-    """Clock ticks that each core has been idle since the machine started (`/proc/stat`)."""
-    found = dict[int, float]()
+def core_seconds() -> dict[int, tuple[float, float]]:
+    """By core: how long it has been idle, and how long the system has counted (`/proc/stat`)."""
+    found = dict[int, tuple[float, float]]()
     with suppress(OSError):
         for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
             name, *ticks = line.split()
             if name.startswith("cpu") and name[3:].isdigit():
-                found[int(name[3:])] = float(ticks[3])
+                seconds = [int(each) / TICKS for each in ticks[:8]]
+                found[int(name[3:])] = (seconds[3], sum(seconds))
     return found

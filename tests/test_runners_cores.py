@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.runners.cores import Cores, CoreWatch, choose, idle_ticks, may_start_threads, pin
+from kernelwright.runners.cores import (
+    Cores,
+    CoreWatch,
+    choose,
+    core_seconds,
+    may_start_threads,
+    pin,
+)
 
 SERIAL = '#include <cmath>\nextern "C" double f(double x) { return std::sin(x); }\n'
 TEAM = '#include <thread>\nextern "C" void f() { std::thread([] {}).join(); }\n'
@@ -21,15 +28,20 @@ OPENMP = """extern "C" void f(int* x) {
 
 
 def test_the_idlest_core_works_and_the_next_waits() -> None:
-    cores = choose(frozenset({0, 1, 2, 5}), {0: 3.0, 1: 9.0, 2: 1.0, 5: 7.0, 7: 99.0})
+    cores = choose(frozenset({0, 1, 2, 5}), {0: 0.3, 1: 0.9, 2: 0.1, 5: 0.7, 7: 1.0})
     assert cores == Cores(frozenset({5}), frozenset({1}), frozenset({0, 1, 2}))
     assert cores.of(threaded=False) == {1}
     assert cores.of(threaded=True) == {0, 1, 2}
 
 
 def test_on_two_cores_a_team_gets_both_and_single_threads_one() -> None:
-    cores = choose(frozenset({2, 3}), {})
+    cores = choose(frozenset({2, 3}), {2: 0.9, 3: 0.8})
     assert (cores.runner, cores.single, cores.team) == ({3}, {2}, {2, 3})
+
+
+def test_on_a_busy_machine_nobody_is_pinned_to_wait() -> None:
+    every = frozenset({0, 1, 2})
+    assert choose(every, dict.fromkeys(every, 0.4)) == Cores(every, every, every)
 
 
 def test_on_one_core_the_system_decides() -> None:
@@ -67,11 +79,13 @@ def test_a_watch_moves_its_own_process_to_the_waiting_core() -> None:
     try:
         cores = CoreWatch().next_block()
         assert os.sched_getaffinity(0) == (cores.runner or before)
-        assert not cores.runner & cores.single
         assert cores.single <= before
+        assert cores.single in (cores.runner, before - cores.runner) or len(before) > 2
     finally:
         os.sched_setaffinity(0, before)
 
 
-def test_idle_ticks_are_known_of_every_core_that_we_may_use() -> None:
-    assert os.sched_getaffinity(0) <= idle_ticks().keys()
+def test_idle_time_is_known_of_every_core_that_we_may_use() -> None:
+    found = core_seconds()
+    assert os.sched_getaffinity(0) <= found.keys()
+    assert all(0 <= idle <= total for idle, total in found.values())
