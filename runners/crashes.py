@@ -77,4 +77,6 @@ def explain_abort(printed: str, memory_bytes: int) -> str:
     """Why a process called abort(), from what it printed; empty: it did not say."""
     if "bad_alloc" in printed or "cannot allocate" in printed.lower():
         return f"no memory: a kernel's process may take {memory_bytes / 2**30:.3g} GiB here"
+    if "terminate called" in printed:
+        return "it threw an exception; a kernel has nobody who would catch one"
     return ""

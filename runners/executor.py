@@ -28,6 +28,7 @@ from .layout import Arena
 from .machine import memory_share
 from .plan import LaunchPlan, PointerParam, ScalarParam
 from .process import describe_returncode
+from .room import FULL_WORDS, full
 from .seccomp import compute_filter, has_seccomp
 from .shared_arena import SharedArena
 
@@ -39,6 +40,7 @@ RESERVED_BYTES = 128 << 20
 """Address space that a thread's first allocation reserves (glibc), for each core."""
 OUTPUT_BYTES = 1 << 20
 START_S = 20.0
+NAME = "kernelwright-executor"
 LOOK_S = 0.1
 """Between two looks at a run that takes longer: a short one is never looked at."""
 MOST_THREADS = 4096
@@ -67,7 +69,7 @@ class ExecutorLost(Exception):
 
 
 def compile_executor(folder: Path) -> Path:
-    """The executor binary, compiled once into `folder`. Raises ToolchainMissing."""
+    """The executor binary, compiled once into `folder`. Raises ToolchainMissing and NoRoom."""
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         raise ToolchainMissing("host kernels need a C++ compiler", valid="g++ or clang++ on PATH")
@@ -78,6 +80,8 @@ def compile_executor(folder: Path) -> Path:
         partial = binary.with_suffix(f".{os.getpid()}")
         command = [compiler, "-O2", "-std=c++17", "-o", str(partial), str(SOURCE), "-ldl"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        if any(words in done.stderr for words in FULL_WORDS):
+            raise full(folder, "the executor")
         if done.returncode != 0:
             raise ToolchainMissing(f"the executor does not compile:\n{done.stderr[-2000:]}")
         partial.rename(binary)
@@ -96,11 +100,12 @@ class Executor:
         module: Path,
         plan: LaunchPlan,
         shared: SharedArena,
-        scratch: Path,
         cores: frozenset[int] = frozenset(),
     ) -> None:
         self.shared = shared
-        self._output = scratch / f"executor-{time.monotonic_ns()}.output"
+        self._output = os.memfd_create(
+            "printed"
+        )  # needs no room on a disk, and leaves nothing there
         self._start(binary, module, plan, cores)
 
     def run(self, sets: Sequence[int], timeout_s: float) -> int:
@@ -130,37 +135,33 @@ class Executor:
 
     def output(self) -> str:
         """The beginning of what the variant printed."""
-        try:
-            return self._output.read_text(encoding="utf-8", errors="replace")[:2000]
-        except OSError:
-            return ""
+        return os.pread(self._output, 2000, 0).decode(errors="replace") if self._output >= 0 else ""
 
     def close(self) -> None:
         """Kill the process; may be called again. The arena stays with its owner."""
         if self._popen.poll() is None:
             os.killpg(self._pid, signal.SIGKILL)
         self._popen.wait()
-        for fd in (self._go, self._done):
+        for fd in (self._go, self._done, self._output):
             if fd >= 0:
                 os.close(fd)
-        self._go = self._done = -1
-        self._output.unlink(missing_ok=True)
+        self._go = self._done = self._output = -1
 
     def _start(self, binary: Path, module: Path, plan: LaunchPlan, cores: frozenset[int]) -> None:
         go_read, self._go = os.pipe2(os.O_CLOEXEC)
         self._done, done_write = os.pipe2(os.O_CLOEXEC)
         passed = (go_read, done_write, self.shared.fd)
-        with self._output.open("wb") as output:
-            self._popen = subprocess.Popen(
-                [str(binary), *map(str, passed), str(os.getpid())],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                env=ENVIRONMENT,
-                cwd="/",
-                start_new_session=True,
-                pass_fds=passed,
-            )
+        self._popen = subprocess.Popen(
+            [NAME, *map(str, passed), str(os.getpid())],
+            executable=binary,
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=self._output,
+            env=ENVIRONMENT,
+            cwd="/",
+            start_new_session=True,
+            pass_fds=passed,
+        )
         self._pid = self._popen.pid
         pin(self._pid, cores)
         os.close(go_read)

@@ -16,6 +16,7 @@ called it, and code that works behind does not know its last call.
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 from dataclasses import dataclass
@@ -54,8 +55,9 @@ class Session:
 class NativeRunner:
     """Keeps pools, variants and executors; one method a message."""
 
-    def __init__(self, binary: Path, scratch: Path) -> None:
-        self._binary, self._scratch = binary, scratch
+    def __init__(self, binary: Path) -> None:
+        # By a descriptor: a scratch folder that somebody removes takes nothing from us.
+        self._binary = Path(f"/proc/{os.getpid()}/fd/{os.open(binary, os.O_RDONLY | os.O_CLOEXEC)}")
         self._pools: dict[str, InputPool] = {}
         self._modules: dict[str, Path] = {}
         self._plans: dict[tuple[str, str], LaunchPlan] = {}
@@ -190,7 +192,7 @@ class NativeRunner:
                 return session
             session.executor.close()
             del self._sessions[key]
-        cores = self._cores.of(may_start_threads(self._modules[variant]))
+        cores = self._cores.of(may_start_threads(self._module(variant)))
         executor = self._executor(variant, pool, shared, cores)
         for index in range(sets):
             fill(executor.shared, pool, index, WARM_UP_SLOT, message.poison)
@@ -203,8 +205,15 @@ class NativeRunner:
     def _executor(
         self, variant: str, pool: InputPool, shared: SharedArena, cores: frozenset[int]
     ) -> Executor:
-        plan, module = self._plans[variant, pool.contract.label], self._modules[variant]
-        return Executor(self._binary, module, plan, shared, self._scratch, cores)
+        plan = self._plans[variant, pool.contract.label]
+        return Executor(self._binary, self._module(variant), plan, shared, cores)
+
+    def _module(self, variant: str) -> Path:
+        """The file of a variant's machine code. Raises ExecutorLost when somebody removed it."""
+        module = self._modules[variant]
+        if not module.exists():
+            raise ExecutorLost(Fault("lost", f"its machine code is gone: {module} was removed"))
+        return module
 
     def _retire(self, pool: str) -> None:
         """End the executors that work on a pool: the next sample has processes of its own."""
@@ -235,9 +244,9 @@ def _faulted(slot: int, poison: int, fault: Fault) -> RunResult:
 
 
 def main() -> None:
-    """Serve messages until the channel closes: argv is CHANNEL_FD EXECUTOR SCRATCH."""
+    """Serve messages until the channel closes: argv is CHANNEL_FD EXECUTOR."""
     channel = Channel.from_fd(int(sys.argv[1]))
-    runner = NativeRunner(Path(sys.argv[2]), Path(sys.argv[3]))
+    runner = NativeRunner(Path(sys.argv[2]))
     try:
         serve(channel, partial(_answer, runner))
     finally:

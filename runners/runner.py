@@ -217,7 +217,7 @@ class NativeRunner(ProcessRunner):
         binary = compile_executor(self._scratch)
         return spawner().start_python(
             "kernelwright.runners.native_runner",
-            (str(binary), str(self._scratch)),
+            (str(binary),),
             name=self.name,
             scratch=self._scratch,
             environment=clean_environment(self._scratch, {"OPENBLAS_NUM_THREADS": "1"}),

@@ -24,6 +24,7 @@ from typing import NoReturn
 from pydantic import TypeAdapter
 
 from .channel import Channel
+from .confined import leave
 from .errors import KernelwrightError, ProcessLost
 from .launch import pid_namespace_flags, separate
 from .model import Record
@@ -159,8 +160,7 @@ def _work_in_child(
     except BaseException:
         traceback.print_exc()
     finally:
-        sys.stderr.flush()
-        os._exit(code)
+        leave(code)
 
 
 def _outcome(request: BuildRequest, folder: Path) -> BuildOutcome:

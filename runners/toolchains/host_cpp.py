@@ -49,7 +49,9 @@ DEFAULT_FLAGS = ("-O3", "-march=native", "-fopenmp", "-std=c++17")
 ALWAYS = ("-shared", "-fPIC", "-fvisibility=hidden", "-fdiagnostics-color=never")
 MEMORY_BYTES = memory_share(8 << 30)
 OUTPUT_BYTES = 256 << 20
-_KILLED = "Killed signal terminated program"
+_KILLED = re.compile(
+    r"(?m)^\S+: fatal error: (?:Killed signal terminated program|\w+ terminated with signal 9)"
+)
 _BOUNDS = {
     r"(?m)^\S+: (?:virtual memory|memory|out of memory) (?:exhausted|allocating)"
     r"|^LLVM ERROR: out of memory|^terminate called after .*std::bad_alloc": (
@@ -62,6 +64,7 @@ _BOUNDS = {
 """What compilers say where they meet our limits."""
 SYMBOL = "kernelwright_call"
 SHIM = "kernelwright_shim.cpp"
+_IN_SHIM = re.compile(rf"(?m)^{re.escape(SHIM)}:\d+:(?:\d+:)? (?:fatal )?error:")
 HEADER = """\
 #include <cstdint>
 #include "{source}"
@@ -196,7 +199,7 @@ def _disturbed(done: Finished, folder: Path) -> str:
         return "the compiler was stopped from outside (SIGSTOP)"
     if done.timed_out or done.returncode == 0:
         return ""
-    if done.signal == signal.SIGKILL or _KILLED in done.stderr:
+    if done.signal == signal.SIGKILL or _KILLED.search(done.stderr):
         return (
             "the compiler was killed from outside, or by the system because memory ran out "
             "(see dmesg); call it again"
@@ -212,7 +215,7 @@ def _explain(request: BuildRequest, stderr: str) -> str:
             return f"{meaning}\n{errors(stderr)}"
     spec = request.kernel.spec
     entry = spec.kernel.metadata.kernel_name
-    if f"{SHIM}:" not in stderr:
+    if not _IN_SHIM.search(stderr):
         return errors(stderr)
     signature = expected_signature(spec.io, entry)
     missing = (f"'{entry}' was not declared", f"undeclared identifier '{entry}'")
