@@ -14,7 +14,7 @@ from .contract import BoundArgument, BoundContract
 from .dtypes import is_float, numpy_dtype
 from .errors import AccessError, SpecError
 from .spec_contract import StressKind
-from .stress import stress_of, stressed
+from .stress import exchanged, stress_of, stressed
 
 Array = npt.NDArray[Any]
 
@@ -37,7 +37,11 @@ def make_inputs(
     for bound in contract.inputs:
         own = _seed(bound, contract, seed)
         values = None if stress is None else stressed(bound, stress, own)
-        made[bound.name] = _make(bound, own, files or {}, library) if values is None else values
+        if values is None:
+            values = _make(bound, own, files or {}, library)
+        if kind == "exchanged":
+            values = exchanged(bound.argument, values, own)
+        made[bound.name] = values
     return made
 
 

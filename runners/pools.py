@@ -60,3 +60,9 @@ def draw_stress(
     """A pool with one slot of stress values of each kind, of fresh seeds."""
     usual = draw(kernel, contract, name=name, slots=len(kinds))
     return replace(usual, kinds=tuple(kinds))
+
+
+def draw_exchanged(kernel: str, contract: BoundContract, *, name: str) -> SeedPool:
+    """A pool of two slots with the same fresh values, of which a few have changed places."""
+    usual = draw(kernel, contract, name=name, slots=1)
+    return replace(usual, seeds=usual.seeds * 2, kinds=(None, "exchanged"))

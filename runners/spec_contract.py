@@ -11,7 +11,9 @@ from .part import Expression, Finite, Name, Part
 
 Role = Literal["input", "output", "inout", "scalar"]
 InitKind = Literal["randn", "uniform", "zeros", "ones", "full", "arange", "randint", "file"]
-StressKind = Literal["zeros", "offset", "cancellation", "tiny", "large", "wide", "special"]
+StressKind = Literal[
+    "zeros", "offset", "cancellation", "tiny", "large", "wide", "special", "exchanged"
+]
 """Values that ask more of a kernel's numerics than its inits draw: `stress.KINDS`."""
 
 

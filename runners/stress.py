@@ -32,6 +32,7 @@ KINDS: Mapping[StressKind, str] = {
     "large": "values whose squares come near the end of the range, or leave it",
     "wide": "rows of scales from 1e-3 to 64 side by side",
     "special": "a few Inf, -Inf, NaN and -0",
+    "exchanged": "usual values, a few of which have changed places",
 }
 FREE: tuple[StressKind, ...] = ("zeros", "offset", "cancellation", "tiny", "large", "wide")
 BOUNDED: tuple[StressKind, ...] = ("zeros", "offset", "wide")
@@ -47,6 +48,7 @@ LARGE_SHARE = 1 / 8
 NARROWEST, WIDEST = 1e-3, 64.0
 LEFT_OVER = 2.0**-10
 """What cancelling pairs leave, as a share of their size, where the type resolves it."""
+EXCHANGES = 16
 ONE_IN = 256
 """elements: how often a special value is sprinkled"""
 
@@ -83,6 +85,8 @@ def stress_of(contract: BoundContract, kind: StressKind, seed: int) -> Stress:
 def stressed(bound: BoundArgument, stress: Stress, seed: int) -> Array | None:
     """Values of the contract's dtype and shape; None: this array stays as its init draws it."""
     argument = bound.argument
+    if stress.kind == "exchanged":
+        return None
     if stress.kind == "special":
         if not argument.nonfinite:
             return None
@@ -93,6 +97,21 @@ def stressed(bound: BoundArgument, stress: Stress, seed: int) -> Array | None:
     if argument.filled.kind in ("uniform", "randint"):
         return _bounded_values(bound, stress.kind, np.random.default_rng(seed))
     return None
+
+
+def exchanged(argument: Argument, values: Array, seed: int) -> Array:
+    """Values of which a few have changed places, never the first or the last.
+
+    For what remembers a result by some values, by their sum or by where they lie. What no seed
+    decides stays in its order, which may mean something.
+    """
+    if argument.filled.kind not in ("randn", "uniform", "randint") or values.size < 4:
+        return values
+    places = np.random.default_rng(seed).integers(1, values.size - 1, (EXCHANGES, 2))
+    flat = values.reshape(-1).copy()
+    for a, b in places:
+        flat[a], flat[b] = flat[b], flat[a]
+    return flat.reshape(values.shape)
 
 
 def _is_free(argument: Argument) -> bool:
@@ -119,7 +138,7 @@ def _free_values(bound: BoundArgument, stress: Stress, rng: np.random.Generator)
             return drawn * kind(min(LARGE, limits.largest * LARGE_SHARE))
         case "wide":
             return usual * _row_scales(bound.shape, rng).astype(kind)
-        case "special":
+        case "special" | "exchanged":
             return usual
 
 

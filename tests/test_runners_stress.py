@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from kernelwright.runners.contract import BoundContract, bind
 from kernelwright.runners.dtypes import DTYPES, numpy_dtype
 from kernelwright.runners.inputs import make_inputs
-from kernelwright.runners.pools import draw_stress
+from kernelwright.runners.pools import draw_exchanged, draw_stress
 from kernelwright.runners.spec_contract import Contract, StressKind
 from kernelwright.runners.stress import BOUNDED, FREE, KINDS, kinds_for
 
@@ -70,7 +70,7 @@ def test_values_have_the_shape_and_dtype_are_finite_and_stay_in_their_range(
     if init != "randn" and array.size:
         # what rounding to a narrow type may do to a usual value, it does not do to these
         assert wide(array).min() >= low
-        assert wide(array).max() < low + width or kind == "special"
+        assert wide(array).max() < low + width or kind in ("special", "exchanged")
     (again,) = make_inputs(made, seed, kind=kind).values()
     assert array.tobytes() == again.tobytes()
 
@@ -187,3 +187,16 @@ def test_a_stress_pool_has_a_slot_for_each_kind() -> None:
     assert (pool.slots, pool.kinds) == (len(FREE), FREE)
     assert len(set(pool.seeds)) == len(FREE)
     assert all(0 <= seed < 2**63 and math.isfinite(seed) for seed in pool.seeds)
+
+
+def test_exchanged_values_are_the_same_ones_with_the_same_ends() -> None:
+    made = bound({"dtype": "float32"}, {"dtype": "float32", "init": {"kind": "arange"}})
+    usual, moved = make_inputs(made, 5), make_inputs(made, 5, kind="exchanged")
+    x, y = usual["x0"].reshape(-1), moved["x0"].reshape(-1)
+    assert sorted(x) == sorted(y)
+    assert (x[0], x[-1]) == (y[0], y[-1])
+    assert 4 <= (x != y).sum() <= 32
+    assert np.array_equal(usual["x1"], moved["x1"]), "an order may mean something"
+    pool = draw_exchanged("k", made, name="exchanged")
+    assert pool.seeds[0] == pool.seeds[1]
+    assert pool.kinds == (None, "exchanged")
