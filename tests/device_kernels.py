@@ -104,7 +104,8 @@ def compiled(source: str, arch: str) -> bytes:
     """The cubin of a source. Raises ValueError with the log of NVRTC."""
     nvrtc: Any = importlib.import_module("cuda.bindings.nvrtc")
     _, program = nvrtc.nvrtcCreateProgram(source.encode(), b"test.cu", 0, None, None)
-    (status,) = nvrtc.nvrtcCompileProgram(program, 1, [f"--gpu-architecture={arch}".encode()])
+    options = [f"--gpu-architecture={arch}".encode(), b"-lineinfo"]
+    (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     if int(status):
         log = b" " * nvrtc.nvrtcGetProgramLogSize(program)[1]
         nvrtc.nvrtcGetProgramLog(program, log)
@@ -241,8 +242,9 @@ class Bench:
         rounds: Sequence[Sequence[str]],
         calls: dict[str, int] | None = None,
         known: dict[str, tuple[str, ...]] | None = None,
+        **more: bool,
     ) -> tuple[BlockResult, list[Floats]]:
-        """A block's result and the outputs that came along."""
+        """A block's result and the outputs that came along; `more`: fields of the message."""
         message = Block(
             pool="k/w",
             rounds=tuple(tuple(r) for r in rounds),
@@ -250,6 +252,7 @@ class Bench:
             poison=0xFF,
             timeout_s=20.0,
             known=known or {},
+            **more,
         )
         result, fd = self.runner.block(message)
         return result, self._rows(fd)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from ..runners import sanitizer
 from ..runners.device.probing import probe_devices
 from ..runners.process import Limits, clean_environment, run_limited
 from ..runners.sandbox import capabilities
@@ -29,10 +30,7 @@ TRIAL = """\
 #include <cstdio>
 int main() { std::printf("%d", omp_get_max_threads()); }
 """
-GPU_TOOLS = (
-    ("ncu", "Nsight Compute", "GPU kernels cannot be profiled here"),
-    ("compute-sanitizer", "NVIDIA's memory checker", "its checks are left out"),
-)
+GPU_TOOLS = (("ncu", "Nsight Compute", "GPU kernels cannot be profiled here"),)
 WITHOUT_NVRTC = "not installed: CUDA sources are built by nvcc alone, which takes longer"
 WITHOUT_NVCC = "not found: CUDA sources that need the C++ standard library do not build"
 GPU_PACKAGES = ("cuda-bindings", "triton", "torch", "cupy-cuda13x", "cupy-cuda12x", "ncu-report")
@@ -85,6 +83,7 @@ def probe_host() -> HostReport:
             *_toolchains(),
             *_cuda_compilers(),
             *(_gpu_tool(*tool) for tool in GPU_TOOLS),
+            _sanitizer(),
             *_extras(),
         ),
         packages=_packages(),
@@ -173,6 +172,16 @@ def _gpu_tool(program: str, what: str, without: str) -> Fact:
     if path is None:
         return Fact(program, False, f"{what} not on PATH: {without}")
     return Fact(program, True, f"{what}: {path}")
+
+
+def _sanitizer() -> Fact:
+    found = sanitizer.program()
+    if found is None:
+        without = f"not found: its checks are left out; {sanitizer.INSTALL}"
+        return Fact(sanitizer.PROGRAM, False, without)
+    known = sanitizer.version(found)
+    told = f"NVIDIA's memory checker {known}: {found}" if known else f"{found} does not start"
+    return Fact(sanitizer.PROGRAM, bool(known), told)
 
 
 def _packages() -> tuple[Fact, ...]:
