@@ -95,7 +95,7 @@ class Kernels:
 
         Raises BaselineRefused when it does not build any more.
         """
-        if variant.variant_id in kernel.in_runner:
+        if self._rig.holds(kernel, variant.variant_id):
             return
         outcome = self._rig.build(kernel, variant, self.built(variant))
         if outcome.artifact is None:

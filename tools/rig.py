@@ -55,6 +55,8 @@ class Rig:
         self._scratch = scratch
         self._builder = Builder(modules, scratch)
         self._checkers: dict[str, Checker] = {}
+        self._files: dict[tuple[str, str], tuple[Path, ...]] = {}
+        """by device and variant: where the machine code lies that its runner loads"""
         self._logic = Logic(scratch)
         self._quiet = Quiet()
         self.gpus = gpus
@@ -134,16 +136,24 @@ class Rig:
 
     def load(self, kernel: OpenKernel, artifact: Artifact) -> None:
         """Make a built variant known to the runner."""
-        if artifact.variant_id in kernel.in_runner:
+        if self.holds(kernel, artifact.variant_id):
             return
-        plans = tuple(artifact.plans.values())
-        self._checker(kernel).runner.load(artifact.variant_id, self._paths(artifact), plans)
+        self.unload(kernel, artifact.variant_id)
+        plans, paths = tuple(artifact.plans.values()), self._paths(artifact)
+        self._checker(kernel).runner.load(artifact.variant_id, paths, plans)
         kernel.in_runner.add(artifact.variant_id)
+        self._files[kernel.device, artifact.variant_id] = tuple(paths.values())
+
+    def holds(self, kernel: OpenKernel, variant_id: str) -> bool:
+        """Whether the runner knows a variant, whose machine code nobody removed meanwhile."""
+        files = self._files.get((kernel.device, variant_id), ())
+        return variant_id in kernel.in_runner and all(map(Path.exists, files))
 
     def unload(self, kernel: OpenKernel, variant_id: str) -> None:
         """Forget a variant that nobody will time again soon."""
         if variant_id in kernel.in_runner:
             kernel.in_runner.discard(variant_id)
+            self._files.pop((kernel.device, variant_id), None)
             self._checker(kernel).runner.unload(variant_id)
 
     def check(self, kernel: OpenKernel, variant_id: str) -> list[Run]:
