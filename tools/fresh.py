@@ -8,8 +8,10 @@ from pathlib import Path
 
 from ..runners.checking import Checker
 from ..runners.gates import Run
+from ..runners.model import GateResult
 from ..runners.plan import Artifact
 from ..runners.pools import SeedPool
+from ..runners.runner import DeviceRunner
 from .kernel_state import OpenKernel
 
 
@@ -65,3 +67,10 @@ class Fresh:
                 barely_aligned=barely,
                 adopt=adopt,
             )
+
+    def sanitize(self, name: str, pools: Sequence[str]) -> tuple[GateResult, ...]:
+        """What compute-sanitizer finds in a loaded variant of GPU code on attached pools."""
+        runner = self._checker.runner
+        assert isinstance(runner, DeviceRunner)
+        with self._quiet():
+            return runner.sanitize(name, pools)

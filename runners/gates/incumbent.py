@@ -17,8 +17,9 @@ from .first import FIRST_SET
 from .runs import Run, first_failure
 
 Runs = Sequence[Run]
-FRESH, SHAPES, STRESS = (
+FRESH, ANEW, SHAPES, STRESS = (
     "works_in_a_fresh_process",
+    "computes_anew",
     "works_on_other_shapes",
     "survives_stress",
 )
@@ -64,16 +65,17 @@ def holds(
     trials: Sequence[Trial],
     slack: float = 1.0,
     not_asked: Mapping[str, str] | None = None,
+    wrong_means: Ending = Ending.wrong,
 ) -> GateResult:
     """The candidate holds in every trial in which the baseline does.
 
-    `not_asked`: trials that were not made, and why.
+    `not_asked`: trials that were not made, and why. `wrong_means`: how a wrong output ends.
     """
     asked, excused = list[str](), dict(not_asked or {})
     for trial in trials:
         failed, excuse = fault_of(trial, slack)
         if failed is not None and not excuse:
-            ending = ending_of(failed)
+            ending = wrong_means if failed.gate == "is_right" else ending_of(failed)
             evidence = {"trial": trial.what, "failed": failed.gate, "ending": ending.value}
             return GateResult(
                 gate=gate,
@@ -86,6 +88,14 @@ def holds(
         else:
             asked.append(trial.what)
     return _held(gate, asked, excused)
+
+
+def excused(found: GateResult, baseline: GateResult | None) -> GateResult:
+    """What a tool found, as a note where it finds the same kind of thing in the baseline."""
+    if found.outcome != "failed" or baseline is None or baseline.outcome != "failed":
+        return found
+    message = f"{found.message}; so does the baseline ({baseline.message}): not asked"
+    return found.model_copy(update={"outcome": "note", "message": message})
 
 
 def refused_build(message: str, ending: Ending) -> GateResult:
