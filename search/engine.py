@@ -83,6 +83,31 @@ class Engine:
                 return Ask(leaf.key, found)
             self._admit(leaf, found)
 
+    def likely_next(self, most: int) -> list[tuple[str, Candidate]]:
+        """Candidates (with their parents) that `next_work` may give soon, the likeliest first.
+
+        A guess, for whoever builds ahead: nothing changes, and no decision depends on it. Open
+        edges come first, then what the planner would propose at the nodes worked at now, if it
+        does so without a question.
+        """
+        busy = dict.fromkeys(path[-1].parent for path in self._paths.values())
+        edges = [e for e in self.graph.edges.values() if e.state == "open" and not e.pruned]
+        edges.sort(key=lambda e: (e.parent not in busy, -e.prior))
+        found = [(e.parent, e.candidate) for e in edges[:most]]
+        for key in dict.fromkeys((*busy, self.ledger.incumbent)):
+            if len(found) < most:
+                found += [(key, c) for c in self._proposals(self.graph.node(key), most)]
+        return found[:most]
+
+    def _proposals(self, node: Node, most: int) -> list[Candidate]:
+        """What would be new at a node."""
+        if node.exhausted:
+            return []
+        proposed = run_planner(self._planner, replace(self.context(node), wanted=most))
+        known = {_identity(e.candidate) for e in self.graph.edges_of(node.key)}
+        new = () if isinstance(proposed, Question) else proposed
+        return [c for c in new if _identity(c) not in known and not self._pruned_because(c)]
+
     def answer(self, node_id: str, reply: Reply) -> Changes:
         """Take in the candidates that answer a question about a node.
 

@@ -176,6 +176,7 @@ class _Run:
         except BaseException as error:
             if not isinstance(error, KernelwrightError):
                 self.bench.evaluator.close()  # children first: the files take a moment
+            session.close()
             self.exports.write(kernel_id, search_id)
             raise
         folder = self.exports.write(kernel_id, search_id)
@@ -183,7 +184,8 @@ class _Run:
 
     def _steps(self, session: SearchSession) -> Iterator[Event]:
         kernel_id = session.record.kernel_id
-        while not isinstance(report := session.step(), SearchStopped):
+        more = session.record.settings.budget_builds  # it stops itself
+        while not isinstance(report := session.step(more), SearchStopped):
             if not isinstance(report, StepReport):
                 raise TypeError(f"the planner `{session.record.planner}` cannot ask anybody here")
             self.exports.append(kernel_id, "step", report.model_dump(mode="json"))

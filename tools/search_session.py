@@ -3,6 +3,10 @@
 Everything a step found is committed in one transaction before the step returns. The
 evaluation itself is on disk a moment earlier; a process killed in between finds it there
 and does not pay for it again.
+
+While one candidate is checked and timed, those that the engine may take next are built. Where
+several GPUs serve the kernel, each has an evaluation in hand. Outcomes are recorded in the order
+in which the engine gave the work: no decision depends on what ends first.
 """
 
 from __future__ import annotations
@@ -10,15 +14,18 @@ from __future__ import annotations
 import secrets
 import time
 from collections import Counter
+from contextlib import suppress
+from functools import partial
 
+from ..runners.devices import DeviceFacts
 from ..runners.errors import HandleUnknown, SpecError
 from ..runners.model import (
     Candidate,
     Ending,
-    Evaluation,
     Variant,
     content_hash,
 )
+from ..runners.toolchains import tier_of
 from ..search.engine import Engine
 from ..search.graph import Graph, Node, graph_from_records, node_record
 from ..search.planner import Context, Question, Reply
@@ -26,8 +33,10 @@ from ..search.planners import PLANNERS, PlannerName
 from ..search.settings import Settings
 from ..search.store import Writer
 from ..search.work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting
+from .ahead import builders
 from .candidates import changed, named, state_of, variant_from
 from .headroom import known_headroom
+from .lanes import Lanes, Tried
 from .lessons import learn
 from .records import KernelRecord, VariantRecord, now
 from .search_records import (
@@ -54,7 +63,12 @@ class SearchSession:
         self.record = record
         self._kernel: KernelRecord = bench.evaluator.kernel(record.kernel_id)
         self._began = time.monotonic()
+        self._lanes = Lanes(bench.evaluator.lanes(record.kernel_id))
         self._engine = Engine(graph, record.settings, PLANNERS[record.planner], self._context)
+
+    @property
+    def _on_gpu(self) -> bool:
+        return tier_of(self._kernel.loaded.spec.kernel.kernel_type) == "device"
 
     @property
     def search_id(self) -> str:
@@ -100,21 +114,27 @@ class SearchSession:
         graph = graph_from_records(nodes, edges, record.settings.failure_reward)
         return cls(bench, record, graph)
 
-    def step(self) -> Step:
-        """One evaluation, or the question, or the stop verdict; on disk when it returns."""
-        limit = self.record.settings.budget_seconds
-        if limit is not None and time.monotonic() - self._began > limit:
-            return self._stop("budget", f"{limit:g} s are spent, the whole budget of time")
-        work = self._engine.next_work()
-        match work:
+    def step(self, more: int = 0) -> Step:
+        """One evaluation, or the question, or the stop verdict; on disk when it returns.
+
+        `more`: how many steps will be asked for after this one; so many evaluations at most are
+        begun beside it.
+        """
+        end = self._begin(more + 1)
+        if (first := self._lanes.first()) is not None:
+            work, tried = first
+            return self._record(work, tried)
+        match end:
             case Ask(node_id, question):
                 return self._ask(node_id, question)
             case Stopped(reason, text):
                 return self._stop(reason, text)
-            case Evaluate():
-                return self._evaluate(work)
-            case Waiting(running):
-                raise RuntimeError(f"a session runs one step at a time; running: {running}")
+            case _:
+                raise RuntimeError(f"nothing to do and nothing under way: {end}")
+
+    def close(self) -> None:
+        """Wait for what is under way; it is on disk as an evaluation, and not tried again."""
+        self._lanes.close()
 
     def answer(self, ticket: str, candidates: tuple[Candidate, ...]) -> tuple[str, ...]:
         """Take candidates for a ticket; notes on those that were dropped.
@@ -192,46 +212,58 @@ class SearchSession:
             writer.put_record("searches", self.search_id, self.record)
         return SearchStopped(search_id=self.search_id, reason=reason, text=text)
 
-    def _evaluate(self, work: Evaluate) -> StepReport:
-        parent = self._bench.evaluator.variant(work.parent)
+    def _begin(self, most: int) -> Ask | Stopped | Waiting | None:
+        """Begin evaluations, up to one a lane and `most`; what came instead of another one."""
+        limit = self.record.settings.budget_seconds
+        if limit is not None and time.monotonic() - self._began > limit:
+            return Stopped("budget", f"{limit:g} s are spent, the whole budget of time")
+        while self._lanes.free(most):
+            work = self._engine.next_work()
+            if not isinstance(work, Evaluate):
+                return work
+            self._lanes.begin(work, partial(self._try, work))
+        self._build_ahead()
+        return None
+
+    def _build_ahead(self) -> None:
+        """Have the likeliest candidates built, so that they need not be waited for."""
+        if not self._on_gpu:
+            return
+        variants = list[Variant]()
+        for parent, candidate in self._engine.likely_next(builders()):
+            base = self._bench.evaluator.variant(parent).variant
+            with suppress(SpecError):  # the step that takes it will tell
+                variants.append(variant_from(self._kernel, base, candidate))
+        self._bench.evaluator.build_ahead(variants)
+
+    def _try(self, work: Evaluate, lane: DeviceFacts | None) -> Tried | SpecError:
+        """Evaluate a candidate; the error where it gives no variant. For any thread."""
+        evaluator, candidate = self._bench.evaluator, work.candidate
+        parent = evaluator.variant(work.parent)
         try:
-            variant = variant_from(self._kernel, parent.variant, work.candidate)
+            variant = variant_from(self._kernel, parent.variant, candidate)
         except SpecError as error:
-            outcome, evaluation = Outcome(Ending.rejected, message=str(error)), None
+            return error
+        before = evaluator.evaluation(variant.variant_id)
+        record = VariantRecord(
+            variant=variant, parent=work.parent, method=candidate.method, detail=candidate.detail
+        )
+        evaluation = evaluator.evaluate(record, self.record.settings.min_gain, lane)
+        known = before is not None and before.evaluation_id == evaluation.evaluation_id
+        return Tried(variant.variant_id, evaluation, known)
+
+    def _record(self, work: Evaluate, tried: Tried | SpecError) -> StepReport:
+        if isinstance(tried, SpecError):
+            outcome, evaluation = Outcome(Ending.rejected, message=str(tried)), None
         else:
-            outcome, evaluation = self._outcome(work, variant)
+            outcome = tried.outcome(self._engine.graph.nodes.get(tried.variant_id))
+            evaluation = tried.evaluation
+        parent = self._bench.evaluator.variant(work.parent)
         changes = self._engine.record(work.edge_id, outcome)
         with self._bench.store.transaction() as writer:
             self._commit(writer, changes)
             learn(writer, self._kernel, self.search_id, work, parent, outcome, evaluation)
         return self._report(work, outcome)
-
-    def _outcome(self, work: Evaluate, variant: Variant) -> tuple[Outcome, Evaluation]:
-        """Evaluate, unless this search knows the variant; the engine's view of the result."""
-        evaluator, candidate = self._bench.evaluator, work.candidate
-        before = evaluator.evaluation(variant.variant_id)
-        evaluation = evaluator.evaluate(
-            VariantRecord(
-                variant=variant,
-                parent=work.parent,
-                method=candidate.method,
-                detail=candidate.detail,
-            ),
-            self.record.settings.min_gain,
-        )
-        fresh = before is None or before.evaluation_id != evaluation.evaluation_id
-        duplicate = variant.variant_id in self._engine.graph.nodes and not fresh
-        outcome = Outcome(
-            ending=evaluation.ending,
-            variant_id=variant.variant_id,
-            speedup=evaluation.speedup,
-            interval=evaluation.interval,
-            became_incumbent=evaluation.became_incumbent and not duplicate,
-            duplicate_of_known=duplicate,
-            spent_build=fresh and evaluation.ending is not Ending.rejected,
-            message=evaluation.message,
-        )
-        return outcome, evaluation
 
     def _commit(self, writer: Writer, changes: Changes) -> None:
         for node in changes.nodes:

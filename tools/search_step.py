@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, model_validator
@@ -150,7 +151,8 @@ def search_step(bench: Workbench, arguments: SearchStepArguments) -> Searched:
     if arguments.ticket is not None:
         notes = session.answer(arguments.ticket, arguments.candidates or ())
     progress.checkpoint(going_on)
-    steps, end = _advance(bench, session, left)
+    with closing(session):
+        steps, end = _advance(bench, session, left)
     return _told(session, steps, end, notes)
 
 
@@ -178,7 +180,7 @@ def _advance(
     exports, kernel_id = Exports(bench.store, bench.outdir), session.record.kernel_id
     made = list[Step]()
     while len(made) < steps and not progress.cancelled():
-        report = session.step()
+        report = session.step(more=steps - len(made) - 1)
         if not isinstance(report, StepReport):
             exports.write(kernel_id, session.search_id)
             return made, report
