@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from kernelwright.runners.cubin_hash import entry_hash
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.machine_screen import (
     MachineCode,
@@ -199,6 +200,69 @@ def test_code_for_the_host_is_skipped_and_a_damaged_cubin_refused(tmp_path: Path
     assert screen_artifact(nothing, lambda m: tmp_path / m.sha256).outcome == "skipped"
     with pytest.raises(SpecError, match="no cubin"):
         machine_code_screen([MachineCode(b"nothing", frozenset())])
+
+
+SAID = {
+    "mov.u64 %rd1, %clock64;": "probe",
+    "mov.u32 %r1, %globaltimer_lo;": "probe",
+    "mov.u64 %rd1, %gridid;": "probe",
+    "mov.u32 %r1, %pm3;": "probe",
+    "mov.u32 %r1, %nsmid;": "probe",
+    "mov.u32 %r1, %warpid;": "probe",
+    "discard.global.L2 [%rd1], 128;": "probe",
+    "@%p1 trap;": "note",
+    "nanosleep.u32 100;": "note",
+    "createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0;": "note",
+    "ld.global.L1::evict_last.b32 %r1, [%rd1];": "note",
+    "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r1}, {%r2}, {%r3}, {%r4};": "probe",
+    "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%r1}, {%r2}, {%r3}, {%r4};": "probe",
+    "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {%r1}, %rd1, %rd2, 1, 1, 1;": "probe",
+    "tcgen05.mma.cta_group::1.kind::tf32 [%r1], %rd1, %rd2, %r2, %p1;": "probe",
+    "cvt.rna.tf32.f32 %r1, %f1;": "probe",
+    "cvt.rn.bf16x2.f32 %r1, %f1, %f2;": "probe",
+    "cvt.rn.satfinite.e4m3x2.f32 %rs1, %f1, %f2;": "probe",
+    "tanh.approx.f32 %f1, %f2;": "probe",
+    "red.global.add.f32 [%rd1], %f1;": "note",
+    "atom.add.release.gpu.global.f16x2 %r1, [%rd1], %r2;": "note",
+    "call (retval0), \n\t%rd5, \n\t(param0), prototype_0;": "note",
+    "alloca.u64 %rd1, %rd2, 16;": "note",
+}
+
+
+@pytest.mark.parametrize("statement", SAID)
+def test_a_suspicious_instruction_of_ptx_is_found(statement: str) -> None:
+    text = f".visible .entry k(\n)\n{{\n\tadd.f32 %f1, %f1, %f2;\n\t{statement}\n}}\n"
+    assert [f.tier for f in ptx_findings(text, {"k"}, contract())][:1] == [SAID[statement]]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "cvt.f32.f16 %f1, %rs1;",
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r1}, {%r2}, {%r3}, {%r4};",
+        "atom.global.add.u32 %r1, [%rd1], %r2;",
+        "ex2.approx.ftz.f32 %f1, %f2;",
+        "call.uni (retval0), helper, (param0);",
+        "mov.u32 %r1, %laneid;",
+        "div.rn.f32 %f1, %f2, %f3;",
+    ],
+)
+def test_an_ordinary_instruction_of_ptx_says_nothing(statement: str) -> None:
+    text = f".visible .entry k(\n)\n{{\n\t{statement}\n}}\n"
+    assert ptx_findings(text, {"k"}, contract()) == []
+
+
+@nvcc
+def test_line_tables_change_neither_the_hash_of_code_nor_what_is_found(
+    built: tuple[bytes, str], tmp_path: Path
+) -> None:
+    (tmp_path / "k.cu").write_text(SOURCE, encoding="utf-8")
+    command = ["nvcc", "-arch=sm_90a", "-std=c++17", "-cubin", "k.cu", "-o", "k.cubin"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    without = (tmp_path / "k.cubin").read_bytes()
+    assert len(without) < len(built[0])
+    assert entry_hash(without, "hidden") == entry_hash(built[0], "hidden")
+    assert told((without, ""), "hidden") == told((built[0], ""), "hidden")
 
 
 def test_every_row_gives_a_reason_and_has_no_groups() -> None:
