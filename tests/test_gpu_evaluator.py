@@ -1,4 +1,5 @@
-"""Evaluations of GPU kernels from end to end, on a GPU: endings, and what comes after a fault."""
+"""Evaluations of GPU kernels from end to end, on a GPU, real or pretended: endings, and what comes
+after a fault."""
 
 from __future__ import annotations
 
@@ -8,31 +9,48 @@ from typing import Any
 
 import gpu_lift
 import pytest
+from device_kernels import GPUS, gpu_of
 
-from kernelwright.runners.device.probing import probe_devices
 from kernelwright.runners.model import Ending
 from kernelwright.runners.spec_files import LoadedKernel
 from kernelwright.tools.attached import MOST_ATTACHED
 from kernelwright.tools.workbench import Workbench
 
-pytestmark = pytest.mark.gpu
+SIZES = {"real": (1 << 20, 1000003), "pretended": (1 << 11, 1003)}
+"""of the two workloads"""
 
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
-    folder = tmp_path_factory.mktemp("bench")
-    probed = probe_devices(folder)
-    if not probed.devices:
-        pytest.skip(f"no GPU: {probed.why_none}")
-    with Workbench(folder / "out", [folder]) as opened:
+@pytest.fixture(scope="module", params=GPUS)
+def bench(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Workbench]:
+    folder = tmp_path_factory.mktemp(request.param)
+    with gpu_of(request.param, folder), Workbench(folder / "out", [folder]) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def kernel(bench: Workbench) -> LoadedKernel:
-    loaded = gpu_lift.load(bench.outdir.parent)
+    loaded = load(bench)
     bench.evaluator.open(loaded)
     return loaded
+
+
+def load(bench: Workbench, **changes: Any) -> LoadedKernel:
+    """`lift`, of a size that the GPU is done with soon; no times of a CPU are told apart but those
+    that lie far from each other."""
+    usual, hidden = SIZES["pretended" if is_pretended(bench) else "real"]
+    if is_pretended(bench):
+        changes = {"parameters": {"REPEAT": {"values": [400, 12, 3, 1]}}, **changes}
+    workloads = [
+        {"name": "usual", "symbols": {"n": usual}},
+        {"name": "hidden", "symbols": {"n": hidden}, "held_out": True},
+    ]
+    return gpu_lift.load(bench.outdir.parent, workloads=workloads, **changes)
+
+
+def is_pretended(bench: Workbench) -> bool:
+    return bench.outdir.parent.name.startswith("pretended")
 
 
 def shared(nbytes: int) -> dict[str, Any]:
@@ -104,23 +122,22 @@ def test_a_fault_has_its_ending_and_the_next_evaluation_is_right(
     )
     wrong = bench.evaluator.evaluate(harmless)
     assert wrong.ending is Ending.wrong  # judged, so the runner and the oracle work
-    compared = bench.evaluator.compare(bench.evaluator.kernel(kernel.kernel_id).baseline, [])
-    assert compared.comparison is not None
+    if not is_pretended(bench):
+        compared = bench.evaluator.compare(bench.evaluator.kernel(kernel.kernel_id).baseline, [])
+        assert compared.comparison is not None
 
 
 def test_less_work_is_faster_and_becomes_incumbent(bench: Workbench, kernel: LoadedKernel) -> None:
     record = gpu_lift.candidate(bench, kernel.kernel_id, parameters={"REPEAT": 1})
     found = bench.evaluator.evaluate(record)
     assert found.ending is Ending.faster and found.became_incumbent, found.message
-    assert found.comparison is not None and found.comparison.resolution <= 0.03
+    assert found.comparison is not None
+    assert is_pretended(bench) or found.comparison.resolution <= 0.03
     assert bench.evaluator.confirm(found.variant_id).accepted
 
 
 def test_a_kernel_that_was_detached_is_attached_again(bench: Workbench) -> None:
-    opened = [
-        gpu_lift.load(bench.outdir.parent, name=f"lift{number}")
-        for number in range(MOST_ATTACHED + 1)
-    ]
+    opened = [load(bench, name=f"lift{number}") for number in range(MOST_ATTACHED + 1)]
     for loaded in opened:
         bench.evaluator.open(loaded)
     record = gpu_lift.candidate(bench, opened[0].kernel_id, parameters={"REPEAT": 1})
@@ -190,6 +207,8 @@ def vector_add(n: int, align: int) -> dict[str, Any]:
 def test_triton_specialises_on_divisibility_on_one_and_on_alignment_and_each_is_right(
     bench: Workbench, tmp_path: Path
 ) -> None:
+    if is_pretended(bench):
+        pytest.skip("no Triton on a pretended GPU")
     from kernelwright.runners.spec_files import Roots, load_data
 
     codes = dict[tuple[int, int], str]()
