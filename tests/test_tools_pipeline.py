@@ -91,32 +91,26 @@ def test_what_a_stage_raises_is_raised_to_whoever_reads(stage: str) -> None:
 
 
 def test_builds_and_timing_on_the_host_keep_out_of_each_others_way() -> None:
-    quiet, building, timing = Quiet(), 0, 0
-    guard, seen = threading.Lock(), set[tuple[bool, bool]]()
+    quiet, timing, end, building = Quiet(), threading.Event(), threading.Event(), threading.Event()
 
-    def build(_: int) -> None:
-        nonlocal building
-        with quiet.building():
-            with guard:
-                building += 1
-                seen.add((True, timing > 0))
-            with guard:
-                building -= 1
-
-    def time_it(_: int) -> None:
-        nonlocal timing
+    def time_it() -> None:
         with quiet.timing():
-            with guard:
-                timing += 1
-                seen.add((building > 0, timing > 1))
-            with guard:
-                timing -= 1
+            timing.set()
+            assert end.wait(PATIENCE_S)
 
-    with ThreadPoolExecutor(8) as threads:
-        for number in range(200):
-            threads.submit(build, number)
-            threads.submit(time_it, number)
-    assert seen == {(True, False), (False, False)}
+    def build() -> None:
+        with quiet.building():
+            building.set()
+
+    with ThreadPoolExecutor(2) as threads:
+        with quiet.building(), quiet.building():
+            threads.submit(time_it)
+            assert not timing.wait(0.1), "builds are under way"
+        assert timing.wait(PATIENCE_S)
+        threads.submit(build)
+        assert not building.wait(0.1), "a kernel is timed"
+        end.set()
+        assert building.wait(PATIENCE_S)
 
 
 def test_a_device_has_one_worker_at_a_time_and_others_do_not_wait_for_it() -> None:
