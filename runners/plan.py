@@ -152,7 +152,8 @@ class LaunchPlan(Record):
     kernels: tuple[PlanKernel, ...]
     buffers: tuple[PlanBuffer, ...]
     setup: tuple[Fill | SetSymbol, ...] = ()
-    """before each run, outside the clock; never from a buffer: that would be untimed work"""
+    """before each run but one, outside the clock: a call after it must do without, as who calls
+    twice prepares once; never from a buffer: that would be untimed work"""
     steps: tuple[Step, ...]
     outputs: tuple[PlanOutput, ...]
 
@@ -259,11 +260,6 @@ def contract_outputs(contract: BoundContract) -> tuple[PlanOutput, ...]:
         )
         for a in contract.outputs
     )
-
-
-def fills_in_setup(plan: LaunchPlan) -> bool:
-    """Whether setup prepares buffers, which a second run must find as it needs them."""
-    return any(isinstance(step, Fill) for step in plan.setup)
 
 
 def without_names(plan: LaunchPlan) -> dict[str, Any]:

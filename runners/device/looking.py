@@ -173,12 +173,13 @@ class Looking:
         watched, digests = len(self._watched), self._read(words)
         inputs = digests[self._calls :]
         overrun = bool(words[self.guards_at : self.guards_at + 2 * self._bands].any())
+        touched = bool(words[self.gaps_at :].any())
         return [
             Findings(
                 output=digests[run],
                 inputs=tuple(inputs[run * watched : (run + 1) * watched]),
                 overrun=self._overrun(words, run) if overrun else "",
-                gaps=self._touched(words, run),
+                gaps=self._touched(words, run) if touched else (),
             )
             for run in range(self._calls)
         ]

@@ -171,8 +171,8 @@ class Runs:
 
     def _look_of(self, sample: Sample) -> Look:
         setting, keeping = sample.side.setting, self.keeping
-        used = sum(nbytes for index in sample.used for _, nbytes in setting.spans(index))
-        kept = keeping.kept if keeping.always(setting.region.nbytes - used) else None
+        unused = setting.region.nbytes - len(sample.used) * setting.shape.set_nbytes
+        kept = keeping.kept if keeping.always(unused) else None
         bystander = None if sample.bystander is None else sample.bystander[0]
         stash = (self.stash.region.address, _stash_bytes(sample))
         return sample.side.look(sample.sets, bystander, sample.poison, kept, stash)

@@ -60,6 +60,11 @@ class Shape:
         """Of the stage."""
         return aligned(self.arguments.nbytes) + self.own.nbytes
 
+    @property
+    def set_nbytes(self) -> int:
+        """Of one set, guard bands included."""
+        return self.arguments.stride + self.own.stride
+
     def addresses(self, stage: int, index: int) -> dict[str, int]:
         """Where every buffer of one set begins."""
         own = stage + aligned(self.arguments.nbytes)
