@@ -155,6 +155,8 @@ class BuildFacts(Record):
     kernels: tuple[KernelFacts, ...] = ()
     versions: dict[str, str] = Field(default_factory=dict[str, str])
     """of every tool that had a part in it"""
+    stages: dict[str, float] = Field(default_factory=dict[str, float])
+    """seconds of its parts, by name"""
 
 
 class GateResult(Record):
@@ -261,7 +263,8 @@ class Evaluation(Record):
     same_code_as: str | None = None
     """variant whose measurement is shared"""
     seconds: dict[str, float] = Field(default_factory=dict[str, float])
-    """where the time went: build, check, compare"""
+    """where the time went: build, wait (for a device), check, compare, promote; and `gpu`, what
+    the GPU worked for checks and comparison"""
     device: str | None = None
     """UUID of the GPU that ran it; None: the host did, or nothing was run"""
     finished_at: str = ""

@@ -36,6 +36,8 @@ class Surroundings:
     min_gain: float
     baseline_variant: Variant | None = None
     """None: the kernel's own source is the baseline"""
+    baseline_gates: tuple[GateResult, ...] = ()
+    """what the screens found in the baseline"""
 
 
 @dataclass
@@ -84,6 +86,7 @@ class Attempt:
         self.rig.load(self.kernel, self.artifact)
         runs = self._timed("check", lambda: self.rig.check(self.kernel, self.variant.variant_id))
         self.runs += runs
+        self._worked(sum(run.result.busy_s for run in runs))
         self.gates += tuple(gate(runs) for gate in FIRST_SET[:-1])
         failed = first_failure(self.gates)
         return None if failed is None else self.ended(ending_of(failed), failed.message)
@@ -94,7 +97,7 @@ class Attempt:
         What would become the incumbent goes through the incumbent set; what looks suspicious does
         before it is timed.
         """
-        if self.promoted is None and wants_probes(self.gates):
+        if self.promoted is None and wants_probes(self.gates, around.baseline_gates):
             failed = first_failure(self._promote(around).gates)
             if failed is not None:
                 self.gates += self._promote(around).gates
@@ -111,6 +114,7 @@ class Attempt:
             failed = first_failure(found.gates)
             assert failed is not None
             return self.ended(ending_of(failed), f"while it was timed, {failed.message}")
+        self._worked(found.comparison.busy_s)
         self.runs += [run for run in found.runs if run.variant == self.variant.variant_id]
         calibration = self.kernel.calibration
         calibration.saw([run for run in found.runs if run.variant == around.baseline])
@@ -217,6 +221,11 @@ class Attempt:
             seconds={k: round(v, 3) for k, v in self.seconds.items()},
             finished_at=now(),
         )
+
+    def _worked(self, seconds: float) -> None:
+        """Add to what a GPU worked for it."""
+        if self.kernel.target is not None:
+            self.seconds["gpu"] = self.seconds.get("gpu", 0.0) + seconds
 
     @property
     def _device(self) -> str | None:

@@ -27,6 +27,8 @@ class Prepared:
     record: VariantRecord
     attempt: Attempt
     ended: Evaluation | None
+    since: float
+    """of `time.monotonic`"""
 
     @property
     def variant_id(self) -> str:
@@ -85,7 +87,7 @@ class Evaluating:
             ended = attempt.screen_and_build(self._kernels.built(record.variant))
         except ProcessLost as error:
             ended = attempt.ended(Ending.lost, str(error))
-        return Prepared(record, attempt, ended)
+        return Prepared(record, attempt, ended, time.monotonic())
 
     def measure(
         self, prepared: Prepared, min_gain: float, lane: DeviceFacts | None = None
@@ -119,9 +121,9 @@ class Evaluating:
     ) -> Evaluation:
         attempt, kernel_id = prepared.attempt, prepared.record.variant.kernel_id
         self.timed_kernel(kernel_id)
-        device, asked = attempt.kernel.device if lane is None else str(lane.uuid), time.monotonic()
+        device = attempt.kernel.device if lane is None else str(lane.uuid)
         with self._turns.turn(device):
-            attempt.seconds["wait"] = time.monotonic() - asked
+            attempt.seconds["wait"] = time.monotonic() - prepared.since
             attempt.kernel = kernel = self._kernels.ready(kernel_id, lane)
             try:
                 evaluation = self._judged(prepared, min_gain)
@@ -142,8 +144,14 @@ class Evaluating:
             record, attempt.gates = self._kernels.record(kernel_id), gates
             for each in (record.incumbent, record.baseline):
                 self._kernels.load(attempt.kernel, self._kernels.variant(each).variant)
-            baseline = self._kernels.variant(record.baseline).variant
-            around = Surroundings(record.baseline, record.incumbent, min_gain, baseline)
+            baseline, known = self._kernels.variant(record.baseline), self.newest(record.baseline)
+            around = Surroundings(
+                record.baseline,
+                record.incumbent,
+                min_gain,
+                baseline.variant,
+                () if known is None else known.gates,
+            )
             evaluation = attempt.compare(around)
             with self._incumbent(kernel_id):
                 stands = record.incumbent == self._kernels.record(kernel_id).incumbent
@@ -175,10 +183,11 @@ class Evaluating:
         return self._alone.at(f"incumbent/{kernel_id}")
 
     def _next_best(self, kernel_id: str) -> str:
-        """The fastest variant of a kernel that no confirmation refused, else the baseline."""
+        """The fastest variant of a kernel that went through the incumbent set and that no
+        confirmation refused, else the baseline."""
         best = (1.0, self._kernels.record(kernel_id).baseline)
         for _, value in self._store.items("evaluations"):
-            if value["kernel_id"] != kernel_id or value["ending"] != Ending.faster:
+            if value["kernel_id"] != kernel_id or not value["became_incumbent"]:
                 continue
             found = self._store.get("meta", f"confirmation/{value['variant_id']}")
             if found is None or found["accepted"]:

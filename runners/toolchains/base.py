@@ -5,6 +5,7 @@ A new one is a file beside this one and a line in `TOOLCHAINS`.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Protocol
 
@@ -61,6 +62,25 @@ class BuildOutcome(Record):
     """absolute paths of all files that decided the result beside the request: compilers, headers;
     empty: the result is not kept for other builds (`compile_cache.py`)"""
     seconds: float = 0.0
+
+
+class Stopwatch:
+    """Seconds of the parts of a build, one after the other."""
+
+    def __init__(self) -> None:
+        self.started = self._last = time.monotonic()
+        self.laps: dict[str, float] = {}
+
+    def lap(self, name: str) -> None:
+        """The part that ends now."""
+        now = time.monotonic()
+        self.laps[name] = round(now - self._last, 4)
+        self._last = now
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self.started
 
 
 class Toolchain(Protocol):

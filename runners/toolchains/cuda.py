@@ -6,7 +6,6 @@ Only device code is taken from what is built: the host code of a candidate never
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from ..model import BuildFacts, KernelFacts, Tier
 from ..plan import Artifact, Module, PlanKernel
 from ..source_files import write_sources
 from . import nvcc, nvrtc
-from .base import BuildOutcome, BuildRequest
+from .base import BuildOutcome, BuildRequest, Stopwatch
 from .cuda_job import Compiled, CudaJob, Failed
 from .cuda_request import Prepared, prepare, present
 from .diagnostics import warnings
@@ -50,36 +49,40 @@ class Cuda:
 
     def build(self, request: BuildRequest, folder: Path) -> BuildOutcome:
         """Compile the variant into `folder`; see `base.Toolchain`."""
-        started = time.monotonic()
+        clock = Stopwatch()
         try:
             prepared = prepare(request, folder)
             write_sources(folder, request.sources)
         except SpecError as error:
             return BuildOutcome(message=str(error), rejected=True)
+        clock.lap("plans and sources")
         compiled, notes = _compile(prepared)
+        clock.lap("compiler")
         parameters = dict(prepared.found.parameters)
-        seconds = time.monotonic() - started
         if isinstance(compiled, Failed):
             return BuildOutcome(
                 message=compiled.message,
                 timed_out=compiled.timed_out,
                 parameters=parameters,
-                seconds=seconds,
+                seconds=clock.seconds,
             )
         try:
             artifact, kernels = _artifact(request, prepared, compiled, folder)
         except SpecError as error:
             return BuildOutcome(
-                message=str(error), rejected=True, parameters=parameters, seconds=seconds
+                message=str(error),
+                rejected=True,
+                parameters=parameters,
+                seconds=clock.seconds,
             )
-        seconds = time.monotonic() - started
+        clock.lap("checks and facts")
         said = (*prepared.notes, *notes, *warnings(compiled.log), *ptxas_warnings(compiled.log))
         return BuildOutcome(
             artifact=artifact,
-            facts=_facts(compiled, kernels, said, seconds),
+            facts=_facts(compiled, kernels, said, clock),
             parameters=parameters,
             dependencies=compiled.dependencies,
-            seconds=seconds,
+            seconds=clock.seconds,
         )
 
 
@@ -139,12 +142,12 @@ def _facts(
     compiled: Compiled,
     kernels: tuple[KernelFacts, ...],
     said: tuple[str, ...],
-    seconds: float,
+    clock: Stopwatch,
 ) -> BuildFacts:
     return BuildFacts(
         compiler=compiled.compiler,
         command=compiled.command,
-        seconds=round(seconds, 4),
+        seconds=round(clock.seconds, 4),
         warnings=tuple(dict.fromkeys(said)),
         code_bytes=len(compiled.cubin),
         registers=max((k.registers or 0 for k in kernels), default=None),
@@ -154,4 +157,5 @@ def _facts(
         ),
         kernels=kernels,
         versions=dict(compiled.versions),
+        stages=clock.laps,
     )

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from ..capture.messages import CaptureRequest, CaptureResult
 from ..confined import Bounds, ConfinedFork, Ended, python_folders, read_left, run_all
-from .base import BuildOutcome
+from .base import BuildOutcome, Stopwatch
 from .plan_difference import plan_difference
 
 MAX_RESULT_BYTES = 64 << 20
@@ -47,11 +47,15 @@ class Workplace:
     """for messages"""
 
 
-def capture_all(requests: Sequence[CaptureRequest], place: Workplace) -> list[CaptureResult]:
+def capture_all(
+    requests: Sequence[CaptureRequest], place: Workplace, clock: Stopwatch
+) -> list[CaptureResult]:
     """The captures of all requests, in order. Raises CaptureFailed for the first without a plan."""
     first = _captures(requests[:1], ["0"], place)[0]
+    clock.lap("first shape")
     names = ["again", *(str(number) for number in range(1, len(requests)))]
     results = _captures([requests[0], *requests[1:]], names, place)
+    clock.lap("again, and other shapes")
     assert first.plan is not None and results[0].plan is not None
     if difference := plan_difference(first.plan, results[0].plan):
         raise CaptureFailed(BuildOutcome(message=f"not deterministic: {difference}", rejected=True))

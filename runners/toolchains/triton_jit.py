@@ -14,7 +14,6 @@ import platform
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -28,7 +27,7 @@ from ..plan import Artifact, LaunchPlan, Module, PlanKernel, module_name
 from ..source_files import write_sources
 from ..spec import Parameter
 from .artifact_check import checked_artifact, read_module
-from .base import BuildOutcome, BuildRequest
+from .base import BuildOutcome, BuildRequest, Stopwatch
 from .launched import launched_kernels
 from .triton_captures import CaptureFailed, Workplace, capture_all
 
@@ -59,18 +58,19 @@ class TritonJit:
 
     def build(self, request: BuildRequest, folder: Path) -> BuildOutcome:
         """Capture every shape; see `base.Toolchain`."""
-        started = time.monotonic()
+        clock = Stopwatch()
         work, logs = folder / "work", folder / "logs"
         try:
             _check_request(request)
             for made in (work, logs):
                 made.mkdir()
             _write_sources(request, work)
-            place = Workplace(work, logs, started + request.timeout_s, request.timeout_s)
-            results = capture_all(_capture_requests(request), place)
-            return _outcome(request, results, folder, work, started)
+            place = Workplace(work, logs, clock.started + request.timeout_s, request.timeout_s)
+            clock.lap("sources")
+            results = capture_all(_capture_requests(request), place, clock)
+            return _outcome(request, results, folder, work, clock)
         except CaptureFailed as failed:
-            return failed.outcome.model_copy(update={"seconds": time.monotonic() - started})
+            return failed.outcome.model_copy(update={"seconds": clock.seconds})
         except SpecError as error:
             return BuildOutcome(message=str(error), rejected=True)
         finally:
@@ -140,7 +140,7 @@ def _outcome(
     results: Sequence[CaptureResult],
     folder: Path,
     work: Path,
-    started: float,
+    clock: Stopwatch,
 ) -> BuildOutcome:
     plans = {r.plan.label: r.plan for r in results if r.plan is not None}
     found = {m.sha256: m for r in results for m in r.modules}
@@ -158,14 +158,14 @@ def _outcome(
     )
     artifact = checked_artifact(request, draft, folder, TritonJit.tier)
     kernels = _kernels(artifact.plans, folder)
-    seconds = time.monotonic() - started
+    clock.lap("checks and facts")
     return BuildOutcome(
         artifact=artifact,
-        facts=_facts(request, results, kernels, cubins, seconds),
+        facts=_facts(request, results, kernels, cubins, clock),
         parameters=_tunables(request, results),
         configurations=results[0].configurations,
         dependencies=_dependencies(),
-        seconds=seconds,
+        seconds=clock.seconds,
     )
 
 
@@ -205,7 +205,7 @@ def _facts(
     results: Sequence[CaptureResult],
     kernels: tuple[KernelFacts, ...],
     cubins: Sequence[Module],
-    seconds: float,
+    clock: Stopwatch,
 ) -> BuildFacts:
     known = versions()
     entry = request.kernel.spec.kernel.metadata.kernel_name
@@ -214,7 +214,7 @@ def _facts(
     return BuildFacts(
         compiler=f"Triton {known['triton']}, ptxas {known['ptxas']}",
         command=f"capture {entry} for {_device(request).arch} {values}".strip(),
-        seconds=round(seconds, 4),
+        seconds=round(clock.seconds, 4),
         warnings=tuple(dict.fromkeys([*left_out, *(w for r in results for w in r.warnings)])),
         code_bytes=sum(m.nbytes for m in cubins),
         registers=max((k.registers for k in kernels if k.registers is not None), default=None),
@@ -226,6 +226,7 @@ def _facts(
         ),
         kernels=kernels,
         versions=known,
+        stages=clock.laps,
     )
 
 
