@@ -55,10 +55,20 @@ def screened(gate: str, found: Sequence[Finding], refusal: str) -> GateResult:
     return GateResult(gate=gate, outcome="note", message=message, evidence=evidence)
 
 
-def wants_probes(gates: Sequence[GateResult]) -> bool:
-    """Whether a screen among these gates found something that the fuller gates should look at."""
-    return any(
-        finding.get("tier") == "probe"
+def wants_probes(gates: Sequence[GateResult], baseline: Sequence[GateResult] = ()) -> bool:
+    """Whether a screen among these gates found something that the fuller gates should look at.
+
+    What the same screen found in the baseline as well is no suspicion: nobody would be measured
+    quickly where the kernel itself uses, say, approximations.
+    """
+    return bool(_probed(gates) - _probed(baseline))
+
+
+def _probed(gates: Sequence[GateResult]) -> set[tuple[str, str]]:
+    """Screens and names of their findings of that tier."""
+    return {
+        (gate.gate, str(finding.get("name")))
         for gate in gates
         for finding in gate.evidence.get("findings", ())
-    )
+        if finding.get("tier") == "probe"
+    }

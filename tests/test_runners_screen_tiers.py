@@ -215,3 +215,11 @@ def test_a_refusal_keeps_what_else_was_found() -> None:
 
 def test_gates_without_findings_want_no_probes() -> None:
     assert not wants_probes([GateResult(gate="is_right", outcome="passed", evidence={"runs": 2})])
+
+
+def test_what_the_baseline_has_as_well_asks_for_no_probes() -> None:
+    baseline = screen("cuda", "y[0] = __expf(x[0]);")
+    same = screen("cuda", "y[0] = __expf(x[1]) + __expf(x[2]);")
+    more = screen("cuda", "y[0] = __expf(x[0]) + clock64();")
+    assert wants_probes([same]) and not wants_probes([same], [baseline])
+    assert wants_probes([more], [baseline])
