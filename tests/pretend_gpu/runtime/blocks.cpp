@@ -24,6 +24,7 @@ namespace {
 
 constexpr unsigned WARP = 32, MOST_THREADS = 1024, MOST_SHARED = 227 << 10;
 constexpr size_t STACK = 256 << 10, PAGE = 4096, SIGNAL_STACK = 64 << 10;
+constexpr size_t BEYOND = 16 << 20;  // behind shared memory, where nothing is
 constexpr unsigned char GARBAGE = 0xa7;  // what shared memory holds before anybody wrote there
 
 enum State : unsigned char { FRESH, READY, AT_BARRIER, IN_WARP, DONE };
@@ -60,7 +61,7 @@ struct Multiprocessor {  // what one thread of the host needs to run blocks
     std::vector<Thread> threads{MOST_THREADS};
     Warp warps[MOST_THREADS / WARP];
     char* stacks = nullptr;
-    char* shared = nullptr;  // MOST_SHARED bytes that end at a page nobody may touch
+    char* shared = nullptr;  // MOST_SHARED bytes, and BEYOND that nobody may touch
     void* signal_stack = nullptr;
     jmp_buf scheduler;
     sigjmp_buf broken;
@@ -107,7 +108,7 @@ constexpr size_t SHARED_PAGES = (MOST_SHARED + PAGE - 1) / PAGE * PAGE;
 Multiprocessor::Multiprocessor() {
     stacks = static_cast<char*>(reserve(STACK * MOST_THREADS));
     for (unsigned i = 0; i < MOST_THREADS; ++i) mprotect(stacks + i * STACK, PAGE, PROT_NONE);
-    shared = static_cast<char*>(reserve(SHARED_PAGES + PAGE));
+    shared = static_cast<char*>(reserve(SHARED_PAGES + BEYOND));
     __builtin_memset(shared, GARBAGE, SHARED_PAGES);
     signal_stack = reserve(SIGNAL_STACK);
     stack_t other{};
@@ -121,14 +122,14 @@ Multiprocessor::~Multiprocessor() {
     none.ss_flags = SS_DISABLE;
     sigaltstack(&none, nullptr);
     munmap(stacks, STACK * MOST_THREADS);
-    munmap(shared, SHARED_PAGES + PAGE);
+    munmap(shared, SHARED_PAGES + BEYOND);
     munmap(signal_stack, SIGNAL_STACK);
 }
 
 void Multiprocessor::use_shared(unsigned nbytes) {
     size_t used = (nbytes + PAGE - 1) / PAGE * PAGE;
     mprotect(shared, SHARED_PAGES, PROT_READ | PROT_WRITE);
-    mprotect(shared + used, SHARED_PAGES + PAGE - used, PROT_NONE);
+    mprotect(shared + used, SHARED_PAGES + BEYOND - used, PROT_NONE);
 }
 
 void fiber_main() {
