@@ -197,7 +197,9 @@ class Builder:
         return zygote, future
 
     def _running_zygote(self) -> Child:
-        if self._zygote is None or self._zygote.poll() is not None:
+        if self._zygote is None or not self._zygote.usable:
+            if self._zygote is not None:
+                self._zygote.kill()  # its reader tells who still waits for it
             self._zygote = spawner().start_python(
                 "kernelwright.runners.zygote",
                 name="zygote",

@@ -158,6 +158,11 @@ class Child:
                 self._kill(timed_out=True)
         return self._returncode
 
+    @property
+    def usable(self) -> bool:
+        """Whether it runs, and nobody has stopped it meanwhile."""
+        return self.poll() is None and not launch.is_stopped(self.pid)
+
     def receive(self, timeout: float | None = None) -> tuple[dict[str, Any], list[int]]:
         """The next message of its channel, as `Channel.receive`.
 

@@ -181,7 +181,7 @@ class ProcessRunner:
         )
 
     def _running(self) -> Child:
-        if self._child is not None and self._child.poll() is None:
+        if self._child is not None and self._child.usable:
             return self._child
         self._end()
         child = self._child = self._start()
