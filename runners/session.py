@@ -11,7 +11,7 @@ from statistics import median
 from .model import Comparison, Conditions, WorkloadTimes
 from .pools import SeedPool
 from .runner_messages import BlockResult
-from .settling import TimingPlan, Told, clear_of, decide, drift_of, tell, tell_disturbed
+from .settling import TimingPlan, Told, decide, drift_of, tell, tell_disturbed
 from .timing import WorkloadBlocks, ratio
 
 THROTTLED = frozenset({"hw_slowdown", "sw_thermal", "hw_thermal", "power_brake"})
@@ -154,9 +154,9 @@ class Session:
         """Whether undisturbed blocks suffice or, where those are few, all of them."""
         candidate, others = self.sides[0], self.sides[1:]
         if self.clean < self.plan.min_blocks <= self.count:
-            every, edge = self._blocks(clean=False), 2 * self.plan.disturbed_resolution
-            found = [tell_disturbed(every, candidate, o, self.plan).found for o in others]
-            if all(clear_of(each, edge) for each in found):
+            every, beyond = self._blocks(clean=False), 2 * self.plan.disturbed_resolution
+            found = (tell_disturbed(every, candidate, o, self.plan, beyond=beyond) for o in others)
+            if all(each.clear for each in found):
                 return True
         if self.clean == self._looked:
             return False

@@ -175,15 +175,20 @@ def tell_few(
 
 
 def tell_disturbed(
-    workloads: Sequence[WorkloadBlocks], candidate: str, other: str, plan: TimingPlan
+    workloads: Sequence[WorkloadBlocks],
+    candidate: str,
+    other: str,
+    plan: TimingPlan,
+    *,
+    beyond: float | None = None,
 ) -> Told:
     """What all blocks say where too few were undisturbed: a difference far beyond what noise
-    makes there, else nothing."""
+    makes there (`beyond`; the plan's), on which nearly all agree; else nothing."""
     if min(w.count for w in workloads) < plan.min_blocks:
         return Told(extent(workloads, candidate, other), math.inf, "unstable")
     found = estimate(workloads, candidate, other)
-    judged = judgement(found, plan.disturbed_resolution, plan.widest)
-    clear = judged in ("faster", "slower")
+    judged = judgement(found, beyond or plan.disturbed_resolution, plan.widest)
+    clear = judged in ("faster", "slower") and one_sided(workloads, candidate, other)
     return Told(found, plan.disturbed_resolution, judged if clear else "unstable")
 
 
@@ -226,12 +231,6 @@ def settled(told: Told, plan: TimingPlan) -> bool:
         return False
     known = found.width <= math.log1p(plan.resolution)
     return known or found.log_ratio > math.log1p(plan.undecided)
-
-
-def clear_of(found: Estimate, difference: float) -> bool:
-    """Whether the whole interval lies beyond a difference, on either side."""
-    edge = math.log1p(difference)
-    return found.low > edge or found.high < -edge
 
 
 def drift_of(

@@ -123,7 +123,7 @@ def test_too_few_undisturbed_blocks_are_unstable_and_not_a_tie() -> None:
 
 def test_too_few_undisturbed_blocks_still_tell_a_gross_difference() -> None:
     slow = [block(20 + 0.01 * i, 10) for i in range(20)]
-    on = fed(session(NATIVE), *slow[:8], why_not="stolen")
+    on = fed(session(NATIVE), *slow[:11], why_not="stolen")
     assert on.enough()
     assert judged(on) == ("slower", NATIVE.disturbed_resolution)
 

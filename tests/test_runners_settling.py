@@ -157,6 +157,14 @@ def test_disturbed_blocks_tell_a_gross_difference_or_nothing() -> None:
     ]
 
 
+def test_disturbed_blocks_that_disagree_tell_nothing() -> None:
+    """As a busy machine made them: a kernel against itself, held up for most of some samples."""
+    ratios = np.log([0.01, 0.03, 0.02, 1.2, 0.01, 0.3, 0.02, 0.04, 0.02, 0.03, 0.01, 1.1])
+    told = tell_disturbed([blocks_of(ratios)], "a", "b", NATIVE)
+    assert told.found.high < 0
+    assert told.judgement == "unstable"
+
+
 def test_drift_is_of_the_baseline_and_of_the_ratio() -> None:
     rising = np.linspace(1.0, 1.06, 12)
     alike = WorkloadBlocks("w", 1.0, {"a": list(rising), "b": list(2 * rising)})
