@@ -17,6 +17,7 @@ from ..runners.model import Comparison, Evaluation, Variant, ordered
 from ..runners.toolchains import BuildOutcome
 from .ahead import builders
 from .attempt import Attempt
+from .calibration import UNSTEADY
 from .kernel_state import OpenKernel
 from .progress import report
 from .records import KernelRecord, now
@@ -65,6 +66,8 @@ def open_baseline(rig: Rig, kernel: OpenKernel) -> Opened:
     alone = time_alone(rig, kernel, attempt.variant.variant_id)
     times = {w.workload: w.median_ms[alone.candidate] for w in alone.workloads}
     kernel.allow(max(times.values()) * 1e-3)
+    if kernel.loaded.spec.io.deterministic and not kernel.calibration.is_deterministic:
+        notes.append(UNSTEADY)
     return Opened(_record(kernel, attempt, times, notes), attempt, alone)
 
 
@@ -114,6 +117,7 @@ def time_alone(rig: Rig, kernel: OpenKernel, variant_id: str) -> Comparison:
         failed = first_failure(found.gates)
         assert failed is not None
         raise BaselineRefused(f"the baseline failed while it was timed: {failed.message}")
+    kernel.calibration.saw(found.runs)
     return found.comparison
 
 
