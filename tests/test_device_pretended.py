@@ -65,19 +65,21 @@ RIGHT: dict[str, str] = {
     y[i] = s[t] + s[t];
 """,
     "lanes of a warp exchange values": """
-    float v = i < n ? x[i] : 0, w = __shfl_xor_sync(~0u, v, 5);
-    w = __shfl_xor_sync(~0u, w, 5);
-    float first = __shfl_up_sync(~0u, v, 3), last = __shfl_down_sync(~0u, v, 31);
-    bool right = t % 32 >= 3 || first == v;
-    right = right && (t % 32 == 0 || last == v);
-    right = right && __ballot_sync(~0u, t % 32 < 4) == 15u && __popc(0xf0f0) == 8;
-    if (i < n && right) y[i] = v + w;
+    float v = i < n ? x[i] : 0;
+    float across = __shfl_xor_sync(~0u, v, 5), below = __shfl_up_sync(~0u, v, 3);
+    float above = __shfl_down_sync(~0u, v, 31), first = __shfl_sync(~0u, v, 0, 8);
+    bool right = __ballot_sync(~0u, t % 32 < 4) == 15u && __popc(0xf0f0) == 8;
+    right = right && ((i ^ 5) >= n || across == x[i ^ 5]);
+    right = right && below == (t % 32 < 3 ? v : x[i - 3]) && first == x[i / 8 * 8];
+    right = right && (t % 32 || i + 31 >= n || above == x[i + 31]);
+    if (i < n && right) y[i] = 2 * v;
 """,
     "half of a warp exchanges values": """
     float v = i < n ? x[i] : 0, w;
-    if (t % 32 < 16) w = __shfl_sync(0xffffu, v, t % 16);
-    else w = __shfl_sync(0xffff0000u, v, t % 32);
-    if (i < n) y[i] = v + w;
+    if (t % 32 < 16) w = __shfl_sync(0xffffu, v, t % 16 ^ 1);
+    else w = __shfl_sync(0xffff0000u, v, t % 32 ^ 3);
+    int from = t % 32 < 16 ? i ^ 1 : i ^ 3;
+    if (i < n && (from >= n || w == x[from])) y[i] = 2 * v;
 """,
     "threads vote": """
     int odd = __syncthreads_count(t % 2), any = __syncthreads_or(t == 9);
