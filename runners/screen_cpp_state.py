@@ -75,15 +75,17 @@ def _in_a_body(node: Node) -> bool:
 
 
 def _is_constant(declarator: Node, words: set[str]) -> bool:
-    """Whether the variable itself never changes; `const float* p` is a variable."""
+    """Whether neither the variable nor what it points to changes; `const float* p` may change."""
     if "constexpr" in words:
         return True
+    if not words & CONSTANT or "volatile" in words:
+        return False
     inner: Node | None = declarator
     while inner is not None and inner.type not in _POINTERS:
         inner = inner.child_by_field_name("declarator")
-    if inner is None:
-        return bool(words & CONSTANT)
-    return any(c.type == "type_qualifier" and _text(c) == "const" for c in inner.children)
+    return inner is None or any(
+        c.type == "type_qualifier" and _text(c) == "const" for c in inner.children
+    )
 
 
 def _name(declarator: Node) -> str:

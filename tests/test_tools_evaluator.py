@@ -133,12 +133,14 @@ def test_equal_machine_code_shares_its_measurement(bench: Workbench, kernel: Loa
     assert (shared.ending, shared.speedup) == (first.ending, first.speedup)
 
 
+HIDDEN = "struct Calls { mutable int n = 0; }; static const Calls calls;"
+"""state that the static screen takes for a constant, so that no fuller gates run before timing"""
+
+
 def test_a_kernel_that_turns_wrong_once_it_is_timed_is_called_a_cheat(
     bench: Workbench, kernel: LoadedKernel
 ) -> None:
-    line = (
-        "static int calls = 0; if (++calls > 3) { for (int i = 0; i < n; ++i) y[i] = 1; return; }"
-    )
+    line = f"{HIDDEN} if (++calls.n > 3) {{ for (int i = 0; i < n; ++i) y[i] = 1; return; }}"
     found = bench.evaluator.evaluate(lift.variant(kernel, lift.with_line(line)))
     assert found.ending == Ending.cheated
     assert "while it was timed" in found.message
@@ -147,7 +149,7 @@ def test_a_kernel_that_turns_wrong_once_it_is_timed_is_called_a_cheat(
 def test_a_failure_of_the_other_side_is_not_blamed_on_the_candidate(
     bench: Workbench, kernel: LoadedKernel
 ) -> None:
-    line = "static int n2 = 0; if (++n2 > 3) { for (int i = 0; i < n; ++i) y[i] = 3; return; }"
+    line = f"{HIDDEN} if (++calls.n > 3) {{ for (int i = 0; i < n; ++i) y[i] = 3; return; }}"
     cheat = lift.variant(kernel, lift.with_line(line))
     honest = lift.variant(kernel, REPEAT=3)
     for record in (cheat, honest):
@@ -164,9 +166,10 @@ def test_remembering_results_by_content_does_not_pay(
     """A variant that traps when it meets values for the second time after its warm-up."""
     above = "#include <set>\n#include <utility>\n"
     line = (
-        "static std::set<std::pair<float, float>> seen; static auto first = std::pair(x[0], x[1]);"
-        "auto now = std::pair(x[0], x[1]);"
-        "if (now != first && !seen.insert(now).second) __builtin_trap();"
+        "struct Kept { mutable std::set<std::pair<float, float>> seen;"
+        " std::pair<float, float> first; };"
+        "static const Kept kept{{}, {x[0], x[1]}}; auto now = std::pair(x[0], x[1]);"
+        "if (now != kept.first && !kept.seen.insert(now).second) __builtin_trap();"
     )
     found = bench.evaluator.evaluate(lift.variant(kernel, lift.with_line(line, above=above)))
     assert found.ending.measured
