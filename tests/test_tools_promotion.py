@@ -211,8 +211,7 @@ def test_what_the_baseline_itself_fails_is_not_asked_and_said(rig: Rig, folder: 
     assert all("the baseline fails it, too" in why for why in not_asked.values())
     again = naive.promote(candidate.replace("1.0 / sum", "(1 / sum)"))
     (stress_again,) = (gate for gate in again.gates if gate.gate == "survives_stress")
-    assert stress_again.evidence["not_asked"] == not_asked, "known from now on"
-    assert len(stress_again.evidence["asked"]) == 6 - len(kinds)
+    assert not_asked.items() <= stress_again.evidence["not_asked"].items(), "known from now on"
 
 
 def test_a_kernel_that_remembers_results_by_a_few_values_is_a_cheat(sums: Bench) -> None:
@@ -282,51 +281,75 @@ def test_without_a_reference_only_what_the_baselines_outputs_can_tell_is_asked(
     assert wrong.gate == "works_on_other_shapes"
 
 
+@pytest.fixture(scope="module")
+def bench(folder: Path) -> Iterator[Workbench]:
+    with Workbench(folder / "out", [folder]) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def lifted(bench: Workbench, folder: Path) -> LoadedKernel:
+    loaded = lift.load(folder)
+    bench.evaluator.open(loaded)
+    return loaded
+
+
 def test_a_faster_variant_that_fails_the_set_keeps_neither_speedup_nor_place(
-    tmp_path: Path,
+    bench: Workbench, lifted: LoadedKernel
 ) -> None:
-    with Workbench(tmp_path / "out", [tmp_path]) as bench:
-        loaded = lift.load(tmp_path)
-        baseline = bench.evaluator.open(loaded).baseline
-        special = lift.variant(loaded, lift.with_line("if (n == 1) return;"), REPEAT=1)
-        found = bench.evaluator.evaluate(special)
-        assert found.ending is Ending.wrong
-        assert "x the baseline (" in found.message
-        assert "but works_on_other_shapes: shape `smallest` (n=1): " in found.message
-        assert (found.speedup, found.comparison, found.became_incumbent) == (None, None, False)
-        assert found.seconds["promote"] > 0
-        assert bench.evaluator.kernel(loaded.kernel_id).incumbent == baseline
-        kept = bench.evaluator.evaluate(lift.variant(loaded, REPEAT=1))
-        assert kept.became_incumbent, kept.message
-        names = [gate.gate for gate in kept.gates]
-        assert len(set(names)) == len(names), "each gate once"
-        assert names[1:] == [
-            *(gate.__name__ for gate in FIRST_SET),
-            "obeys_physics",
-            "is_plausibly_fast",
-            "is_deterministic",
-            "works_in_a_fresh_process",
-            "computes_anew",
-            "works_on_other_shapes",
-            "survives_stress",
-            "sanitizer",
-        ]
-        confirmed = bench.evaluator.confirm(kept.variant_id)
-        assert confirmed.first == kept.speedup
-        assert f"(first {kept.speedup:.4g}x, anew " in confirmed.message
-        assert [gate.gate for gate in confirmed.gates][-3:] == [
-            "is_faster_again",
-            "keeps_its_gain",
-            "is_not_slower_on_held_out_workloads",
-        ]
+    special = lift.variant(lifted, lift.with_line("if (n == 1) return;"), REPEAT=1)
+    found = bench.evaluator.evaluate(special)
+    assert found.ending is Ending.wrong
+    assert "x the baseline (" in found.message
+    assert "but works_on_other_shapes: shape `smallest` (n=1): " in found.message
+    assert (found.speedup, found.comparison, found.became_incumbent) == (None, None, False)
+    assert found.seconds["promote"] > 0
+    kernel = bench.evaluator.kernel(lifted.kernel_id)
+    assert kernel.incumbent == kernel.baseline
 
 
-def test_what_looks_suspicious_goes_through_the_set_before_it_is_timed(tmp_path: Path) -> None:
-    with Workbench(tmp_path / "out", [tmp_path]) as bench:
-        loaded = lift.load(tmp_path)
-        bench.evaluator.open(loaded)
-        line = "static float kept = 0; kept = x[0]; if (n == 1) return;"
-        found = bench.evaluator.evaluate(lift.variant(loaded, lift.with_line(line), REPEAT=1))
-        assert found.ending is Ending.wrong
-        assert found.message.startswith("works_on_other_shapes: ")
-        assert "compare" not in found.seconds
+def test_what_looks_suspicious_goes_through_the_set_before_it_is_timed(
+    bench: Workbench, lifted: LoadedKernel
+) -> None:
+    line = "static float kept = 0; if (n == 1) { y[0] = kept; return; } kept = x[0];"
+    found = bench.evaluator.evaluate(lift.variant(lifted, lift.with_line(line), REPEAT=1))
+    assert found.ending is Ending.wrong
+    assert found.message.startswith("works_on_other_shapes: ")
+    assert "compare" not in found.seconds
+
+
+def test_an_incumbent_and_a_winner_have_every_gate_on_record_once(
+    bench: Workbench, lifted: LoadedKernel
+) -> None:
+    kept = bench.evaluator.evaluate(lift.variant(lifted, REPEAT=1))
+    assert kept.became_incumbent, kept.message
+    assert [gate.gate for gate in kept.gates][1:] == [
+        *(gate.__name__ for gate in FIRST_SET),
+        "obeys_physics",
+        "is_plausibly_fast",
+        "is_deterministic",
+        "works_in_a_fresh_process",
+        "computes_anew",
+        "works_on_other_shapes",
+        "survives_stress",
+        "sanitizer",
+    ]
+    confirmed = bench.evaluator.confirm(kept.variant_id)
+    assert confirmed.first == kept.speedup
+    assert f"(first {kept.speedup:.4g}x, anew " in confirmed.message
+    assert [gate.gate for gate in confirmed.gates][-3:] == [
+        "is_faster_again",
+        "keeps_its_gain",
+        "is_not_slower_on_held_out_workloads",
+    ]
+
+
+def test_opening_says_where_the_baseline_is_not_deterministic(
+    bench: Workbench, folder: Path
+) -> None:
+    restless = lift.with_line("static int calls = 0; ++calls;").replace(
+        "+ 1.0f;", "+ 1.0f + (calls % 2) * 1e-6f;"
+    )
+    kernel = {**lift.spec()["kernel"], "source_code": restless}
+    opened = bench.evaluator.open(lift.load(folder, kernel=kernel, name="restless"))
+    assert any("the baseline is not deterministic" in note for note in opened.notes)
