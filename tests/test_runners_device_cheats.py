@@ -6,13 +6,18 @@ kernel on a real one could only guess.
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from device_inside import SOURCE as INSIDE
 from device_kernels import (
     GPUS,
     HEAD,
@@ -20,6 +25,7 @@ from device_kernels import (
     RIGHT,
     THREADS,
     Bench,
+    Code,
     Gpu,
     N,
     gpu_of,
@@ -29,7 +35,7 @@ from device_kernels import (
     pointer,
 )
 
-from kernelwright.runners.device.sample import BYSTANDER, STRAY
+from kernelwright.runners.device.sample import BYSTANDER, RUNNER, STRAY
 from kernelwright.runners.runner_messages import RunResult, SideTimes
 
 GRID = -(-N // THREADS)
@@ -274,3 +280,53 @@ def test_blocks_and_checks_tell_how_long_the_device_worked(bench: Bench) -> None
     block, _ = bench.block([["a"]] * 2)
     assert all(r.busy_s > 0 for r in results)
     assert block.busy_s > sum(block.sides[0].nanoseconds) * 1e-9
+
+
+@pytest.fixture(scope="module")
+def inside(gpu: Gpu, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What `device_inside.py` saw."""
+    script, folder = Path(__file__).with_name("device_inside.py"), tmp_path_factory.mktemp("in")
+    Code.of(INSIDE, folder, gpu.device.arch)  # which the script finds there
+    command = [sys.executable, str(script), str(folder), gpu.device.arch]
+    paths = [*os.environ.get("PYTHONPATH", "").split(":"), str(script.parent)]
+    environment = {**os.environ, "PYTHONPATH": ":".join(filter(None, paths))}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    return json.loads(done.stdout)
+
+
+TOLD = {
+    "let go": RUNNER,
+    "rest of the page": RUNNER,
+    "where outputs go": STRAY,
+    "behind outputs": STRAY,
+    "inputs of another seed": STRAY,
+    "behind inputs": STRAY,
+    "behind outputs (seldom)": STRAY,
+    "inputs of another seed (seldom)": STRAY,
+    "behind outputs (undone)": STRAY,
+    "inputs of another seed (undone)": STRAY,
+}
+"""`seldom`: what is too much to look at each time; `undone`: by the next run, which hides it."""
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_whoever_knows_where_the_runners_memory_is_is_caught_when_it_writes_there(
+    inside: dict[str, Any], name: str
+) -> None:
+    found = inside[name]
+    assert found["check"][-1] == TOLD[name]
+    assert set(found["block"]["bad"]) == {TOLD[name]}
+    assert set(found["block"]["a"]) == {""}
+    assert set(found["after"]) == {""}
+
+
+def test_the_word_that_tells_the_last_step_is_ours_while_timed(inside: dict[str, Any]) -> None:
+    found = inside["last step done"]
+    assert set(found["check"]) == {""}  # our own mark comes behind it
+    assert set(found["block"]["bad"]) == {RUNNER}
+    assert set(found["block"]["a"]) == set(found["after"]) == {""}
+
+
+def test_who_writes_nowhere_else_is_clean(inside: dict[str, Any]) -> None:
+    assert set(inside["clean"]["check"] + inside["clean"]["block"]["a"]) == {""}

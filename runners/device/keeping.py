@@ -2,12 +2,14 @@
 
 Code on a device can write to all of its memory, and find there again what it left. So whatever is
 neither its own buffers nor written anew before each run has a known content, which is looked at:
-after each sample where that is little, and otherwise once a check or block. Then nobody knows who
-it was: the block is void, and from then on every sample is looked at.
+after each sample where that is little, and otherwise once a check or block and after some samples,
+so that what one leaves for another is found even if that one puts things right. Then nobody knows
+who it was: the block is void, and from then on every sample is looked at.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -24,6 +26,8 @@ from .tables import Table
 
 ALWAYS_BYTES = 32 << 20
 """so much is looked at after each sample: some 50 us on an H100"""
+AMONG = 0.125
+"""of other samples, after which all is looked at"""
 
 
 class Keeper(Protocol):
@@ -111,6 +115,8 @@ class Keeping:
         self._known: tuple[tuple[int, ...], Kept] = ((), Kept())
         self.careful = False
         """look after each sample, whatever it costs"""
+        self.suspicious = False
+        """something was changed, and nobody knows by whom"""
 
     def add(self, keeper: Keeper) -> None:
         """From here on nobody may change what it keeps."""
@@ -132,6 +138,10 @@ class Keeping:
     def always(self, unused: int) -> bool:
         """Whether to look after each sample, which leaves so many bytes of the stage blank."""
         return self.careful or self.kept.nbytes + unused <= ALWAYS_BYTES
+
+    def now(self, unused: int) -> bool:
+        """Whether to look after this sample."""
+        return self.always(unused) or random.random() < AMONG
 
     def renew(self) -> None:
         """Write everything anew."""

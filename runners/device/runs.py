@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -170,9 +170,8 @@ class Runs:
         return f" ({steps[done].words})"
 
     def _look_of(self, sample: Sample) -> Look:
-        setting, keeping = sample.side.setting, self.keeping
-        unused = setting.region.nbytes - len(sample.used) * setting.shape.set_nbytes
-        kept = keeping.kept if keeping.always(unused) else None
+        keeping = self.keeping
+        kept = keeping.kept if keeping.now(_unused(sample)) else None
         bystander = None if sample.bystander is None else sample.bystander[0]
         stash = (self.stash.region.address, _stash_bytes(sample))
         return sample.side.look(sample.sets, bystander, sample.poison, kept, stash)
@@ -196,6 +195,9 @@ class Runs:
             self.keeping.renew()
             for start, nbytes in sample.side.setting.unused(sample.used):
                 driver.Memset(start, 1, BLANK, nbytes, 1).enqueue(self._stream)
+            if not self.keeping.always(_unused(sample)):  # it may have been one before
+                self.keeping.suspicious = True
+                around = replace(around, stray=False)
         sample.judge(around, words_are_ours=support.words_are_ours())
         self._read_clocks(sample)
         return laid
@@ -221,6 +223,12 @@ class Runs:
             sample.side.setting.region.blank(0, self._stream)
             self.stash.renew(self._stream)
             self.desk.clear()
+
+
+def _unused(sample: Sample) -> int:
+    """Bytes of the stage that it has nothing to do with."""
+    setting = sample.side.setting
+    return setting.region.nbytes - len(sample.used) * setting.shape.set_nbytes
 
 
 def _stash_bytes(sample: Sample) -> int:

@@ -176,13 +176,14 @@ class Stage:
         """Whether runs have changed what no run may change, once none is under way; it is as it
         was then, and from then on every sample is looked at."""
         keeping = self.runs.keeping
-        if keeping.always(self._sets.nbytes):  # every sample was
+        if keeping.always(self._sets.nbytes):  # every sample was looked at
             return False
-        if not keeping.damaged(Kept(blank=self._sets.beside(0))):
+        if keeping.damaged(Kept(blank=self._sets.beside(0))):
+            keeping.renew()
+            self._sets.blank(0, self.stream)
+        elif not keeping.suspicious:
             return False
-        keeping.renew()
-        self._sets.blank(0, self.stream)
-        keeping.careful = True
+        keeping.careful, keeping.suspicious = True, False
         return True
 
     @property
