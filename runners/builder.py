@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import KernelwrightError, ProcessLost, SpecError
+from .headers import require_unchanged
 from .launch import is_stopped
 from .plan import Artifact, Module, module_name
 from .process import Child, Limits, clean_environment, spawner
@@ -53,9 +54,12 @@ class Builder:
     def build(self, request: BuildRequest) -> BuildOutcome:
         """Build and wait; of equal requests at the same time one is built, for all who ask.
 
-        Raises ToolchainMissing, or ProcessLost when our own child broke.
+        Raises ToolchainMissing, SpecError when headers have changed since the kernel was opened,
+        or ProcessLost when our own child broke.
         """
         toolchain_for(request.kernel.spec.kernel.kernel_type)
+        if request.kernel.include_hashes:  # kernels opened by an older version have none
+            require_unchanged(request.kernel.include_dirs, request.kernel.include_hashes)
         key, own = request_key(request), Future[BuildOutcome]()
         with self._lock:
             first = self._under_way.setdefault(key, own)

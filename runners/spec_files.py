@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError
 
 from .declared_plan import check_declared
 from .errors import AccessError, SpecError
+from .headers import folder_hash
 from .inference import Draft, completed, decided, draft_of_source, entries
 from .model import BuildOptions, Record, Variant, content_hash
 from .normalise import source_key
@@ -39,6 +40,8 @@ class LoadedKernel(Record):
     """where the source came from, the place to which a winner is exported"""
     files: dict[str, str] = Field(default_factory=dict[str, str])
     include_dirs: tuple[str, ...] = ()
+    include_hashes: tuple[str, ...] = ()
+    """of the headers beneath each of them, as they were when the kernel was opened"""
     reference: str | None = None
     """source of the reference; None: the baseline is the truth"""
     init_files: dict[str, str] = Field(default_factory=dict[str, str])
@@ -53,6 +56,8 @@ class LoadedKernel(Record):
         Names in `files` do: the source includes by them.
         """
         content = self.model_dump(mode="json", exclude=set(_PLACES))
+        if not self.include_hashes:
+            del content["include_hashes"]
         spec = content["spec"]
         for part in (spec["kernel"], spec["reference"]):
             if isinstance(part, dict):
@@ -172,13 +177,15 @@ def load_data(data: object, folder: Path, roots: Roots) -> LoadedKernel:
         code, path = spec.reference.source_code, spec.reference.source_path
         reference = roots.read(path, folder) if code is None and path else (code or "")
         _limit("reference", reference)
+    include_dirs = [roots.resolve(d, folder) for d in kernel.include_dirs]
     return LoadedKernel(
         spec=spec,
         source=source,
         source_name=name,
         source_path=origin,
         files={_inside(f): roots.read(f, folder) for f in kernel.files},
-        include_dirs=tuple(str(roots.resolve(d, folder)) for d in kernel.include_dirs),
+        include_dirs=tuple(map(str, include_dirs)),
+        include_hashes=tuple(map(folder_hash, include_dirs)),
         reference=reference,
         init_files={name: str(file) for name, file in init_files.items()},
         init_hashes={name: _file_hash(file) for name, file in init_files.items()},
