@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -45,8 +46,11 @@ PROGRAM = "compute-sanitizer"
 INSTALL = "it comes with the CUDA toolkit, and with `pip install nvidia-cuda-sanitizer-api`"
 PADDING = 32
 """bytes that no buffer owns behind each; with 32 an overrun by one was found on an H100"""
-TIMEOUT_S = 60.0
+TIMEOUT_S, ALL_S = 60.0, 120.0
+"""for one tool, and for all of them"""
+LEAST_S = 10.0
 CONNECT_S = 30
+GRACE_S = 5.0
 ONLY: Mapping[Tool, tuple[str, ...]] = {
     # calls of our own that a driver refuses (limits that it does not know) are no findings
     "memcheck": ("--padding", str(PADDING), "--report-api-errors", "no"),
@@ -123,8 +127,10 @@ def sanitize(
     device: DeviceFacts,
     scratch: Path,
     timeout_s: float = TIMEOUT_S,
+    all_s: float = ALL_S,
 ) -> tuple[GateResult, ...]:
-    """One result a tool, in the order of TOOLS; none runs after one that failed.
+    """One result a tool, in the order of TOOLS; none runs after one that failed, or once less than
+    LEAST_S of `all_s` are left.
 
     `modules`: the files of the artifact by hash. `scratch`: a folder of its own, which is removed.
     The caller holds the device: no other work is timed on it meanwhile. Nothing raises: a missing
@@ -136,23 +142,26 @@ def sanitize(
         return tuple(result_of(name, "skipped", why) for name in TOOLS)
     scratch.mkdir(parents=True, exist_ok=True)
     try:
-        _write_job(subjects, modules, scratch)
-        results = list[GateResult]()
+        _write_job(subjects, modules, scratch, timeout_s)
+        results, until = list[GateResult](), time.monotonic() + all_s
         for name in TOOLS:
-            if results and results[-1].outcome == "failed":
-                failed = results[-1].gate
-                results += [
-                    result_of(n, "skipped", f"not run after {failed}")
-                    for n in TOOLS[len(results) :]
-                ]
-                break
-            results.append(_run(tool, name, len(subjects), device, scratch, timeout_s))
+            failed = next((r.gate for r in results if r.outcome == "failed"), None)
+            left = min(timeout_s, until - time.monotonic())
+            if failed is not None:
+                results.append(result_of(name, "skipped", f"not run after {failed}"))
+            elif left < min(LEAST_S, timeout_s):
+                late = f"the tools before it took the {all_s:g} s that all may take"
+                results.append(result_of(name, "skipped", late))
+            else:
+                results.append(_run(tool, name, len(subjects), device, scratch, left))
         return tuple(results)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _write_job(subjects: Sequence[Subject], modules: Mapping[str, Path], scratch: Path) -> None:
+def _write_job(
+    subjects: Sequence[Subject], modules: Mapping[str, Path], scratch: Path, timeout_s: float
+) -> None:
     shapes = list[Watched]()
     for number, subject in enumerate(subjects):
         inputs = scratch / f"inputs.{number}"
@@ -162,6 +171,7 @@ def _write_job(subjects: Sequence[Subject], modules: Mapping[str, Path], scratch
         modules={sha256: str(path) for sha256, path in modules.items()},
         shapes=tuple(shapes),
         registry=str(gpu_registry()),
+        wall_s=timeout_s + GRACE_S,
     )
     (scratch / "job.json").write_text(job.model_dump_json(), encoding="utf-8")
 
@@ -183,7 +193,7 @@ def _run(
         name=name,
         scratch=scratch,
         environment=clean_environment(scratch, settings),
-        limits=Limits(wall_s=timeout_s, file_bytes=1 << 30),
+        limits=Limits(wall_s=timeout_s, file_bytes=64 << 30),
     )
     with child:
         returncode = child.wait()

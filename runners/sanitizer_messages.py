@@ -25,6 +25,8 @@ class SanitizerJob(Record):
     shapes: tuple[Watched, ...]
     registry: str
     """where processes on GPUs note themselves (`device/registry.py`)"""
+    wall_s: float
+    """after which the process ends by itself, should nobody be left to end it"""
 
 
 class Allocation(Record):

@@ -20,6 +20,7 @@ import pytest
 from device_kernels import Bench, gpu_of, integer, launch, pointer
 
 from kernelwright.runners import sanitizer
+from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.layout import record
 from kernelwright.runners.model import GateResult
 from kernelwright.runners.plan import LaunchPlan
@@ -53,6 +54,17 @@ sys.exit(int(told["--error-exitcode"]) if "<record>" in report else 0)
 """
 OVERRUN = """<ComputeSanitizerOutput><record><kind>Precise</kind><level>Error</level>
 <what><text>Invalid __global__ write</text></what></record></ComputeSanitizerOutput>"""
+CONTRACT: dict[str, Any] = {
+    "arguments": [
+        {"name": "a", "role": "input", "dtype": "float32", "shape": ["n"]},
+        {"name": "b", "role": "inout", "dtype": "uint8", "shape": ["n"]},
+        {"name": "y", "role": "output", "dtype": "float32", "shape": ["n"]},
+    ]
+}
+POOL = Pool(
+    pool="p", contract=Contract.model_validate(CONTRACT), symbols={"n": 3}, label="w", slots=2
+)
+PLAN = LaunchPlan(label="w", kernels=(), buffers=(), steps=(), outputs=())
 TOOLS = [f"sanitizer_{name}" for name in sanitizer.TOOLS]
 
 
@@ -134,6 +146,14 @@ def test_a_plan_that_is_too_large_is_not_watched(bench: Bench, tool: Path) -> No
     assert not (tool / "memcheck.json").exists()
 
 
+def test_tools_for_which_no_time_is_left_are_skipped(tool: Path) -> None:
+    results = sanitizer.sanitize(
+        [sanitizer.Subject(POOL, PLAN, b"")], {}, PROFILES[0][0], tool / "job", all_s=1.0
+    )
+    assert outcomes(results) == ["skipped"] * 4
+    assert results[0].message == "the tools before it took the 1 s that all may take"
+
+
 def test_a_tool_that_does_not_start_is_skipped(bench: Bench, tool: Path) -> None:
     (tool / "compute-sanitizer").write_text("#!/bin/sh\necho Error: no device\nexit 255\n")
     assert "Error: no device" in bench.runner.sanitize("right", ["k/w"])[0].message
@@ -155,22 +175,11 @@ def test_the_program_is_found_on_path_and_tells_its_version(
 
 
 def test_inputs_are_the_values_of_one_seed_without_what_lies_between_them(tmp_path: Path) -> None:
-    contract = Contract.model_validate(
-        {
-            "arguments": [
-                {"name": "a", "role": "input", "dtype": "float32", "shape": ["n"]},
-                {"name": "b", "role": "inout", "dtype": "uint8", "shape": ["n"]},
-                {"name": "y", "role": "output", "dtype": "float32", "shape": ["n"]},
-            ]
-        }
-    )
-    pool = Pool(pool="p", contract=contract, symbols={"n": 3}, label="w", slots=2)
-    layout = record(pool.bound().inputs)
+    layout = record(POOL.bound().inputs)
     seeds = np.arange(2 * layout.nbytes, dtype=np.uint8)
     (tmp_path / "values").write_bytes(seeds.tobytes())
     with (tmp_path / "values").open("rb") as file:
-        plan = LaunchPlan(label="w", kernels=(), buffers=(), steps=(), outputs=())
-        subject = sanitizer.subject_of(pool, file.fileno(), plan, slot=1)
+        subject = sanitizer.subject_of(POOL, file.fileno(), PLAN, slot=1)
     start = layout.nbytes
     wanted = [*seeds[start : start + 12], *seeds[start + 64 : start + 67]]
     assert list(subject.inputs) == wanted
