@@ -274,6 +274,29 @@ def test_calls_can_all_have_one_seed(bench: Bench) -> None:
     assert is_twice(bench, block.sides[0].results, rows)
 
 
+COPYING = (
+    "    char* first = (char*)((unsigned long long)x >> 21 << 21);\n"
+    "    for (int set = 0; set < 39; ++set) {\n"
+    f"        float* there = (float*)(first + {STRIDE} * set + {X_AT});\n"
+    f"        float* to = (float*)(first + {STRIDE} * set + {Y_AT});\n"
+    "        if (there[0] == x[0] && to[0] == 2 * x[0] && to[n - 1] == 2 * x[n - 1]) *mark = 1;\n"
+    "    }\n"
+)
+"""Finds out that an earlier call of the same sample had its values, which saves all work."""
+
+
+def test_one_seed_for_all_calls_tempts_code_that_looks_for_the_outputs_of_an_earlier_call(
+    bench: Bench,
+) -> None:
+    load_spy(bench, COPYING, [])
+    usual, rows = bench.block([["spy"]], {"spy": 3})
+    assert is_twice(bench, usual.sides[0].results, rows)
+    tempted, rows = bench.block([["spy"]], {"spy": 3}, one_seed=True)
+    results = tempted.sides[0].results
+    assert len({r.slot for r in results}) == 1
+    assert [bool(row[0] == MARKED) for row in rows] == [False, True]
+
+
 def test_blocks_and_checks_tell_how_long_the_device_worked(bench: Bench) -> None:
     bench.load("a", RIGHT)
     results, _ = bench.check("a")

@@ -129,10 +129,10 @@ class Keeping:
     @property
     def kept(self) -> Kept:
         """Of all keepers."""
-        stamps = tuple(keeper.region.stamp for keeper in self._keepers)
+        alive = [keeper for keeper in self._keepers if keeper.region.nbytes]
+        stamps = tuple(keeper.region.stamp for keeper in alive)
         if stamps != self._known[0]:
-            alive = [keeper.kept for keeper in self._keepers if keeper.region.nbytes]
-            self._known = (stamps, Kept.joined(alive))
+            self._known = (stamps, Kept.joined([keeper.kept for keeper in alive]))
         return self._known[1]
 
     def always(self, unused: int) -> bool:
