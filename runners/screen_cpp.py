@@ -106,8 +106,8 @@ def cpp_findings(source: str, kernel_type: str, contract: Contract | None = None
     return sorted(found, key=lambda each: each.line)
 
 
-def _assembly(root: Node) -> Iterator[tuple[int, str]]:
-    """Line and text of every `asm`, also in macros; text empty: it is not to be read."""
+def _assembly(root: Node) -> Iterator[tuple[int, str | None]]:
+    """Line and text of every `asm`, also in macros; None: it is not to be read."""
     pending = [root]
     while pending:
         node = pending.pop()
@@ -123,17 +123,17 @@ def _assembly(root: Node) -> Iterator[tuple[int, str]]:
         pending.extend(reversed(node.children))
 
 
-def _strings(text: str) -> str:
-    parts = [
-        _ESCAPE.sub(lambda m: "\n" if m[1] in "nt" else m[1], s) for s in _STRING.findall(text)
-    ]
-    return "".join(parts)
+def _strings(text: str) -> str | None:
+    """What string literals say together; None where there are none."""
+    found = _STRING.findall(text)
+    parts = [_ESCAPE.sub(lambda m: "\n" if m[1] in "nt" else m[1], part) for part in found]
+    return "".join(parts) if found else None
 
 
 def _in_assembly(
-    text: str, line: int, kernel_type: str, contract: Contract | None
+    text: str | None, line: int, kernel_type: str, contract: Contract | None
 ) -> list[Finding]:
-    if not text.strip():
+    if text is None:
         return [Finding("probe", line, "asm", "is assembly that cannot be read here")]
     if kernel_type == "cuda":
         return asm_findings(text, line, contract)
@@ -142,4 +142,4 @@ def _in_assembly(
         for pattern, reason in HOST_ASM
         for match in pattern.finditer(text)
     ]
-    return found or [Finding("note", line, "asm", "is inline assembly")]
+    return found or ([Finding("note", line, "asm", "is inline assembly")] if text.strip() else [])

@@ -127,6 +127,8 @@ def test_a_clock_in_device_code_is_probed_in_asm_as_well(kind: str, body: str) -
 def test_assembly_that_is_read_and_harmless_says_nothing() -> None:
     body = 'asm volatile("cp.async.cg.shared.global [%0], [%1], 16;\\n" :: "r"(n), "l"(x));'
     assert screen("cuda", body).outcome == "passed"
+    for kind in ("cuda", "cpp"):
+        assert screen(kind, 'asm volatile("" : "+r"(n) : : "memory");').outcome == "passed"
 
 
 @pytest.mark.parametrize(
