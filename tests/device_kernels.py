@@ -187,10 +187,11 @@ class Bench:
             twins,
         )
         pool = SeedPool("k/w", "k", bench.bound, tuple(range(slots)))
-        bench.runner.attach(pool, parsed, bench._make_inputs(slots))
+        bench.runner.attach(pool, parsed, bench.inputs_file(slots))
         return bench
 
-    def _make_inputs(self, slots: int) -> int:
+    def inputs_file(self, slots: int) -> int:
+        """A descriptor with random inputs of so many slots, as an oracle would make them."""
         layout, rng = record(self.bound.inputs), np.random.default_rng(7)
         memory = np.zeros(layout.nbytes * slots, dtype=np.uint8)
         for slot in range(slots):

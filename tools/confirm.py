@@ -60,6 +60,8 @@ def confirm(
         if failed := first_failure(gates):
             return _refused(variant_id, gates, failed)
         found = [c.comparison for c in compared if c.comparison is not None]
+        hot = rig.hot_times(kernel, visible, [variant_id, baseline])
+        found[0] = hot.beside(found[0])
         return _accepted_or_not(variant_id, gates, found, first, min_gain)
     finally:
         rig.detach_pools(kernel, [pool.pool for pool in pools])
@@ -116,6 +118,7 @@ def _accepted_or_not(
     message = f"visible workloads: {describe(ratio, 'the baseline')}"
     if first is not None:
         message += f" ({kept.message})"
+    message += _warm(visible)
     if held_out is not None:
         message += f"; held-out workloads: {describe(held_out.ratios[0], 'the baseline')}"
     return Confirmation(
@@ -128,6 +131,20 @@ def _accepted_or_not(
         accepted=first_failure(last) is None,
         message=message,
     )
+
+
+def _warm(visible: Comparison) -> str:
+    """Times with warm caches by workload, which no verdict rests on; empty where there are none."""
+    both = [w for w in visible.workloads if len(w.hot_ms) == 2]
+    if not both:
+        return ""
+    (other,) = both[0].hot_ms.keys() - {visible.candidate}
+    told = (
+        f"{w.hot_ms[visible.candidate]:.3g} ms on `{w.workload}` "
+        f"({w.hot_ms[other] / w.hot_ms[visible.candidate]:.3g}x the baseline)"
+        for w in both
+    )
+    return f"; with warm caches {', '.join(told)}"
 
 
 def _refused(variant_id: str, gates: tuple[GateResult, ...], failed: GateResult) -> Confirmation:

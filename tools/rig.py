@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..runners.builder import Builder
 from ..runners.checking import Checker
-from ..runners.comparison import compare
+from ..runners.comparison import HotTimes, compare, hot_times
 from ..runners.errors import ProcessLost
 from ..runners.gates import FIRST_SET, Run, first_failure
 from ..runners.locks import timing_lock
@@ -227,6 +227,20 @@ class Rig:
         gates = tuple(gate(own) for gate in FIRST_SET)
         comparison = None if first_failure(gates) else measured.comparison
         return Compared(comparison, gates, tuple(measured.runs))
+
+    def hot_times(
+        self, kernel: OpenKernel, pools: Sequence[SeedPool], sides: Sequence[str]
+    ) -> HotTimes:
+        """Times of loaded variants with warm caches, for the reader; empty on a host."""
+        with timing_lock(kernel.device, report):
+            return hot_times(
+                self._checker(kernel),
+                pools,
+                sides,
+                plan=kernel.timing,
+                timeout_s=kernel.timeout_s,
+                rng=kernel.rng,
+            )
 
     @contextmanager
     def fresh(self, kernel: OpenKernel, *, alone: bool = False) -> Generator[Fresh]:

@@ -1,0 +1,133 @@
+"""Comparisons on a GPU that is pretended: conditions, loads, warm caches, and who disturbs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import pytest
+from device_kernels import CONTRACT, RIGHT, Bench
+from pretend_gpu import PretendedGpu, pretended_gpu
+
+from kernelwright.runners.checking import Checker
+from kernelwright.runners.comparison import compare, hot_times
+from kernelwright.runners.gates import FIRST_SET, first_failure
+from kernelwright.runners.model import Comparison, Conditions
+from kernelwright.runners.oracle import Oracle
+from kernelwright.runners.oracle_messages import JudgeOutputs
+from kernelwright.runners.pools import SeedPool
+from kernelwright.runners.runner_messages import Block, BlockResult
+from kernelwright.runners.settling import DEVICE
+from kernelwright.runners.spec_contract import Contract
+
+N = 600
+SLOW = RIGHT.replace("if (i < n)", "for (int r = 0; r < 300; ++r) if (i < n)")
+
+
+class Lenient:
+    """An oracle without an opinion: whether outputs are right is not asked here."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+
+    def make_pool(self, pool: SeedPool) -> int:
+        return self._bench.inputs_file(pool.slots)
+
+    def judge(self, message: JudgeOutputs, fd: int) -> list[tuple[()]]:
+        del fd
+        return [() for _ in message.slots]
+
+
+@dataclass
+class Scene:
+    """A runner on a pretended GPU, with a fast and a slow kernel, and one like the fast one."""
+
+    gpu: PretendedGpu
+    checker: Checker
+    pool: SeedPool
+
+    def compared(self, candidate: str, other: str) -> Comparison:
+        found = compare(
+            self.checker,
+            [self.pool],
+            candidate,
+            [other],
+            plan=DEVICE,
+            timeout_s=20.0,
+            rng=random.Random(3),
+        )
+        assert first_failure([gate(found.runs) for gate in FIRST_SET]) is None
+        assert found.comparison is not None
+        return found.comparison
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    folder: Path = tmp_path_factory.mktemp("pretended")
+    with pretended_gpu(folder) as gpu:
+        bench = Bench.of(gpu.device, folder, symbols={"n": N}, twins=gpu.twins)
+        checker = Checker(bench.runner, cast("Oracle", Lenient(bench)))
+        pool = SeedPool("k/compared", "k", bench.bound, (0, 1, 2, 3))
+        checker.attach(pool, Contract.model_validate(CONTRACT))
+        bench.load("fast", RIGHT)
+        bench.load("alike", RIGHT)
+        bench.load("slow", SLOW)
+        yield Scene(gpu, checker, pool)
+        bench.runner.close()
+
+
+def test_a_clear_difference_takes_few_blocks_and_its_conditions_are_kept(scene: Scene) -> None:
+    found = scene.compared("slow", "fast")
+    (workload,) = found.workloads
+    assert found.ratios[0].judgement == "slower"
+    assert 2 <= found.blocks < DEVICE.careful_blocks
+    assert found.conditions == Conditions(sm_mhz=(1980, 1980), celsius=(45, 45))
+    assert len(workload.celsius) == len(workload.sm_mhz) == found.blocks
+    assert found.busy_s > 0
+
+
+def test_near_ties_run_on_code_that_is_loaded_again_and_again(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[bool]()
+    runner, take = scene.checker.runner, scene.checker.runner.block
+
+    def noting(message: Block) -> tuple[BlockResult, int]:
+        asked.append(message.reload)
+        return take(message)
+
+    monkeypatch.setattr(runner, "block", noting)
+    (workload,) = scene.compared("alike", "fast").workloads
+    blocks = asked[1:]  # the first one is a look at how long each side takes
+    assert len(blocks) >= DEVICE.careful_blocks
+    assert [i for i, reload in enumerate(blocks) if reload] == list(range(3, len(blocks), 3))
+    assert list(workload.loads) == [i // 3 for i in range(len(blocks))]
+
+
+def test_warm_times_are_told_beside_a_comparison(scene: Scene) -> None:
+    sides = ("slow", "fast")
+    hot = hot_times(
+        scene.checker, [scene.pool], sides, plan=DEVICE, timeout_s=20.0, rng=random.Random(5)
+    )
+    found = scene.compared(*sides)
+    assert found.workloads[0].hot_ms == {}
+    (workload,) = hot.beside(found).workloads
+    assert workload.hot_ms["slow"] > workload.hot_ms["fast"] > 0
+    assert hot.runs
+
+
+def test_blocks_beside_a_stranger_are_dropped_and_nothing_near_is_told(scene: Scene) -> None:
+    scene.gpu.tell_nvml(strangers=[1], celsius=80)
+    try:
+        found = scene.compared("alike", "fast")
+    finally:
+        scene.gpu.tell_nvml()
+    (workload,) = found.workloads
+    assert found.dropped_blocks == found.blocks > 0
+    assert set(workload.spoiled.values()) == {"another process on the GPU: 1"}
+    assert found.ratios[0].judgement == "unstable"
+    assert found.conditions.strangers == (1,)
+    assert found.conditions.celsius == (80, 80)
