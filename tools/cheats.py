@@ -45,8 +45,8 @@ class Page(Record):
     faster; `not kept`: faster, and never the best; `passes`: honest, must not be stopped"""
     rows: tuple[int, ...] = ()
     """rows of the table of known cheats that it stands for"""
-    needs: Literal["", "x86_64"] = ""
-    """what this machine must be for it to be tried"""
+    needs: Literal["", "x86_64", "compute-sanitizer"] = ""
+    """what this machine must be, or have, for it to be tried"""
 
     @field_validator("expect", "rows", mode="before")
     @classmethod

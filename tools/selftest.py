@@ -8,13 +8,14 @@ is NOT CAUGHT. Each stands before the baseline alone: no page meets another one'
 from __future__ import annotations
 
 import platform
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 from ..runners.gates import first_failure
-from ..runners.model import Ending, Evaluation, Record
+from ..runners.model import Ending, Evaluation, GateResult, Record
 from ..runners.screen import static_screen
 from .candidates import variant_from
 from .cheats import NO_GAIN, NOT_KEPT, Cheat, victim
@@ -22,6 +23,7 @@ from .records import KernelRecord, VariantRecord
 from .workbench import Workbench
 
 BUILDS_AT_ONCE = 2
+LOGIC = "logic_check"
 
 Verdict = Literal["caught", "passed", "NOT CAUGHT", "STOPPED", "not run"]
 """`passed` and `STOPPED` are about honest kernels; capitals are what must not be"""
@@ -70,9 +72,12 @@ def victim_of(bench: Workbench, name: str) -> KernelRecord:
 def attempt(bench: Workbench, kernel: KernelRecord, cheat: Cheat) -> Outcome:
     """Try one page on its open kernel."""
     started = time.monotonic()
-    if why := _not_here(bench, kernel, cheat):
+    if why := _not_here(cheat):
         return _outcome(cheat, "not run", message=why)
     record = record_of(bench, kernel, cheat)
+    if not kernel.timed:
+        found = _without_device(bench, kernel, cheat, record)
+        return found.model_copy(update={"seconds": round(time.monotonic() - started, 2)})
     try:
         evaluation = bench.evaluator.evaluate(record)
         stopped = _stopped(bench, kernel, cheat, evaluation)
@@ -122,22 +127,56 @@ def _on_victim(
 
 def _build(bench: Workbench, kernel: KernelRecord, cheat: Cheat) -> None:
     """Build ahead what the static screen lets through; how that ends is for the evaluation."""
-    spec = kernel.spec.kernel
     record = record_of(bench, kernel, cheat)
-    if not _not_here(bench, kernel, cheat):
-        screen = static_screen(
-            record.variant.source, spec.kernel_type, entry=spec.metadata.kernel_name
-        )
-        if screen.outcome != "failed":
-            bench.evaluator.build(record)
+    if not _not_here(cheat) and _screen(kernel, record).outcome != "failed":
+        bench.evaluator.build(record)
 
 
-def _not_here(bench: Workbench, kernel: KernelRecord, cheat: Cheat) -> str:
+def _screen(kernel: KernelRecord, record: VariantRecord) -> GateResult:
+    spec = kernel.spec
+    entry = spec.kernel.metadata.kernel_name
+    return static_screen(record.variant.source, spec.kernel.kernel_type, entry, spec.io)
+
+
+def _without_device(
+    bench: Workbench, kernel: KernelRecord, cheat: Cheat, record: VariantRecord
+) -> Outcome:
+    """What can be said of a page whose GPU is not here: by screens, the build, and for Triton the
+    logic check. Only what its page expects counts as caught: nothing was run."""
+    screen = _screen(kernel, record)
+    if screen.outcome == "failed":
+        stopped = _Stopped(by=screen.gate, ending=Ending.rejected, message=screen.message)
+        return _seen(cheat, stopped)
+    built = bench.evaluator.build(record)
+    if built.artifact is None:
+        ending = Ending.rejected if built.rejected else Ending.build_failed
+        return _seen(cheat, _Stopped(by=str(ending), ending=ending, message=built.message))
+    logic = bench.evaluator.logic(record)
+    if logic is not None and logic.outcome == "failed":
+        return _seen(cheat, _Stopped(by=logic.gate, ending=Ending.wrong, message=logic.message))
+    return _outcome(cheat, "not run", message=f"built only; {bench.gpus.missing()}")
+
+
+def _seen(cheat: Cheat, stopped: _Stopped) -> Outcome:
+    """The outcome where something stopped it before anything was run on a GPU."""
+    expected = bool({stopped.by, str(stopped.ending)} & set(cheat.page.expect))
+    if not (cheat.honest or expected or stopped.by == LOGIC):
+        return _outcome(cheat, "not run", stopped.ending, f"{stopped.by}: {stopped.message}")
+    found = _outcome(
+        cheat, "STOPPED" if cheat.honest else "caught", stopped.ending, stopped.message
+    )
+    return found.model_copy(update={"by": stopped.by, "expected": expected})
+
+
+def _not_here(cheat: Cheat) -> str:
     """Why a page cannot be tried on this machine; empty where it can."""
-    needs = cheat.page.needs
-    if needs and platform.machine() != needs:
-        return f"it is for {needs}, this is {platform.machine()}"
-    return "" if kernel.timed else bench.gpus.missing()
+    match cheat.page.needs:
+        case "x86_64" if platform.machine() != "x86_64":
+            return f"it is for x86_64, this is {platform.machine()}"
+        case "compute-sanitizer" if shutil.which("compute-sanitizer") is None:
+            return "compute-sanitizer is not installed here"
+        case _:
+            return ""
 
 
 def _stopped(

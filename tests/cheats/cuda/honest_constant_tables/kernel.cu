@@ -1,0 +1,15 @@
+__constant__ float ones[2] = {1.0f, 1.0f};
+
+extern "C" __global__ void row_sum(const float* x, float* sums, int rows, int cols) {
+    __shared__ float parts[256];
+    const int row = blockIdx.x;
+    float sum = 0.0f;
+    for (int col = threadIdx.x; col < cols; col += 256) sum += ones[col & 1] * x[row * cols + col];
+    parts[threadIdx.x] = sum;
+    __syncthreads();
+    for (int half = 128; half > 0; half /= 2) {
+        if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) sums[row] = parts[0];
+}

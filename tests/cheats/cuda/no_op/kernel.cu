@@ -1,0 +1,1 @@
+extern "C" __global__ void lift(const float* x, float* y, int n) {}
