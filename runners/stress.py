@@ -29,7 +29,7 @@ KINDS: Mapping[StressKind, str] = {
     "offset": "a large offset beside what varies",
     "cancellation": "large terms that cancel and leave small ones",
     "tiny": "values about the smallest normal number, most of them denormal",
-    "large": "values whose squares come near the end of the range, or leave it",
+    "large": "values of a million, or an eighth of a narrower type's range",
     "wide": "rows of scales from 1e-3 to 64 side by side",
     "special": "a few Inf, -Inf, NaN and -0",
     "exchanged": "usual values, a few of which have changed places",
@@ -37,12 +37,20 @@ KINDS: Mapping[StressKind, str] = {
 FREE: tuple[StressKind, ...] = ("zeros", "offset", "cancellation", "tiny", "large", "wide")
 BOUNDED: tuple[StressKind, ...] = ("zeros", "offset", "wide")
 """Where every array is bounded the other kinds would bring the same ends and constants again."""
+NOT_ASKED: Mapping[str, tuple[StressKind, ...]] = {
+    "ieee": (),
+    "tf32": ("cancellation",),
+    "fast": ("cancellation", "tiny"),
+}
+"""What a contract's math gives away: TF32 rounds the terms, fast code sums in any order and may
+flush denormals."""
 
 OFFSET = 1000.0
 RESOLVED = 0.05
 """An offset of this over the type's epsilon leaves 20 steps to a standard deviation."""
-LARGE = 1e15
-"""Squares of which are finite in fp32, sums of some billions of them as well."""
+LARGE = 1e6
+"""Far beyond what exponentials and 16-bit squares hold, and near enough for the usual trick of
+an exponential whose maximum is multiplied before it is subtracted."""
 LARGE_SHARE = 1 / 8
 """Of a narrow type's range: normal values beyond eight deviations do not occur."""
 NARROWEST, WIDEST = 1e-3, 64.0
@@ -71,8 +79,7 @@ def kinds_for(contract: Contract) -> tuple[StressKind, ...]:
         kinds = FREE
     elif any(a.filled.kind in ("uniform", "randint") for a in inputs):
         kinds = BOUNDED
-    if contract.math == "fast":  # such code may flush denormals
-        kinds = tuple(k for k in kinds if k != "tiny")
+    kinds = tuple(k for k in kinds if k not in NOT_ASKED[contract.math])
     return (*kinds, "special") if any(a.nonfinite for a in inputs) else kinds
 
 

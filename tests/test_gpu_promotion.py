@@ -14,8 +14,9 @@ from kernelwright.runners.model import Ending
 from kernelwright.runners.normalise import source_key
 from kernelwright.tools.gpus import Gpus
 from kernelwright.tools.kernel_state import OpenKernel, open_state
-from kernelwright.tools.promotion import Built, Promoted, promote
+from kernelwright.tools.promotion import Promoted, promote
 from kernelwright.tools.rig import Rig
+from kernelwright.tools.trials import Built
 
 WORKLOADS = [{"name": "usual", "symbols": {"n": 2048}}]
 

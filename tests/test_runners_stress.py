@@ -104,7 +104,7 @@ def test_each_kind_is_what_it_says_in_every_float_type(dtype: str) -> None:
     tiny = abs(of("tiny"))
     assert tiny[tiny > 0].min() < smallest, "denormal"
     assert tiny.max() < 16 * smallest
-    assert abs(of("large")).max() > min(1e15, largest / 8)
+    assert abs(of("large")).max() > min(1e6, largest / 8)
     rows = abs(of("wide")).mean(axis=-1)
     assert rows.max() > 3 * rows.min()
 
@@ -153,7 +153,8 @@ def test_the_kinds_follow_the_contract() -> None:
     assert kinds_for(contract(free)) == FREE
     assert kinds_for(contract(bounded)) == BOUNDED
     assert kinds_for(contract(free, bounded)) == FREE
-    assert "tiny" not in kinds_for(contract(free, math="fast"))
+    assert set(FREE) - set(kinds_for(contract(free, math="tf32"))) == {"cancellation"}
+    assert set(FREE) - set(kinds_for(contract(free, math="fast"))) == {"cancellation", "tiny"}
     assert kinds_for(contract({**free, "nonfinite": True})) == (*FREE, "special")
 
 

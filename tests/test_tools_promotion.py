@@ -17,8 +17,9 @@ from kernelwright.runners.normalise import source_key
 from kernelwright.runners.spec_files import LoadedKernel, Roots, load_data
 from kernelwright.tools.gpus import Gpus
 from kernelwright.tools.kernel_state import OpenKernel, open_state
-from kernelwright.tools.promotion import Built, Promoted, promote
+from kernelwright.tools.promotion import Promoted, promote
 from kernelwright.tools.rig import Rig
+from kernelwright.tools.trials import Built
 from kernelwright.tools.workbench import Workbench
 
 SUMS = """\

@@ -17,9 +17,10 @@ from ..runners.timing import WorkloadBlocks, slowest_workload
 from ..runners.toolchains import BuildOutcome
 from .kernel_state import OpenKernel
 from .progress import report
-from .promotion import Built, Promoted, promote
+from .promotion import Promoted, promote
 from .records import now
 from .rig import Rig
+from .trials import Built
 
 SLOWEST_WORKLOAD = 1 / 1.05
 """A variant over 5 % slower than the incumbent on a visible workload is not kept."""

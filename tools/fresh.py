@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..runners.checking import Checker
 from ..runners.gates import Run
+from ..runners.gates.repeats import Repeats, measure
 from ..runners.model import GateResult
 from ..runners.plan import Artifact
 from ..runners.pools import SeedPool
@@ -67,6 +68,15 @@ class Fresh:
                 barely_aligned=barely,
                 adopt=adopt,
             )
+
+    def rest(self) -> None:
+        """What comes next runs in a process that has seen nothing of what came before."""
+        self._checker.runner.rest()
+
+    def repeats(self, name: str, pool: SeedPool) -> Repeats:
+        """Times of calls on different values and on the same ones."""
+        with self._quiet():
+            return measure(self._checker, pool, name, timeout_s=self._kernel.timeout_s)
 
     def sanitize(self, name: str, pools: Sequence[str]) -> tuple[GateResult, ...]:
         """What compute-sanitizer finds in a loaded variant of GPU code on attached pools."""
