@@ -29,9 +29,10 @@ from kernelwright.runners.spec_files import Roots, load_data
 from kernelwright.runners.toolchains import BuildRequest, Shape
 
 TIMEOUT_S = 10.0
-LONG_RUNS = (120, 240, 480, 960, 1920)
+LONG_RUNS = {"device": (120, 240, 480, 960, 1920), "native": (60, 120, 240, 480)}
 """blocks of a run that is to find the truth, until its interval is narrow enough"""
-SEARCH_S = 300.0
+SEARCH_S = {"device": 300.0, "native": 40.0}
+"""the longest of them"""
 
 
 class Lab:
@@ -116,8 +117,9 @@ class Lab:
         run that is longer until the interval is no wider than `width`."""
         self.load("fast", fast, check=True)
         self.load("slow", slow, check=True)
-        found = self.compare("fast", "slow", self._of_blocks(LONG_RUNS[0]))
-        for blocks in LONG_RUNS[1:]:
+        first, *longer = LONG_RUNS[self.case.tier]
+        found = self.compare("fast", "slow", self._of_blocks(first))
+        for blocks in longer:
             if found.ratios[0].high - found.ratios[0].low <= width:
                 break
             found = self.compare("fast", "slow", self._of_blocks(blocks))
@@ -147,7 +149,7 @@ class Lab:
             steps=(),
             looks=(blocks,),
             min_blocks=2,
-            budget_s=SEARCH_S,
-            longest_s=SEARCH_S,
+            budget_s=SEARCH_S[self.case.tier],
+            longest_s=SEARCH_S[self.case.tier],
             drift=math.inf,
         )

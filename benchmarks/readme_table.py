@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import fidelity_tables
 import gpu_tables
 from cells import percents, speedup, times
 from environment import RESULTS, ROOT
@@ -69,6 +70,8 @@ def gpu_table(result: dict[str, Any]) -> str:
 DOCUMENTS: Mapping[str, tuple[tuple[str, Callable[[dict[str, Any]], str]], ...]] = {
     "README.md": (("host_examples", host_table), ("gpu_examples", gpu_table)),
     "docs/how-we-measure.md": (
+        ("timing_fidelity*", fidelity_tables.fidelity),
+        ("settling", fidelity_tables.settling),
         ("device_runner", gpu_tables.device_runner),
         ("triton_bit_equality*", gpu_tables.bit_equality),
         ("gpu_costs", gpu_tables.costs),

@@ -36,8 +36,9 @@ from kernelwright.runners.model import Comparison
 Result = dict[str, Any]
 Expired = Callable[[], bool]
 
-AA, PLANTED = 700, 200
-"""comparisons of each kernel: 4200 of the six on a device"""
+AA = {"device": 700, "native": 75}
+PLANTED = {"device": 200, "native": 40}
+"""comparisons of each kernel: 4200 of the six on a device, 300 of the four on a host"""
 TIMES_RESOLUTION = (2.5, 5.0)
 """planted differences: 1 % and 2 % where the resolution is 0.4 %"""
 NEAR = 0.1
@@ -74,7 +75,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--host", action="store_true", help="host C++ instead of a GPU")
     parser.add_argument("--part", nargs="+", choices=PARTS, default=["aa", "planted"])
     parser.add_argument("--kernel", nargs="+", choices=names, default=names)
-    parser.add_argument("--comparisons", type=int, help=f"of a kernel ({AA}, {PLANTED} planted)")
+    parser.add_argument(
+        "--comparisons", type=int, help=f"of a kernel (against itself {AA}, planted {PLANTED})"
+    )
     parser.add_argument("--seconds", type=float, default=float("inf"), help="for the whole run")
     parser.add_argument("--result", type=Path, help="a file, not one of benchmarks/results/")
     return parser.parse_args()
@@ -119,7 +122,7 @@ def against_itself(lab: Lab, found: Result, count: int | None, expired: Expired)
     lab.load("first", found["knob"], check=True)
     lab.load("twin", found["knob"], check=True)
     rows = found.setdefault("aa", {}).setdefault("comparisons", [])
-    for _ in range(count or AA):
+    for _ in range(count or AA[lab.case.tier]):
         if expired():
             break
         lab.load("twin", found["knob"])
@@ -135,15 +138,15 @@ def planted(lab: Lab, found: Result, count: int | None, expired: Expired) -> Non
     for times in TIMES_RESOLUTION:
         wanted = round(times * lab.plan.resolution, 4)
         entry = differences.setdefault(str(wanted), {})
-        if "slow_knob" not in entry and not expired():
-            entry |= search(lab, found["knob"], wanted)
+        if not entry.get("near") and not expired():
+            entry |= search(lab, found["knob"], wanted, expired)
         if not entry.get("near"):
             print(f"{lab.case.name}: no difference near {wanted:.1%} was found", flush=True)
             continue
         lab.load("slow", entry["slow_knob"], check=True)
         lab.load("fast", found["knob"], check=True)
         rows = entry.setdefault("comparisons", [])
-        for _ in range(count or PLANTED):
+        for _ in range(count or PLANTED[lab.case.tier]):
             if expired():
                 break
             lab.load("fast", found["knob"])
@@ -151,7 +154,7 @@ def planted(lab: Lab, found: Result, count: int | None, expired: Expired) -> Non
         told(lab, f"planted {wanted:.1%} (truly {entry['true']:.3%})", entry, rows)
 
 
-def search(lab: Lab, knob: int, wanted: float) -> Result:
+def search(lab: Lab, knob: int, wanted: float, expired: Expired) -> Result:
     """A knob at which the true difference is near the one wanted; `near` says if it is."""
     step = max(8, round(0.2 * knob)) if lab.case.kind == "spin" else 100
     true, low, high, blocks = lab.truth(knob, knob + step, NEAR * wanted)
@@ -160,7 +163,7 @@ def search(lab: Lab, knob: int, wanted: float) -> Result:
         true, low, high, blocks = lab.truth(knob, slow, NEAR * wanted)
         print(f"{lab.case.name}: knob {slow} is {true:.3%} slower ({low:.3%} to {high:.3%})")
         near = abs(true - wanted) <= NEAR * wanted and high - low <= NEAR * wanted
-        if near or true <= 0:
+        if near or true <= 0 or expired():
             break
         slow = knob + max(1, round((slow - knob) * wanted / true))
     names = ("slow_knob", "true", "low", "high", "blocks", "near")
