@@ -98,8 +98,9 @@ class Evaluator:
     def list_code(self, variant_id: str) -> None:
         """Keep SASS of a variant that was built, beside its machine code. Raises ProcessLost."""
         built = self._kernels.built(self.variant(variant_id).variant)
-        if built is not None and built.artifact is not None:
-            listings = self._rig.list_code(built.artifact)
+        artifact = None if built is None else built.artifact
+        if artifact is not None and all(m.kind != "sass" for m in artifact.modules):
+            listings = self._rig.list_code(artifact)
             with self._store.transaction() as writer:
                 keep_listings(writer, variant_id, listings)
 

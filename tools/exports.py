@@ -130,7 +130,7 @@ class Exports:
         folder: Path,
     ) -> None:
         variant_id = record.variant.variant_id
-        if variant_id in self._settled and variant_id != kernel.incumbent:
+        if variant_id in self._settled - {kernel.incumbent, kernel.baseline}:
             return
         target = folder / _place(kernel, variant_id)
         evaluation = self._evaluation(variant_id)
@@ -154,7 +154,8 @@ class Exports:
             self._settled.add(variant_id)
 
     def _write_listings(self, variant_id: str, target: Path) -> None:
-        """Machine code of a GPU variant with its PTX and SASS; several modules are numbered."""
+        """Machine code of a GPU variant with its PTX, and SASS where it was asked for
+        (`Evaluator.list_code`); several modules are numbered."""
         known = self._store.get_record("artifacts", variant_id, ArtifactRecord)
         modules = () if known is None else known.artifact.modules
         for kind in ("cubin", "ptx", "sass"):

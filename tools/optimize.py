@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..analysis.roofline import reaches, summary
-from ..runners.errors import AccessError, KernelwrightError
+from ..runners.errors import AccessError, KernelwrightError, ProcessLost
 from ..runners.spec_files import load_file
 from ..search.settings import Settings
 from .exports import Exports
@@ -172,6 +172,7 @@ class _Run:
                 yield from self._steps(session)
             confirmation = yield from self._confirm(kernel_id)
             kernel = self.bench.evaluator.kernel(kernel_id)
+            self._list_code(kernel)
             reaches = self._reaches(kernel, confirmation)
         except BaseException as error:
             if not isinstance(error, KernelwrightError):
@@ -212,6 +213,14 @@ class _Run:
             if found.accepted:
                 break
         return found
+
+    def _list_code(self, kernel: KernelRecord) -> None:
+        """SASS of baseline and best, for their files."""
+        try:
+            for each in dict.fromkeys((kernel.baseline, kernel.incumbent)):
+                self.bench.evaluator.list_code(each)
+        except ProcessLost as error:
+            self.exports.append(kernel.kernel_id, "no listing", {"why": str(error)})
 
     def _reaches(self, kernel: KernelRecord, confirmation: Confirmation | None) -> str:
         try:
