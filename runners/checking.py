@@ -103,6 +103,7 @@ class Checker:
         *,
         reload: bool = False,
         hot: bool = False,
+        one_seed: bool = False,
     ) -> tuple[BlockResult, list[Run]]:
         """One block of timed samples, every output re-checked; see `Block`."""
         message = Block(
@@ -114,6 +115,7 @@ class Checker:
             known=self._digests(pool.pool),
             reload=reload,
             hot=hot,
+            one_seed=one_seed,
         )
         block, fd = self.runner.block(message)
         try:
