@@ -77,7 +77,8 @@ def _loads(rows: list[Result]) -> str:
     """What loading anew does to equal sides whose loads differ by more than the resolution."""
     lucky = [r for r in rows if r["luck"] == max(x["luck"] for x in rows)]
     told = (
-        f"{r['faster'] + r['slower']} of {r['comparisons']} where code is loaded every {_blocks(r['reload_every'])}"
+        f"{r['faster'] + r['slower']} of {r['comparisons']} where code is loaded every "
+        f"{_blocks(r['reload_every'])}"
         for r in lucky
         if r["reload_every"] < 60
     )
