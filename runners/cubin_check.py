@@ -112,6 +112,16 @@ def _check_kernel(where: str, kernel: PlanKernel, entry: Entry, device: DeviceFa
             f"({entry.static_shared} static, {kernel.shared} dynamic)",
             valid=f"up to {device.shared_per_block} on {device.name}",
         )
+    # The driver sets local memory aside for every thread that the GPU could hold (CUDA C++
+    # Programming Guide, "Local memory"); where there is no room, it says no more than that.
+    local = entry.stack * device.sm_count * device.threads_per_sm
+    if local > device.memory_bytes:
+        raise SpecError(
+            f"{where}: {entry.stack} bytes of stack and local arrays a thread take {local} bytes "
+            f"for the {device.sm_count * device.threads_per_sm} threads of {device.name}",
+            valid=f"up to {device.memory_bytes}, its memory",
+            next_step="put large arrays into a scratch buffer of the plan",
+        )
     warps = -(-threads // WARP)
     registers = warps * -(-entry.registers * WARP // REGISTER_UNIT) * REGISTER_UNIT
     if registers > device.registers_per_sm:

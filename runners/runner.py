@@ -171,8 +171,9 @@ class ProcessRunner:
 
     def _lost(self, child: Child, error: ProcessLost | TimeoutError) -> ProcessLost:
         late = isinstance(error, TimeoutError)
-        child.wait(0.0 if late else 1.0)
-        why = "it did not answer in time" if late else child.describe_end()
+        ended = child.wait(0.0 if late else 1.0) is not None
+        why = child.describe_end() if ended else str(error)
+        why = "it did not answer in time" if late else why
         detail = child.stderr_text(2000).strip()
         self._end()
         return ProcessLost(

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from ..confined import Bounds, read_left
 from ..errors import SpecError
+from ..machine import memory_share
 
-MEMORY_BYTES = 8 << 30
+MEMORY_BYTES = memory_share(8 << 30)
 MAX_OUTPUT_BYTES = 256 << 20
 PROCESSES = 32
 _TOOLKIT_HEADER = re.compile(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..confined import ConfinedFork, Ended
 from ..process import clean_environment
-from .cuda_job import Compiled, CudaJob, Failed, left, no_header, no_instance, toolkit
+from .cuda_job import MEMORY_BYTES, Compiled, CudaJob, Failed, left, no_header, no_instance, toolkit
 from .diagnostics import cuda_words, errors, errors_by_line
 
 ENTRIES = "kernelwright_entries.cu"
@@ -94,6 +94,10 @@ def _without_names(ptx: str, folder: Path) -> tuple[str, dict[int, str]]:
 def _failed(ended: Ended, log: str, job: CudaJob, names: tuple[str, ...]) -> Failed:
     if ended.over:
         return Failed(f"nvcc: {ended.over}", ended.timed_out)
+    if re.search(r"(?m)^\S+: out of memory allocating", log):
+        return Failed(
+            f"nvcc needed more memory than the {MEMORY_BYTES / 2**30:.3g} GiB it may take"
+        )
     if "Unsupported gpu architecture" in log:
         tool = executable()
         assert tool is not None
