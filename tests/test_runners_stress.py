@@ -58,7 +58,7 @@ def test_values_have_the_shape_and_dtype_are_finite_and_stay_in_their_range(
     narrow = dtype == "bool" or dtype.startswith("u")
     low = 0 if narrow else low
     width = 2 if dtype == "bool" else width
-    if init == "randn" and DTYPES[dtype].floor is None:
+    if dtype == "bool" or (init == "randn" and DTYPES[dtype].floor is None):
         init = "randint"
     filled = {"kind": init, "low": low, "high": low + width}
     made = bound({"dtype": dtype, "shape": shape, "init": filled})
