@@ -222,7 +222,8 @@ class Comparison(Record):
     ratios: tuple[Ratio, ...]
     workloads: tuple[WorkloadTimes, ...]
     resolution: float
-    """a difference below this is not told from noise by these blocks (0.02 = 2 %)"""
+    """a difference below this is not told from noise by these blocks (0.02 = 2 %); of the ratio
+    that decided when to stop, the first"""
     samples: int
     seconds: float
     busy_s: float = 0.0

@@ -134,13 +134,14 @@ class Session:
     def result(self) -> Comparison:
         """What the blocks say."""
         sides, (counted, tolds) = self.sides, self._told()
-        worst = max((t.resolution for t in tolds.values()), default=self.plan.told_by(self.clean))
+        deciding = next(iter(tolds.values()), None)
+        edge = self.plan.told_by(self.clean) if deciding is None else deciding.resolution
         dropped = sum(len(t.spoiled) for t in self.times)
         return Comparison(
             candidate=sides[0],
             ratios=tuple(ratio(t.found, other, t.judgement) for other, t in tolds.items()),
             workloads=tuple(map(_workload_times, self.times, counted)),
-            resolution=worst if math.isfinite(worst) else self.plan.disturbed_resolution,
+            resolution=edge if math.isfinite(edge) else self.plan.disturbed_resolution,
             samples=sum(t.samples for t in self.times),
             seconds=round(time.monotonic() - self.started, 3),
             busy_s=round(self.busy_s, 6),
