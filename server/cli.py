@@ -39,7 +39,11 @@ class Tier(StrEnum):
 
 
 GpuNames = Annotated[
-    str, typer.Option(help="GPUs to use, by index or UUID: 0,1; default all of this machine.")
+    str,
+    typer.Option(
+        help="GPUs to use, by index or UUID: 0,1 or all; those of one model then work on one "
+        "kernel together. Default: all of this machine, one a kernel."
+    ),
 ]
 
 

@@ -261,6 +261,32 @@ class Fateful:
         return outcome
 
 
+def test_guesses_change_no_decision_and_are_mostly_right() -> None:
+    wanted, _ = drive(engine_with(budget_builds=30, seed=3), World())
+    engine, world = engine_with(budget_builds=30, seed=3), World()
+    guessed, found, hits = set[str](), list[str](), 0
+    while isinstance(work := engine.next_work(), Evaluate):
+        hits += named(work.parent, work.candidate) in guessed
+        found.append(work.edge_id)
+        for parent, candidate in engine.likely_next(8):
+            guessed.add(named(parent, candidate))
+        assert engine.likely_next(0) == []
+        engine.record(work.edge_id, world(work))
+    assert found == [work.edge_id for work in wanted]
+    assert hits > len(found) / 2
+
+
+def named(parent: str, candidate: Candidate) -> str:
+    return f"{parent}: {candidate.parameters}"
+
+
+def test_nobody_is_asked_for_a_guess() -> None:
+    engine = asked(change(TILE=2), change(TILE=4, prior=3.0))
+    assert [c.parameters for _, c in engine.likely_next(8)] == [{"TILE": 4}, {"TILE": 2}]
+    assert evaluate_next(engine).candidate.parameters == {"TILE": 4}
+    assert [c.parameters for _, c in engine.likely_next(8)] == [{"TILE": 2}]
+
+
 def reachable_cycle(graph: Graph) -> bool:
     return any(node.key == key for key in graph.nodes for node in graph.ancestors(key))
 
