@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from noise import Noise, blocks_of, settled_on
 
@@ -107,7 +107,18 @@ def test_a_gain_near_what_is_kept_goes_on_while_its_interval_is_wide() -> None:
     assert decided([blocks_of(wide + 0.02)])
 
 
+def test_one_block_of_twelve_that_says_otherwise_asks_for_three_more() -> None:
+    gain = np.full(15, math.log1p(0.03))
+    gain[4] = -0.01
+    early, later = blocks_of(gain[:12], 3), blocks_of(gain, 3)
+    assert tell([early], "a", "b", DEVICE).judgement == "tie"
+    assert not decided([early])
+    assert decided([later])
+    assert tell([later], "a", "b", DEVICE).judgement == "faster"
+
+
 @given(st.integers(0, 2000), st.floats(0.001, 0.05), st.floats(-0.05, 0.05))
+@settings(deadline=None)
 def test_a_told_difference_is_twice_as_far_as_its_interval_is_wide(
     seed: int, spread: float, true: float
 ) -> None:
