@@ -58,6 +58,7 @@ def test_an_honest_kernel_passes_every_gate_beside_the_warm_runner(
     assert first_failure(found.gates) is None, first_failure(found.gates)
     by_name = {gate.gate: gate.outcome for gate in found.gates}
     assert by_name["works_in_a_fresh_process"] == by_name["computes_anew"] == "passed"
+    assert by_name["computes_every_call"] == "passed"
     assert by_name["works_on_other_shapes"] == by_name["survives_stress"] == "passed"
     assert any(name.startswith("sanitizer_") for name in by_name)
     assert is_deterministic(found.runs, asked=True).outcome == "passed"

@@ -159,6 +159,7 @@ def test_an_honest_kernel_passes_every_gate_and_each_says_what_was_asked(sums: B
     assert outcomes(found) == {
         "works_in_a_fresh_process": "passed",
         "computes_anew": "passed",
+        "computes_every_call": "skipped",
         "works_on_other_shapes": "passed",
         "survives_stress": "passed",
         "sanitizer": "skipped",
@@ -331,6 +332,7 @@ def test_an_incumbent_and_a_winner_have_every_gate_on_record_once(
         "is_deterministic",
         "works_in_a_fresh_process",
         "computes_anew",
+        "computes_every_call",
         "works_on_other_shapes",
         "survives_stress",
         "sanitizer",

@@ -1,8 +1,9 @@
 """The incumbent set: what is run before a variant may become the incumbent.
 
 A runner process of its own that has seen nothing yet runs the visible workloads on fresh seeds,
-further legal shapes (built for the occasion), and stress values; then comes the sanitizer. Where a
-candidate fails, the baseline is run on the same input: what it fails itself is not asked.
+calls that have the same values, further legal shapes (built for the occasion), and stress values;
+then comes the sanitizer. Where a candidate fails, the baseline is run on the same input: what it
+fails itself is not asked.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from ..runners.gates.incumbent import (
     refused_build,
     skipped,
 )
+from ..runners.gates.repeats import GATE as REPEATS
+from ..runners.gates.repeats import SLOTS as REPEATS_SLOTS
+from ..runners.gates.repeats import Repeats, computes_every_call
 from ..runners.model import Ending, GateResult, Variant
 from ..runners.pools import SeedPool, draw, draw_exchanged, draw_stress
 from ..runners.spec_contract import StressKind
@@ -85,6 +89,7 @@ class _Promotion:
         for stage in (
             self._fresh_process,
             self._anew,
+            self._every_call,
             self._other_shapes,
             self._stress,
             self._sanitized,
@@ -117,6 +122,27 @@ class _Promotion:
         with self.trials.fresh.attached(pool):
             trial = self.trials.trial(f"exchanged values on `{label}`", pool, (0, 1))
         yield holds(ANEW, [trial], wrong_means=Ending.cheated)
+
+    def _every_call(self) -> Iterator[GateResult]:
+        """Calls on different values against calls on the same ones, which code could copy."""
+        if self.kernel.tier != "device":
+            yield skipped(REPEATS, "no call finds the memory of another on this tier")
+            return
+        found = dict[str, Repeats]()
+        for pool in self.kernel.pools:
+            if _nbytes(pool.contract) > STRESS_BYTES:
+                continue
+            label = pool.contract.label
+            again = draw(pool.kernel, pool.contract, name=f"{label}/repeats", slots=REPEATS_SLOTS)
+            with self.trials.fresh.attached(again):
+                report(f"gates of the incumbent: the same values again on `{label}`")
+                fresh = self.trials.fresh
+                if self.kernel.loaded.reference is None:
+                    fresh.check(
+                        self.trials.of_baseline(False), again, range(again.slots), adopt=True
+                    )
+                found[label] = fresh.repeats(self.trials.name(False), again)
+        yield computes_every_call(found)
 
     def _other_shapes(self) -> Iterator[GateResult]:
         """Further legal shapes, buffers no better aligned than promised on one of them."""
