@@ -264,6 +264,21 @@ def kill_tree(pid: int) -> None:
         os.waitpid(pid, 0)
 
 
+def kill_left_of(pid: int) -> None:
+    """As `kill_tree`, for a child that has ended, whose own children have other parents by now:
+    kill its group and session; reap what is ours."""
+    family = {pid}
+
+    def belonging(table: launch.ProcessTable) -> set[int]:
+        family.update(row.pid for row in table.values() if pid in (row.group, row.session))
+        return family
+
+    launch.kill_all(belonging)
+    for relative in family:
+        with suppress(ChildProcessError):
+            os.waitpid(relative, os.WNOHANG)
+
+
 def _sweep(pid: int, mark: str | None) -> None:
     """Kill `pid` and all that belongs to it; `pid` itself is left to be reaped by its owner.
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from . import launch
-from .child import describe_returncode, kill_tree
+from .child import describe_returncode, kill_left_of, kill_tree
 from .errors import ProcessLost
 from .machine import memory_share
 from .sandbox import builder_filter, drop_capabilities, install_seccomp, landlock
@@ -111,12 +111,15 @@ class ConfinedFork:
         """Readable once it has ended: for poll(2)."""
         return self._pidfd
 
-    def check(self) -> Ended | None:
-        """How it ended, None while it runs within its bounds; beyond one, it is killed."""
+    def check(self, table: launch.ProcessTable | None = None) -> Ended | None:
+        """How it ended, None while it runs; beyond a bound it is killed.
+
+        `table`: of all processes now; without one its bounds are not looked at.
+        """
         if self.ended is None:
             if _is_readable(self._pidfd):
                 self._finish("", timed_out=False)
-            elif over := self._over():
+            elif table is not None and (over := self._over(table)):
                 self._finish(over, timed_out=time.monotonic() - self.started > self._bounds.wall_s)
         return self.ended
 
@@ -124,11 +127,11 @@ class ConfinedFork:
         """Wait until it has ended or gone beyond a bound; as `run_all`."""
         return run_all([lambda: self])[0]
 
-    def _over(self) -> str:
+    def _over(self, table: launch.ProcessTable) -> str:
         bounds = self._bounds
         if time.monotonic() - self.started > bounds.wall_s:
             return f"it did not end within {bounds.wall_s:g} s"
-        beneath = launch.descendants(self._pid, launch.process_table())
+        beneath = launch.descendants(self._pid, table)
         if len(beneath) > bounds.processes:
             return f"it started more than {bounds.processes} processes"
         if folder_bytes(self._folder) > bounds.folder_bytes:
@@ -143,7 +146,10 @@ class ConfinedFork:
             lost = "was stopped from outside (SIGSTOP)"
         elif code == -signal.SIGKILL and not over and has_seccomp():  # it cannot do so itself
             lost = "was killed from outside, or by the system because memory ran out (dmesg)"
-        kill_tree(self._pid)
+        if over:
+            kill_tree(self._pid)
+        else:
+            kill_left_of(self._pid)
         os.close(self._pidfd)
         self.ended = Ended(code, seconds, over, timed_out, lost)
 
@@ -155,9 +161,12 @@ def run_all(starts: Sequence[Callable[[], ConfinedFork]], at_once: int = 0) -> l
     Raises ProcessLost when somebody else killed or stopped one.
     """
     at_once = at_once or len(os.sched_getaffinity(0))
-    forks = list[ConfinedFork]()
+    forks, looked = list[ConfinedFork](), time.monotonic()
     while len(forks) < len(starts) or any(fork.ended is None for fork in forks):
-        running = [fork for fork in forks if fork.check() is None]
+        table = None
+        if time.monotonic() - looked >= LOOK_S:  # one look for all: it costs milliseconds
+            table, looked = launch.process_table(), time.monotonic()
+        running = [fork for fork in forks if fork.check(table) is None]
         if len(forks) < len(starts) and len(running) < at_once:
             forks.append(starts[len(forks)]())
         elif running:

@@ -75,21 +75,32 @@ class ProcessRow(NamedTuple):
     state: str
 
 
-def process_table() -> dict[int, ProcessRow]:
+ProcessTable = dict[int, ProcessRow]
+
+
+def process_table() -> ProcessTable:
     """All processes in /proc by pid; those that end while we read are left out."""
     table: dict[int, ProcessRow] = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
         try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                # the command, in parentheses, may itself hold blanks and parentheses
-                fields = file.read().rpartition(b")")[2].split()
+            # the command, in parentheses, may itself hold blanks and parentheses
+            fields = _read(f"/proc/{name}/stat").rpartition(b")")[2].split()
         except (FileNotFoundError, ProcessLookupError):
             continue
         parent, group, session = (int(field) for field in fields[1:4])
         table[int(name)] = ProcessRow(int(name), parent, group, session, fields[0].decode())
     return table
+
+
+def _read(path: str) -> bytes:
+    """A short file of /proc, in one call: there are hundreds to read."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(fd, 4096)
+    finally:
+        os.close(fd)
 
 
 def descendants(pid: int, table: dict[int, ProcessRow]) -> set[int]:
