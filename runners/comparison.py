@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -75,12 +75,12 @@ def compare(
     sides = (candidate, *dict.fromkeys(o for o in others if o != candidate))
     session, runs = Session(sides, plan, time.monotonic()), list[Run]()
     for pool in pools:
-        first, found = checker.block(pool, [sides], {}, timeout_s)
-        runs += found
-        session.busy_s += first.busy_s
-        if broken := _faulted(pool, first.sides):
-            return Measured(None, [*runs, broken])
-        session.times.append(_start(pool, first.sides, plan))
+        looked = _look(checker, pool, sides, plan, timeout_s)
+        runs += looked.runs
+        session.busy_s += looked.busy_s
+        if looked.broken is not None:
+            return Measured(None, [*runs, looked.broken])
+        session.times.append(_start(pool, looked.seconds, plan))
     while not session.enough():
         counters, batch = _cpu_counters(), list[BlockResult]()
         load, reload = session.load, session.reloads
@@ -114,11 +114,11 @@ def hot_times(
     """
     hot = HotTimes()
     for pool in pools if plan.hot_times else ():
-        first, found = checker.block(pool, [sides], {}, timeout_s)
-        hot.runs += found
-        if _faulted(pool, first.sides):
+        looked = _look(checker, pool, sides, plan, timeout_s)
+        hot.runs += looked.runs
+        if looked.broken is not None:
             continue
-        times = _start(pool, first.sides, plan)
+        times = _start(pool, looked.seconds, plan)
         rounds = _rounds(sides, frozenset(), HOT_ROUNDS, rng)
         block, found = checker.block(pool, rounds, times.calls, timeout_s, hot=True)
         hot.runs += found
@@ -130,13 +130,45 @@ def hot_times(
     return hot
 
 
-def _start(pool: SeedPool, first: Sequence[SideTimes], plan: TimingPlan) -> Times:
-    """Calls of one sample from a first look at each side.
+@dataclass
+class _Look:
+    """How long one call of each side takes, or the run that broke off."""
+
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    runs: list[Run] = field(default_factory=list[Run])
+    busy_s: float = 0.0
+    broken: Run | None = None
+
+
+def _look(
+    checker: Checker, pool: SeedPool, sides: Sequence[str], plan: TimingPlan, timeout_s: float
+) -> _Look:
+    """A first sample of each side; the least of some while one of them seems to be slow.
+
+    Who was held up in a single look would get calls of its own, and lose by that alone.
+    """
+    look = _Look()
+    for _ in range(plan.first_looks):
+        block, found = checker.block(pool, [sides], {}, timeout_s)
+        look.runs += found
+        look.busy_s += block.busy_s
+        look.broken = _faulted(pool, block.sides)
+        if look.broken is not None:
+            break
+        for side in block.sides:
+            took = max(1e-9, side.nanoseconds[0] * 1e-9)
+            look.seconds[side.variant] = min(took, look.seconds.get(side.variant, took))
+        if max(look.seconds.values()) <= plan.slow_side * min(look.seconds.values()):
+            break
+    return look
+
+
+def _start(pool: SeedPool, seconds: Mapping[str, float], plan: TimingPlan) -> Times:
+    """Calls of one sample from a first look at each side: seconds of a call.
 
     Sides of about the same speed get the same number: how many buffers take turns in a sample
     decides how warm the caches are, and differs by more than what is to be told apart.
     """
-    seconds = {s.variant: max(1e-9, s.nanoseconds[0] * 1e-9) for s in first}
     fastest = min(seconds.values())
     once = frozenset(v for v, t in seconds.items() if t > plan.slow_side * fastest)
 

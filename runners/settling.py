@@ -66,6 +66,8 @@ class TimingPlan:
     """whether the runner can take times with warm caches"""
     slow_side: float = 4.0
     """a side slower than the fastest by this factor runs once a block"""
+    first_looks: int = 3
+    """samples before it is believed that a side is that slow"""
 
     @property
     def careful_blocks(self) -> int:
@@ -115,6 +117,7 @@ DEVICE = TimingPlan(
     max_calls=64,
     host_clock=False,
     hot_times=True,
+    first_looks=2,
 )
 
 

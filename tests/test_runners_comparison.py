@@ -1,0 +1,104 @@
+"""What a comparison asks of its runner before and between blocks."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import cast
+
+import pytest
+
+from kernelwright.runners.checking import Checker
+from kernelwright.runners.comparison import compare
+from kernelwright.runners.contract import bind
+from kernelwright.runners.gates import Run
+from kernelwright.runners.model import Comparison
+from kernelwright.runners.pools import SeedPool
+from kernelwright.runners.runner_messages import BlockResult, SideTimes
+from kernelwright.runners.settling import DEVICE, NATIVE, TimingPlan
+from kernelwright.runners.spec_contract import Contract
+
+CONTRACT = Contract.model_validate(
+    {"arguments": [{"name": "y", "role": "output", "dtype": "float32", "shape": [4]}]}
+)
+POOL = SeedPool("k/w", "k", bind(CONTRACT, {}, "w"), tuple(range(64)))
+OVERHEAD_NS = 20_000.0
+"""of a sample: what makes few calls a sample look slow"""
+
+
+class Machine:
+    """A checker whose kernels take a known time a call, `held` of them longer in first samples."""
+
+    def __init__(self, ns: dict[str, float], held: dict[str, int]) -> None:
+        self._ns, self._held = ns, dict(held)
+        self.calls = list[dict[str, int]]()
+        self.orders = list[list[Sequence[str]]]()
+
+    def block(
+        self,
+        pool: SeedPool,
+        rounds: Sequence[Sequence[str]],
+        calls: dict[str, int],
+        timeout_s: float,
+        *,
+        reload: bool = False,
+        hot: bool = False,
+    ) -> tuple[BlockResult, list[Run]]:
+        del pool, timeout_s, reload, hot
+        self.calls.append(calls)
+        self.orders.append(list(rounds))
+        return BlockResult(sides=tuple(self._side(v, rounds, calls) for v in rounds[0])), []
+
+    def _side(
+        self, variant: str, rounds: Sequence[Sequence[str]], calls: dict[str, int]
+    ) -> SideTimes:
+        samples = sum(variant in order for order in rounds)
+        each = self._ns[variant] + OVERHEAD_NS / calls.get(variant, 1)
+        if self._held.get(variant, 0) > 0:
+            self._held[variant] -= 1
+            each *= 100
+        return SideTimes(variant=variant, nanoseconds=(each,) * samples, disturbed=(0.0,) * samples)
+
+
+def compared(machine: Machine, plan: TimingPlan, others: Sequence[str] = ("b",)) -> Comparison:
+    found = compare(
+        cast("Checker", machine),
+        [POOL],
+        "a",
+        others,
+        plan=plan,
+        timeout_s=1.0,
+        rng=random.Random(1),
+    )
+    assert found.comparison is not None
+    return found.comparison
+
+
+@pytest.mark.parametrize(("plan", "held"), [(NATIVE, 2), (DEVICE, 1)], ids=["native", "device"])
+def test_a_side_that_was_held_up_at_first_gets_as_many_calls_as_its_like(
+    plan: TimingPlan, held: int
+) -> None:
+    machine = Machine({"a": 50_000.0, "b": 50_000.0}, {"a": held})
+    assert compared(machine, plan).ratios[0].judgement == "tie"
+    assert len(set(machine.calls[-1].values())) == 1 < machine.calls[-1]["a"]
+
+
+def test_sides_of_about_the_same_speed_are_looked_at_once() -> None:
+    machine = Machine({"a": 50_000.0, "b": 80_000.0}, {})
+    compared(machine, DEVICE)
+    assert [bool(calls) for calls in machine.calls[:2]] == [False, True]
+
+
+def test_a_slow_side_runs_once_a_block_with_calls_of_its_own() -> None:
+    machine = Machine({"a": 50_000.0, "b": 60_000.0, "slow": 5_000_000.0}, {})
+    compared(machine, DEVICE, ["b", "slow"])
+    calls, orders = machine.calls[-1], machine.orders[-1]
+    assert calls["slow"] == 1 < calls["a"] == calls["b"]
+    assert [("slow" in order) for order in orders] == [True, False]
+
+
+def test_a_clearly_slow_candidate_costs_a_few_samples() -> None:
+    machine = Machine({"a": 5_000_000.0, "b": 50_000.0}, {})
+    found = compared(machine, DEVICE)
+    assert found.ratios[0].judgement == "slower"
+    assert (found.blocks, len(machine.calls)) == (2, 2 + DEVICE.first_looks)
