@@ -113,7 +113,7 @@ def main() -> None:
     inside: Any = Inside(runner)
     bench = Bench(inside, folder, sys.argv[2], bound, Twins(Path(twins)) if twins else None)
     pool = SeedPool("k/w", "k", bound, tuple(range(SLOTS)))
-    inside.attach(pool, parsed, bench._make_inputs(SLOTS))  # pyright: ignore[reportPrivateUsage]
+    inside.attach(pool, parsed, bench.inputs_file(SLOTS))
     load(bench, "a", 0)
     found: dict[str, Any] = {"clean": {"check": check(runner, "a"), "block": block(runner, "a")}}
     always = keeping.ALWAYS_BYTES

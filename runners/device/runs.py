@@ -9,7 +9,8 @@
 So tables and findings are never there together with code that could forge them, and no code finds
 outputs of another, nor its own of an earlier sample. What is left to it is memory that the driver
 keeps for itself: machine code and variables of other sides, parameters of our launches, events,
-the stacks of threads, memory for `malloc` in kernels (limited to the least).
+the stacks of threads, memory for `malloc` in kernels (limited to the least). And calls of one
+sample find each other's sets: against that stand the bystander and `gates/repeats.py`.
 """
 
 from __future__ import annotations
