@@ -15,7 +15,8 @@ import signal
 import subprocess
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,38 @@ class Log:
             self._kept = self.text(TEXT_BYTES)
             os.close(self.fd)
             self.fd = -1
+
+
+_own = set[int]()
+_own_lock = threading.RLock()
+
+
+@contextmanager
+def starting() -> Generator[set[int]]:
+    """Hold while a process is started that gets a session of its own, and add its pid: the
+    others of this kind that turn up beneath us are orphans, whom nobody else waits for."""
+    with _own_lock:
+        yield _own
+
+
+def waited_for(pid: int) -> None:
+    """A process that was started so is gone for good: its number may come again."""
+    with _own_lock:
+        _own.discard(pid)
+
+
+def reap_orphans() -> None:
+    """Collect the exit status of processes that came to us when their parent was killed.
+
+    Who starts a process in our own session, as libraries do, waits for it themselves.
+    """
+    me, session = os.getpid(), os.getsid(0)
+    with _own_lock:
+        for row in launch.process_table().values():
+            ended = row.parent == me and row.state == "Z" and row.session != session
+            if ended and row.pid not in _own:
+                with suppress(ChildProcessError):
+                    os.waitpid(row.pid, os.WNOHANG)
 
 
 class Child:
@@ -255,6 +288,8 @@ class Child:
                     next_step="look at the driver's messages (dmesg); a restart may be needed",
                 ) from error
             self.ended = time.monotonic()
+            waited_for(self.pid)
+            reap_orphans()
 
 
 def kill_tree(pid: int) -> None:
@@ -285,7 +320,9 @@ def _sweep(pid: int, mark: str | None) -> None:
     All are stopped first: no parent dies before we have seen its children beneath it.
     """
     me = os.getpid()
-    family: set[int] = set()
+    # What was stopped is killed wherever it is by then: an orphan that had yet to tie itself to its
+    # parent would stand still for ever.
+    family = _freeze(pid) - {pid}
 
     def beneath(table: dict[int, launch.ProcessRow]) -> set[int]:
         family.update(launch.descendants(pid, table))
@@ -299,7 +336,6 @@ def _sweep(pid: int, mark: str | None) -> None:
                 family.add(row.pid)
         return family
 
-    _freeze(pid)
     launch.kill_all(beneath)
     launch.kill_all(belonging)
     for relative in family - {pid}:
@@ -307,7 +343,7 @@ def _sweep(pid: int, mark: str | None) -> None:
             os.waitpid(relative, os.WNOHANG)
 
 
-def _freeze(pid: int) -> None:
+def _freeze(pid: int) -> set[int]:
     """Stop `pid` and everything beneath it; a process with a pending SIGSTOP cannot fork."""
     stopped: set[int] = set()
     while fresh := _running_tree(pid) - stopped:
@@ -315,6 +351,7 @@ def _freeze(pid: int) -> None:
             with suppress(ProcessLookupError):
                 os.kill(member, signal.SIGSTOP)
         stopped |= fresh
+    return stopped
 
 
 def _running_tree(pid: int) -> set[int]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from . import launch
-from .child import describe_returncode, kill_left_of, kill_tree
+from .child import describe_returncode, kill_left_of, kill_tree, starting, waited_for
 from .errors import ProcessLost
 from .machine import memory_share
 from .sandbox import builder_filter, drop_capabilities, install_seccomp, landlock
@@ -101,9 +101,12 @@ class ConfinedFork:
         self._bounds, self._folder = bounds, folder
         sys.stdout.flush()
         sys.stderr.flush()
-        parent, self._pid = os.getpid(), os.fork()
-        if self._pid == 0:
-            _run(parent, body, folder, log, bounds, read)
+        parent = os.getpid()
+        with starting() as own:
+            self._pid = os.fork()
+            if self._pid == 0:
+                _run(parent, body, folder, log, bounds, read)
+            own.add(self._pid)
         self._pidfd = os.pidfd_open(self._pid)
         self.ended: Ended | None = None
 
@@ -150,6 +153,7 @@ class ConfinedFork:
             kill_tree(self._pid)
         else:
             kill_left_of(self._pid)
+        waited_for(self._pid)
         os.close(self._pidfd)
         self.ended = Ended(code, seconds, over, timed_out, lost)
 

@@ -24,7 +24,16 @@ from pathlib import Path
 
 from . import launch
 from .channel import Channel
-from .child import MARK, TEXT_BYTES, Child, Limits, Log, describe_returncode, kill_tree
+from .child import (
+    MARK,
+    TEXT_BYTES,
+    Child,
+    Limits,
+    Log,
+    describe_returncode,
+    kill_tree,
+    starting,
+)
 from .errors import KernelwrightError
 from .launch import enter_child
 from .room import writing
@@ -91,16 +100,18 @@ def _start(
     with writing(scratch, f"the output of {name}"):
         scratch.mkdir(parents=True, exist_ok=True)  # somebody may have tidied it away
         logs = (Log(scratch / f"{name}.stdout"), Log(scratch / f"{name}.stderr"))
-    popen = subprocess.Popen(
-        [sys.executable, "-I", "-S", _LAUNCH, json.dumps(spec)],
-        stdin=subprocess.DEVNULL,
-        stdout=logs[0].fd,
-        stderr=logs[1].fd,
-        pass_fds=tuple(pass_fds),
-        env={**environment, MARK: mark},
-        cwd=scratch,
-        start_new_session=True,
-    )
+    with starting() as own:
+        popen = subprocess.Popen(
+            [sys.executable, "-I", "-S", _LAUNCH, json.dumps(spec)],
+            stdin=subprocess.DEVNULL,
+            stdout=logs[0].fd,
+            stderr=logs[1].fd,
+            pass_fds=tuple(pass_fds),
+            env={**environment, MARK: mark},
+            cwd=scratch,
+            start_new_session=True,
+        )
+        own.add(popen.pid)
     return Child(popen, name=name, mark=mark, limits=limits, logs=logs, channel=channel)
 
 
