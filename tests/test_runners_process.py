@@ -9,9 +9,11 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from kernelwright.runners.child import Child
@@ -341,3 +343,25 @@ def test_long_output_loses_its_middle_and_says_so(tmp_path: Path) -> None:
     with start(tmp_path, "printf 'begin%05000dend' 0") as child:
         child.wait()
         assert child.stdout_text(10) == "begin\n[... 4998 bytes left out ...]\n00end"
+
+
+def test_an_orphan_of_a_child_that_was_killed_from_outside_is_collected_once_it_ends(
+    tmp_path: Path,
+) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    script = f"env -i setsid sh -c 'read line < {gate}' & echo $!; wait"
+    with start(tmp_path, script) as child:
+        while not (said := child.stdout_text().strip()):
+            time.sleep(0.01)
+        orphan = psutil.Process(int(said))
+        while orphan.name() != "sh" or orphan.cmdline()[:2] != ["sh", "-c"]:
+            time.sleep(0.01)
+        os.kill(child.pid, signal.SIGKILL)
+        assert child.wait() == -signal.SIGKILL
+    assert orphan.parent() == psutil.Process(), "it came to us"
+    gate.write_text("go\n", encoding="utf-8")
+    while orphan.is_running() and orphan.status() != psutil.STATUS_ZOMBIE:
+        time.sleep(0.01)
+    start(tmp_path, "true").wait()
+    assert not psutil.pid_exists(orphan.pid)
