@@ -293,10 +293,11 @@ def _today(kind: str, count: int) -> dict[str, Any]:
 
 def _print(row: dict[str, Any]) -> None:
     print(f"\n{row['kind']}: {row['per_second']} a second, {row['wall_s']} s in all")
-    for name in row.keys() & TABLES:
-        print(f"  {name}", *(f"    {key}: {value}" for key, value in row[name].items()), sep="\n")
-    for name in row.keys() - TABLES:
-        print(f"  {name}: {row[name]}")
+    for name, told in row.items():
+        if name in TABLES:
+            print(f"  {name}", *(f"    {key}: {value}" for key, value in told.items()), sep="\n")
+        else:
+            print(f"  {name}: {told}")
 
 
 if __name__ == "__main__":
