@@ -56,7 +56,7 @@ def verdict_text(outcomes: Sequence[Outcome]) -> str:
     """How many were caught, passed, not run, and which were not as they should be."""
     counted = {v: [o for o in outcomes if o.verdict == v] for v in ("caught", "passed", "not run")}
     text = ", ".join(f"{len(found)} {verdict}" for verdict, found in counted.items() if found)
-    lines = [text or "nothing was tried"]
+    lines = [text] if text else []
     lines += [f"{o.verdict}: {o.name}: {o.message}" for o in outcomes if not o.good]
     lines += [
         f"caught by another gate than its page says: {o.name}: {o.by}: {o.message}"

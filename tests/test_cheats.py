@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,14 +10,19 @@ from pathlib import Path
 import pytest
 
 from kernelwright.runners.errors import SpecError
+from kernelwright.runners.model import Ending
+from kernelwright.server.selftest_table import verdict_text
+from kernelwright.server.selftesting import run_selftest
 from kernelwright.tools import cheats
 from kernelwright.tools.cheats import ROWS, Cheat, catalogue, chosen, impossible, read_cheat
 from kernelwright.tools.records import KernelRecord
-from kernelwright.tools.selftest import attempt, victim_of
+from kernelwright.tools.selftest import Outcome, attempt, victim_of
 from kernelwright.tools.workbench import Workbench
 
 PAGES = catalogue()
 NATIVE = [cheat for cheat in PAGES if cheat.tier == "native"]
+DEVICE = [cheat for cheat in PAGES if cheat.tier == "device"]
+TRITON = [cheat for cheat in DEVICE if cheat.kernel_type == "triton"]
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +48,70 @@ def test_a_host_kernel_is_stopped_by_what_its_page_says(
     assert "does not build" not in found.message
 
 
+@pytest.mark.parametrize("cheat", TRITON, ids=lambda cheat: cheat.name)
+def test_a_triton_kernel_without_a_gpu_is_screened_built_and_interpreted(
+    cheat: Cheat, bench: Workbench
+) -> None:
+    if not bench.gpus.missing():
+        pytest.skip("there is a GPU: it is evaluated there")
+    found = attempt(bench, victim_of(bench, cheat.page.victim), cheat)
+    early = {"static_screen", "rejected", "build_failed"} & set(cheat.page.expect)
+    assert found.verdict == ("caught" if early else found.verdict), found
+    assert found.verdict in ("caught", "not run"), found
+    assert found.expected, found
+    assert found.verdict == "caught" or "built only" in found.message, found
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("cheat", DEVICE, ids=lambda cheat: cheat.name)
+def test_a_gpu_kernel_is_stopped_by_what_its_page_says(cheat: Cheat, bench: Workbench) -> None:
+    if why := bench.gpus.missing():
+        pytest.skip(f"no GPU: {why}")
+    found = attempt(bench, victim_of(bench, cheat.page.victim), cheat)
+    assert found.verdict in ("passed" if cheat.honest else "caught", "not run"), found
+    assert found.expected, found
+    assert "does not build" not in found.message
+
+
+def test_an_honest_kernel_that_wins_would_be_an_uncaught_cheat(bench: Workbench) -> None:
+    (honest,) = chosen(["cpp/honest_in_place"], NATIVE)
+    cheat = honest.model_copy(
+        update={"page": honest.page.model_copy(update={"expect": ("wrong",)})}
+    )
+    found = attempt(bench, victim_of(bench, cheat.page.victim), cheat)
+    uncaught = found.ending == Ending.faster
+    assert found.verdict == ("NOT CAUGHT" if uncaught else "caught"), "noise is no gain"
+    assert found.good is not uncaught
+    assert not found.expected
+
+
+def test_a_cheat_taken_for_an_honest_kernel_would_be_stopped(bench: Workbench) -> None:
+    (cheat,) = chosen(["cpp/no_op"], NATIVE)
+    honest = cheat.model_copy(
+        update={"page": cheat.page.model_copy(update={"expect": ("passes",)})}
+    )
+    found = attempt(bench, victim_of(bench, honest.page.victim), honest)
+    assert (found.verdict, found.by, found.good) == ("STOPPED", "is_right", False)
+
+
+def test_the_command_prints_a_table_and_writes_outcomes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "outcomes.json"
+    assert run_selftest("native", ["cpp/throws", "cpp/forks"], path, ()) == 0
+    out = capsys.readouterr().out
+    assert "lets a child process do its work" in out and "static_screen" in out
+    assert "2 caught" in out
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert written["good"] is True
+    assert {each["name"] for each in written["outcomes"]} == {"cpp/throws", "cpp/forks"}
+
+
+def test_what_was_not_caught_is_told_below_the_table() -> None:
+    bad = Outcome(name="cpp/x", title="some cheat", verdict="NOT CAUGHT", message="2x the baseline")
+    assert verdict_text([bad]) == "NOT CAUGHT: cpp/x: 2x the baseline"
+
+
 def test_every_row_of_the_table_has_a_page_or_a_reason() -> None:
     tried = {row for cheat in PAGES for row in cheat.page.rows}
     ruled_out = {row for each in impossible() for row in each.rows}
@@ -50,7 +120,7 @@ def test_every_row_of_the_table_has_a_page_or_a_reason() -> None:
 
 @pytest.mark.parametrize("cheat", PAGES, ids=lambda cheat: cheat.name)
 def test_every_page_explains_itself(cheat: Cheat) -> None:
-    assert len(cheat.body) > 80
+    assert len(cheat.body) > 40
     stoppers = [gate for gate in cheat.page.expect if gate not in ("passes", "no gain", "not kept")]
     assert not stoppers or any(f"`{gate}`" in cheat.body for gate in stoppers)
 

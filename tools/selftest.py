@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
+from ..runners.errors import BaselineRefused, ReferenceFailed, ToolchainMissing
 from ..runners.gates import first_failure
 from ..runners.model import Ending, Evaluation, GateResult, Record
 from ..runners.screen import static_screen
@@ -58,10 +59,18 @@ class _Stopped(Record):
 
 
 def selftest(bench: Workbench, cheats: Sequence[Cheat]) -> Iterator[Outcome]:
-    """Try the pages one after the other, kernel by kernel. Raises what opening a victim raises."""
+    """Try the pages one after the other, kernel by kernel. Raises ProcessLost."""
     for name in dict.fromkeys(cheat.page.victim for cheat in cheats):
         group = [cheat for cheat in cheats if cheat.page.victim == name]
-        yield from _on_victim(bench, victim_of(bench, name), group)
+        try:
+            kernel = victim_of(bench, name)
+        except ToolchainMissing as error:
+            yield from (_outcome(cheat, "not run", message=str(error)) for cheat in group)
+        except (BaselineRefused, ReferenceFailed) as error:
+            why = f"its own victim is refused: {error}"
+            yield from (_outcome(cheat, "STOPPED", message=why) for cheat in group)
+        else:
+            yield from _on_victim(bench, kernel, group)
 
 
 def victim_of(bench: Workbench, name: str) -> KernelRecord:
@@ -159,8 +168,10 @@ def _without_device(
 
 def _seen(cheat: Cheat, stopped: _Stopped) -> Outcome:
     """The outcome where something stopped it before anything was run on a GPU."""
-    expected = bool({stopped.by, str(stopped.ending)} & set(cheat.page.expect))
-    if not (cheat.honest or expected or stopped.by == LOGIC):
+    expected = stopped.by == LOGIC or bool(
+        {stopped.by, str(stopped.ending)} & set(cheat.page.expect)
+    )
+    if not (cheat.honest or expected):
         return _outcome(cheat, "not run", stopped.ending, f"{stopped.by}: {stopped.message}")
     found = _outcome(
         cheat, "STOPPED" if cheat.honest else "caught", stopped.ending, stopped.message

@@ -1,0 +1,11 @@
+import triton
+import triton.language as tl
+
+with open("/tmp/lift.cache", "a") as cache:
+    cache.write("imported\n")
+
+
+@triton.jit
+def lift(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, 2.0 * tl.load(x + at, mask=at < n) + 1.0, mask=at < n)

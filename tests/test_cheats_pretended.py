@@ -1,0 +1,38 @@
+"""Cheats in CUDA on a GPU that is not there: defences that need no real one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pretend_gpu import pretended_gpu
+
+from kernelwright.tools.cheats import catalogue, chosen
+from kernelwright.tools.selftest import attempt, victim_of
+from kernelwright.tools.workbench import Workbench
+
+PRETENDED = [
+    f"cuda/{name}"
+    for name in (
+        *("no_op", "half_a_grid", "skips_known_pointers", "keeps_results_far_away"),
+        *("one_launch_for_two", "overwrites_its_neighbours", "changes_its_input"),
+        *("one_too_many", "wild_write", "traps", "works_once_a_setup", "watches_the_clock"),
+        *("clears_outputs_in_setup", "forgets_to_clear", "fills_its_input"),
+        *("shared_memory_race", "shared_memory_taken_for_zero"),
+    )
+]
+"""Pages in CUDA that are stopped before their times matter, by nothing that needs a real GPU."""
+
+
+@pytest.fixture(scope="module")
+def pretended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
+    folder = tmp_path_factory.mktemp("pretended")
+    with pretended_gpu(folder) as gpu, gpu.workbench(folder / "out", [folder]) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", PRETENDED)
+def test_a_cuda_kernel_is_stopped_on_a_pretended_gpu(name: str, pretended: Workbench) -> None:
+    (cheat,) = chosen([name], catalogue())
+    found = attempt(pretended, victim_of(pretended, cheat.page.victim), cheat)
+    assert (found.verdict, found.expected) == ("caught", True), found
