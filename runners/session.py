@@ -128,7 +128,9 @@ class Session:
         alone = len(self.sides) == 1
         if blocks >= (plan.min_blocks if alone else plan.max_blocks):
             return True
-        enough_s = plan.budget_s if blocks >= plan.careful_blocks else plan.longest_s
+        enough_s = plan.budget_s if self.clean >= plan.min_blocks else 3 * plan.budget_s
+        if blocks < plan.careful_blocks:
+            enough_s = plan.longest_s
         return self._later_than(enough_s) or (not alone and self._suffices())
 
     def result(self) -> Comparison:

@@ -43,7 +43,8 @@ class TimingPlan:
     """undisturbed blocks at which the interval is looked at. Every look is another chance for
     noise, so they are few. Before the first nothing but `steps` decides; the last is the end."""
     budget_s: float
-    """for each workload, once there are `careful_blocks`, disturbed or not"""
+    """for each workload, once there are `careful_blocks`, disturbed or not; three times as long
+    while fewer than `min_blocks` are undisturbed"""
     longest_s: float
     """for each workload, whatever there is"""
     disturbed_share: float
@@ -204,7 +205,8 @@ def decide(
     moved: float = 0.0,
     resamples: int = RESAMPLES,
 ) -> bool:
-    """Whether undisturbed blocks suffice; the first of `others` decides once they are many.
+    """Whether undisturbed blocks suffice; the first of `others` decides once they are many,
+    unless nothing can be said yet of another.
 
     Few blocks suffice only when every other side is clearly faster or slower, and a faster
     candidate's loss on each workload is clearly within or beyond what is allowed.
@@ -218,7 +220,10 @@ def decide(
     if count not in plan.looks:
         return False
     first = tell(workloads, candidate, others[0], plan, moved=moved, resamples=resamples)
-    return settled(first, plan)
+    if not settled(first, plan):
+        return False
+    further = (tell(workloads, candidate, o, plan, resamples=resamples) for o in others[1:])
+    return all(told.judgement != "unstable" for told in further)
 
 
 def settled(told: Told, plan: TimingPlan) -> bool:

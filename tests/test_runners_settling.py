@@ -146,6 +146,13 @@ def test_every_other_side_must_be_clear_before_few_blocks_suffice() -> None:
     assert not decide(made, "a", ["incumbent", "baseline"], DEVICE)
 
 
+def test_a_side_of_which_nothing_can_be_said_yet_asks_for_more_blocks() -> None:
+    times = {"a": [1.0] * 15, "incumbent": [0.5] * 15, "baseline": [0.6, 3.0, 1.4] * 5}
+    made = [WorkloadBlocks("w", 1.0, times)]
+    assert decide(made, "a", ["incumbent"], NATIVE)
+    assert not decide(made, "a", ["incumbent", "baseline"], NATIVE)
+
+
 def test_a_loss_on_one_workload_must_not_be_in_doubt() -> None:
     faster, slower = constant(1.0, 4, 10.0), constant(-0.5, 4)
     doubtful = blocks_of(np.log([0.93, 0.97, 0.93, 0.97]))
