@@ -10,7 +10,8 @@ KernelwrightError
 ├── ToolchainMissing     no compiler or driver on this machine for what was asked
 ├── DeviceMissing        no GPU here on which this kernel could run
 ├── ProcessLost          a process of ours ended when it should not have
-│   └── NoRoom           a folder of ours is full, or may not be written to
+│   ├── NoRoom           a folder of ours is full, or may not be written to
+│   └── SideFailed       what a candidate is compared with failed itself
 └── StoreError           the state file is of another version, locked, or damaged
 
 A candidate that does not build, is wrong or hangs is not an error: it is an
@@ -76,6 +77,14 @@ class ProcessLost(KernelwrightError):
 
 class NoRoom(ProcessLost):
     """A folder of ours is full or may not be written to: our work failed, not the candidate."""
+
+
+class SideFailed(ProcessLost):
+    """A variant with which another was to be compared failed itself; `side` is its id."""
+
+    def __init__(self, side: str, message: str, *, next_step: str = "") -> None:
+        super().__init__(message, next_step=next_step)
+        self.side = side
 
 
 class StoreError(KernelwrightError):

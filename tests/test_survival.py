@@ -20,6 +20,7 @@ from kernelwright.runners.crashes import REPORT, crash_of, explain
 from kernelwright.runners.errors import NoRoom, SpecError
 from kernelwright.runners.headers import folder_hash, require_unchanged
 from kernelwright.runners.machine import memory_bytes, memory_share
+from kernelwright.runners.model import Ending
 from kernelwright.runners.room import writing
 from kernelwright.runners.seccomp import has_seccomp
 from kernelwright.runners.spec_files import LoadedKernel, Roots, load_data
@@ -49,6 +50,27 @@ def test_each_fault_has_its_own_ending_and_the_next_evaluation_is_right_and_noth
         survivor = survival.Survivor(bench, "native", random.Random(5))
         rows = [survivor.meet(fault) for fault in chosen]
     assert not [row for row in rows if not row.survived]
+
+
+def test_an_incumbent_that_fails_by_itself_is_refused_and_the_next_best_takes_its_place(
+    survival: Any, tmp_path: Path
+) -> None:
+    subject = survival.Subject.of("native", tmp_path)
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        kernel = bench.evaluator.open(subject.loaded)
+        best = subject.honest(1)
+        assert bench.evaluator.evaluate(best).became_incumbent
+        built = bench.evaluator.build(best).artifact
+        assert built is not None
+        (module,) = built.modules
+        damaged = tmp_path / "out" / "modules" / f"{module.sha256}.so"
+        damaged.write_bytes(damaged.read_bytes()[:4096])
+        found = bench.evaluator.evaluate(subject.honest(2))
+        assert found.ending == Ending.faster, found.message
+        refused = bench.evaluator.confirmation(best.variant.variant_id)
+        assert refused is not None and not refused.accepted
+        assert "times alone" in refused.message
+        assert bench.evaluator.kernel(kernel.kernel_id).incumbent == found.variant_id
 
 
 def test_every_kind_of_fault_is_drawn_at_least_once_and_the_draw_repeats(survival: Any) -> None:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from ..runners.devices import DeviceFacts
-from ..runners.errors import ProcessLost
+from ..runners.errors import ProcessLost, SideFailed
 from ..runners.model import Ending, Evaluation
 from ..search.store import Store
 from .attempt import Attempt, Surroundings
@@ -16,6 +16,7 @@ from .keeping import write_evaluation
 from .kernel_state import OpenKernel
 from .kernels import Kernels
 from .records import Confirmation, KernelRecord, VariantRecord
+from .retiring import refusal
 from .rig import Rig
 from .turns import Alone, Turns
 
@@ -126,11 +127,31 @@ class Evaluating:
             attempt.seconds["wait"] = time.monotonic() - prepared.since
             attempt.kernel = kernel = self._kernels.ready(kernel_id, lane)
             try:
-                evaluation = self._judged(prepared, min_gain)
+                evaluation = self._judged_somehow(prepared, min_gain)
             except ProcessLost as error:
                 evaluation = self._written(prepared, attempt.ended(Ending.lost, str(error)))
             self._forget_loser(kernel)
             return evaluation
+
+    def _judged_somehow(self, prepared: Prepared, min_gain: float) -> Evaluation:
+        """Judged against other sides once an incumbent turns out to fail by itself."""
+        attempt = prepared.attempt
+        gates, runs = attempt.gates, list(attempt.runs)
+        try:
+            return self._judged(prepared, min_gain)
+        except SideFailed as error:
+            kernel, failed = attempt.kernel, error
+        found = refusal(self._rig, kernel, failed.side)
+        if found is None:
+            raise failed
+        if failed.side == self._kernels.record(kernel.kernel_id).baseline:
+            raise ProcessLost(
+                f"nothing can be compared with the baseline any more; {found.message}",
+                next_step="correct the baseline's source and call open_kernel again",
+            )
+        self.keep_confirmation(kernel.kernel_id, found)
+        attempt.gates, attempt.runs = gates, runs
+        return self._judged(prepared, min_gain)
 
     def _judged(self, prepared: Prepared, min_gain: float) -> Evaluation:
         """Gates and comparison. Where another GPU brought a new incumbent meanwhile, what would

@@ -13,7 +13,7 @@ from pathlib import Path
 from ..runners.builder import Builder
 from ..runners.checking import Checker
 from ..runners.comparison import HotTimes, compare, hot_times
-from ..runners.errors import ProcessLost
+from ..runners.errors import SideFailed
 from ..runners.gates import FIRST_SET, Run, first_failure
 from ..runners.locks import timing_lock
 from ..runners.machine_screen import screen_artifact
@@ -201,7 +201,7 @@ class Rig:
     ) -> Compared:
         """Time loaded variants against each other; the device is ours alone meanwhile.
 
-        The gates are about the candidate. Raises ProcessLost when another side fails: then
+        The gates are about the candidate. Raises SideFailed when another side fails: then
         nothing is known of the candidate.
         """
         quiet = self._quiet.timing() if kernel.target is None else nullcontext()
@@ -219,7 +219,8 @@ class Rig:
             runs = [run for run in measured.runs if run.variant == other != candidate]
             failed = first_failure([gate(runs) for gate in FIRST_SET])
             if failed is not None:
-                raise ProcessLost(
+                raise SideFailed(
+                    other,
                     f"`{other}`, which `{candidate}` was timed against, failed: {failed.message}",
                     next_step=f"look at it: inspect what variant, id {other}",
                 )
