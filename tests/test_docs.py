@@ -10,8 +10,16 @@ import pytest
 from typer.main import get_command
 
 from kernelwright.runners.declared_plan import check_declared
+from kernelwright.runners.gates import ENDINGS
+from kernelwright.runners.gates.incumbent import ANEW, FRESH, SHAPES, STRESS
+from kernelwright.runners.gates.winner import (
+    is_faster_again,
+    is_not_slower_on_held_out_workloads,
+    keeps_its_gain,
+)
 from kernelwright.runners.model import Ending
 from kernelwright.runners.spec_files import parse_spec
+from kernelwright.runners.stress import KINDS
 from kernelwright.search.moves import MOVES
 from kernelwright.server.cli import app
 from kernelwright.tools import TOOLS
@@ -19,6 +27,9 @@ from kernelwright.tools import TOOLS
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GPU_KERNELS = (ROOT / "docs/gpu-kernels.md").read_text(encoding="utf-8")
+WINNERS = [
+    gate.__name__ for gate in (is_faster_again, keeps_its_gain, is_not_slower_on_held_out_workloads)
+]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
 
 
@@ -30,6 +41,19 @@ def test_readme_names_every_tool(name: str) -> None:
 @pytest.mark.parametrize("name", get_command(app).list_commands(None))  # type: ignore[attr-defined,arg-type]
 def test_readme_names_every_command(name: str) -> None:
     assert f"kernelwright {name}" in README
+
+
+GATES = (ROOT / "docs/gates.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [*ENDINGS, FRESH, ANEW, SHAPES, STRESS, *WINNERS])
+def test_the_page_on_gates_names_every_gate(name: str) -> None:
+    assert f"`{name}`" in GATES
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_the_page_on_gates_explains_every_kind_of_stress(kind: str) -> None:
+    assert f"| `{kind}` |" in GATES or kind == "exchanged"  # of a gate of its own
 
 
 def test_every_move_says_when_it_pays() -> None:
