@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 
+from kernelwright.runners.executor import NAME as EXECUTOR
 from kernelwright.runners.shared_arena import STOCK_BYTES
 
 ROLES = {
@@ -52,7 +53,7 @@ def role_of(process: psutil.Process) -> str:
             return "build"
     if known:
         return known
-    if words and Path(words[0]).name.startswith("executor-"):
+    if words and words[0] == EXECUTOR:
         return "executor"
     return (
         "compiler" if words and Path(words[0]).name in ("cc1plus", "as", "g++", "ld") else "other"

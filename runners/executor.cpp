@@ -171,6 +171,7 @@ void drop_capabilities() {
 int main(int argc, char** argv) {
   if (argc != 5) return 64;
   const int go = std::atoi(argv[1]), done = std::atoi(argv[2]), arena_fd = std::atoi(argv[3]);
+  prctl(PR_SET_NAME, "executor");  // for people: it is started by a descriptor, which is a number
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != std::atoi(argv[4])) return 1;
   signal(SIGXFSZ, SIG_IGN);  // too much output is an error of the write, not a death
