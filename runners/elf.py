@@ -1,8 +1,9 @@
 """ELF files, read without tools: their sections, and what decides what their code does, as a hash.
 
-Names of our own, notes, unwind tables and debug data are left out of the hash, so that two
-sources that compile to the same instructions get one hash. Names of imported functions stay
-in: calling `sinf` is not calling `cosf`.
+Names of our own and debug data are not loaded, and so no part of the hash: two sources that compile
+to the same instructions get one. Whatever is loaded is, however its section is called: a source may
+put code or constants into any (`.note.x`, `.debug_x`). Names of imported functions stay in, too:
+calling `sinf` is not calling `cosf`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from dataclasses import dataclass
 SHF_ALLOC = 2
 SHT_NOBITS = 8
 HEADER = struct.Struct("<IIQQQQIIQQ")
-IGNORED = (".note", ".eh_frame", ".gnu.hash", ".hash", ".gnu.version", ".comment", ".debug")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,15 @@ class Section:
 
 
 def code_hash(image: bytes) -> str:
-    """16 hexadecimal digits over all loaded sections of a shared object that matter.
+    """16 hexadecimal digits over all loaded sections of a shared object.
 
+    One with a build id, which is a hash of debug data as well, shares its own with no other.
     Machine code of a GPU has a hash of its own: `cubin_hash.py`.
     Raises ValueError for what is no 64-bit little-endian ELF file, or one cut short.
     """
     digest = hashlib.sha256()
     for section in read_sections(image):
-        if section.flags & SHF_ALLOC and not section.name.startswith(IGNORED):
+        if section.flags & SHF_ALLOC:
             digest.update(f"{section.name} {section.size}\n".encode())
             digest.update(section.content)
     return digest.hexdigest()[:16]

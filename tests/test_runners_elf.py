@@ -32,10 +32,29 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def build(folder: Path, source: str, *flags: str, name: str = "k.cpp") -> bytes:
     (folder / name).write_text(source, encoding="utf-8")
     output = folder / "k.so"
-    command = [str(COMPILER), "-O2", "-shared", "-fPIC", *flags, name, "-o", str(output)]
+    command = [
+        str(COMPILER),
+        "-O2",
+        "-shared",
+        "-fPIC",
+        "-Wl,--build-id=none",
+        *flags,
+        name,
+        "-o",
+        str(output),
+    ]
     subprocess.run(command, check=True, cwd=folder, timeout=120)
     return output.read_bytes()
 
+
+HIDDEN = """
+__attribute__((section(".note.x"))) extern const float factor = 2.0f;
+__attribute__((noinline, section(".debug_x"))) static int more(int a) { return a + 40; }
+extern "C" void k(const float* x, float* y, int n) {
+  const volatile float* f = &factor;
+  for (int i = 0; i < n; ++i) y[i] = x[i] * *f + more(i);
+}
+"""
 
 SAME = {
     "comments and blanks": ("// more\n" + SOURCE.replace("\n", "\n\n"), ()),
@@ -67,6 +86,14 @@ def test_what_leaves_the_code_alone_leaves_the_hash_alone(
 def test_what_changes_the_code_changes_the_hash(tmp_path: Path, image: bytes, change: str) -> None:
     source, flags = OTHER[change]
     assert code_hash(build(tmp_path, source, *flags)) != code_hash(image)
+
+
+@needs_compiler
+@pytest.mark.parametrize("change", [("2.0f", "3.0f"), ("a + 40", "a + 41")])
+def test_code_and_constants_count_whatever_their_section_is_called(
+    tmp_path: Path, change: tuple[str, str]
+) -> None:
+    assert code_hash(build(tmp_path, HIDDEN)) != code_hash(build(tmp_path, HIDDEN.replace(*change)))
 
 
 @needs_compiler

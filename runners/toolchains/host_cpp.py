@@ -46,7 +46,13 @@ from .diagnostics import errors, warnings
 
 COMPILERS = ("g++", "clang++")
 DEFAULT_FLAGS = ("-O3", "-march=native", "-fopenmp", "-std=c++17")
-ALWAYS = ("-shared", "-fPIC", "-fvisibility=hidden", "-fdiagnostics-color=never")
+ALWAYS = (
+    "-shared",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fdiagnostics-color=never",
+    "-Wl,--build-id=none",  # it would tell apart what differs in debug data alone
+)
 MEMORY_BYTES = memory_share(8 << 30)
 OUTPUT_BYTES = 256 << 20
 _KILLED = re.compile(
