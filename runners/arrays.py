@@ -68,7 +68,7 @@ class ArrayLibrary(Protocol):
         ...
 
     def differ(self, a: Any, b: Any) -> Any:
-        """Where two stored arrays of integers or bools differ."""
+        """Where the bits of two stored arrays of integers or bools differ."""
         ...
 
     def normal(self, seed: int, shape: tuple[int, ...], *, double: bool) -> Any:
@@ -129,7 +129,7 @@ class NumpyArrays:
         return np.asarray(value)
 
     def differ(self, a: HostArray, b: HostArray) -> HostArray:
-        return a != b
+        return _bits(a) != _bits(b)
 
     def normal(self, seed: int, shape: tuple[int, ...], *, double: bool) -> HostArray:
         kind = np.float64 if double else np.float32
@@ -151,6 +151,11 @@ class NumpyArrays:
 
     def release(self) -> None:
         pass  # freed memory goes back by itself
+
+
+def _bits(stored: HostArray) -> HostArray:
+    """Bools as their bytes: numpy takes any byte but 0 for true, poison as well."""
+    return stored.view(np.uint8) if stored.dtype == np.bool_ else stored
 
 
 NUMPY = NumpyArrays()

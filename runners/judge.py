@@ -25,6 +25,7 @@ from .contract import BoundArgument
 from .dtypes import DTYPES, numpy_dtype
 from .oracle_messages import OutputVerdict
 
+NO_BOOL = "a byte that is neither 0 nor 1"
 ROW_SHARE = 1e-3
 """A row whose RMS is below this share of the whole array's is scaled by that share."""
 
@@ -148,7 +149,9 @@ class _Found:
         return self.verdict(worst, largest, rms, message)
 
     def _values(self, place: tuple[int, ...]) -> tuple[str, str]:
-        return _shown(self.actual[place].item()), _shown(self.exact[place].item())
+        value, wanted = self.actual[place].item(), self.exact[place].item()
+        neither = isinstance(value, bool) and value is wanted
+        return NO_BOOL if neither else _shown(value), _shown(wanted)
 
 
 def _row_scale(xp: Any, exact: Any) -> Any:

@@ -225,6 +225,17 @@ def test_integers_and_bools_are_compared_exactly(dtype: str) -> None:
     assert "1 of 6 elements differ" in found.message
 
 
+@pytest.mark.parametrize("poison", [0xFF, 0xA5, 2])
+def test_a_bool_that_nobody_wrote_is_wrong_even_where_true_was_wanted(poison: int) -> None:
+    exact = np.ones((2, 3), dtype=np.bool_)
+    actual = exact.view(np.uint8).copy()
+    actual[1, 2] = poison
+    found = verdict(exact, actual.view(np.bool_), dtype="bool")
+    assert not found.right
+    assert found.worst_index == (1, 2)
+    assert "a byte that is neither 0 nor 1, not True" in found.message
+
+
 def test_large_integers_are_shown_with_every_digit() -> None:
     exact = np.array([2**62])
     found = verdict(exact, exact + 1, dtype="int64")
