@@ -121,6 +121,17 @@ def test_a_trial_that_the_baseline_fails_is_noted_and_not_asked() -> None:
     assert "the baseline fails it, too" in found.evidence["not_asked"]["stress `offset`"]
 
 
+@pytest.mark.parametrize(
+    ("error", "outcome"), [(0.03, "note"), (0.9, "failed"), (float("inf"), "failed")]
+)
+def test_a_baseline_that_is_slightly_wrong_hides_no_candidate_that_is_far_off(
+    error: float, outcome: str
+) -> None:
+    candidate = Trial("shape n=1", (run(verdicts=(verdict(error, right=False),)),))
+    trial = baseline_of(candidate, verdict(0.02, right=False))
+    assert holds(SHAPES, [trial]).outcome == outcome
+
+
 def test_a_crash_is_not_excused_by_a_baseline_that_is_merely_wrong() -> None:
     crashed = Trial("stress `large`", (run("", fault="signal 11", fault_kind="crashed"),))
     trial = baseline_of(crashed, verdict(9.0, right=False))

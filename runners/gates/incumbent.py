@@ -27,6 +27,11 @@ STRESS_SLACK = 4.0
 """Under stress an honest sum in another order may be some times worse than the baseline's: four
 times its error is still the same quality, a lost compensation costs orders of magnitude."""
 
+NO_ANSWER = 0.1
+"""RMS error, as a share of the truth's own (of integers: the share that differ), from which on a
+wrong baseline says nothing of what could be asked. Below it, it is roughly right, and a candidate
+has to be so, too: an edge that the baseline gets wrong must not hide one that computes nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -53,6 +58,9 @@ def fault_of(trial: Trial, slack: float = 1.0) -> tuple[GateResult | None, str]:
     if failed is None or not trial.baseline:
         return failed, ""
     theirs = trial_failure(trial.baseline)
+    if theirs is not None and failed.gate == "is_right" and _roughly_right(trial.baseline):
+        near = f"within {STRESS_SLACK:g} times the error of the baseline, which is wrong, too"
+        return failed, near if _no_worse(trial, STRESS_SLACK) else ""
     if theirs is not None and (theirs.gate == failed.gate or failed.gate == "is_right"):
         return failed, f"the baseline fails it, too: {theirs.message}"
     if failed.gate == "is_right" and slack > 1 and _no_worse(trial, slack):
@@ -201,6 +209,12 @@ def _no_worse(trial: Trial, slack: float) -> bool:
         if not all(mine.right or _near(mine, other, slack) for mine, other in pairs):
             return False
     return True
+
+
+def _roughly_right(runs: Runs) -> bool:
+    """Whether all outputs of these runs are at least an approximation of what they should be."""
+    clean = all(run.verdicts and not run.result.fault for run in runs)
+    return clean and all(v.right or v.rms < NO_ANSWER for run in runs for v in run.verdicts)
 
 
 def _near(mine: OutputVerdict, other: OutputVerdict, slack: float) -> bool:
