@@ -1,7 +1,8 @@
 """Legal shapes on which a variant runs before it may become the incumbent.
 
 The smallest one, where loops have no rounds and grids one block; one beside the first workload
-that is no multiple of usual tiles, where full tiles meet ragged ends; and another odd one.
+that is no multiple of usual tiles, where full tiles meet ragged ends; long ones, where a narrow
+index overflows; and another odd one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from .spec import KernelSpec, Symbol
 
 NEAR_BYTES = 32 << 20
 """All arrays of the shape beside the first workload: its truth has to be worked out in fp64."""
+LONG_TARGET = 70001
+"""Beyond what 16 bits count, and what a grid may have along its second and third axis."""
+MOST_LONG = 3
 SMALLEST_TARGETS = (1, 2, 4, 8, 16, 32, 64, 128)
 """Sizes to aim at until the arrays have elements: n - 64 wants an n that no domain names."""
 
@@ -24,10 +28,10 @@ Symbols = Mapping[str, int]
 
 def gate_shapes(spec: KernelSpec, seed: int, known: Sequence[Symbols]) -> tuple[BoundContract, ...]:
     """The shapes that differ from each other, from all workloads and from `known`, with their
-    labels: `smallest`, `near` and `other`."""
+    labels: `smallest`, `near`, `long_n` for a symbol n, and `other`."""
     taken = [dict(symbols) for symbols in known] + [w.symbols for w in spec.workloads]
     rng, found = random.Random(seed), list[BoundContract]()
-    draws = [smallest_shape(spec), near_shape(spec)]
+    draws = [smallest_shape(spec), near_shape(spec), *long_shapes(spec)]
     draws += [odd_shape(spec, rng.getrandbits(32)) for _ in range(4)]
     for shape in draws:
         others = sum(each.label == "other" for each in found)
@@ -66,6 +70,21 @@ def near_shape(spec: KernelSpec) -> BoundContract | None:
         largest = max(targets, key=lambda name: targets[name])
         targets[largest] //= 2
     return None
+
+
+def long_shapes(spec: KernelSpec) -> list[BoundContract]:
+    """A shape for each of the first free symbols that is longer in it than every workload, up to
+    LONG_TARGET, and short in the others."""
+    found, free = list[BoundContract](), free_symbols(spec)
+    for name in list(free)[:MOST_LONG]:
+        sizes = {other: odd_size_at(free[other], 3) for other in free if other != name}
+        sizes[name] = odd_size_at(free[name], LONG_TARGET)
+        if any(workload.symbols[name] >= sizes[name] for workload in spec.workloads):
+            continue
+        shape = _bound(spec, {**spec.workloads[0].symbols, **sizes}, f"long_{name}")
+        if shape is not None and sum(array.nbytes for array in shape.arrays) <= NEAR_BYTES:
+            found.append(shape)
+    return found
 
 
 def _least(domain: Symbol, target: int) -> int:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kernelwright.runners.gate_shapes import (
     NEAR_BYTES,
     gate_shapes,
+    long_shapes,
     near_shape,
     smallest_shape,
 )
@@ -42,13 +43,21 @@ def test_one_of_each_with_its_own_label() -> None:
     shapes = {s.label: dict(s.symbols) for s in gate_shapes(made, 1, [])}
     assert shapes["smallest"] == {"m": 1, "n": 1}
     assert shapes["near"] == {"m": 511, "n": 999}
-    assert set(shapes) == {"smallest", "near", "other"}
+    assert shapes["long_m"] == {"m": 4999, "n": 3}
+    assert shapes["long_n"] == {"m": 3, "n": 4999}
+    assert set(shapes) == {"smallest", "near", "long_m", "long_n", "other"}
 
 
 def test_what_is_known_already_is_left_out() -> None:
     made = spec({"n": {"max": 5000}}, {"n": 1000})
     labels = [s.label for s in gate_shapes(made, 1, [{"n": 1}, {"n": 999}])]
-    assert labels == ["other"]
+    assert labels == ["long_n", "other"]
+
+
+def test_a_long_shape_counts_beyond_16_bits_where_no_workload_does() -> None:
+    short = spec({"n": {"max": 1 << 20}}, {"n": 1000})
+    assert [dict(s.symbols) for s in long_shapes(short)] == [{"n": 70001}]
+    assert not long_shapes(spec({"n": {"max": 1 << 20}}, {"n": 100000}))
 
 
 def test_without_a_domain_no_shape_is_invented() -> None:

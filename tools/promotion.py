@@ -213,7 +213,7 @@ class _Promotion:
     def _watched_pools(self) -> list[SeedPool]:
         """Small further shapes, of which one is ragged; the smallest workload where there are
         none."""
-        shapes = [shape for shape in self.trials.shapes() if shape.label != "near"]
+        shapes = [s for s in self.trials.shapes() if s.label in ("smallest", "other")]
         shapes = shapes or self.trials.shapes() or [self._smallest()]
         name = self.kernel.kernel_id
         return [draw(name, s, name=f"{s.label}/promotion/watched", slots=1) for s in shapes]
