@@ -44,7 +44,8 @@ class OutsideFault:
 
 
 def signalled(role: str, number: int) -> Callable[[Path, random.Random], Generator[None]]:
-    """Send a signal to a process of that role at a random moment, as soon as there is one."""
+    """Send a signal to a process of that role at a random moment, as soon as there is one that
+    works (executors stand still between their turns)."""
 
     def do(_: Path, rng: random.Random) -> Generator[None]:
         over, wait_s = threading.Event(), rng.random() * LONGEST_WAIT_S
@@ -53,7 +54,8 @@ def signalled(role: str, number: int) -> Callable[[Path, random.Random], Generat
             over.wait(wait_s)
             while not over.is_set():
                 with suppress(psutil.Error, IndexError, ProcessLookupError):
-                    os.kill(rng.choice(ours(role)).pid, number)
+                    at_work = [p for p in ours(role) if p.status() != psutil.STATUS_STOPPED]
+                    os.kill(rng.choice(at_work).pid, number)
                     return
                 over.wait(0.002)
 
@@ -118,7 +120,7 @@ def mounted(outdir: Path) -> Generator[bool]:
             subprocess.run(["umount", "-l", place], check=False)
 
 
-KILLED = "was lost: killed by SIGKILL|killed from outside|build process failed|channel"
+KILLED = "killed by SIGKILL|killed from outside|build process failed|channel"
 STOPPED = "stopped from outside"
 DISK = "disk of .* is full"
 WORKERS = ("runner", "oracle", "zygote")
