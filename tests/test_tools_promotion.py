@@ -168,6 +168,8 @@ def test_an_honest_kernel_passes_every_gate_and_each_says_what_was_asked(sums: B
     assert [what.split(" (")[0] for what in asked["works_on_other_shapes"]] == [
         "shape `smallest`",
         "shape `near`",
+        "shape `long_m`",
+        "shape `long_n`",
         "shape `other`",
     ]
     assert len(asked["survives_stress"]) == 6
