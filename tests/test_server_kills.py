@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ from kernelwright.search.store import STATE_FILE, Store
 KILLS = int(os.environ.get("KERNELWRIGHT_KILLS", "3"))
 COMMAND = (sys.executable, "-c", "from kernelwright.server.cli import main; main()")
 GONE_WITHIN_S = 2.0
+PATIENCE_S = 60.0
 BUDGET = 3 * KILLS
 VALUES = list(range(2 * BUDGET, 0, -1))
 
@@ -105,3 +107,45 @@ def test_a_killed_search_leaves_nothing_running_and_loses_and_repeats_nothing(
     assert set(reported(tmp_path)) <= set(known)
     assert "confirmed" in (tmp_path / "out/kernels/lift/events.jsonl").read_text(encoding="utf-8")
     print(f"resumed to the end: {len(known)} variants, none measured twice")
+
+
+def works(process: psutil.Process, moment: str) -> bool:
+    """Whether a search is in the middle of a build, or of runs of its kernel."""
+    for child in process.children(recursive=True):
+        with suppress(psutil.Error):  # compilers come and go
+            name, running = child.name(), child.status() == psutil.STATUS_RUNNING
+            if name == "cc1plus" if moment == "build" else name == "executor" and running:
+                return True
+    return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize(
+    ("number", "moment"),
+    [
+        (signal.SIGINT, "build"),
+        (signal.SIGTERM, "run"),
+        (signal.SIGKILL, "build"),
+    ],
+)
+def test_a_search_that_a_signal_meets_in_the_middle_of_a(
+    number: signal.Signals, moment: str, tmp_path: Path
+) -> None:
+    write_spec(tmp_path, parameters={"REPEAT": {"values": VALUES}})
+    with_known_peaks(tmp_path / "out")
+    search = start(tmp_path)
+    assert search.stderr is not None
+    while "[1/" not in search.stderr.readline():  # the first evaluation is on disk
+        assert search.poll() is None
+    deadline = time.monotonic() + PATIENCE_S
+    while not works(psutil.Process(search.pid), moment):
+        assert time.monotonic() < deadline, f"never in the middle of a {moment}"
+    search.send_signal(number)
+    signalled = time.monotonic()
+    search.communicate(timeout=PATIENCE_S)
+    assert search.returncode == (-number if number == signal.SIGKILL else 128 + number)
+    while (left := belonging_to(tmp_path)) and time.monotonic() - signalled < GONE_WITHIN_S:
+        pass
+    assert not left
+    known = evaluations(tmp_path)
+    assert reported(tmp_path) and set(reported(tmp_path)) <= set(known)
