@@ -120,6 +120,15 @@ class Session:
         every = self.plan.reload_every
         return self.count % every == 0 and (self.count > 0 or every == 1)
 
+    def restart(self, anew: Sequence[Times | None]) -> None:
+        """Forget all blocks, where a workload (in order) is to be timed in another way."""
+        if any(anew):
+            pairs = zip(self.times, anew, strict=True)
+            self.times = [
+                new or Times(old.pool, old.calls, old.once, old.rounds) for old, new in pairs
+            ]
+            self._looked = 0
+
     def enough(self) -> bool:
         """Whether to stop: what there is suffices, or there is no more time."""
         plan, blocks = self.plan, self.count

@@ -27,10 +27,11 @@ OVERHEAD_NS = 20_000.0
 
 
 class Machine:
-    """A checker whose kernels take a known time a call, `held` of them longer in first samples."""
+    """A checker whose kernels take a known time a call: `held` of them longer in first samples,
+    `feigning` ones while they are looked at, and half as long on one set of buffers."""
 
-    def __init__(self, ns: dict[str, float], held: dict[str, int]) -> None:
-        self._ns, self._held = ns, dict(held)
+    def __init__(self, ns: dict[str, float], held: dict[str, int], feigning: str = "") -> None:
+        self._ns, self._held, self._feigning = ns, dict(held), feigning
         self.calls = list[dict[str, int]]()
         self.orders = list[list[Sequence[str]]]()
 
@@ -57,6 +58,8 @@ class Machine:
         if self._held.get(variant, 0) > 0:
             self._held[variant] -= 1
             each *= 100
+        if variant in self._feigning:
+            each *= 0.5 if calls.get(variant) == 1 else 1.0 if calls else 100
         return SideTimes(variant=variant, nanoseconds=(each,) * samples, disturbed=(0.0,) * samples)
 
 
@@ -95,6 +98,17 @@ def test_a_slow_side_runs_once_a_block_with_calls_of_its_own() -> None:
     calls, orders = machine.calls[-1], machine.orders[-1]
     assert calls["slow"] == 1 < calls["a"] == calls["b"]
     assert [("slow" in order) for order in orders] == [True, False]
+
+
+@pytest.mark.parametrize("plan", [NATIVE, DEVICE], ids=["native", "device"])
+def test_who_is_slow_only_while_it_is_looked_at_wins_no_calls_of_its_own(plan: TimingPlan) -> None:
+    machine = Machine({"a": 60_000.0, "b": 60_000.0}, {}, feigning="a")
+    found = compared(machine, plan)
+    assert found.ratios[0].judgement == "tie"
+    calls = [asked for asked in machine.calls if asked]
+    assert calls[0]["a"] == 1 < calls[1]["a"] == calls[1]["b"], "it was, for one block"
+    assert all(asked == calls[1] for asked in calls[1:])
+    assert found.blocks == len(calls) - 1
 
 
 def test_a_clearly_slow_candidate_costs_a_few_samples() -> None:
