@@ -224,6 +224,19 @@ def test_a_floor_that_the_baseline_is_below_is_wrong_itself() -> None:
     assert "are the declared bytes and flops right?" in found.message
 
 
+def test_a_doubtful_floor_of_one_workload_hides_nothing_on_another() -> None:
+    made = contract(bytes="8000 * n")
+    known = floors(made, [bind(made, {"n": MIB}, each) for each in ("big", "other")], H100)
+    first = compared(0.1, 0.2)
+    other = first.workloads[0].model_copy(
+        update={"workload": "other", "median_ms": {"v": 0.1, "b": 9.0}}
+    )
+    both = first.model_copy(update={"workloads": (*first.workloads, other)})
+    assert obeys_physics(first, known, "b").outcome == "note"
+    found = obeys_physics(both, known, "b")
+    assert (found.outcome, found.evidence["workload"]) == ("failed", "other")
+
+
 def test_without_declared_work_or_datasheet_nothing_is_asked() -> None:
     bare, bound = contract(), bind(contract(), {"n": 8}, "big")
     for known, words in (
