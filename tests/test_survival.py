@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from kernelwright.runners.crashes import REPORT, crash_of, explain
+from kernelwright.runners.device.probing import probe_devices
 from kernelwright.runners.errors import NoRoom, SpecError
 from kernelwright.runners.headers import folder_hash, require_unchanged
 from kernelwright.runners.machine import memory_bytes, memory_share
@@ -49,6 +50,20 @@ def test_each_fault_has_its_own_ending_and_the_next_evaluation_is_right_and_noth
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
         survivor = survival.Survivor(bench, "native", random.Random(5))
         rows = [survivor.meet(fault) for fault in chosen]
+    assert not [row for row in rows if not row.survived]
+
+
+@pytest.mark.gpu
+def test_each_fault_of_a_gpu_kernel_has_its_own_ending_and_leaves_nothing_on_the_gpu(
+    survival: Any, tmp_path: Path
+) -> None:
+    probed = probe_devices(tmp_path / "probe")
+    if not probed.devices:
+        pytest.skip(f"no GPU: {probed.why_none}")
+    faults, _ = survival.faults_of("device", mounts=False)
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        survivor = survival.Survivor(bench, "device", random.Random(5))
+        rows = [survivor.meet(fault) for fault in faults if not fault.heavy]
     assert not [row for row in rows if not row.survived]
 
 
