@@ -16,16 +16,16 @@ import pytest
 
 from kernelwright.runners.cubin_hash import entry_hash
 from kernelwright.runners.errors import SpecError
-from kernelwright.runners.machine_screen import (
+from kernelwright.runners.plan import Artifact
+from kernelwright.runners.screens.machine_code import (
     MachineCode,
     findings,
     machine_code_screen,
     screen_artifact,
 )
-from kernelwright.runners.plan import Artifact
-from kernelwright.runners.sass_screen import DECODE
-from kernelwright.runners.screen import wants_probes
-from kernelwright.runners.screen_ptx import PTX, ptx_findings
+from kernelwright.runners.screens.ptx import PTX, ptx_findings
+from kernelwright.runners.screens.sass import DECODE
+from kernelwright.runners.screens.source import wants_probes
 from kernelwright.runners.spec_contract import Contract
 
 WORDS: list[list[Any]] = json.loads(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernelwright.runners.screen import static_screen
-from kernelwright.runners.screen_cpp import HOST_CPP
+from kernelwright.runners.screens.cpp import HOST_CPP
+from kernelwright.runners.screens.source import static_screen
 
 KERNEL = 'extern "C" void k(const float* x, float* y, int n) {{\n  {}\n}}\n'
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernelwright.runners.screen import static_screen
+from kernelwright.runners.screens.source import static_screen
 
 KERNEL = """\
 #include <cuda_fp16.h>

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernelwright.runners.screen import static_screen
-from kernelwright.runners.screen_python import PYTHON, python_findings
+from kernelwright.runners.screens.python import PYTHON, python_findings
+from kernelwright.runners.screens.source import static_screen
 
 KERNEL = """\
 import torch

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kernelwright.runners.model import GateResult
-from kernelwright.runners.screen import static_screen, wants_probes
+from kernelwright.runners.screens.source import static_screen, wants_probes
 from kernelwright.runners.spec_contract import Contract
 
 CUDA = """\

@@ -12,7 +12,7 @@ from ..runners.gates.incumbent import is_deterministic
 from ..runners.gates.physics import is_plausibly_fast, obeys_physics
 from ..runners.model import BuildFacts, Comparison, Ending, Evaluation, GateResult, Ratio, Variant
 from ..runners.plan import Artifact
-from ..runners.screen import static_screen, wants_probes
+from ..runners.screens.source import static_screen, wants_probes
 from ..runners.timing import WorkloadBlocks, slowest_workload
 from ..runners.toolchains import BuildOutcome
 from .kernel_state import OpenKernel

@@ -15,7 +15,7 @@ from ..runners.model import (
     Record,
     Variant,
 )
-from ..runners.screen import static_screen
+from ..runners.screens.source import static_screen
 from .base import Tool, WorkArguments
 from .describing import ADVICE, cut, resolve_variant, visible_kernels
 from .difference import changed_between

@@ -16,12 +16,12 @@ from ..runners.comparison import HotTimes, compare, hot_times
 from ..runners.errors import SideFailed
 from ..runners.gates import FIRST_SET, Run, first_failure
 from ..runners.locks import timing_lock
-from ..runners.machine_screen import screen_artifact
 from ..runners.model import Comparison, GateResult, Variant
 from ..runners.oracle import Oracle
 from ..runners.plan import Artifact, Module
 from ..runners.pools import SeedPool
 from ..runners.runner import RUNNERS, DeviceRunner
+from ..runners.screens.machine_code import screen_artifact
 from ..runners.toolchains import BuildOutcome, BuildRequest, Shape
 from .fresh import Fresh
 from .gpus import Gpus, device_missing

@@ -17,7 +17,7 @@ from typing import Literal
 from ..runners.errors import BaselineRefused, ReferenceFailed, ToolchainMissing
 from ..runners.gates import first_failure
 from ..runners.model import Ending, Evaluation, GateResult, Record
-from ..runners.screen import static_screen
+from ..runners.screens.source import static_screen
 from .candidates import variant_from
 from .cheats import NO_GAIN, NOT_KEPT, Cheat, victim
 from .records import KernelRecord, VariantRecord

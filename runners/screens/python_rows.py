@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..spec_contract import Contract
+from .findings import ScreenTier
+from .precision import Precision, precision_tier
 from .python_names import How
-from .screen_findings import ScreenTier
-from .screen_precision import Precision, precision_tier
-from .spec_contract import Contract
 
 NARROW = "computes in a narrow type"
 

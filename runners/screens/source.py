@@ -4,16 +4,16 @@ Each language has a table of rows with a tier and a reason: `block` ends the eva
 has the fuller gates run before anything is measured, `note` is recorded. Names are looked for in
 the syntax tree, so comments and strings do not count. The walls that hold are elsewhere (an
 executor cannot make these calls, a candidate's Python never runs beside the clock): the screen
-gives a clear answer early. What machine code says beside it: `machine_screen.py`.
+gives a clear answer early. What machine code says beside it: `machine_code.py`.
 """
 
 from __future__ import annotations
 
-from .model import GateResult
-from .screen_cpp import cpp_findings
-from .screen_findings import Finding, screened, wants_probes
-from .screen_python import python_findings
-from .spec_contract import Contract
+from ..model import GateResult
+from ..spec_contract import Contract
+from .cpp import cpp_findings
+from .findings import Finding, screened, wants_probes
+from .python import python_findings
 
 __all__ = ["static_screen", "wants_probes"]
 

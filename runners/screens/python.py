@@ -11,12 +11,12 @@ import ast
 import re
 import warnings
 
+from ..spec_contract import Contract
+from .findings import Finding
+from .precision import precision_tier
+from .ptx import asm_findings
 from .python_names import MAIN, OUTSIDE, Use, foreign_python_names
-from .screen_findings import Finding
-from .screen_precision import precision_tier
-from .screen_ptx import asm_findings
-from .screen_python_rows import PYTHON, PythonRow
-from .spec_contract import Contract
+from .python_rows import PYTHON, PythonRow
 
 _UNREACHED = "(not reached when the kernel is called)"
 EXACT = frozenset({"ieee", "tf32x3", "bf16x6"})

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .cubin import CubinInfo, read_cubin
-from .elf import read_sections
-from .model import GateResult
-from .plan import Artifact, Module
-from .sass_screen import sass_findings
-from .screen_findings import Finding, ScreenTier, screened
-from .screen_ptx import ptx_findings
-from .spec_contract import Contract
+from ..cubin import CubinInfo, read_cubin
+from ..elf import read_sections
+from ..model import GateResult
+from ..plan import Artifact, Module
+from ..spec_contract import Contract
+from .findings import Finding, ScreenTier, screened
+from .ptx import ptx_findings
+from .sass import sass_findings
 
 GATE = "machine_code_screen"
 CALLED: Mapping[str, tuple[ScreenTier, str]] = {

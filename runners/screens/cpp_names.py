@@ -60,7 +60,7 @@ def foreign_names(root: Node) -> list[Use]:
     """Names in a tree of C++ or CUDA that are not its own; macro bodies count as well.
 
     `static` and `thread_local` count in macros alone, and where the source does not parse:
-    elsewhere the whole declaration says what they mean (`screen_cpp_state.py`).
+    elsewhere the whole declaration says what they mean (`cpp_state.py`).
     """
     uses, own = list[Use](), _Own(set(), set())
     pending = [root]

@@ -3,7 +3,7 @@
 An instruction is 128 bits since sm_70: its number in the lowest 9, the form of its operands in the
 next three. Numbers and fields are as nvdisasm 12.8 prints what ptxas 13.0 writes for sm_80, sm_90a,
 sm_100a and sm_120a (`tests/golden/sass_words.json`). What is not in the table is not seen here:
-rows over PTX know more (`screen_ptx.py`), but a listing can leave something out; this cannot.
+rows over PTX know more (`ptx.py`), but a listing can leave something out; this cannot.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from .cubin import CubinInfo
-from .elf import Section
-from .screen_findings import Finding, ScreenTier
-from .screen_precision import Precision, precision_tier
-from .screen_ptx import NARROW, ROUNDS, TF32
-from .spec_contract import Contract
+from ..cubin import CubinInfo
+from ..elf import Section
+from ..spec_contract import Contract
+from .findings import Finding, ScreenTier
+from .precision import Precision, precision_tier
+from .ptx import NARROW, ROUNDS, TF32
 
 WORDS = struct.Struct("<QQ")
 HOPPER = 90

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .model import GateResult
+from ..model import GateResult
 
 ScreenTier = Literal["block", "probe", "note"]
 """`block` refuses a kernel. `probe` is soft evidence: it costs the kernel the fuller gates before

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .dtypes import DTYPES, is_float
-from .screen_findings import ScreenTier
-from .spec_contract import Contract
+from ..dtypes import DTYPES, is_float
+from ..spec_contract import Contract
+from .findings import ScreenTier
 
 Precision = Literal["16 bit", "8 bit", "tf32", "approximate"]
 BYTES = {"16 bit": 2, "8 bit": 1}

@@ -1,7 +1,7 @@
 """What is suspicious in PTX: rows over instructions, for whole modules and for `asm` in a source.
 
 PTX of a build is a listing that the build handed over; what no listing can hide is read from the
-machine code itself (`machine_screen.py`). Here findings get their lines of source.
+machine code itself (`machine_code.py`). Here findings get their lines of source.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from .screen_findings import Finding, ScreenTier
-from .screen_precision import Precision, precision_tier
-from .spec_contract import Contract
+from ..spec_contract import Contract
+from .findings import Finding, ScreenTier
+from .precision import Precision, precision_tier
 
 NARROW = "computes in a type narrower than the contract's"
 TF32 = "multiplies in tf32, and the contract's math is ieee"

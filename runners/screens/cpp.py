@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .normalise import parse_cpp
-from .screen_cpp_names import foreign_names
-from .screen_cpp_state import kept_variables
-from .screen_findings import Finding, ScreenTier
-from .screen_precision import Precision, precision_tier
-from .screen_ptx import asm_findings
-from .spec_contract import Contract
+from ..normalise import parse_cpp
+from ..spec_contract import Contract
+from .cpp_names import foreign_names
+from .cpp_state import kept_variables
+from .findings import Finding, ScreenTier
+from .precision import Precision, precision_tier
+from .ptx import asm_findings
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -1,0 +1,1 @@
+"""Static screens: what sources, PTX and machine code have no business naming."""
