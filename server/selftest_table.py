@@ -13,6 +13,7 @@ from rich.text import Text
 from ..tools.cheats import Cheat, Impossible
 from ..tools.selftest import Outcome
 
+ENDED = "ended as"
 STYLES = {"caught": "green", "passed": "green", "not run": "dim"}
 
 
@@ -22,10 +23,12 @@ def outcome_row(outcome: Outcome) -> str:
     return f"{outcome.verdict}{by}: {outcome.name}"
 
 
-def selftest_table(cheats: Sequence[Cheat], outcomes: Sequence[Outcome]) -> Table:
-    """A row a page: cheats, then honest kernels."""
+def selftest_table(
+    cheats: Sequence[Cheat], outcomes: Sequence[Outcome], *, narrow: bool = False
+) -> Table:
+    """A row a page: cheats, then honest kernels. `narrow`: without how each ended."""
     table = Table(box=box.SIMPLE, pad_edge=False)
-    for column in ("", "what it tries", "ended as", "verdict", "by"):
+    for column in ("", "what it tries", *[ENDED] * (not narrow), "verdict", "by"):
         table.add_column(column, overflow="fold", no_wrap=column == "verdict")
     honest = {cheat.name for cheat in cheats if cheat.honest}
     for part in (False, True):
@@ -34,7 +37,7 @@ def selftest_table(cheats: Sequence[Cheat], outcomes: Sequence[Outcome]) -> Tabl
                 table.add_row(
                     each.name,
                     each.title,
-                    str(each.ending or ""),
+                    *[str(each.ending or "")] * (not narrow),
                     Text(each.verdict, STYLES.get(each.verdict, "bold red")),
                     _by(each),
                 )
@@ -66,11 +69,13 @@ def verdict_text(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(lines)
 
 
-def write_outcomes(path: Path, outcomes: Sequence[Outcome], seconds: float) -> None:
-    """All outcomes as JSON, for machines."""
+def write_outcomes(path: Path, outcomes: Sequence[Outcome], seconds: float, *, pages: int) -> None:
+    """All outcomes as JSON, for machines. `pages`: how many were to be tried; good is what tried
+    them all."""
     data = {
         "seconds": round(seconds, 1),
-        "good": all(o.good for o in outcomes),
+        "pages": pages,
+        "good": len(outcomes) == pages and all(o.good for o in outcomes),
         "outcomes": [o.model_dump(mode="json") for o in outcomes],
     }
     path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

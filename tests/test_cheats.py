@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+import signal
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from kernelwright.runners.errors import SpecError
+from kernelwright.runners.errors import AccessError, SpecError
 from kernelwright.runners.model import Ending
-from kernelwright.server.selftest_table import verdict_text
+from kernelwright.server import selftesting
+from kernelwright.server.selftest_table import selftest_table, verdict_text
 from kernelwright.server.selftesting import run_selftest
 from kernelwright.tools import cheats
 from kernelwright.tools.cheats import (
@@ -20,6 +22,7 @@ from kernelwright.tools.cheats import (
     Cheat,
     catalogue,
     chosen,
+    chosen_of_tier,
     impossible,
     read_cheat,
 )
@@ -80,11 +83,6 @@ def test_a_gpu_kernel_is_stopped_by_what_its_page_says(cheat: Cheat, bench: Work
     assert found.verdict in ("passed" if cheat.honest else "caught", "not run"), found
     assert found.expected, found
     assert "does not build" not in found.message
-
-
-def _expecting(cheat: Cheat, expected: str) -> Cheat:
-    page = cheat.page.model_copy(update={"expect": (expected,)})
-    return cheat.model_copy(update={"page": page})
 
 
 def test_an_honest_kernel_that_wins_would_be_an_uncaught_cheat(bench: Workbench) -> None:
@@ -176,3 +174,53 @@ def test_a_page_that_is_wrong_is_told_with_its_file(
     with pytest.raises(SpecError, match=words) as caught:
         read_cheat(home, "cpp", place)
     assert "page.md" in str(caught.value)
+
+
+def test_a_name_that_is_no_page_is_answered_with_those_that_are_like_it() -> None:
+    with pytest.raises(SpecError, match="no cheat `no_opp`") as caught:
+        chosen(["no_opp"], PAGES)
+    assert "no_op" in str(caught.value) and "cpp/throws" not in str(caught.value)
+    with pytest.raises(SpecError) as caught:
+        chosen(["xyzzyxyzzy"], PAGES)
+    assert all(each in str(caught.value) for each in ("cuda, triton", "row_sum", "cpp/throws"))
+
+
+def test_pages_of_another_tier_are_told_from_pages_that_nobody_knows() -> None:
+    assert [c.name for c in chosen_of_tier(["no_op"], "native")] == ["cpp/no_op"]
+    with pytest.raises(SpecError, match="cuda: of the tier device, and only the tier native"):
+        chosen_of_tier(["cuda"], "native")
+
+
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_tried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(AccessError, match="cannot be written"):
+        run_selftest("native", ["cpp/throws"], tmp_path / "nowhere" / "outcomes.json", ())
+    assert not capsys.readouterr().err
+
+
+def test_a_selftest_that_is_stopped_tells_and_writes_what_it_tried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped_after_one(_: Workbench, tried: Sequence[Cheat]) -> Generator[Outcome]:
+        yield Outcome(
+            name=tried[0].name, title=tried[0].page.title, verdict="caught", by="is_right"
+        )
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(selftesting, "selftest", stopped_after_one)
+    path = tmp_path / "outcomes.json"
+    assert run_selftest("native", ["no_op", "throws"], path, ()) == 128 + signal.SIGINT
+    out = capsys.readouterr().out
+    assert "1 caught" in out and "stopped: 1 of 2 pages were not tried" in out
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert (written["pages"], len(written["outcomes"]), written["good"]) == (2, 1, False)
+
+
+def test_a_narrow_table_leaves_out_how_each_ended() -> None:
+    found = Outcome(name="cpp/x", title="some cheat", verdict="caught", ending=Ending.wrong)
+    headings = [
+        [str(column.header) for column in selftest_table([], [found], narrow=narrow).columns]
+        for narrow in (False, True)
+    ]
+    assert [each for each in headings[0] if each not in headings[1]] == ["ended as"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -125,14 +126,38 @@ def catalogue(place: Path | None = None) -> tuple[Cheat, ...]:
 def chosen(names: Sequence[str], of: Iterable[Cheat]) -> tuple[Cheat, ...]:
     """The pages named (`cpp/no_op`, `no_op`, `cuda`, a victim); none named: all. SpecError."""
     of = tuple(of)
-
-    def fits(cheat: Cheat, name: str) -> bool:
-        return name in (cheat.name, *cheat.name.split("/"), cheat.page.victim)
-
     for name in names:
-        if not any(fits(cheat, name) for cheat in of):
-            raise SpecError(f"no cheat `{name}`", valid=", ".join(c.name for c in of))
-    return tuple(c for c in of if not names or any(fits(c, name) for name in names))
+        if not any(name in _names(cheat) for cheat in of):
+            raise SpecError(f"no cheat `{name}`", valid=_near(name, of))
+    return tuple(c for c in of if not names or any(name in _names(c) for name in names))
+
+
+def chosen_of_tier(names: Sequence[str], tier: str) -> tuple[Cheat, ...]:
+    """The pages named of a tier (native, device or all). Raises SpecError, also where all that
+    were named are of another tier."""
+    found = chosen(names, catalogue())
+    if left := tuple(cheat for cheat in found if tier in ("all", cheat.tier)):
+        return left
+    raise SpecError(
+        f"{', '.join(names)}: of the tier {found[0].tier}, and only the tier {tier} was asked for",
+        next_step=f"call it with --tier {found[0].tier}, or without --tier",
+    )
+
+
+def _names(cheat: Cheat) -> tuple[str, ...]:
+    return (cheat.name, *cheat.name.split("/"), cheat.page.victim)
+
+
+def _near(name: str, of: Sequence[Cheat]) -> str:
+    """Names that are like one that nobody knows; all where none is."""
+    known = dict.fromkeys(each for cheat in of for each in _names(cheat))
+    if near := get_close_matches(name, known, n=5, cutoff=0.5):
+        return ", ".join(near)
+    types, victims = {c.kernel_type for c in of}, {c.page.victim for c in of}
+    return (
+        f"a kernel type ({', '.join(sorted(types))}), a victim ({', '.join(sorted(victims))}), or "
+        f"a page ({', '.join(c.name for c in of)})"
+    )
 
 
 def victim(name: str) -> LoadedKernel:

@@ -8,12 +8,12 @@ is NOT CAUGHT. Each stands before the baseline alone: no page meets another one'
 from __future__ import annotations
 
 import platform
-import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
+from ..runners import sanitizer
 from ..runners.errors import BaselineRefused, ReferenceFailed, ToolchainMissing
 from ..runners.gates import first_failure
 from ..runners.model import Ending, Evaluation, GateResult, Record
@@ -58,7 +58,7 @@ class _Stopped(Record):
     message: str
 
 
-def selftest(bench: Workbench, cheats: Sequence[Cheat]) -> Iterator[Outcome]:
+def selftest(bench: Workbench, cheats: Sequence[Cheat]) -> Generator[Outcome]:
     """Try the pages one after the other, kernel by kernel. Raises ProcessLost."""
     for name in dict.fromkeys(cheat.page.victim for cheat in cheats):
         group = [cheat for cheat in cheats if cheat.page.victim == name]
@@ -184,8 +184,8 @@ def _not_here(cheat: Cheat) -> str:
     match cheat.page.needs:
         case "x86_64" if platform.machine() != "x86_64":
             return f"it is for x86_64, this is {platform.machine()}"
-        case "compute-sanitizer" if shutil.which("compute-sanitizer") is None:
-            return "compute-sanitizer is not installed here"
+        case "compute-sanitizer" if sanitizer.program() is None:
+            return f"compute-sanitizer is not installed here; {sanitizer.INSTALL}"
         case _:
             return ""
 
