@@ -9,8 +9,8 @@ import device_kernels
 import pytest
 from device_kernels import HEAD, INDEX, Bench, gpu_of, integer, launch, pointer
 
-from kernelwright.runners import sanitizer
 from kernelwright.runners.model import GateResult
+from kernelwright.runners.sanitizer import running as sanitizer
 
 pytestmark = [
     pytest.mark.gpu,

@@ -19,13 +19,13 @@ import numpy as np
 import pytest
 from device_kernels import Bench, gpu_of, integer, launch, pointer
 
-from kernelwright.runners import sanitizer
 from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.layout import record
 from kernelwright.runners.model import GateResult
 from kernelwright.runners.plan import LaunchPlan
 from kernelwright.runners.runner_messages import Pool
-from kernelwright.runners.sanitizer_messages import SanitizerAnswer
+from kernelwright.runners.sanitizer import running as sanitizer
+from kernelwright.runners.sanitizer.messages import SanitizerAnswer
 from kernelwright.runners.spec_contract import Contract
 from kernelwright.runners.toolchains.cuda_request import present
 

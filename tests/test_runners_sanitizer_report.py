@@ -1,6 +1,6 @@
 """compute-sanitizer's XML is read, and what is not understood is never taken for clean.
 
-The reports are made by hand after the elements that `sanitizer_report.py` names; those of a real
+The reports are made by hand after the elements that `sanitizer/report.py` names; those of a real
 run are read in `test_gpu_sanitizer.py`.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 
 from kernelwright.runners.model import GateResult
-from kernelwright.runners.sanitizer_judging import Ended, Tool, judged
-from kernelwright.runners.sanitizer_messages import Allocation, SanitizerAnswer
-from kernelwright.runners.sanitizer_report import MAX_BYTES, read_report
+from kernelwright.runners.sanitizer.judging import Ended, Tool, judged
+from kernelwright.runners.sanitizer.messages import Allocation, SanitizerAnswer
+from kernelwright.runners.sanitizer.report import MAX_BYTES, read_report
 
 OVERRUN = """
   <record>

@@ -13,10 +13,10 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
-from ..runners import sanitizer
 from ..runners.errors import BaselineRefused, ReferenceFailed, ToolchainMissing
 from ..runners.gates import first_failure
 from ..runners.model import Ending, Evaluation, GateResult, Record
+from ..runners.sanitizer import running as sanitizer
 from ..runners.screens.source import static_screen
 from .candidates import variant_from
 from .cheats import NO_GAIN, NOT_KEPT, Cheat, victim

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from ..plan import LaunchPlan, SetSymbol
-from ..sanitizer_messages import ANSWER, Allocation, SanitizerAnswer, SanitizerJob, Watched
+from ..sanitizer.messages import ANSWER, Allocation, SanitizerAnswer, SanitizerJob, Watched
 from . import driver
 from .binding import relocated
 from .bound import BoundPlan, bind_plan

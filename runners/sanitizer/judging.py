@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .model import GateResult
-from .sanitizer_messages import Allocation, SanitizerAnswer
-from .sanitizer_report import Report, SanitizerRecord, read_report
+from ..model import GateResult
+from .messages import Allocation, SanitizerAnswer
+from .report import Report, SanitizerRecord, read_report
 
 Tool = Literal["memcheck", "initcheck", "racecheck", "synccheck"]
 FOUND = 7

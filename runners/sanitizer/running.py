@@ -19,16 +19,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from .devices import DeviceFacts
-from .layout import record
-from .locks import gpu_registry
-from .model import GateResult
-from .plan import LaunchPlan
-from .process import Limits, clean_environment, spawner
-from .runner_messages import Pool
-from .sanitizer_judging import FOUND, Ended, Tool, judged, result_of
-from .sanitizer_messages import ANSWER, SanitizerAnswer, SanitizerJob, Watched
-from .sanitizer_report import MAX_BYTES, MAX_RECORDS
+from ..devices import DeviceFacts
+from ..layout import record
+from ..locks import gpu_registry
+from ..model import GateResult
+from ..plan import LaunchPlan
+from ..process import Limits, clean_environment, spawner
+from ..runner_messages import Pool
+from .judging import FOUND, Ended, Tool, judged, result_of
+from .messages import ANSWER, SanitizerAnswer, SanitizerJob, Watched
+from .report import MAX_BYTES, MAX_RECORDS
 
 __all__ = [
     "TOOLS",

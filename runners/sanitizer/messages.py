@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .model import Record
-from .plan import LaunchPlan
-from .runner_messages import Pool
+from ..model import Record
+from ..plan import LaunchPlan
+from ..runner_messages import Pool
 
 ANSWER = "answer.json"
 

@@ -22,7 +22,7 @@ from xml.etree.ElementTree import Element
 
 from pydantic import Field
 
-from .model import Record
+from ..model import Record
 
 MAX_BYTES = 8 << 20
 MAX_RECORDS = 50

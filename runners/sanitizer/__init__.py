@@ -1,0 +1,1 @@
+"""Gates of compute-sanitizer: how its tools are run, what they report, what that means."""
