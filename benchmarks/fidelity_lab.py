@@ -13,7 +13,8 @@ from fidelity_kernels import Case
 
 from kernelwright.runners.builder import Builder
 from kernelwright.runners.checking import Checker
-from kernelwright.runners.comparison import compare
+from kernelwright.runners.comparing.comparison import compare
+from kernelwright.runners.comparing.settling import DEVICE, NATIVE, TimingPlan
 from kernelwright.runners.contract import workload_contracts
 from kernelwright.runners.devices import DeviceFacts
 from kernelwright.runners.gates import FIRST_SET, first_failure
@@ -24,7 +25,6 @@ from kernelwright.runners.oracle import Oracle
 from kernelwright.runners.plan import Artifact
 from kernelwright.runners.pools import draw
 from kernelwright.runners.runner import RUNNERS
-from kernelwright.runners.settling import DEVICE, NATIVE, TimingPlan
 from kernelwright.runners.spec_files import Roots, load_data
 from kernelwright.runners.toolchains import BuildRequest, Shape
 

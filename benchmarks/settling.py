@@ -23,7 +23,7 @@ from environment import RESULTS, ROOT, write
 sys.path.insert(0, str(ROOT / "tests"))
 from noise import Noise, settled_on
 
-from kernelwright.runners.settling import DEVICE, Step, TimingPlan
+from kernelwright.runners.comparing.settling import DEVICE, Step, TimingPlan
 
 CADENCES: dict[int, tuple[int, ...]] = {
     1: DEVICE.looks,

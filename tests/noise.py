@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from kernelwright.runners.comparing.settling import DEVICE, TimingPlan, decide, tell
+from kernelwright.runners.comparing.timing import WorkloadBlocks
 from kernelwright.runners.model import Judgement
-from kernelwright.runners.settling import DEVICE, TimingPlan, decide, tell
-from kernelwright.runners.timing import WorkloadBlocks
 
 Floats = npt.NDArray[np.float64]
 

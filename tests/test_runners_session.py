@@ -12,13 +12,13 @@ from unittest.mock import Mock
 
 import pytest
 
+from kernelwright.runners.comparing.session import Session, Times
+from kernelwright.runners.comparing.settling import DEVICE, NATIVE, TimingPlan
 from kernelwright.runners.contract import bind
 from kernelwright.runners.device.conditions import Watch
 from kernelwright.runners.model import Comparison, Conditions
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner_messages import BlockResult, SideTimes
-from kernelwright.runners.session import Session, Times
-from kernelwright.runners.settling import DEVICE, NATIVE, TimingPlan
 from kernelwright.runners.spec_contract import Contract
 
 CONTRACT = Contract.model_validate(

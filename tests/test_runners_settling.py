@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from noise import Noise, blocks_of, settled_on
 
-from kernelwright.runners.settling import (
+from kernelwright.runners.comparing.settling import (
     DEVICE,
     NATIVE,
     TimingPlan,
@@ -20,7 +20,7 @@ from kernelwright.runners.settling import (
     tell,
     tell_disturbed,
 )
-from kernelwright.runners.timing import WorkloadBlocks
+from kernelwright.runners.comparing.timing import WorkloadBlocks
 
 USUAL = Noise(0.0047)
 """Twice as far as the blocks of a 2 us kernel that an H100 timed, in blocks half as long."""

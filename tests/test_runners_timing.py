@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelwright.runners.timing import (
+from kernelwright.runners.comparing.timing import (
     Estimate,
     WorkloadBlocks,
     estimate,

@@ -6,11 +6,11 @@ import random
 import secrets
 from dataclasses import dataclass, field
 
+from ..runners.comparing.settling import DEVICE, NATIVE, TimingPlan
 from ..runners.contract import BoundContract, bind, odd_shape, workload_contracts
 from ..runners.devices import DeviceFacts
 from ..runners.model import Tier
 from ..runners.pools import ODD_SLOTS, SeedPool, draw
-from ..runners.settling import DEVICE, NATIVE, TimingPlan
 from ..runners.spec_files import LoadedKernel
 from ..runners.toolchains import Shape, tier_of
 from .calibration import Calibration

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..runners.builder import Builder
 from ..runners.checking import Checker
-from ..runners.comparison import HotTimes, compare, hot_times
+from ..runners.comparing.comparison import HotTimes, compare, hot_times
 from ..runners.errors import SideFailed
 from ..runners.gates import FIRST_SET, Run, first_failure
 from ..runners.locks import timing_lock

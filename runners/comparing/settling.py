@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .model import Judgement
+from ..model import Judgement
 from .timing import RESAMPLES, Estimate, WorkloadBlocks, estimate, extent, judgement, one_sided
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .model import Judgement, Ratio
+from ..model import Judgement, Ratio
 
 RESAMPLES = 4999
 CONFIDENCE = 0.95

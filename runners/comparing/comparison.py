@@ -21,11 +21,11 @@ from statistics import median
 
 import psutil
 
-from .checking import Checker
-from .gates import Run
-from .model import Comparison
-from .pools import SeedPool
-from .runner_messages import BlockResult, RunResult, SideTimes
+from ..checking import Checker
+from ..gates import Run
+from ..model import Comparison
+from ..pools import SeedPool
+from ..runner_messages import BlockResult, RunResult, SideTimes
 from .session import Session, Times
 from .settling import TimingPlan
 

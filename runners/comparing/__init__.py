@@ -1,0 +1,1 @@
+"""Comparisons: blocks of calls in turns, until what they say is settled."""
