@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError
 from .declared_plan import check_declared
 from .errors import AccessError, SpecError
 from .headers import folder_hash
-from .inference import Draft, completed, decided, draft_of_source, entries
+from .inferring.completing import Draft, completed, decided, draft_of_source, entries
 from .model import BuildOptions, Record, Variant, content_hash
 from .normalise import source_key
 from .spec import KernelSpec, KernelType
@@ -162,7 +162,7 @@ def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def load_data(data: object, folder: Path, roots: Roots) -> LoadedKernel:
     """A spec given as JSON data; relative paths start at `folder`.
 
-    One without `io` is completed from its source where that leaves no doubt (`inference.py`).
+    One without `io` is completed from its source where that leaves no doubt (`completing.py`).
     """
     spec = parse_spec(completed(data, lambda path: roots.read(path, folder)))
     kernel = spec.kernel

@@ -17,7 +17,7 @@ from kernelwright.runners.declared_plan import declared_plan, resolve, with_code
 from kernelwright.runners.declared_plan_model import TritonLaunch
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.expressions import cdiv
-from kernelwright.runners.found_parameters import Found, find_parameters, tuned
+from kernelwright.runners.inferring.found_parameters import Found, find_parameters, tuned
 from kernelwright.runners.plan import (
     Fill,
     Launch,

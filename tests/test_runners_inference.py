@@ -14,7 +14,13 @@ from typer.testing import CliRunner
 
 from kernelwright.runners.dtypes import DTYPES
 from kernelwright.runners.errors import SpecError
-from kernelwright.runners.inference import OPEN, Draft, draft_of_source, entries, kernel_kind
+from kernelwright.runners.inferring.completing import (
+    OPEN,
+    Draft,
+    draft_of_source,
+    entries,
+    kernel_kind,
+)
 from kernelwright.runners.spec import KernelSpec
 from kernelwright.runners.spec_contract import Argument
 from kernelwright.runners.spec_files import Roots, load_data, load_source, parse_spec

@@ -14,7 +14,7 @@ from ..declared_plan import declared_plan, resolve
 from ..declared_plan_model import DeclaredPlan
 from ..devices import DeviceFacts
 from ..errors import SpecError
-from ..found_parameters import FOUND_NAME, Found, base_name, find_parameters, tuned
+from ..inferring.found_parameters import FOUND_NAME, Found, base_name, find_parameters, tuned
 from ..plan import LaunchPlan, SetSymbol
 from . import nvcc, nvrtc
 from .base import BuildRequest

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .dtypes import DtypeName
-from .spec import Expression, KernelType
+from ..dtypes import DtypeName
+from ..spec import Expression, KernelType
 
 ArrayRole = Literal["input", "output", "inout"]
 Size = tuple[Expression, ...]

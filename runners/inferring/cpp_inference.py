@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..dtypes import is_float
+from ..spec import Expression
 from .cpp_accesses import Usage, usages
 from .cpp_indices import THREADS, Indices
 from .cpp_signature import CppFunction, CppParameter
-from .dtypes import is_float
 from .signature import (
     ArrayArgument,
     ArrayRole,
@@ -19,7 +20,6 @@ from .signature import (
     role_of,
     symbol_for,
 )
-from .spec import Expression
 
 _COUNT = re.compile(
     r"(?i)n|num|len|length|size|count|total|numel|(n|num)_?(elem\w*|items|points|values|threads)?"

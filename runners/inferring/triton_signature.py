@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from .dtypes import DTYPES, DtypeName
+from ..dtypes import DTYPES, DtypeName
 
 _JIT = frozenset({"triton.jit", "jit"})
 _FLOATS = frozenset("eps epsilon alpha beta gamma scale sm_scale lr momentum".split())

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from .dtypes import DTYPES, DtypeName
+from ..dtypes import DTYPES, DtypeName
 from .signature import ArrayArgument, ScalarArgument, SourceKernel, is_size, role_of, symbol_for
 from .triton_pointers import POINTER_LIKE, PointerUse, pointer_uses
 from .triton_signature import (

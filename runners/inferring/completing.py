@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
+from ..errors import SpecError
+from ..spec import KernelType
+from ..spec_text import written
 from .cpp_inference import Surroundings, cpp_kernel
 from .cpp_signature import cpp_functions
-from .errors import SpecError
 from .signature import ArrayArgument, ScalarArgument, SourceKernel
-from .spec import KernelType
-from .spec_text import written
 from .triton_inference import triton_entries, triton_kernel
 
 OPEN = "?"

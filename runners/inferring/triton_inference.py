@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Mapping
 
-from .errors import SpecError
+from ..errors import SpecError
 from .signature import ArrayArgument, ScalarArgument, SourceKernel, is_size, symbol_for
 from .triton_pointers import POINTER_LIKE, PointerUse, pointer_uses
 from .triton_signature import (

@@ -1,0 +1,1 @@
+"""What a source says of its contract, for specs that leave it out."""
