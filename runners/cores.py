@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from .elf import read_sections
+from .machine_code.elf import read_sections
 
 THREADING = ("pthread_create", "thrd_create", "_ZNSt6thread")
 """beginnings of imported names by which code may start threads"""

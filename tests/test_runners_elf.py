@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.runners.elf import code_hash
+from kernelwright.runners.machine_code.elf import code_hash
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")

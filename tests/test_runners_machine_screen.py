@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from kernelwright.runners.cubin_hash import entry_hash
 from kernelwright.runners.errors import SpecError
+from kernelwright.runners.machine_code.cubin_hash import entry_hash
 from kernelwright.runners.plan import Artifact
 from kernelwright.runners.screens.machine_code import (
     MachineCode,

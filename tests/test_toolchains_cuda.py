@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from kernelwright.runners.builder import Builder
-from kernelwright.runners.cubin import read_cubin
 from kernelwright.runners.devices import PROFILES, DeviceFacts
+from kernelwright.runners.machine_code.cubin import read_cubin
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.plan import Artifact, SetSymbol, module_name
 from kernelwright.runners.spec_files import Roots, load_data

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.runners.cubin import local_bytes
+from kernelwright.runners.machine_code.cubin import local_bytes
 from kernelwright.runners.toolchains import listings
 from kernelwright.runners.toolchains.listings import disassembler
 from kernelwright.runners.toolchains.ptxas_log import kernel_facts, ptxas_warnings

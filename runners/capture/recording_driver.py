@@ -14,9 +14,9 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from ..cubin import read_cubin
 from ..devices import DeviceFacts
 from ..errors import SpecError
+from ..machine_code.cubin import read_cubin
 from ..plan import Dim3, Launch, Param, PlanKernel, PointerParam
 from .device_tensors import DeviceTensors
 from .libraries import load, torch

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..cubin import CubinInfo, read_cubin
 from ..errors import SpecError
+from ..machine_code.cubin import CubinInfo, read_cubin
 from ..plan import Launch, LaunchPlan, PlanKernel, SetSymbol
 from . import driver
 from .driver import Function, Module

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..cubin import CubinInfo, read_cubin
-from ..elf import read_sections
+from ..machine_code.cubin import CubinInfo, read_cubin
+from ..machine_code.elf import read_sections
 from ..model import GateResult
 from ..plan import Artifact, Module
 from ..spec_contract import Contract

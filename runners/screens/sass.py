@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from ..cubin import CubinInfo
-from ..elf import Section
+from ..machine_code.cubin import CubinInfo
+from ..machine_code.elf import Section
 from ..spec_contract import Contract
 from .findings import Finding, ScreenTier
 from .precision import Precision, precision_tier

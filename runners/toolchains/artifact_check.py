@@ -12,11 +12,11 @@ from pathlib import Path
 
 from ..confined import read_left
 from ..contract import bind
-from ..cubin import read_cubin
-from ..cubin_check import check_cubin
-from ..cubin_hash import device_code_hash
 from ..devices import PROFILES
 from ..errors import SpecError
+from ..machine_code.cubin import read_cubin
+from ..machine_code.cubin_check import check_cubin
+from ..machine_code.cubin_hash import device_code_hash
 from ..model import Tier
 from ..plan import Artifact, LaunchPlan, Module, module_name
 from ..plan_check import check_plan

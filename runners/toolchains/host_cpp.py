@@ -18,9 +18,9 @@ from pathlib import Path
 
 from ..contract import BoundContract, bind
 from ..dtypes import DTYPES
-from ..elf import code_hash
 from ..errors import SpecError
 from ..machine import memory_share
+from ..machine_code.elf import code_hash
 from ..model import BuildFacts, Tier, content_hash
 from ..plan import (
     ONE,

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from ..confined import Bounds, ConfinedFork, run_all
-from ..cubin import is_new_abi
+from ..machine_code.cubin import is_new_abi
 from ..plan import Module
 
 TOOL = "nvdisasm"

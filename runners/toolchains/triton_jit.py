@@ -19,9 +19,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..capture.messages import CaptureRequest, CaptureResult
-from ..cubin import local_bytes, read_cubin
 from ..devices import PROFILES, DeviceFacts
 from ..errors import SpecError
+from ..machine_code.cubin import local_bytes, read_cubin
 from ..model import BuildFacts, KernelFacts, Tier, ordered
 from ..plan import Artifact, LaunchPlan, Module, PlanKernel, module_name
 from ..source_files import write_sources

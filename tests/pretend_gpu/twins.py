@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelwright.runners.cubin import read_cubin
 from kernelwright.runners.device.support import PTX
+from kernelwright.runners.machine_code.cubin import read_cubin
 
 HERE = Path(__file__).parent
 RUNTIME, INCLUDE = HERE / "runtime", HERE / "include"

@@ -20,8 +20,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, NoReturn
 
-from kernelwright.runners.cubin import CubinInfo, read_cubin
 from kernelwright.runners.errors import SpecError
+from kernelwright.runners.machine_code.cubin import CubinInfo, read_cubin
 
 TWINS = Path(os.environ["PRETEND_GPU_TWINS"])
 MEMORY = int(os.environ.get("PRETEND_GPU_MEMORY", 256 << 20))

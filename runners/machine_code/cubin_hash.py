@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import SpecError
+from ..model import content_hash
+from ..plan import LaunchPlan, SetSymbol, without_names
 from .cubin import Symbol, read_cubin, read_symbols
 from .elf import Section, read_sections
-from .errors import SpecError
-from .model import content_hash
-from .plan import LaunchPlan, SetSymbol, without_names
 
 CODE = (".text", ".nv.constant", ".nv.global")
 PARAMETER_BANK = ".nv.constant0"

@@ -11,10 +11,10 @@ import difflib
 import math
 from collections.abc import Collection, Mapping
 
+from ..devices import DeviceFacts
+from ..errors import SpecError
+from ..plan import Launch, LaunchPlan, Param, PlanKernel, ScalarParam, SetSymbol, TensorMapParam
 from .cubin import CubinInfo, Entry
-from .devices import DeviceFacts
-from .errors import SpecError
-from .plan import Launch, LaunchPlan, Param, PlanKernel, ScalarParam, SetSymbol, TensorMapParam
 
 ANSWERED = frozenset({"malloc", "free", "vprintf", "__assertfail"})
 """functions that the driver brings along"""

@@ -10,9 +10,9 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ..errors import SpecError
+from ..plan import Dim3
 from .elf import Section, read_sections
-from .errors import SpecError
-from .plan import Dim3
 
 EM_CUDA, ET_EXEC = 190, 2
 STT_OBJECT, STT_FUNC, STO_ENTRY, STO_MANAGED = 1, 2, 0x10, 0x04

@@ -1,0 +1,1 @@
+"""Machine code as files: what an ELF file or a cubin says of itself."""
