@@ -17,7 +17,7 @@ from ..runners.model import (
 )
 from ..runners.screens.source import static_screen
 from .base import Tool, WorkArguments
-from .describing import ADVICE, cut, resolve_variant, visible_kernels
+from .describing import advice, cut, resolve_variant, visible_kernels
 from .difference import changed_between
 from .records import VariantRecord
 
@@ -145,7 +145,7 @@ def _failed(
         ending=ending,
         diagnostics=cut(message, 3000),
         known=known,
-        next=ADVICE[ending],
+        next=advice(ending),
     )
 
 
@@ -163,13 +163,14 @@ def _built(
     same = None if twin is None or twin["variant_id"] == variant_id else str(twin["variant_id"])
     evaluation = bench.evaluator.evaluation(variant_id)
     kernels = visible_kernels(facts.kernels, kernel.spec.workloads)
-    advice = f'time_variant {{"variant_id": "{variant_id}"}}'
+    following = f'time_variant {{"variant_id": "{variant_id}"}}'
     if not bench.gpus.runs(kernel.loaded):
-        advice += f" where its GPU is; here: inspect what variant, id {variant_id}, part build"
+        following += f" where its GPU is; here: inspect what variant, id {variant_id}, part build"
     if same is not None:
-        advice = f"same machine code as {same}, so it is as fast; try a change the compiler sees"
+        following = f"same machine code as {same}, so it is as fast; try a change the compiler sees"
     elif evaluation is not None and evaluation.ending.final:
-        advice = f"evaluated before ({evaluation.message}); {ADVICE[evaluation.ending]}"
+        known_advice = advice(evaluation.ending, evaluation.gates)
+        following = f"evaluated before ({cut(evaluation.message, 300)}); {known_advice}"
     return CompiledVariant(
         ok=True,
         variant_id=variant_id,
@@ -183,7 +184,7 @@ def _built(
         build_seconds=round(facts.seconds, 2),
         known=known,
         same_code_as=same,
-        next=cut(advice, 600),
+        next=cut(following, 800),
     )
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .records import KernelRecord, VariantRecord
     from .workbench import Workbench
 
-MESSAGE_CHARS = 1500
+MESSAGE_CHARS, GATE_CHARS = 1500, 160
 
 
 class WorkloadSpeed(Record):
@@ -80,6 +80,16 @@ def failed_gate(gates: tuple[GateResult, ...]) -> FailedGate | None:
     )
 
 
+def gates_in_short(gates: Sequence[GateResult]) -> dict[str, str]:
+    """Every gate with its outcome, and what it said unless it was passed; no evidence."""
+    return {
+        g.gate: g.outcome
+        if g.outcome == "passed" or not g.message
+        else f"{g.outcome}: {cut(g.message, GATE_CHARS)}"
+        for g in gates
+    }
+
+
 def resolve_variant(bench: Workbench, kernel: KernelRecord, name: str) -> VariantRecord:
     """A variant by id, `baseline` or `incumbent`. Raises HandleUnknown, SpecError."""
     variant_id = {"baseline": kernel.baseline, "incumbent": kernel.incumbent}.get(name, name)
@@ -118,6 +128,19 @@ def cut(text: str, limit: int = MESSAGE_CHARS) -> str:
     )
 
 
+def advice(ending: Ending, gates: Sequence[GateResult] = ()) -> str:
+    """What to do next: by the gate that failed where that says more than the ending."""
+    failed = next((gate for gate in gates if gate.outcome == "failed"), None)
+    if failed is None:
+        return ADVICE[ending]
+    found = BY_GATE.get(failed.gate.partition("_")[0]) or BY_GATE.get(failed.gate)
+    return (found or ADVICE[ending]) + (UNWRITTEN if NOT_A_NUMBER in failed.message else "")
+
+
+NOT_A_NUMBER = "NaN or Inf differs"
+"""as the oracle says it"""
+UNWRITTEN = ". Outputs and scratch hold NaN before some runs: a nan may be what nobody wrote"
+
 ADVICE: dict[Ending, str] = {
     Ending.build_failed: "correct what the compiler names and call compile_variant again",
     Ending.rejected: "change or leave out what the message names; a kernel computes and does "
@@ -127,7 +150,7 @@ ADVICE: dict[Ending, str] = {
     Ending.wrong: "compare the computation at worst_index with the reference; try the tails of "
     "loops first, since shapes that divide evenly hide their errors",
     Ending.unsafe: "it wrote where it must not: check the bounds of the last tile or block",
-    Ending.cheated: "outputs differ when it is timed: it must compute anew at every call",
+    Ending.cheated: "every call must do all of its work anew, whether it is checked or timed",
     Ending.unstable: "the machine was too noisy for a verdict: call time_variant again",
     Ending.lost: "a process of ours failed, nothing is known of the variant: call it again",
     Ending.slower: "propose_moves names other things to try; compile_variant starts from the "
@@ -135,3 +158,27 @@ ADVICE: dict[Ending, str] = {
     Ending.tie: "no difference that can be told from noise; propose_moves names other things",
     Ending.faster: "go on from it (propose_moves), or export_variant when you are done",
 }
+
+BY_GATE: dict[str, str] = {
+    "leaves_inputs_alone": "it changed an input: write to outputs and scratch only",
+    "is_right_while_timed": "right when checked and wrong when timed: every call must do all of "
+    "its work anew, and be done when it returns",
+    "obeys_physics": "no hardware does the declared work in that time: it leaves out a part, or "
+    "the spec's `bytes` and `flops` are too large",
+    "is_deterministic": "look for atomics or threads that add up in any order, races, and memory "
+    "that is read before it is written; if other bits are fine, the spec may say "
+    "`deterministic: false`",
+    "works_in_a_fresh_process": "it fails on values and in a process that it has not met: keep "
+    "nothing from call to call, and read no memory that was not written before",
+    "computes_anew": "called again on the same buffers, with a few values exchanged, it is wrong: "
+    "keep nothing from call to call",
+    "computes_every_call": "every call must do its own work: copy nothing that another computed",
+    "works_on_other_shapes": "it must hold for all sizes that the spec's `symbols` allow: look at "
+    "tails, sizes of 1 and narrow indices, at the shape that the message names; if such sizes "
+    "never occur, the spec may say so",
+    "survives_stress": "it must be about as exact as the baseline on the values that the message "
+    "names: keep what guards against overflow, cancellation and division by zero",
+    "sanitizer": "compute-sanitizer names kernel and line: a race wants a barrier, an access out "
+    "of bounds a mask, uninitialised memory a store before the load",
+}
+"""By gate; `sanitizer` stands for its four tools."""

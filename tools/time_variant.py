@@ -8,9 +8,9 @@ from ..runners.errors import SpecError
 from ..runners.model import Comparison, Ending, Evaluation, Ratio, Record
 from .base import Tool, WorkArguments
 from .describing import (
-    ADVICE,
     FailedGate,
     WorkloadSpeed,
+    advice,
     cut,
     failed_gate,
     interval_of,
@@ -153,7 +153,7 @@ def _told(
         known=known,
         same_code_as=evaluation.same_code_as,
         seconds=evaluation.seconds,
-        next=ADVICE[evaluation.ending],
+        next=advice(evaluation.ending, evaluation.gates),
     )
 
 

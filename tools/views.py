@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from .describing import interval_of, significant, speedup_of, visible_kernels
+from .describing import gates_in_short, interval_of, significant, speedup_of, visible_kernels
 
 if TYPE_CHECKING:
     from .records import KernelRecord, VariantRecord
@@ -118,7 +118,9 @@ def _variant(bench: Workbench, variant_id: str) -> View:
         "message": None if evaluation is None else evaluation.message[:400],
         "speedup": None if evaluation is None else evaluation.speedup,
         "interval": None if evaluation is None else interval_of(evaluation),
+        "gates": {} if evaluation is None else gates_in_short(evaluation.gates),
         "confirmed": None if confirmation is None else confirmation.message,
+        "gates_of_the_winner": {} if confirmation is None else gates_in_short(confirmation.gates),
         "source_lines": len(variant.source.splitlines()),
     }
 
