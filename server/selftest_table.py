@@ -11,9 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ..tools.cheats import Cheat, Impossible
+from ..tools.describing import cut
 from ..tools.selftest import Outcome
 
-ENDED = "ended as"
+ENDED, LINE_CHARS = "ended as", 200
+COUNTED = {"caught": "cheats caught", "passed": "honest kernels passed", "not run": "not run"}
 STYLES = {"caught": "green", "passed": "green", "not run": "dim"}
 
 
@@ -57,15 +59,17 @@ def impossible_table(found: Sequence[Impossible]) -> Table:
 
 def verdict_text(outcomes: Sequence[Outcome]) -> str:
     """How many were caught, passed, not run, and which were not as they should be."""
-    counted = {v: [o for o in outcomes if o.verdict == v] for v in ("caught", "passed", "not run")}
-    text = ", ".join(f"{len(found)} {verdict}" for verdict, found in counted.items() if found)
+    counted = {v: sum(o.verdict == v for o in outcomes) for v in COUNTED}
+    text = ", ".join(f"{COUNTED[v]}: {number}" for v, number in counted.items() if number)
     lines = [text] if text else []
     lines += [f"{o.verdict}: {o.name}: {o.message}" for o in outcomes if not o.good]
     lines += [
-        f"caught by another gate than its page says: {o.name}: {o.by}: {o.message}"
+        f"caught by another gate than its page says: {o.name}: {cut(o.message, LINE_CHARS)}"
         for o in outcomes
         if o.verdict == "caught" and not o.expected
     ]
+    if counted["not run"]:
+        lines.append("what was not run says nothing; `kernelwright doctor` names what is missing")
     return "\n".join(lines)
 
 

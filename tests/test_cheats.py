@@ -113,7 +113,7 @@ def test_the_command_prints_a_table_and_writes_outcomes(
     assert run_selftest("native", ["cpp/throws", "cpp/forks"], path, ()) == 0
     out = capsys.readouterr().out
     assert "lets a child process do its work" in out and "static_screen" in out
-    assert "2 caught" in out
+    assert "cheats caught: 2" in out
     written = json.loads(path.read_text(encoding="utf-8"))
     assert written["good"] is True
     assert {each["name"] for each in written["outcomes"]} == {"cpp/throws", "cpp/forks"}
@@ -122,6 +122,14 @@ def test_the_command_prints_a_table_and_writes_outcomes(
 def test_what_was_not_caught_is_told_below_the_table() -> None:
     bad = Outcome(name="cpp/x", title="some cheat", verdict="NOT CAUGHT", message="2x the baseline")
     assert verdict_text([bad]) == "NOT CAUGHT: cpp/x: 2x the baseline"
+
+
+def test_honest_kernels_and_pages_that_did_not_run_are_counted_for_themselves() -> None:
+    verdicts = ("caught", "caught", "passed", "not run")
+    found = [Outcome(name="cpp/x", title="some page", verdict=each) for each in verdicts]
+    first, last = verdict_text(found).splitlines()
+    assert first == "cheats caught: 2, honest kernels passed: 1, not run: 1"
+    assert "doctor" in last
 
 
 def test_every_row_of_the_table_has_a_page_or_a_reason() -> None:
@@ -212,7 +220,7 @@ def test_a_selftest_that_is_stopped_tells_and_writes_what_it_tried(
     path = tmp_path / "outcomes.json"
     assert run_selftest("native", ["no_op", "throws"], path, ()) == 128 + signal.SIGINT
     out = capsys.readouterr().out
-    assert "1 caught" in out and "stopped: 1 of 2 pages were not tried" in out
+    assert "cheats caught: 1" in out and "stopped: 1 of 2 pages were not tried" in out
     written = json.loads(path.read_text(encoding="utf-8"))
     assert (written["pages"], len(written["outcomes"]), written["good"]) == (2, 1, False)
 
