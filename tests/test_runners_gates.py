@@ -56,6 +56,15 @@ FAULTS: list[tuple[str, Run, str]] = [
 ]
 
 
+def test_what_nobody_could_look_at_after_a_fault_is_not_called_passed() -> None:
+    ended = [run(verdicts=(), fault="no answer in 5 s", fault_kind="timed_out")]
+    outcomes = {gate.__name__: gate(ended).outcome for gate in FIRST_SET}
+    assert outcomes["returns_in_time"] == "failed"
+    for name in ("stays_in_its_buffers", "leaves_inputs_alone", "is_right"):
+        assert outcomes[name] == "skipped"
+        assert GATES[name]([*ended, run()]).outcome == "passed", "one came back"
+
+
 @pytest.mark.parametrize("gate", FIRST_SET, ids=lambda g: g.__name__)
 def test_a_clean_run_passes_every_gate(gate: Gate) -> None:
     found = gate(CLEAN)

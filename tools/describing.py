@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .records import KernelRecord, VariantRecord
     from .workbench import Workbench
 
-MESSAGE_CHARS, GATE_CHARS = 1500, 160
+MESSAGE_CHARS, GATE_CHARS = 1500, 200
 
 
 class WorkloadSpeed(Record):

@@ -41,7 +41,7 @@ def stays_in_its_buffers(runs: Sequence[Run]) -> GateResult:
             return failed(
                 "stays_in_its_buffers", run, f"{where(run)} it wrote between rows of {names}"
             )
-    return passed("stays_in_its_buffers", runs)
+    return _untouched("stays_in_its_buffers", runs)
 
 
 def leaves_inputs_alone(runs: Sequence[Run]) -> GateResult:
@@ -50,7 +50,7 @@ def leaves_inputs_alone(runs: Sequence[Run]) -> GateResult:
         if run.result.changed_inputs:
             names = ", ".join(run.result.changed_inputs)
             return failed("leaves_inputs_alone", run, f"{where(run)} it changed {names}")
-    return passed("leaves_inputs_alone", runs)
+    return _untouched("leaves_inputs_alone", runs)
 
 
 def is_right(runs: Sequence[Run]) -> GateResult:
@@ -63,11 +63,21 @@ def is_right_while_timed(runs: Sequence[Run]) -> GateResult:
     return _agrees("is_right_while_timed", [r for r in runs if r.timed])
 
 
+def _untouched(gate: str, runs: Sequence[Run]) -> GateResult:
+    """Nothing was found; after a run that did not come back nobody has looked."""
+    if runs and all(run.result.fault_kind for run in runs):
+        return GateResult(gate=gate, outcome="skipped", message="no run came back")
+    return passed(gate, runs)
+
+
 def _agrees(gate: str, runs: Sequence[Run]) -> GateResult:
     if not runs:
         return GateResult(gate=gate, outcome="skipped", message="nothing was run")
+    judged = [run for run in runs if run.verdicts]
+    if not judged:
+        return GateResult(gate=gate, outcome="skipped", message="no run left outputs to judge")
     largest = 0.0
-    for run in runs:
+    for run in judged:
         for verdict in run.verdicts:
             if not verdict.right:
                 found = failed(gate, run, f"{where(run)}: {verdict.message}")
@@ -78,8 +88,8 @@ def _agrees(gate: str, runs: Sequence[Run]) -> GateResult:
     return GateResult(
         gate=gate,
         outcome="passed",
-        message=f"{len(runs)} runs, at most {largest:.0%} of the allowed error",
-        evidence={"runs": len(runs), "share_of_allowed_error": round(largest, 4)},
+        message=f"{len(judged)} runs, at most {largest:.0%} of the allowed error",
+        evidence={"runs": len(judged), "share_of_allowed_error": round(largest, 4)},
     )
 
 
