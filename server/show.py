@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 
 from ..runners.errors import AccessError
+from ..runners.model import Evaluation
 from ..search.store import STATE_FILE, Store
 from ..tools.difference import source_diff
 from ..tools.exports import SOURCE_NAME
-from ..tools.overview import evaluation_of, find, kernels, searches, variants
-from ..tools.records import KernelRecord, VariantRecord
+from ..tools.overview import confirmation_of, evaluation_of, find, kernels, searches, variants
+from ..tools.records import Confirmation, KernelRecord, VariantRecord
 from ..tools.search_records import SearchRecord
-from .tables import console, kernel_table, search_table, variant_table
+from .tables import console, gate_table, kernel_table, search_table, variant_table
 
 
 def show_handle(outdir: Path, handle: str) -> None:
@@ -67,5 +68,18 @@ def _show_variant(store: Store, variant_id: str) -> None:
     print(f"--- {name}:\n{record.variant.source}")
     evaluation = evaluation_of(store, variant_id)
     if evaluation is not None:
-        told = evaluation.model_dump(mode="json", exclude_none=True)
-        print(f"--- evaluation:\n{json.dumps(told, indent=2)}")
+        _show_evaluation(evaluation, confirmation_of(store, variant_id))
+
+
+def _show_evaluation(evaluation: Evaluation, confirmation: Confirmation | None) -> None:
+    """Gates as tables, and all but their evidence and the times of single blocks as JSON."""
+    print(f"--- gates:\n{evaluation.message}")
+    console().print(gate_table(evaluation.gates))
+    if confirmation is not None:
+        print(f"--- gates of the winner:\n{confirmation.message}")
+        console().print(gate_table(confirmation.gates))
+    told = evaluation.model_dump(mode="json", exclude_none=True, exclude={"gates", "message"})
+    for workload in told.get("comparison", {}).get("workloads", ()):
+        workload.pop("blocks_ms")
+    print("--- evaluation, without evidence and single blocks, which its result.json holds:")
+    print(json.dumps(told, indent=2))

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..runners.model import Evaluation
+from ..runners.model import Evaluation, GateResult
 from ..tools.host import Fact, HostReport
 from ..tools.optimize import Finished
 from ..tools.overview import VariantLine
@@ -23,6 +23,7 @@ WIDE = 160
 SPEEDUP = "speedup (95 %)"
 WHOLE = frozenset({"variant", "verdict", SPEEDUP, "method", "kernel", "search"})
 """columns that are never broken into lines"""
+GATE_STYLES = {"passed": "green", "failed": "bold red", "note": "yellow", "skipped": "dim"}
 STYLES = {"faster": "green", "slower": "yellow", "tie": "dim", "unstable": "dim"}
 
 
@@ -73,6 +74,14 @@ def search_table(searches: Sequence[SearchRecord]) -> Table:
         table.add_row(
             search.search_id, search.kernel_id, search.planner, budget, search.started_at, stopped
         )
+    return table
+
+
+def gate_table(gates: Sequence[GateResult]) -> Table:
+    """Every gate in the order of the run, and what it had to say."""
+    table = _table("gate", "outcome", "")
+    for gate in gates:
+        table.add_row(gate.gate, Text(gate.outcome, GATE_STYLES[gate.outcome]), gate.message)
     return table
 
 

@@ -176,6 +176,8 @@ def test_show_lists_kernels_and_prints_a_variant(improved: Run) -> None:
     shown = CliRunner().invoke(cli.app, ["show", outdir, winner[:8]]).output
     assert "volatile float value" in shown
     assert '"ending": "faster"' in shown
+    assert "works_in_a_fresh_process" in shown and "is_faster_again" in shown
+    assert "blocks_ms" not in shown and "share_of_allowed_error" not in shown
 
 
 def test_nothing_gained_ends_with_status_2_and_the_best_is_the_baseline(tmp_path: Path) -> None:

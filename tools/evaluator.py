@@ -20,6 +20,7 @@ from .evaluating import Evaluating, Prepared
 from .gpus import Gpus
 from .keeping import keep_build, keep_listings, remember
 from .kernels import Kernels
+from .overview import confirmation_of
 from .pipeline import Stages, run_through
 from .records import Confirmation, KernelRecord, VariantRecord
 from .rig import Compared, Rig
@@ -173,7 +174,7 @@ class Evaluator:
 
     def confirmation(self, variant_id: str) -> Confirmation | None:
         """What `confirm` last found for a variant."""
-        return self._store.get_record("meta", f"confirmation/{variant_id}", Confirmation)
+        return confirmation_of(self._store, variant_id)
 
     def copy_bandwidth(self, kernel_id: str) -> float:
         """Bytes a second of a large copy on the kernel's GPU, measured now. Raises ProcessLost."""

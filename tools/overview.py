@@ -9,7 +9,7 @@ from ..runners.errors import HandleUnknown
 from ..runners.model import Ending, Evaluation
 from ..search.store import Store
 from .difference import changed_between
-from .records import KernelRecord, VariantRecord
+from .records import Confirmation, KernelRecord, VariantRecord
 from .search_records import SearchRecord
 
 Table = Literal["kernels", "variants", "searches"]
@@ -81,6 +81,11 @@ def evaluation_of(store: Store, variant_id: str) -> Evaluation | None:
     """The newest evaluation of a variant."""
     found = store.items("evaluations", variant_id + "/")
     return Evaluation.model_validate(found[-1][1]) if found else None
+
+
+def confirmation_of(store: Store, variant_id: str) -> Confirmation | None:
+    """What the winner's gates last found for a variant."""
+    return store.get_record("meta", f"confirmation/{variant_id}", Confirmation)
 
 
 def find(store: Store, handle: str) -> tuple[Table, str]:
