@@ -21,7 +21,7 @@ from kernelwright.runners.gates import FIRST_SET, first_failure
 from kernelwright.runners.locks import timing_lock
 from kernelwright.runners.model import Comparison
 from kernelwright.runners.normalise import source_key
-from kernelwright.runners.oracle import Oracle
+from kernelwright.runners.oracle.oracle import Oracle
 from kernelwright.runners.plan import Artifact
 from kernelwright.runners.pools import draw
 from kernelwright.runners.runner import RUNNERS

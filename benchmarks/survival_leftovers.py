@@ -24,7 +24,7 @@ ROLES = {
     "kernelwright.runners.zygote": "zygote",
     "kernelwright.runners.native_runner": "runner",
     "kernelwright.runners.device.process": "runner",
-    "kernelwright.runners.oracle_process": "oracle",
+    "kernelwright.runners.oracle.process": "oracle",
     "kernelwright.runners.device.probe": "probe",
 }
 GPU_MEMORY = "MiB of GPU memory"

@@ -32,10 +32,10 @@ from kernelwright.runners.builder import Builder
 from kernelwright.runners.contract import BoundContract, workload_contracts
 from kernelwright.runners.device.probing import probe_devices
 from kernelwright.runners.devices import DeviceFacts
-from kernelwright.runners.inputs import Array, make_inputs, pack, unpack
 from kernelwright.runners.layout import record
 from kernelwright.runners.locks import timing_lock
 from kernelwright.runners.model import Variant
+from kernelwright.runners.oracle.inputs import Array, make_inputs, pack, unpack
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner import RUNNERS, Runner
 from kernelwright.runners.runner_messages import Block, Check

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from .errors import ProcessLost
 from .gates import Run
-from .oracle import Oracle
-from .oracle_messages import JudgeOutputs, OutputVerdict
+from .oracle.messages import JudgeOutputs, OutputVerdict
+from .oracle.oracle import Oracle
 from .pools import SeedPool
 from .runner import Runner
 from .runner_messages import Block, BlockResult, Check, RunResult, SideTimes

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from kernelwright.runners.contract import bind
 from kernelwright.runners.dtypes import numpy_dtype
-from kernelwright.runners.inputs import pack
 from kernelwright.runners.layout import record
-from kernelwright.runners.oracle import Oracle
-from kernelwright.runners.oracle_messages import JudgeOutputs, OutputVerdict
+from kernelwright.runners.oracle.inputs import pack
+from kernelwright.runners.oracle.messages import JudgeOutputs, OutputVerdict
+from kernelwright.runners.oracle.oracle import Oracle
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.spec import KernelSpec
 from kernelwright.runners.spec_files import LoadedKernel

@@ -37,7 +37,7 @@ import importlib, json, runpy, sys
 import numpy as np
 from pathlib import Path
 from kernelwright.runners.contract import bind
-from kernelwright.runners.inputs import make_inputs
+from kernelwright.runners.oracle.inputs import make_inputs
 from kernelwright.runners.spec_files import parse_spec
 
 torch = importlib.import_module("torch")

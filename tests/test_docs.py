@@ -18,8 +18,8 @@ from kernelwright.runners.gates.winner import (
     keeps_its_gain,
 )
 from kernelwright.runners.model import Ending
+from kernelwright.runners.oracle.stress import KINDS
 from kernelwright.runners.spec_files import parse_spec
-from kernelwright.runners.stress import KINDS
 from kernelwright.search.moves import MOVES
 from kernelwright.server.cli import app
 from kernelwright.tools import TOOLS

@@ -17,8 +17,8 @@ import pytest
 from kernelwright.runners.contract import BoundContract, bind, odd_shape, workload_contracts
 from kernelwright.runners.declared_plan import declared_plan, resolve
 from kernelwright.runners.expressions import evaluate
-from kernelwright.runners.inputs import make_inputs
 from kernelwright.runners.limits import work
+from kernelwright.runners.oracle.inputs import make_inputs
 from kernelwright.runners.plan_check import check_plan
 from kernelwright.runners.spec import Kernel, KernelSpec, Reference
 from kernelwright.runners.spec_files import Roots, load_file

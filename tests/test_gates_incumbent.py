@@ -32,7 +32,7 @@ from kernelwright.runners.gates.winner import (
     keeps_its_gain,
 )
 from kernelwright.runners.model import Comparison, Ending, Judgement, Ratio, WorkloadTimes
-from kernelwright.runners.oracle_messages import OutputVerdict
+from kernelwright.runners.oracle.messages import OutputVerdict
 from kernelwright.runners.runner_messages import RunResult
 from kernelwright.runners.spec_contract import Contract
 

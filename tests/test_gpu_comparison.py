@@ -17,8 +17,8 @@ from kernelwright.runners.comparing.comparison import compare, hot_times
 from kernelwright.runners.comparing.settling import DEVICE
 from kernelwright.runners.gates import FIRST_SET, first_failure
 from kernelwright.runners.model import Comparison, Conditions
-from kernelwright.runners.oracle import Oracle
-from kernelwright.runners.oracle_messages import JudgeOutputs
+from kernelwright.runners.oracle.messages import JudgeOutputs
+from kernelwright.runners.oracle.oracle import Oracle
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner_messages import Block, BlockResult
 from kernelwright.runners.spec_contract import Contract

@@ -24,7 +24,7 @@ MAY_IMPORT = {
 }
 KNOWS_SQL = {Path("search/store.py"), Path("search/store_errors.py")}
 NEVER_AT_THE_TOP = {"torch", "triton", "cupy", "cuda", "pynvml", "anthropic"}
-NOT_BESIDE_THE_CLOCK = ("toolchains", "capture", "interpreter", "oracle", "references")
+NOT_BESIDE_THE_CLOCK = ("toolchains", "capture", "interpreter", "oracle")
 """Beginnings of the names in `runners` that the process which times GPU code does without: what
 builds, what runs a candidate's Python, and what knows expected values."""
 LOADS = {"import_module", "load"}

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelwright.runners.arrays import NUMPY, ArrayLibrary, DtypeUnknown, imports_torch
-from kernelwright.runners.arrays_cupy import CupyArrays
-from kernelwright.runners.arrays_torch import TorchArrays
 from kernelwright.runners.contract import BoundArgument, bind
 from kernelwright.runners.dtypes import DTYPES, is_float, numpy_dtype
-from kernelwright.runners.inputs import make_inputs
-from kernelwright.runners.judge import expect, judge
-from kernelwright.runners.oracle_libraries import library_for
-from kernelwright.runners.oracle_messages import OutputVerdict
+from kernelwright.runners.oracle.arrays import NUMPY, ArrayLibrary, DtypeUnknown, imports_torch
+from kernelwright.runners.oracle.arrays_cupy import CupyArrays
+from kernelwright.runners.oracle.arrays_torch import TorchArrays
+from kernelwright.runners.oracle.inputs import make_inputs
+from kernelwright.runners.oracle.judge import expect, judge
+from kernelwright.runners.oracle.libraries import library_for
+from kernelwright.runners.oracle.messages import OutputVerdict
 from kernelwright.runners.spec_contract import Contract
 
 Array = npt.NDArray[Any]

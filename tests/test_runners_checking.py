@@ -13,7 +13,7 @@ import pytest
 from kernelwright.runners.checking import MOST_KNOWN, Checker
 from kernelwright.runners.contract import workload_contracts
 from kernelwright.runners.errors import ProcessLost
-from kernelwright.runners.oracle_messages import JudgeOutputs, OutputVerdict
+from kernelwright.runners.oracle.messages import JudgeOutputs, OutputVerdict
 from kernelwright.runners.pools import SeedPool, draw
 from kernelwright.runners.runner_messages import Check, RunResult
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kernelwright.runners.contract import BoundArgument, BoundContract, bind
 from kernelwright.runners.dtypes import DTYPES, numpy_dtype
 from kernelwright.runners.errors import AccessError, SpecError
-from kernelwright.runners.inputs import make_inputs, pack, unpack
+from kernelwright.runners.oracle.inputs import make_inputs, pack, unpack
 from kernelwright.runners.spec_contract import Contract
 
 Array = npt.NDArray[Any]

@@ -23,7 +23,7 @@ from kernelwright.runners.interpreter import (
 from kernelwright.runners.interpreter.accesses import Buffers, OutsideEveryBuffer
 from kernelwright.runners.model import GateResult
 from kernelwright.runners.normalise import source_key
-from kernelwright.runners.oracle import Oracle
+from kernelwright.runners.oracle.oracle import Oracle
 from kernelwright.runners.runner_messages import Block
 from kernelwright.runners.spec_files import LoadedKernel, Roots, load_data
 

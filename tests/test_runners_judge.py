@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.runners.arrays import NUMPY
 from kernelwright.runners.contract import BoundArgument, bind
 from kernelwright.runners.dtypes import DTYPES, numpy_dtype
-from kernelwright.runners.judge import expect, judge
-from kernelwright.runners.oracle_messages import OutputVerdict
+from kernelwright.runners.oracle.arrays import NUMPY
+from kernelwright.runners.oracle.judge import expect, judge
+from kernelwright.runners.oracle.messages import OutputVerdict
 from kernelwright.runners.spec_contract import Contract
 
 Array = npt.NDArray[Any]

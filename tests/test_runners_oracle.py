@@ -17,17 +17,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle_cases import ATTEMPTS, REFUSED, SHAPE, kernel, opened
 
-from kernelwright.runners.arrays import NUMPY
-from kernelwright.runners.arrays_cupy import CupyArrays
 from kernelwright.runners.contract import bind
 from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.dtypes import numpy_dtype
 from kernelwright.runners.errors import ReferenceFailed
-from kernelwright.runners.judge import Expected
-from kernelwright.runners.oracle import Oracle
-from kernelwright.runners.oracle_kernels import RecentValues
+from kernelwright.runners.oracle.arrays import NUMPY
+from kernelwright.runners.oracle.arrays_cupy import CupyArrays
+from kernelwright.runners.oracle.judge import Expected
+from kernelwright.runners.oracle.kernels import RecentValues
+from kernelwright.runners.oracle.oracle import Oracle
+from kernelwright.runners.oracle.references import Reference
 from kernelwright.runners.pools import draw
-from kernelwright.runners.references import Reference
 from kernelwright.runners.sandbox import landlock_abi
 from kernelwright.runners.seccomp import has_seccomp
 

@@ -16,7 +16,7 @@ from oracle_cases import ATTEMPTS, REFUSED, SHAPE, Array, kernel, opened
 from kernelwright.runners.device.probing import probe_devices
 from kernelwright.runners.devices import DeviceFacts
 from kernelwright.runners.errors import ReferenceFailed
-from kernelwright.runners.oracle import Oracle
+from kernelwright.runners.oracle.oracle import Oracle
 
 pytestmark = [
     pytest.mark.gpu,

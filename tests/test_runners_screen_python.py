@@ -79,7 +79,7 @@ BLOCKED = [
      "torch.utils.cpp_extension.load_inline"),
     ("().__class__.__base__.__subclasses__()", "__subclasses__"),
     ("try:\n    1 / 0\nexcept Exception as e:\n    e.__traceback__.tb_frame", "tb_frame"),
-    ("import kernelwright.runners.judge", "kernelwright.runners.judge"),
+    ("import kernelwright.runners.oracle.judge", "kernelwright.runners.oracle.judge"),
     ("@__import__('functools').cache\ndef f(): pass", "__import__"),
     ("def f(x=open('x')): pass", "open"),
 ]  # fmt: skip

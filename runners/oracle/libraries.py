@@ -6,10 +6,10 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from ..errors import ReferenceFailed
 from .arrays import NUMPY, ArrayLibrary, imports_torch
 from .arrays_cupy import CupyArrays
 from .arrays_torch import TorchArrays
-from .errors import ReferenceFailed
 
 
 def library_for(source: str | None, gpu: str) -> tuple[ArrayLibrary, str]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import numpy_dtype
 from .arrays import HostArray
-from .dtypes import numpy_dtype
 
 REDUCED_SUMS = (
     "allow_fp16_reduced_precision_reduction",

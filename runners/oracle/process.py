@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .channel import Answer, Channel, serve
-from .device.registry import register
-from .errors import KernelwrightError
-from .oracle_confinement import confine
-from .oracle_messages import Foresee, JudgeOutputs, MakePool, OpenReference, OracleSettings
+from ..channel import Answer, Channel, serve
+from ..device.registry import register
+from ..errors import KernelwrightError
+from .confinement import confine
+from .messages import Foresee, JudgeOutputs, MakePool, OpenReference, OracleSettings
 
 if TYPE_CHECKING:
-    from .oracle_kernels import OracleKernels
+    from .kernels import OracleKernels
 
 
 def main() -> None:
@@ -26,7 +26,7 @@ def main() -> None:
     if settings.registry:
         register(Path(settings.registry))
     confine(settings)
-    from .oracle_kernels import OracleKernels  # numpy starts threads: they are to be confined too
+    from .kernels import OracleKernels  # numpy starts threads: they are to be confined too
 
     kernels = OracleKernels(settings)
 

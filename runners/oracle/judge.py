@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from ..contract import BoundArgument
+from ..dtypes import DTYPES, numpy_dtype
 from .arrays import ArrayLibrary
-from .contract import BoundArgument
-from .dtypes import DTYPES, numpy_dtype
-from .oracle_messages import OutputVerdict
+from .messages import OutputVerdict
 
 NO_BOOL = "a byte that is neither 0 nor 1"
 ROW_SHARE = 1e-3

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from .oracle_messages import OracleSettings
-from .sandbox import drop_capabilities, install_seccomp, landlock, landlock_abi, reference_filter
-from .seccomp import device_filter, has_seccomp
+from ..sandbox import drop_capabilities, install_seccomp, landlock, landlock_abi, reference_filter
+from ..seccomp import device_filter, has_seccomp
+from .messages import OracleSettings
 
 SYSTEM = (
     "/usr", "/lib", "/lib64", "/sys/devices/system", "/proc/self", "/proc/cpuinfo",
@@ -58,7 +58,7 @@ def confine(settings: OracleSettings) -> None:
     and no writing; with a GPU, writing to the GPU's files and a private folder.
     """
     python = {sys.prefix, sys.base_prefix, *filter(None, sys.path)}
-    package = str(Path(__file__).parents[1])
+    package = str(Path(__file__).parents[2])
     read = [*SYSTEM, *sorted(python), package, *settings.readable]
     write = list[str]()
     if settings.gpu:

@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..contract import BoundArgument, BoundContract, bind
+from ..errors import ReferenceFailed
+from ..layout import Record, record
+from ..spec_contract import Contract
 from .arrays import ArrayLibrary
-from .contract import BoundArgument, BoundContract, bind
-from .errors import ReferenceFailed
 from .inputs import make_inputs, pack, unpack
 from .judge import Expected, expect, judge
-from .layout import Record, record
-from .oracle_libraries import library_for
-from .oracle_messages import (
+from .libraries import library_for
+from .messages import (
     Foresee,
     JudgeOutputs,
     MakePool,
@@ -30,7 +31,6 @@ from .oracle_messages import (
     OutputVerdict,
 )
 from .references import Reference
-from .spec_contract import Contract
 
 Bytes = npt.NDArray[np.uint8]
 _SEAL_FUTURE_WRITE = 0x10  # linux/fcntl.h; F_SEAL_WRITE refused reading maps before Linux 6.7

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import DTYPES, numpy_dtype
 from .arrays import NUMPY, DtypeUnknown, HostArray
-from .dtypes import DTYPES, numpy_dtype
 
 
 class CupyArrays:

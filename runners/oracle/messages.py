@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from .model import Record
-from .spec_contract import Contract, StressKind
+from ..model import Record
+from ..spec_contract import Contract, StressKind
 
 
 class OracleSettings(Record):

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .dtypes import numpy_dtype
+from ..dtypes import numpy_dtype
 
 HostArray = npt.NDArray[Any]
 

@@ -6,10 +6,10 @@ import types
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+from ..contract import BoundContract
+from ..dtypes import is_float
+from ..errors import ReferenceFailed
 from .arrays import NUMPY, ArrayLibrary, HostArray
-from .contract import BoundContract
-from .dtypes import is_float
-from .errors import ReferenceFailed
 from .judge import Expected, expect
 
 FUNCTION = "reference"

@@ -8,13 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .devices import DeviceFacts
-from .errors import AccessError, KernelwrightError, ProcessLost, ReferenceFailed, SpecError
-from .locks import gpu_registry
-from .machine import memory_bytes
-from .model import Record
-from .oracle_confinement import environment_of
-from .oracle_messages import (
+from ..devices import DeviceFacts
+from ..errors import AccessError, KernelwrightError, ProcessLost, ReferenceFailed, SpecError
+from ..locks import gpu_registry
+from ..machine import memory_bytes
+from ..model import Record
+from ..pools import SeedPool
+from ..process import Child, Limits, clean_environment, spawner
+from ..seccomp import has_seccomp
+from ..spec_files import LoadedKernel
+from .confinement import environment_of
+from .messages import (
     Foresee,
     JudgeOutputs,
     MakePool,
@@ -22,10 +26,6 @@ from .oracle_messages import (
     OracleSettings,
     OutputVerdict,
 )
-from .pools import SeedPool
-from .process import Child, Limits, clean_environment, spawner
-from .seccomp import has_seccomp
-from .spec_files import LoadedKernel
 
 ANSWER_S = 180.0
 AGAIN = "ask again; a fresh oracle knows what this one knew"
@@ -215,7 +215,7 @@ class Oracle:
         )
         extra = environment_of(settings, None if device is None else device.uuid)
         return spawner().start_python(
-            "kernelwright.runners.oracle_process",
+            "kernelwright.runners.oracle.process",
             (settings.model_dump_json(),),
             name=name,
             scratch=self._scratch,

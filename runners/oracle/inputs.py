@@ -9,11 +9,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from ..contract import BoundArgument, BoundContract
+from ..dtypes import is_float, numpy_dtype
+from ..errors import AccessError, SpecError
+from ..spec_contract import StressKind
 from .arrays import NUMPY, ArrayLibrary
-from .contract import BoundArgument, BoundContract
-from .dtypes import is_float, numpy_dtype
-from .errors import AccessError, SpecError
-from .spec_contract import StressKind
 from .stress import exchanged, stress_of, stressed
 
 Array = npt.NDArray[Any]

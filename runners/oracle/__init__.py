@@ -1,0 +1,1 @@
+"""The oracle: inputs from secret seeds, the expected values, and whether an output is right."""
