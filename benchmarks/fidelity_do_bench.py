@@ -10,7 +10,7 @@ from typing import Any
 
 from fidelity_lab import Lab
 
-from kernelwright.runners.plan import Artifact, PointerParam, ScalarParam
+from kernelwright.runners.plans.plan import Artifact, PointerParam, ScalarParam
 
 Result = dict[str, Any]
 THRESHOLD = 0.01

@@ -22,7 +22,7 @@ from kernelwright.runners.locks import timing_lock
 from kernelwright.runners.model import Comparison
 from kernelwright.runners.normalise import source_key
 from kernelwright.runners.oracle.oracle import Oracle
-from kernelwright.runners.plan import Artifact
+from kernelwright.runners.plans.plan import Artifact
 from kernelwright.runners.pools import draw
 from kernelwright.runners.runner import RUNNERS
 from kernelwright.runners.spec_files import Roots, load_data

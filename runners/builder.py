@@ -16,7 +16,7 @@ from typing import Any
 from .errors import KernelwrightError, ProcessLost, SpecError
 from .headers import require_unchanged
 from .launch import is_stopped
-from .plan import Artifact, Module, module_name
+from .plans.plan import Artifact, Module, module_name
 from .process import Child, Limits, clean_environment, spawner
 from .room import full, writing
 from .toolchains import BuildOutcome, BuildRequest, tier_of, toolchain_for

@@ -26,7 +26,7 @@ from .crashes import crash_of, explain, explain_abort
 from .errors import ToolchainMissing
 from .layout import Arena
 from .machine import memory_share
-from .plan import LaunchPlan, PointerParam, ScalarParam
+from .plans.plan import LaunchPlan, PointerParam, ScalarParam
 from .process import describe_returncode
 from .room import FULL_WORDS, full
 from .seccomp import compute_filter, has_seccomp

@@ -30,7 +30,7 @@ from .cores import Cores, CoreWatch, may_start_threads
 from .executor import Executor, ExecutorLost, Fault
 from .layout import arena
 from .outputs import OutputKey, OutputMemory, OutputSink
-from .plan import LaunchPlan
+from .plans.plan import LaunchPlan
 from .runner_messages import Block, Check, Load, Pool, RunResult, SideTimes
 from .shared_arena import ArenaStock, SharedArena
 

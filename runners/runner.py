@@ -16,7 +16,7 @@ from .errors import DeviceMissing, ProcessLost
 from .executor import START_S, compile_executor
 from .locks import gpu_registry
 from .model import GateResult, Record, Tier
-from .plan import LaunchPlan
+from .plans.plan import LaunchPlan
 from .pools import SeedPool
 from .process import Child, Limits, clean_environment, spawner
 from .runner_messages import Block, BlockResult, Check, Load, Pool, RunResult

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from .contract import BoundContract, bind
 from .model import Conditions, Record
-from .plan import LaunchPlan
+from .plans.plan import LaunchPlan
 from .spec_contract import Contract
 
 

@@ -10,10 +10,10 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from .declared_plan_model import CudaLaunch, DeclaredPlan, TritonLaunch, parse_launch
 from .errors import ExpressionError
 from .expressions import names_in
 from .part import Expression, Finite, Name, Part
+from .plans.declared_plan_model import CudaLaunch, DeclaredPlan, TritonLaunch, parse_launch
 from .spec_contract import Contract
 
 KernelType = Literal["triton", "cuda", "cpp"]

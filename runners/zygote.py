@@ -28,7 +28,7 @@ from .confined import leave
 from .errors import KernelwrightError, ProcessLost
 from .launch import pid_namespace_flags, separate
 from .model import Record
-from .plan import Module
+from .plans.plan import Module
 from .process import describe_returncode, enter_child, kill_tree
 from .room import FULL
 from .toolchains import BuildOutcome, BuildRequest, tier_of, toolchain_for

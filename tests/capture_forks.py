@@ -21,7 +21,7 @@ from typing import Any
 from kernelwright.runners.capture import CaptureRequest, CaptureResult, capture, preload
 from kernelwright.runners.contract import bind
 from kernelwright.runners.devices import PROFILES
-from kernelwright.runners.plan_check import check_plan
+from kernelwright.runners.plans.plan_check import check_plan
 
 CASES = Path(__file__).parent / "triton_cases"
 H100 = PROFILES[0][0]

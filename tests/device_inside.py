@@ -20,7 +20,7 @@ from pretend_gpu import Twins
 
 from kernelwright.runners.contract import bind
 from kernelwright.runners.device import driver, keeping, process, support
-from kernelwright.runners.plan import LaunchPlan
+from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner_messages import Block, Check, Load, Pool, RunResult
 from kernelwright.runners.spec_contract import Contract

@@ -20,7 +20,7 @@ from kernelwright.runners.contract import BoundContract, bind
 from kernelwright.runners.device.probing import probe_devices
 from kernelwright.runners.devices import DeviceFacts
 from kernelwright.runners.layout import record
-from kernelwright.runners.plan import LaunchPlan
+from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner import DeviceRunner
 from kernelwright.runners.runner_messages import Block, BlockResult, Check, RunResult

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from kernelwright.runners.declared_plan import check_declared
 from kernelwright.runners.gates import ENDINGS
 from kernelwright.runners.gates.incumbent import ANEW, FRESH, SHAPES, STRESS
 from kernelwright.runners.gates.winner import (
@@ -19,6 +18,7 @@ from kernelwright.runners.gates.winner import (
 )
 from kernelwright.runners.model import Ending
 from kernelwright.runners.oracle.stress import KINDS
+from kernelwright.runners.plans.declared_plan import check_declared
 from kernelwright.runners.spec_files import parse_spec
 from kernelwright.search.moves import MOVES
 from kernelwright.server.cli import app

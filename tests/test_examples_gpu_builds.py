@@ -12,8 +12,8 @@ from kernelwright.runners.builder import Builder
 from kernelwright.runners.contract import bind
 from kernelwright.runners.devices import device_for
 from kernelwright.runners.errors import ToolchainMissing
-from kernelwright.runners.plan import Fill
-from kernelwright.runners.plan_check import check_plan
+from kernelwright.runners.plans.plan import Fill
+from kernelwright.runners.plans.plan_check import check_plan
 from kernelwright.runners.spec_files import LoadedKernel, Roots, load_file
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape, toolchain_for
 

@@ -15,7 +15,7 @@ import pytest
 from capture_forks import CASES, Forks, constant
 
 from kernelwright.runners.capture import CaptureResult
-from kernelwright.runners.plan import (
+from kernelwright.runners.plans.plan import (
     Fill,
     Launch,
     LaunchPlan,

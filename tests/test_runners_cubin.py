@@ -19,7 +19,7 @@ from kernelwright.runners.machine_code.cubin import CubinInfo, read_cubin, read_
 from kernelwright.runners.machine_code.cubin_check import check_cubin
 from kernelwright.runners.machine_code.cubin_hash import device_code_hash, entry_hash
 from kernelwright.runners.machine_code.elf import read_sections
-from kernelwright.runners.plan import LaunchPlan
+from kernelwright.runners.plans.plan import LaunchPlan
 
 NVCC = shutil.which("nvcc")
 pytestmark = pytest.mark.skipif(NVCC is None, reason="no nvcc on PATH")

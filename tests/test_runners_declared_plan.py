@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.runners.contract import BoundContract, bind
-from kernelwright.runners.declared_plan import declared_plan, resolve, with_code
-from kernelwright.runners.declared_plan_model import TritonLaunch
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.expressions import cdiv
 from kernelwright.runners.inferring.found_parameters import Found, find_parameters, tuned
-from kernelwright.runners.plan import (
+from kernelwright.runners.plans.declared_plan import declared_plan, resolve, with_code
+from kernelwright.runners.plans.declared_plan_model import TritonLaunch
+from kernelwright.runners.plans.plan import (
     Fill,
     Launch,
     LaunchPlan,

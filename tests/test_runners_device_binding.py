@@ -19,7 +19,7 @@ from kernelwright.runners.device import registry
 from kernelwright.runners.device.binding import attributes, memsets, pack_params, relocated
 from kernelwright.runners.device.faults import REFUSED, STICKY, DriverFault, fault_of
 from kernelwright.runners.device.launches import CLUSTER, CLUSTER_POLICY, COOPERATIVE, PROGRAMMATIC
-from kernelwright.runners.plan import Fill, Launch, PlanBuffer, PlanKernel, TensorMapParam
+from kernelwright.runners.plans.plan import Fill, Launch, PlanBuffer, PlanKernel, TensorMapParam
 
 DEVICE = Path(registry.__file__).parent
 AT = {"x": 1 << 33, "y": (1 << 34) + 256}

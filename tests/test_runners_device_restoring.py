@@ -17,7 +17,7 @@ from kernelwright.runners.device.memory import BLANK, DeviceInputs, Region
 from kernelwright.runners.device.restoring import Images, Restoring
 from kernelwright.runners.device.setting import Setting, Shape
 from kernelwright.runners.device.tables import Table
-from kernelwright.runners.plan import LaunchPlan, argument_buffers, contract_outputs
+from kernelwright.runners.plans.plan import LaunchPlan, argument_buffers, contract_outputs
 from kernelwright.runners.runner_messages import Pool
 from kernelwright.runners.spec_contract import Contract
 

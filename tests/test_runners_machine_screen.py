@@ -16,7 +16,7 @@ import pytest
 
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.machine_code.cubin_hash import entry_hash
-from kernelwright.runners.plan import Artifact
+from kernelwright.runners.plans.plan import Artifact
 from kernelwright.runners.screens.machine_code import (
     MachineCode,
     findings,

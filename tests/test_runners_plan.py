@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from kernelwright.runners.contract import BoundArgument, bind
 from kernelwright.runners.dtypes import DTYPES, numpy_dtype
 from kernelwright.runners.errors import SpecError
-from kernelwright.runners.plan import (
+from kernelwright.runners.plans.plan import (
     Fill,
     Launch,
     LaunchPlan,
@@ -30,7 +30,7 @@ from kernelwright.runners.plan import (
     pack_scalar,
     without_names,
 )
-from kernelwright.runners.plan_check import check_plan
+from kernelwright.runners.plans.plan_check import check_plan
 from kernelwright.runners.spec_contract import Contract
 
 CONTRACT = bind(

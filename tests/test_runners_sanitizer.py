@@ -22,7 +22,7 @@ from device_kernels import Bench, gpu_of, integer, launch, pointer
 from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.layout import record
 from kernelwright.runners.model import GateResult
-from kernelwright.runners.plan import LaunchPlan
+from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.runner_messages import Pool
 from kernelwright.runners.sanitizer import running as sanitizer
 from kernelwright.runners.sanitizer.messages import SanitizerAnswer

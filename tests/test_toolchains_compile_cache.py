@@ -12,7 +12,7 @@ import pytest
 
 from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.model import BuildOptions
-from kernelwright.runners.plan import Artifact, Module
+from kernelwright.runners.plans.plan import Artifact, Module
 from kernelwright.runners.spec_files import Roots, load_file
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
 from kernelwright.runners.toolchains import compile_cache as cc

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelwright.runners.model import KernelFacts
-from kernelwright.runners.plan import LaunchPlan, PlanKernel
+from kernelwright.runners.plans.plan import LaunchPlan, PlanKernel
 from kernelwright.runners.toolchains.launched import launched_kernels
 
 REGISTERS = {"aa": 20, "bb": 30}

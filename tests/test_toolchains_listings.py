@@ -63,7 +63,7 @@ def listed(folder: Path, **environment: str) -> dict[str, Any] | None:
     script = """
 import json, sys
 from pathlib import Path
-from kernelwright.runners.plan import Module
+from kernelwright.runners.plans.plan import Module
 from kernelwright.runners.toolchains.listings import sass_modules
 folder = Path(sys.argv[1])
 (code,) = folder.glob("*.cubin")

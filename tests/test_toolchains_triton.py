@@ -18,7 +18,7 @@ from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.errors import SpecError, ToolchainMissing
 from kernelwright.runners.launch import process_table
 from kernelwright.runners.model import BuildOptions
-from kernelwright.runners.plan import Artifact, LaunchPlan, ScalarParam, module_name
+from kernelwright.runners.plans.plan import Artifact, LaunchPlan, ScalarParam, module_name
 from kernelwright.runners.sandbox import landlock_abi
 from kernelwright.runners.seccomp import has_seccomp
 from kernelwright.runners.spec_files import Roots, load_data

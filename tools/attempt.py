@@ -12,7 +12,7 @@ from ..runners.gates import FIRST_SET, Run, ending_of, first_failure, together
 from ..runners.gates.incumbent import is_deterministic
 from ..runners.gates.physics import is_plausibly_fast, obeys_physics
 from ..runners.model import BuildFacts, Comparison, Ending, Evaluation, GateResult, Ratio, Variant
-from ..runners.plan import Artifact
+from ..runners.plans.plan import Artifact
 from ..runners.screens.source import static_screen, wants_probes
 from ..runners.toolchains import BuildOutcome
 from .kernel_state import OpenKernel

@@ -10,7 +10,7 @@ from ..runners.checking import Checker
 from ..runners.gates import Run
 from ..runners.gates.repeats import Repeats, measure
 from ..runners.model import GateResult
-from ..runners.plan import Artifact
+from ..runners.plans.plan import Artifact
 from ..runners.pools import SeedPool
 from ..runners.runner import DeviceRunner
 from .kernel_state import OpenKernel

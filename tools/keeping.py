@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..runners.model import Evaluation
-from ..runners.plan import Module
+from ..runners.plans.plan import Module
 from ..runners.toolchains import BuildOutcome
 from ..search.store import JsonObject, Writer
 from .attempt import Attempt

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pydantic import Field
 
 from ..runners.model import BuildFacts, Comparison, GateResult, Record, Variant
-from ..runners.plan import Artifact
+from ..runners.plans.plan import Artifact
 from ..runners.spec import KernelSpec, Parameter
 from ..runners.spec_files import LoadedKernel
 

@@ -18,7 +18,7 @@ from ..runners.gates import FIRST_SET, Run, first_failure
 from ..runners.locks import timing_lock
 from ..runners.model import Comparison, GateResult, Variant
 from ..runners.oracle.oracle import Oracle
-from ..runners.plan import Artifact, Module
+from ..runners.plans.plan import Artifact, Module
 from ..runners.pools import SeedPool
 from ..runners.runner import RUNNERS, DeviceRunner
 from ..runners.screens.machine_code import screen_artifact

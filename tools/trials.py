@@ -10,7 +10,7 @@ from ..runners.errors import ProcessLost, ReferenceFailed, SpecError
 from ..runners.gates import Run
 from ..runners.gates.incumbent import Trial, fault_of
 from ..runners.model import Variant
-from ..runners.plan import Artifact
+from ..runners.plans.plan import Artifact
 from ..runners.pools import SeedPool
 from ..runners.toolchains import BuildOutcome, Shape
 from .fresh import Fresh

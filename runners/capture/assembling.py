@@ -7,7 +7,7 @@ from typing import Any
 
 from ..contract import BoundArgument, BoundContract
 from ..errors import SpecError
-from ..plan import (
+from ..plans.plan import (
     Fill,
     Launch,
     LaunchPlan,

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..contract import BoundContract, bind
 from ..errors import KernelwrightError, SpecError
-from ..plan import LaunchPlan, Module
+from ..plans.plan import LaunchPlan, Module
 from .assembling import assemble
 from .autotune import Tuning
 from .calling import (

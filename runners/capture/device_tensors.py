@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..contract import BoundArgument
-from ..plan import PlanBuffer, PointerParam
+from ..plans.plan import PlanBuffer, PointerParam
 from .libraries import load, torch
 from .recorder import Place, Recorder
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ..devices import DeviceFacts
 from ..model import Record
-from ..plan import LaunchPlan, Module
+from ..plans.plan import LaunchPlan, Module
 from ..spec import Parameter
 from ..spec_contract import Contract
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..errors import SpecError
-from ..plan import Param, PointerParam, ScalarParam, TensorMapParam
+from ..plans.plan import Param, PointerParam, ScalarParam, TensorMapParam
 
 INTEGERS: Mapping[str, tuple[str, int]] = {
     "i1": ("bool", 1), "i8": ("int8", 1), "i16": ("int16", 2), "i32": ("int32", 4),

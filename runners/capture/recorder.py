@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 from ..errors import SpecError
-from ..plan import Fill, Launch, PlanBuffer, Relocation
+from ..plans.plan import Fill, Launch, PlanBuffer, Relocation
 from .source_lines import line_of_the_caller
 
 TERABYTE = 1 << 40

@@ -17,7 +17,7 @@ from typing import Any
 from ..devices import DeviceFacts
 from ..errors import SpecError
 from ..machine_code.cubin import read_cubin
-from ..plan import Dim3, Launch, Param, PlanKernel, PointerParam
+from ..plans.plan import Dim3, Launch, Param, PlanKernel, PointerParam
 from .device_tensors import DeviceTensors
 from .libraries import load, torch
 from .messages import EntryFacts

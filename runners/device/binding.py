@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 
-from ..plan import Fill, Launch, Param, PlanBuffer, PlanKernel, PointerParam, TensorMapParam
+from ..plans.plan import Fill, Launch, Param, PlanBuffer, PlanKernel, PointerParam, TensorMapParam
 from .driver import Memset
 from .launches import CLUSTER, CLUSTER_POLICY, COOPERATIVE, PROGRAMMATIC, Attribute
 

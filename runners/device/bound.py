@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..plan import Fill, Launch, LaunchPlan, PlanKernel, Step, TensorMapParam
+from ..plans.plan import Fill, Launch, LaunchPlan, PlanKernel, Step, TensorMapParam
 from . import driver
 from .binding import Addresses, attributes, memsets, pack_params
 from .code import Code

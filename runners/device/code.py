@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import SpecError
 from ..machine_code.cubin import CubinInfo, read_cubin
-from ..plan import Launch, LaunchPlan, PlanKernel, SetSymbol
+from ..plans.plan import Launch, LaunchPlan, PlanKernel, SetSymbol
 from . import driver
 from .driver import Function, Module
 from .faults import DriverFault, RunFault, fault_of

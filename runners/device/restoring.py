@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..plan import SetSymbol
+from ..plans.plan import SetSymbol
 from ..shared_arena import GUARD_PATTERN
 from . import driver
 from .binding import relocated

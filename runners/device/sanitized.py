@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..plan import LaunchPlan, SetSymbol
+from ..plans.plan import LaunchPlan, SetSymbol
 from ..sanitizer.messages import ANSWER, Allocation, SanitizerAnswer, SanitizerJob, Watched
 from . import driver
 from .binding import relocated

@@ -9,7 +9,7 @@ from functools import cached_property
 from ..contract import BoundContract
 from ..dtypes import DTYPES
 from ..layout import Arena, arena, guarded
-from ..plan import Fill, LaunchPlan
+from ..plans.plan import Fill, LaunchPlan
 from .memory import DeviceInputs, Region, Span, aligned
 from .tables import Elements
 

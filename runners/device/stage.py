@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 
-from ..plan import LaunchPlan
+from ..plans.plan import LaunchPlan
 from . import driver
 from .faults import DriverFault, OutOfDeviceMemory, fault_of
 from .memory import STAGE_SHARE, DeviceInputs, Kept, Region, no_room

@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from ..declared_plan_model import AXES, DeclaredPlan, LaunchStep
 from ..expressions import cdiv, names_in
 from ..part import Expression
+from ..plans.declared_plan_model import AXES, DeclaredPlan, LaunchStep
 from ..spec import Parameter
 
 LINEAR_BLOCKS = (32, 64, 128, 256, 512, 1024)

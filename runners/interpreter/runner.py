@@ -10,7 +10,7 @@ from ..capture.messages import CaptureRequest
 from ..devices import DeviceFacts
 from ..errors import KernelwrightError
 from ..model import Variant
-from ..plan import LaunchPlan
+from ..plans.plan import LaunchPlan
 from ..process import Child, Limits, clean_environment, spawner
 from ..runner import ProcessRunner
 from ..runner_messages import Block, BlockResult

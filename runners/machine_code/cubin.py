@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..errors import SpecError
-from ..plan import Dim3
+from ..plans.plan import Dim3
 from .elf import Section, read_sections
 
 EM_CUDA, ET_EXEC = 190, 2

@@ -13,7 +13,15 @@ from collections.abc import Collection, Mapping
 
 from ..devices import DeviceFacts
 from ..errors import SpecError
-from ..plan import Launch, LaunchPlan, Param, PlanKernel, ScalarParam, SetSymbol, TensorMapParam
+from ..plans.plan import (
+    Launch,
+    LaunchPlan,
+    Param,
+    PlanKernel,
+    ScalarParam,
+    SetSymbol,
+    TensorMapParam,
+)
 from .cubin import CubinInfo, Entry
 
 ANSWERED = frozenset({"malloc", "free", "vprintf", "__assertfail"})

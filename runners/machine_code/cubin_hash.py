@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import SpecError
 from ..model import content_hash
-from ..plan import LaunchPlan, SetSymbol, without_names
+from ..plans.plan import LaunchPlan, SetSymbol, without_names
 from .cubin import Symbol, read_cubin, read_symbols
 from .elf import Section, read_sections
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model import Record
-from ..plan import LaunchPlan
+from ..plans.plan import LaunchPlan
 from ..runner_messages import Pool
 
 ANSWER = "answer.json"

@@ -23,7 +23,7 @@ from ..devices import DeviceFacts
 from ..layout import record
 from ..locks import gpu_registry
 from ..model import GateResult
-from ..plan import LaunchPlan
+from ..plans.plan import LaunchPlan
 from ..process import Limits, clean_environment, spawner
 from ..runner_messages import Pool
 from .judging import FOUND, Ended, Tool, judged, result_of

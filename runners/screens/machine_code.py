@@ -15,7 +15,7 @@ from pathlib import Path
 from ..machine_code.cubin import CubinInfo, read_cubin
 from ..machine_code.elf import read_sections
 from ..model import GateResult
-from ..plan import Artifact, Module
+from ..plans.plan import Artifact, Module
 from ..spec_contract import Contract
 from .findings import Finding, ScreenTier, screened
 from .ptx import ptx_findings

@@ -18,8 +18,8 @@ from ..machine_code.cubin import read_cubin
 from ..machine_code.cubin_check import check_cubin
 from ..machine_code.cubin_hash import device_code_hash
 from ..model import Tier
-from ..plan import Artifact, LaunchPlan, Module, module_name
-from ..plan_check import check_plan
+from ..plans.plan import Artifact, LaunchPlan, Module, module_name
+from ..plans.plan_check import check_plan
 from .base import BuildRequest
 
 MAX_MODULE_BYTES = 256 << 20

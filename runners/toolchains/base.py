@@ -13,7 +13,7 @@ from pydantic import Field
 
 from ..devices import DeviceFacts
 from ..model import BuildFacts, Record, Tier, Variant
-from ..plan import Artifact
+from ..plans.plan import Artifact
 from ..spec import Parameter
 from ..spec_files import LoadedKernel
 

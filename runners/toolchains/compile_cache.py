@@ -21,7 +21,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ..model import Record, content_hash
-from ..plan import module_name
+from ..plans.plan import module_name
 from .base import BuildOutcome, BuildRequest
 
 VARIABLE = "COMPILE_CACHE_DIR"

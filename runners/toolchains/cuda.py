@@ -9,13 +9,13 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ..declared_plan import with_code
 from ..errors import SpecError
 from ..machine_code.cubin import read_cubin
 from ..machine_code.cubin_check import check_cubin
 from ..machine_code.cubin_hash import device_code_hash
 from ..model import BuildFacts, KernelFacts, Tier
-from ..plan import Artifact, Module, PlanKernel
+from ..plans.declared_plan import with_code
+from ..plans.plan import Artifact, Module, PlanKernel
 from ..source_files import write_sources
 from . import nvcc, nvrtc
 from .base import BuildOutcome, BuildRequest, Stopwatch

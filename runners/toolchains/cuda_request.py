@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..contract import bind
-from ..declared_plan import declared_plan, resolve
-from ..declared_plan_model import DeclaredPlan
 from ..devices import DeviceFacts
 from ..errors import SpecError
 from ..inferring.found_parameters import FOUND_NAME, Found, base_name, find_parameters, tuned
-from ..plan import LaunchPlan, SetSymbol
+from ..plans.declared_plan import declared_plan, resolve
+from ..plans.declared_plan_model import DeclaredPlan
+from ..plans.plan import LaunchPlan, SetSymbol
 from . import nvcc, nvrtc
 from .base import BuildRequest
 from .cuda_job import CudaJob

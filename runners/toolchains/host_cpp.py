@@ -22,7 +22,7 @@ from ..errors import SpecError
 from ..machine import memory_share
 from ..machine_code.elf import code_hash
 from ..model import BuildFacts, Tier, content_hash
-from ..plan import (
+from ..plans.plan import (
     ONE,
     Artifact,
     Launch,
@@ -36,7 +36,7 @@ from ..plan import (
     pack_scalar,
     without_names,
 )
-from ..plan_check import check_plan
+from ..plans.plan_check import check_plan
 from ..process import Finished, Limits, clean_environment, run_limited
 from ..room import FULL_WORDS, full
 from ..source_files import write_sources

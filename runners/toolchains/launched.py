@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..model import KernelFacts
-from ..plan import LaunchPlan, PlanKernel
+from ..plans.plan import LaunchPlan, PlanKernel
 
 
 def launched_kernels(

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ..confined import Bounds, ConfinedFork, run_all
 from ..machine_code.cubin import is_new_abi
-from ..plan import Module
+from ..plans.plan import Module
 
 TOOL = "nvdisasm"
 FLAGS = ("-c", "-g", "-gi", "-gp", "-ndf")

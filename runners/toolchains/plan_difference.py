@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import cast
 
-from ..plan import Launch, LaunchPlan, Param, ScalarParam, Step
+from ..plans.plan import Launch, LaunchPlan, Param, ScalarParam, Step
 
 Members = tuple[object, ...]
 

@@ -23,7 +23,7 @@ from ..devices import PROFILES, DeviceFacts
 from ..errors import SpecError
 from ..machine_code.cubin import local_bytes, read_cubin
 from ..model import BuildFacts, KernelFacts, Tier, ordered
-from ..plan import Artifact, LaunchPlan, Module, PlanKernel, module_name
+from ..plans.plan import Artifact, LaunchPlan, Module, PlanKernel, module_name
 from ..source_files import write_sources
 from ..spec import Parameter
 from .artifact_check import checked_artifact, read_module

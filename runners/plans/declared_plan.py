@@ -12,7 +12,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from .contract import BoundContract, workload_contracts
+from ..contract import BoundContract, workload_contracts
+from ..dtypes import DTYPES
+from ..errors import SpecError
+from ..expressions import Number
+from ..spec import Kernel, KernelSpec
+from ..spec_problems import explain_problems
 from .declared_params import DECLARE_BUFFER, Scope, make_param, make_record
 from .declared_plan_model import (
     CudaLaunch,
@@ -22,9 +27,6 @@ from .declared_plan_model import (
     SetStep,
     TritonLaunch,
 )
-from .dtypes import DTYPES
-from .errors import SpecError
-from .expressions import Number
 from .plan import (
     Fill,
     Launch,
@@ -37,8 +39,6 @@ from .plan import (
     contract_outputs,
 )
 from .plan_check import check_plan
-from .spec import Kernel, KernelSpec
-from .spec_problems import explain_problems
 
 BLOCK_NAMES = ("block_x", "block_y", "block_z")
 _WORD = re.compile(r"\b[A-Za-z_]\w*\b")

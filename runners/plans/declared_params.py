@@ -9,7 +9,12 @@ from typing import TypeVar, get_args
 
 from pydantic import ValidationError
 
-from .contract import BoundContract
+from ..contract import BoundContract
+from ..dtypes import is_float
+from ..errors import ExpressionError, SpecError
+from ..expressions import Number, evaluate, names_in
+from ..model import Record
+from ..part import Expression
 from .declared_plan_model import (
     AXES,
     Arg,
@@ -20,11 +25,6 @@ from .declared_plan_model import (
     TensorMapDtype,
     ValueArg,
 )
-from .dtypes import is_float
-from .errors import ExpressionError, SpecError
-from .expressions import Number, evaluate, names_in
-from .model import Record
-from .part import Expression
 from .plan import (
     Dim3,
     Param,

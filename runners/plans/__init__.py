@@ -1,0 +1,1 @@
+"""Launch plans: what a spec declares of its launches, and the numbers that this becomes."""
