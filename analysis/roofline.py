@@ -15,7 +15,7 @@ from pydantic import Field
 from ..runners.errors import KernelwrightError
 from ..runners.limits import Peaks, Source, Work, work
 from ..runners.model import Record
-from ..runners.spec import KernelSpec
+from ..runners.specs.spec import KernelSpec
 
 Bound = Literal["memory", "compute", "unknown"]
 FLOOR_MARGIN = 0.95

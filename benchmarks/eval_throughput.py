@@ -34,7 +34,7 @@ from throughput_kernels import SPECS, Point, points
 from kernelwright.runners.builder import Builder
 from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.model import Candidate, Evaluation
-from kernelwright.runners.spec_files import LoadedKernel, Roots, load_data
+from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest
 from kernelwright.search.store import Store, Writer
 from kernelwright.tools.ahead import builders

@@ -25,7 +25,7 @@ from kernelwright.runners.oracle.oracle import Oracle
 from kernelwright.runners.plans.plan import Artifact
 from kernelwright.runners.pools import draw
 from kernelwright.runners.runner import RUNNERS
-from kernelwright.runners.spec_files import Roots, load_data
+from kernelwright.runners.specs.files import Roots, load_data
 from kernelwright.runners.toolchains import BuildRequest, Shape
 
 TIMEOUT_S = 10.0

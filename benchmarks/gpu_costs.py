@@ -14,7 +14,7 @@ from typing import Any
 from environment import ROOT, write
 
 from kernelwright.runners.model import Candidate
-from kernelwright.runners.spec_files import Roots, load_file
+from kernelwright.runners.specs.files import Roots, load_file
 from kernelwright.tools.candidates import variant_from
 from kernelwright.tools.records import KernelRecord, VariantRecord
 from kernelwright.tools.workbench import Workbench

@@ -39,7 +39,7 @@ from kernelwright.runners.oracle.inputs import Array, make_inputs, pack, unpack
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner import RUNNERS, Runner
 from kernelwright.runners.runner_messages import Block, Check
-from kernelwright.runners.spec_files import LoadedKernel, Roots, load_file
+from kernelwright.runners.specs.files import LoadedKernel, Roots, load_file
 from kernelwright.runners.toolchains import BuildRequest, Shape
 
 SEED = 2025

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from kernelwright.runners.contract import BoundArgument, BoundContract, bind
-from kernelwright.runners.spec_files import parse_spec
+from kernelwright.runners.specs.files import parse_spec
 
 BLOCKS, SAMPLES = 12, 7
 SAMPLE_MS = 0.2  # events tell about half a microsecond apart

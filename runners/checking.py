@@ -14,7 +14,7 @@ from .oracle.oracle import Oracle
 from .pools import SeedPool
 from .runner import Runner
 from .runner_messages import Block, BlockResult, Check, RunResult, SideTimes
-from .spec_contract import Contract
+from .specs.io_contract import Contract
 
 POISONS = (0xFF, 0xA5)
 """NaN in every float type, and a pattern that is a plausible number; -1 and a large integer."""

@@ -10,9 +10,9 @@ from functools import cached_property
 
 from .dtypes import DTYPES
 from .errors import SpecError
-from .expressions import evaluate, evaluate_int, names_in
-from .spec import KernelSpec, Symbol
-from .spec_contract import Argument, Contract
+from .specs.expressions import evaluate, evaluate_int, names_in
+from .specs.io_contract import Argument, Contract
+from .specs.spec import KernelSpec, Symbol
 
 MAX_ARRAY_BYTES = 1 << 36
 SMALL_ELEMENTS, SMALL_ROWS = 1 << 16, 256

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from .errors import SpecError
 from .model import Record
-from .spec import DeviceProfile
+from .specs.spec import DeviceProfile
 
 
 class DeviceFacts(Record):

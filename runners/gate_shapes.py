@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from .contract import BoundContract, bind, free_symbols, odd_shape, odd_size_at
 from .errors import SpecError
-from .spec import KernelSpec, Symbol
+from .specs.spec import KernelSpec, Symbol
 
 NEAR_BYTES = 32 << 20
 """All arrays of the shape beside the first workload: its truth has to be worked out in fp64."""

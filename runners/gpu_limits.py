@@ -10,7 +10,7 @@ from __future__ import annotations
 from .devices import DeviceFacts, datasheet
 from .errors import DeviceMissing
 from .limits import Peaks
-from .spec_contract import Contract
+from .specs.io_contract import Contract
 
 NARROW = {"float16", "bfloat16"}
 

@@ -19,12 +19,12 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from .errors import ExpressionError, ProcessLost, SpecError, ToolchainMissing
-from .expressions import evaluate
 from .locks import timing_lock
 from .model import Record
 from .process import Limits, clean_environment, run_limited
-from .spec import Expression
-from .spec_contract import Contract
+from .specs.expressions import evaluate
+from .specs.io_contract import Contract
+from .specs.spec import Expression
 
 SOURCE = Path(__file__).with_name("host_peaks.cpp")
 # contraction is what turns `a * b + c` into one instruction; clang++ needs to be told

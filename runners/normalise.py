@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from .spec import KernelType
+from .specs.spec import KernelType
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Tree

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from .contract import BoundContract
 from .layout import record
-from .spec_contract import StressKind
+from .specs.io_contract import StressKind
 
 POOL_BYTES = 16 << 20
 FEWEST, MOST = 4, 64

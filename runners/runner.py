@@ -21,7 +21,7 @@ from .pools import SeedPool
 from .process import Child, Limits, clean_environment, spawner
 from .runner_messages import Block, BlockResult, Check, Load, Pool, RunResult
 from .sanitizer.running import is_small, sanitize, subject_of
-from .spec_contract import Contract
+from .specs.io_contract import Contract
 
 SLACK_S = 60.0  # copying, hashing and starting processes, beside the runs themselves
 

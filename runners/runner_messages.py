@@ -7,7 +7,7 @@ from pydantic import Field
 from .contract import BoundContract, bind
 from .model import Conditions, Record
 from .plans.plan import LaunchPlan
-from .spec_contract import Contract
+from .specs.io_contract import Contract
 
 
 class Pool(Record):

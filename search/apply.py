@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..runners.errors import SpecError
 from ..runners.model import Candidate, ordered
-from ..runners.spec_files import MAX_SOURCE
+from ..runners.specs.files import MAX_SOURCE
 from .diffs import apply_diff
 from .flags import check_options
 from .moves.base import State, broken_constraints

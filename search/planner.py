@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..runners.model import BuildOptions, Candidate, Ending, Record
-from ..runners.spec import KernelSpec
+from ..runners.specs.spec import KernelSpec
 from .moves.base import State
 
 

@@ -216,11 +216,11 @@ def spec(
         _infer(infer, kernel)
         return
     if check is None:
-        from ..runners.spec import KernelSpec
+        from ..runners.specs.spec import KernelSpec
 
         print(json.dumps(KernelSpec.model_json_schema(), indent=2))
         return
-    from ..runners.spec_files import Roots, load_file
+    from ..runners.specs.files import Roots, load_file
     from ..tools.gpus import Gpus
 
     loaded = load_file(check, Roots([check.parent, Path.cwd()]))
@@ -231,8 +231,8 @@ def spec(
 
 
 def _infer(source: Path, kernel: str | None) -> None:
-    from ..runners.spec_files import Roots, draft_of_file
-    from ..runners.spec_text import written
+    from ..runners.specs.files import Roots, draft_of_file
+    from ..runners.specs.text import written
 
     found = draft_of_file(source, Roots([source.parent, Path.cwd()]), kernel)
     print(written(found.data))

@@ -23,7 +23,7 @@ from kernelwright.runners.device import driver, keeping, process, support
 from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner_messages import Block, Check, Load, Pool, RunResult
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 SLOTS = 4
 SOURCE = (

@@ -24,7 +24,7 @@ from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner import DeviceRunner
 from kernelwright.runners.runner_messages import Block, BlockResult, Check, RunResult
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 Floats = npt.NDArray[np.float32]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.runners.model import Candidate
-from kernelwright.runners.spec_files import LoadedKernel, Roots, load_data
+from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
 from kernelwright.tools.candidates import variant_from
 from kernelwright.tools.records import VariantRecord
 from kernelwright.tools.workbench import Workbench

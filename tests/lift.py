@@ -8,7 +8,7 @@ from typing import Any
 
 from kernelwright.runners.model import Variant
 from kernelwright.runners.normalise import source_key
-from kernelwright.runners.spec_files import LoadedKernel, Roots, load_data
+from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
 from kernelwright.tools.records import VariantRecord
 
 SOURCE = """\

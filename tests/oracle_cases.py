@@ -16,8 +16,8 @@ from kernelwright.runners.oracle.inputs import pack
 from kernelwright.runners.oracle.messages import JudgeOutputs, OutputVerdict
 from kernelwright.runners.oracle.oracle import Oracle
 from kernelwright.runners.pools import SeedPool
-from kernelwright.runners.spec import KernelSpec
-from kernelwright.runners.spec_files import LoadedKernel
+from kernelwright.runners.specs.files import LoadedKernel
+from kernelwright.runners.specs.spec import KernelSpec
 
 Array = npt.NDArray[Any]
 SHAPE = (4, 64)

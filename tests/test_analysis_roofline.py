@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kernelwright.analysis.roofline import ceiling, reaches, roofline, summary
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.runners.limits import Peaks, Work
-from kernelwright.runners.spec import KernelSpec
+from kernelwright.runners.specs.spec import KernelSpec
 
 GB = 1e9
 PEAKS = Peaks(

@@ -38,7 +38,7 @@ import numpy as np
 from pathlib import Path
 from kernelwright.runners.contract import bind
 from kernelwright.runners.oracle.inputs import make_inputs
-from kernelwright.runners.spec_files import parse_spec
+from kernelwright.runners.specs.files import parse_spec
 
 torch = importlib.import_module("torch")
 for folder in map(Path, sys.argv[1:]):

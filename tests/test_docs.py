@@ -19,7 +19,7 @@ from kernelwright.runners.gates.winner import (
 from kernelwright.runners.model import Ending
 from kernelwright.runners.oracle.stress import KINDS
 from kernelwright.runners.plans.declared_plan import check_declared
-from kernelwright.runners.spec_files import parse_spec
+from kernelwright.runners.specs.files import parse_spec
 from kernelwright.search.moves import MOVES
 from kernelwright.server.cli import app
 from kernelwright.tools import TOOLS

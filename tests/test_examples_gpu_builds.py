@@ -14,7 +14,7 @@ from kernelwright.runners.devices import device_for
 from kernelwright.runners.errors import ToolchainMissing
 from kernelwright.runners.plans.plan import Fill
 from kernelwright.runners.plans.plan_check import check_plan
-from kernelwright.runners.spec_files import LoadedKernel, Roots, load_file
+from kernelwright.runners.specs.files import LoadedKernel, Roots, load_file
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape, toolchain_for
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

@@ -34,7 +34,7 @@ from kernelwright.runners.gates.winner import (
 from kernelwright.runners.model import Comparison, Ending, Judgement, Ratio, WorkloadTimes
 from kernelwright.runners.oracle.messages import OutputVerdict
 from kernelwright.runners.runner_messages import RunResult
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 H100, SHEET = PROFILES[0]
 MIB = 1 << 20

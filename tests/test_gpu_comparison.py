@@ -21,7 +21,7 @@ from kernelwright.runners.oracle.messages import JudgeOutputs
 from kernelwright.runners.oracle.oracle import Oracle
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner_messages import Block, BlockResult
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 N = 600
 SLOW = RIGHT.replace("if (i < n)", "for (int r = 0; r < 300; ++r) if (i < n)")

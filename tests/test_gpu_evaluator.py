@@ -12,7 +12,7 @@ import pytest
 from device_kernels import GPUS, gpu_of
 
 from kernelwright.runners.model import Ending
-from kernelwright.runners.spec_files import LoadedKernel
+from kernelwright.runners.specs.files import LoadedKernel
 from kernelwright.tools.attached import MOST_ATTACHED
 from kernelwright.tools.workbench import Workbench
 
@@ -209,7 +209,7 @@ def test_triton_specialises_on_divisibility_on_one_and_on_alignment_and_each_is_
 ) -> None:
     if is_pretended(bench):
         pytest.skip("no Triton on a pretended GPU")
-    from kernelwright.runners.spec_files import Roots, load_data
+    from kernelwright.runners.specs.files import Roots, load_data
 
     codes = dict[tuple[int, int], str]()
     for n, align in ((1 << 20, 16), ((1 << 20) + 1, 16), (1, 16), (1 << 20, 4)):

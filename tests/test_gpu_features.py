@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kernelwright.runners.device.probing import probe_devices
-from kernelwright.runners.spec_files import Roots, load_data
+from kernelwright.runners.specs.files import Roots, load_data
 from kernelwright.tools.workbench import Workbench
 
 pytestmark = pytest.mark.gpu

@@ -22,7 +22,7 @@ from kernelwright.runners.oracle.inputs import make_inputs
 from kernelwright.runners.oracle.judge import expect, judge
 from kernelwright.runners.oracle.libraries import library_for
 from kernelwright.runners.oracle.messages import OutputVerdict
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 Array = npt.NDArray[Any]
 FLOATS = [name for name in DTYPES if is_float(name)]

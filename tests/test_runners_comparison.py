@@ -16,7 +16,7 @@ from kernelwright.runners.gates import Run
 from kernelwright.runners.model import Comparison
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner_messages import BlockResult, SideTimes
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 CONTRACT = Contract.model_validate(
     {"arguments": [{"name": "y", "role": "output", "dtype": "float32", "shape": [4]}]}

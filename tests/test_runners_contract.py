@@ -18,8 +18,8 @@ from kernelwright.runners.contract import (
     workload_contracts,
 )
 from kernelwright.runners.errors import SpecError
-from kernelwright.runners.spec import KernelSpec
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
+from kernelwright.runners.specs.spec import KernelSpec
 
 
 def contract(*arguments: dict[str, Any]) -> Contract:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from kernelwright.runners.contract import BoundContract, bind
 from kernelwright.runners.errors import SpecError
-from kernelwright.runners.expressions import cdiv
 from kernelwright.runners.inferring.found_parameters import Found, find_parameters, tuned
 from kernelwright.runners.plans.declared_plan import declared_plan, resolve, with_code
 from kernelwright.runners.plans.declared_plan_model import TritonLaunch
@@ -27,8 +26,9 @@ from kernelwright.runners.plans.plan import (
     SetSymbol,
     TensorMapParam,
 )
-from kernelwright.runners.spec import KernelSpec
-from kernelwright.runners.spec_files import Roots, load_data, parse_spec
+from kernelwright.runners.specs.expressions import cdiv
+from kernelwright.runners.specs.files import Roots, load_data, parse_spec
+from kernelwright.runners.specs.spec import KernelSpec
 
 ARGUMENTS = [
     {"name": "x", "role": "input", "dtype": "float32", "shape": ["n"]},

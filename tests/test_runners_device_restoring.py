@@ -19,7 +19,7 @@ from kernelwright.runners.device.setting import Setting, Shape
 from kernelwright.runners.device.tables import Table
 from kernelwright.runners.plans.plan import LaunchPlan, argument_buffers, contract_outputs
 from kernelwright.runners.runner_messages import Pool
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 N = 1000
 STAGE = 1 << 30

@@ -6,7 +6,7 @@ import pytest
 
 from kernelwright.runners.devices import NOT_LISTED, PROFILES, device_for
 from kernelwright.runners.errors import SpecError
-from kernelwright.runners.spec import DeviceProfile
+from kernelwright.runners.specs.spec import DeviceProfile
 
 HERE = PROFILES[-1][0].model_copy(update={"uuid": "GPU-1"})
 

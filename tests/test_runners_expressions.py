@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwright.runners.errors import ExpressionError
-from kernelwright.runners.expressions import MAX_TEXT, evaluate, evaluate_int, names_in
+from kernelwright.runners.specs.expressions import MAX_TEXT, evaluate, evaluate_int, names_in
 
 NAMES = {"n": 7, "BLOCK": 4, "x": -2.5, "zero": 0}
 

@@ -14,7 +14,7 @@ from kernelwright.runners.gate_shapes import (
     near_shape,
     smallest_shape,
 )
-from kernelwright.runners.spec import KernelSpec
+from kernelwright.runners.specs.spec import KernelSpec
 
 
 def spec(

@@ -14,7 +14,7 @@ from kernelwright.runners.gates.repeats import Repeats, computes_every_call, mea
 from kernelwright.runners.model import Ending
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner_messages import BlockResult, SideTimes
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 HONEST = Repeats(different=[100.0, 103.0, 99.0], same=[101.0, 98.0, 104.0])
 

@@ -21,10 +21,10 @@ from kernelwright.runners.inferring.completing import (
     entries,
     kernel_kind,
 )
-from kernelwright.runners.spec import KernelSpec
-from kernelwright.runners.spec_contract import Argument
-from kernelwright.runners.spec_files import Roots, load_data, load_source, parse_spec
-from kernelwright.runners.spec_text import written
+from kernelwright.runners.specs.files import Roots, load_data, load_source, parse_spec
+from kernelwright.runners.specs.io_contract import Argument
+from kernelwright.runners.specs.spec import KernelSpec
+from kernelwright.runners.specs.text import written
 from kernelwright.server import cli
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
 from kernelwright.tools.workbench import Workbench

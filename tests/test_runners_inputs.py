@@ -15,7 +15,7 @@ from kernelwright.runners.contract import BoundArgument, BoundContract, bind
 from kernelwright.runners.dtypes import DTYPES, numpy_dtype
 from kernelwright.runners.errors import AccessError, SpecError
 from kernelwright.runners.oracle.inputs import make_inputs, pack, unpack
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 Array = npt.NDArray[Any]
 

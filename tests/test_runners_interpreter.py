@@ -25,7 +25,7 @@ from kernelwright.runners.model import GateResult
 from kernelwright.runners.normalise import source_key
 from kernelwright.runners.oracle.oracle import Oracle
 from kernelwright.runners.runner_messages import Block
-from kernelwright.runners.spec_files import LoadedKernel, Roots, load_data
+from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
 
 pytestmark = pytest.mark.skipif(
     interpreter_missing() is not None, reason=f"no interpreter: {interpreter_missing()}"

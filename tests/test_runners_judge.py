@@ -15,7 +15,7 @@ from kernelwright.runners.dtypes import DTYPES, numpy_dtype
 from kernelwright.runners.oracle.arrays import NUMPY
 from kernelwright.runners.oracle.judge import expect, judge
 from kernelwright.runners.oracle.messages import OutputVerdict
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 Array = npt.NDArray[Any]
 LOW = ["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"]

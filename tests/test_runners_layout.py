@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kernelwright.runners.contract import BoundContract, bind
 from kernelwright.runners.layout import CACHE_LINE, GUARD, PAGE, arena, record
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 ARRAYS = st.lists(
     st.tuples(

@@ -10,7 +10,7 @@ import pytest
 
 from kernelwright.runners.errors import ExpressionError, SpecError, ToolchainMissing
 from kernelwright.runners.limits import Peaks, Work, cache_bytes, measure_host, work
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 
 def contract(**declared: Any) -> Contract:

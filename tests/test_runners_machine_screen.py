@@ -26,7 +26,7 @@ from kernelwright.runners.screens.machine_code import (
 from kernelwright.runners.screens.ptx import PTX, ptx_findings
 from kernelwright.runners.screens.sass import DECODE
 from kernelwright.runners.screens.source import wants_probes
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 WORDS: list[list[Any]] = json.loads(
     (Path(__file__).parent / "golden" / "sass_words.json").read_text(encoding="utf-8")

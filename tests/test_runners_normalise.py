@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.runners.normalise import preproc_text, source_key
-from kernelwright.runners.spec import KernelType
+from kernelwright.runners.specs.spec import KernelType
 
 CPP = """\
 #include <cstdint>

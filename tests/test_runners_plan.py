@@ -31,7 +31,7 @@ from kernelwright.runners.plans.plan import (
     without_names,
 )
 from kernelwright.runners.plans.plan_check import check_plan
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 CONTRACT = bind(
     Contract.model_validate(

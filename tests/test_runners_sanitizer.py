@@ -26,7 +26,7 @@ from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.runner_messages import Pool
 from kernelwright.runners.sanitizer import running as sanitizer
 from kernelwright.runners.sanitizer.messages import SanitizerAnswer
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 from kernelwright.runners.toolchains.cuda_request import present
 
 pytestmark = pytest.mark.skipif(

@@ -8,7 +8,7 @@ import pytest
 
 from kernelwright.runners.model import GateResult
 from kernelwright.runners.screens.source import static_screen, wants_probes
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 CUDA = """\
 extern "C" __global__ void k(const float* x, float* y, int n) {{

@@ -19,7 +19,7 @@ from kernelwright.runners.device.conditions import Watch
 from kernelwright.runners.model import Comparison, Conditions
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner_messages import BlockResult, SideTimes
-from kernelwright.runners.spec_contract import Contract
+from kernelwright.runners.specs.io_contract import Contract
 
 CONTRACT = Contract.model_validate(
     {"arguments": [{"name": "y", "role": "output", "dtype": "float32", "shape": [4]}]}

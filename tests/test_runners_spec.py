@@ -14,8 +14,8 @@ import pytest
 
 from kernelwright.runners.dtypes import DTYPES
 from kernelwright.runners.errors import SpecError
-from kernelwright.runners.spec import KernelSpec
-from kernelwright.runners.spec_files import parse_spec
+from kernelwright.runners.specs.files import parse_spec
+from kernelwright.runners.specs.spec import KernelSpec
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*/*.json"))
 SPEC: dict[str, Any] = {

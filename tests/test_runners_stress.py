@@ -17,7 +17,7 @@ from kernelwright.runners.dtypes import DTYPES, numpy_dtype
 from kernelwright.runners.oracle.inputs import make_inputs
 from kernelwright.runners.oracle.stress import BOUNDED, FREE, KINDS, kinds_for
 from kernelwright.runners.pools import draw_exchanged, draw_stress
-from kernelwright.runners.spec_contract import Contract, StressKind
+from kernelwright.runners.specs.io_contract import Contract, StressKind
 
 FLOATS = [name for name, dtype in DTYPES.items() if dtype.floor is not None]
 Array = npt.NDArray[Any]

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.model import BuildOptions, Candidate
-from kernelwright.runners.spec import KernelSpec, Parameter
-from kernelwright.runners.spec_files import MAX_SOURCE
+from kernelwright.runners.specs.files import MAX_SOURCE
+from kernelwright.runners.specs.spec import KernelSpec, Parameter
 from kernelwright.search import diffs
 from kernelwright.search.apply import apply
 from kernelwright.search.diffs import apply_diff

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kernelwright.runners.errors import HandleUnknown
 from kernelwright.runners.model import BuildOptions, Candidate, Ending
-from kernelwright.runners.spec import KernelSpec
+from kernelwright.runners.specs.spec import KernelSpec
 from kernelwright.search.engine import Engine
 from kernelwright.search.graph import Graph, Node, graph_from_records, node_record
 from kernelwright.search.moves.base import State

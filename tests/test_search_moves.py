@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.runners.model import BuildOptions, Candidate
-from kernelwright.runners.spec import KernelSpec
+from kernelwright.runners.specs.spec import KernelSpec
 from kernelwright.runners.toolchains.host_cpp import DEFAULT_FLAGS
 from kernelwright.search.moves import (
     ALIASES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernelwright.runners.model import BuildOptions, Candidate
-from kernelwright.runners.spec import KernelSpec
+from kernelwright.runners.specs.spec import KernelSpec
 from kernelwright.search.moves import CANONICAL, MOVES, NotApplicable, State
 from kernelwright.search.planner import Context, Tried, run_planner
 from kernelwright.search.rules_planner import explain, rules_planner

@@ -24,7 +24,7 @@ from kernelwright.runners.machine import memory_bytes, memory_share
 from kernelwright.runners.model import Ending
 from kernelwright.runners.room import writing
 from kernelwright.runners.seccomp import has_seccomp
-from kernelwright.runners.spec_files import LoadedKernel, Roots, load_data
+from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
 from kernelwright.tools.workbench import Workbench
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"

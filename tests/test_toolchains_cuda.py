@@ -15,7 +15,7 @@ from kernelwright.runners.devices import PROFILES, DeviceFacts
 from kernelwright.runners.machine_code.cubin import read_cubin
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.plans.plan import Artifact, SetSymbol, module_name
-from kernelwright.runners.spec_files import Roots, load_data
+from kernelwright.runners.specs.files import Roots, load_data
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
 from kernelwright.runners.toolchains import nvcc as nvcc_compiler
 from kernelwright.runners.toolchains import nvrtc as nvrtc_compiler

@@ -21,7 +21,7 @@ from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.plans.plan import Artifact, LaunchPlan, ScalarParam, module_name
 from kernelwright.runners.sandbox import landlock_abi
 from kernelwright.runners.seccomp import has_seccomp
-from kernelwright.runners.spec_files import Roots, load_data
+from kernelwright.runners.specs.files import Roots, load_data
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape, toolchain_for
 from kernelwright.runners.toolchains.artifact_check import checked_artifact
 from kernelwright.runners.toolchains.compile_cache import VARIABLE

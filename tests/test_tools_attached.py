@@ -13,7 +13,7 @@ import pytest
 
 from kernelwright.runners.errors import BaselineRefused
 from kernelwright.runners.model import Ending, Tier
-from kernelwright.runners.spec_files import LoadedKernel
+from kernelwright.runners.specs.files import LoadedKernel
 from kernelwright.search.store import STATE_FILE, Store
 from kernelwright.tools.attached import MOST_ATTACHED
 from kernelwright.tools.evaluator import Evaluator

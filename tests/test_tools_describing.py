@@ -7,7 +7,7 @@ import pytest
 from kernelwright.runners.gates import ENDINGS
 from kernelwright.runners.gates.incumbent import ANEW, FRESH, SHAPES, STRESS
 from kernelwright.runners.model import Ending, GateResult, KernelFacts
-from kernelwright.runners.spec import Workload
+from kernelwright.runners.specs.spec import Workload
 from kernelwright.tools.describing import ADVICE, advice, gates_in_short, visible_kernels
 
 WORKLOADS = (

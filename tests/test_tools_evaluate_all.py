@@ -11,7 +11,7 @@ import pytest
 from pretend_gpu import pretended_gpu
 
 from kernelwright.runners.model import Ending
-from kernelwright.runners.spec_files import LoadedKernel
+from kernelwright.runners.specs.files import LoadedKernel
 from kernelwright.runners.toolchains.listings import disassembler
 from kernelwright.search.settings import Settings
 from kernelwright.tools.records import ArtifactRecord, VariantRecord

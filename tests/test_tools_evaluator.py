@@ -14,7 +14,7 @@ import pytest
 
 from kernelwright.runners.errors import BaselineRefused, HandleUnknown, ProcessLost, ReferenceFailed
 from kernelwright.runners.model import Ending
-from kernelwright.runners.spec_files import LoadedKernel
+from kernelwright.runners.specs.files import LoadedKernel
 from kernelwright.tools.workbench import Workbench
 
 RUNNER = "kernelwright.runners.native_runner"

@@ -19,7 +19,7 @@ from kernelwright.runners.model import (
     Variant,
 )
 from kernelwright.runners.normalise import source_key
-from kernelwright.runners.spec_files import LoadedKernel, Roots, load_data
+from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
 from kernelwright.search.diffs import apply_diff
 from kernelwright.search.graph import Graph, edge_record, node_record
 from kernelwright.search.settings import Settings

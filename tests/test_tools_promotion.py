@@ -14,7 +14,7 @@ from kernelwright.runners.gates import FIRST_SET, ending_of, first_failure
 from kernelwright.runners.gates.incumbent import is_deterministic
 from kernelwright.runners.model import Ending, GateResult, Variant
 from kernelwright.runners.normalise import source_key
-from kernelwright.runners.spec_files import LoadedKernel, Roots, load_data
+from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
 from kernelwright.tools.gpus import Gpus
 from kernelwright.tools.kernel_state import OpenKernel, open_state
 from kernelwright.tools.promotion import Promoted, promote

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..runners.spec import KernelType
+from ..runners.specs.spec import KernelType
 from ..search.moves.knobs_python import named_integers
 
 GUARD = (

@@ -16,7 +16,7 @@ from ..runners.gate_shapes import gate_shapes
 from ..runners.gates import Run
 from ..runners.gates.incumbent import gives_several_results
 from ..runners.gates.physics import Floors, floors
-from ..runners.spec import KernelSpec
+from ..runners.specs.spec import KernelSpec
 
 UNSTEADY = (
     "the baseline is not deterministic (the same input gave different bits), so candidates are "

@@ -21,9 +21,9 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ..runners.errors import SpecError
 from ..runners.model import Candidate, Record, Tier
-from ..runners.spec import KernelType
-from ..runners.spec_files import LoadedKernel, Roots, load_file
-from ..runners.spec_problems import explain_problems
+from ..runners.specs.files import LoadedKernel, Roots, load_file
+from ..runners.specs.problems import explain_problems
+from ..runners.specs.spec import KernelType
 from ..runners.toolchains import tier_of
 
 SOURCES: dict[KernelType, str] = {"cpp": "kernel.cpp", "cuda": "kernel.cu", "triton": "kernel.py"}

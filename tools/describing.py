@@ -9,7 +9,7 @@ from ..runners.errors import SpecError
 from ..runners.model import Comparison, Ending, Evaluation, GateResult, KernelFacts, Record
 
 if TYPE_CHECKING:
-    from ..runners.spec import Workload
+    from ..runners.specs.spec import Workload
     from .records import KernelRecord, VariantRecord
     from .workbench import Workbench
 

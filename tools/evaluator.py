@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..runners.devices import DeviceFacts
 from ..runners.model import Evaluation, GateResult, Tier, Variant
-from ..runners.spec_files import LoadedKernel
+from ..runners.specs.files import LoadedKernel
 from ..runners.toolchains import BuildOutcome
 from ..search.store import Store
 from .ahead import BuildAhead, builders

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..runners.model import Evaluation
-from ..runners.spec import KernelType
+from ..runners.specs.spec import KernelType
 from ..search.graph import graph_from_records
 from ..search.store import Store
 from ..search.work import ledger_of

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..runners.device.probing import Probed, probe_devices
 from ..runners.devices import DeviceFacts, device_for
 from ..runners.errors import DeviceMissing, SpecError
-from ..runners.spec_files import LoadedKernel
+from ..runners.specs.files import LoadedKernel
 from ..runners.toolchains import tier_of
 from .kernel_state import device_name
 

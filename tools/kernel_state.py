@@ -11,7 +11,7 @@ from ..runners.contract import BoundContract, bind, odd_shape, workload_contract
 from ..runners.devices import DeviceFacts
 from ..runners.model import Tier
 from ..runners.pools import ODD_SLOTS, SeedPool, draw
-from ..runners.spec_files import LoadedKernel
+from ..runners.specs.files import LoadedKernel
 from ..runners.toolchains import Shape, tier_of
 from .calibration import Calibration
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from ..runners.devices import DeviceFacts
 from ..runners.errors import BaselineRefused
 from ..runners.model import Variant
-from ..runners.spec_files import LoadedKernel
+from ..runners.specs.files import LoadedKernel
 from ..runners.toolchains import BuildOutcome
 from ..search.store import Store
 from .ahead import BuildAhead

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import model_validator
 
 from ..runners.model import Record
-from ..runners.spec import KernelSpec
-from ..runners.spec_files import LoadedKernel, load_data, load_file, load_source
+from ..runners.specs.files import LoadedKernel, load_data, load_file, load_source
+from ..runners.specs.spec import KernelSpec
 from .base import Tool, WorkArguments
 from .describing import significant, speedup_of
 from .headroom import headroom

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..analysis.roofline import reaches, summary
 from ..runners.errors import AccessError, KernelwrightError, ProcessLost
-from ..runners.spec_files import load_file
+from ..runners.specs.files import load_file
 from ..search.settings import Settings
 from .exports import Exports
 from .headroom import peaks_for

@@ -33,7 +33,7 @@ from ..runners.gates.repeats import Repeats, computes_every_call
 from ..runners.model import Ending, GateResult, Variant
 from ..runners.oracle.stress import KINDS, kinds_for
 from ..runners.pools import SeedPool, draw, draw_exchanged, draw_stress
-from ..runners.spec_contract import StressKind
+from ..runners.specs.io_contract import StressKind
 from ..runners.toolchains import BuildOutcome
 from .kernel_state import OpenKernel
 from .progress import report

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from pydantic import ValidationError
 
 from ..runners.errors import SpecError
-from ..runners.spec_problems import explain_problems
+from ..runners.specs.problems import explain_problems
 from .base import Arguments
 
 A = TypeVar("A", bound=Arguments)

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from ..runners.model import BuildFacts, Comparison, GateResult, Record, Variant
 from ..runners.plans.plan import Artifact
-from ..runners.spec import KernelSpec, Parameter
-from ..runners.spec_files import LoadedKernel
+from ..runners.specs.files import LoadedKernel
+from ..runners.specs.spec import KernelSpec, Parameter
 
 
 class KernelRecord(Record):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from ..runners.spec_files import Roots
+from ..runners.specs.files import Roots
 from ..search.store import STATE_FILE, Store
 from .evaluator import Evaluator
 from .gpus import Gpus

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import SpecError
 from ..model import ordered
-from ..spec import Parameter
+from ..specs.spec import Parameter
 from .libraries import load, triton_jit
 
 OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")

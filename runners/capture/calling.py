@@ -13,7 +13,7 @@ from typing import Any
 
 from ..contract import BoundArgument, BoundContract
 from ..errors import SpecError
-from ..expressions import Number, evaluate, evaluate_int, names_in
+from ..specs.expressions import Number, evaluate, evaluate_int, names_in
 from .autotune import OPTIONS
 from .libraries import torch, triton_jit
 

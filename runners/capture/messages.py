@@ -9,8 +9,8 @@ from pydantic import Field
 from ..devices import DeviceFacts
 from ..model import Record
 from ..plans.plan import LaunchPlan, Module
-from ..spec import Parameter
-from ..spec_contract import Contract
+from ..specs.io_contract import Contract
+from ..specs.spec import Parameter
 
 FailureKind = Literal["", "refused", "raised", "does_not_compile", "does_not_fit"]
 

@@ -15,7 +15,7 @@ from ..contract import BoundContract
 from ..devices import Datasheet, DeviceFacts, datasheet
 from ..limits import work
 from ..model import Comparison, GateResult
-from ..spec_contract import Contract
+from ..specs.io_contract import Contract
 
 FLOOR_SHARE = 0.95
 """What a datasheet and declared work may be off by."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, cast, get_args
 
 from ..errors import SpecError
-from ..spec import KernelType
-from ..spec_text import written
+from ..specs.spec import KernelType
+from ..specs.text import written
 from .cpp_inference import Surroundings, cpp_kernel
 from .cpp_signature import cpp_functions
 from .signature import ArrayArgument, ScalarArgument, SourceKernel

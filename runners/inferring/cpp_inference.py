@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..dtypes import is_float
-from ..spec import Expression
+from ..specs.spec import Expression
 from .cpp_accesses import Usage, usages
 from .cpp_indices import THREADS, Indices
 from .cpp_signature import CppFunction, CppParameter

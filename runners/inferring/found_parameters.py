@@ -10,10 +10,10 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from ..expressions import cdiv, names_in
-from ..part import Expression
 from ..plans.declared_plan_model import AXES, DeclaredPlan, LaunchStep
-from ..spec import Parameter
+from ..specs.expressions import cdiv, names_in
+from ..specs.part import Expression
+from ..specs.spec import Parameter
 
 LINEAR_BLOCKS = (32, 64, 128, 256, 512, 1024)
 AXIS_BLOCKS = (1, 2, 4, 8, 16, 32, 64)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..dtypes import DtypeName
-from ..spec import Expression, KernelType
+from ..specs.spec import Expression, KernelType
 
 ArrayRole = Literal["input", "output", "inout"]
 Size = tuple[Expression, ...]

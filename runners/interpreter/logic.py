@@ -12,7 +12,7 @@ from ..gates import FIRST_SET, Run, first_failure, is_right
 from ..model import GateResult, Variant
 from ..oracle.oracle import Oracle
 from ..pools import SeedPool, draw
-from ..spec_files import LoadedKernel
+from ..specs.files import LoadedKernel
 from .runner import InterpreterRunner, interpreter_missing
 
 GATE = "logic_check"

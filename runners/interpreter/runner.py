@@ -14,7 +14,7 @@ from ..plans.plan import LaunchPlan
 from ..process import Child, Limits, clean_environment, spawner
 from ..runner import ProcessRunner
 from ..runner_messages import Block, BlockResult
-from ..spec_files import LoadedKernel
+from ..specs.files import LoadedKernel
 from .messages import Program
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..contract import BoundArgument, BoundContract
 from ..dtypes import is_float, numpy_dtype
 from ..errors import AccessError, SpecError
-from ..spec_contract import StressKind
+from ..specs.io_contract import StressKind
 from .arrays import NUMPY, ArrayLibrary
 from .stress import exchanged, stress_of, stressed
 

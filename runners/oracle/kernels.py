@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..contract import BoundArgument, BoundContract, bind
 from ..errors import ReferenceFailed
 from ..layout import Record, record
-from ..spec_contract import Contract
+from ..specs.io_contract import Contract
 from .arrays import ArrayLibrary
 from .inputs import make_inputs, pack, unpack
 from .judge import Expected, expect, judge

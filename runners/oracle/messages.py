@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from ..model import Record
-from ..spec_contract import Contract, StressKind
+from ..specs.io_contract import Contract, StressKind
 
 
 class OracleSettings(Record):

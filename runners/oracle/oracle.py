@@ -16,7 +16,7 @@ from ..model import Record
 from ..pools import SeedPool
 from ..process import Child, Limits, clean_environment, spawner
 from ..seccomp import has_seccomp
-from ..spec_files import LoadedKernel
+from ..specs.files import LoadedKernel
 from .confinement import environment_of
 from .messages import (
     Foresee,

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ..contract import BoundArgument, BoundContract
 from ..dtypes import is_float, numpy_dtype
-from ..spec_contract import Argument, Contract, StressKind
+from ..specs.io_contract import Argument, Contract, StressKind
 
 Array = npt.NDArray[Any]
 KINDS: Mapping[StressKind, str] = {

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from ..contract import BoundContract
 from ..dtypes import is_float
 from ..errors import ExpressionError, SpecError
-from ..expressions import Number, evaluate, names_in
 from ..model import Record
-from ..part import Expression
+from ..specs.expressions import Number, evaluate, names_in
+from ..specs.part import Expression
 from .declared_plan_model import (
     AXES,
     Arg,

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from ..contract import BoundContract, workload_contracts
 from ..dtypes import DTYPES
 from ..errors import SpecError
-from ..expressions import Number
-from ..spec import Kernel, KernelSpec
-from ..spec_problems import explain_problems
+from ..specs.expressions import Number
+from ..specs.problems import explain_problems
+from ..specs.spec import Kernel, KernelSpec
 from .declared_params import DECLARE_BUFFER, Scope, make_param, make_record
 from .declared_plan_model import (
     CudaLaunch,

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self, cast
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ..dtypes import DtypeName
-from ..part import FILL_PATTERN, HEX_PATTERN, Expression, Finite, Name, Part
+from ..specs.part import FILL_PATTERN, HEX_PATTERN, Expression, Finite, Name, Part
 
 TensorMapDtype = Literal[
     "uint8", "uint16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64",

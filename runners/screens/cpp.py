@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..normalise import parse_cpp
-from ..spec_contract import Contract
+from ..specs.io_contract import Contract
 from .cpp_names import foreign_names
 from .cpp_state import kept_variables
 from .findings import Finding, ScreenTier

@@ -16,7 +16,7 @@ from ..machine_code.cubin import CubinInfo, read_cubin
 from ..machine_code.elf import read_sections
 from ..model import GateResult
 from ..plans.plan import Artifact, Module
-from ..spec_contract import Contract
+from ..specs.io_contract import Contract
 from .findings import Finding, ScreenTier, screened
 from .ptx import ptx_findings
 from .sass import sass_findings

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ..dtypes import DTYPES, is_float
-from ..spec_contract import Contract
+from ..specs.io_contract import Contract
 from .findings import ScreenTier
 
 Precision = Literal["16 bit", "8 bit", "tf32", "approximate"]

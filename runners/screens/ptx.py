@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from ..spec_contract import Contract
+from ..specs.io_contract import Contract
 from .findings import Finding, ScreenTier
 from .precision import Precision, precision_tier
 

@@ -11,7 +11,7 @@ import ast
 import re
 import warnings
 
-from ..spec_contract import Contract
+from ..specs.io_contract import Contract
 from .findings import Finding
 from .precision import precision_tier
 from .ptx import asm_findings

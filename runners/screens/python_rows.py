@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..spec_contract import Contract
+from ..specs.io_contract import Contract
 from .findings import ScreenTier
 from .precision import Precision, precision_tier
 from .python_names import How

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ..machine_code.cubin import CubinInfo
 from ..machine_code.elf import Section
-from ..spec_contract import Contract
+from ..specs.io_contract import Contract
 from .findings import Finding, ScreenTier
 from .precision import Precision, precision_tier
 from .ptx import NARROW, ROUNDS, TF32

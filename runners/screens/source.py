@@ -10,7 +10,7 @@ gives a clear answer early. What machine code says beside it: `machine_code.py`.
 from __future__ import annotations
 
 from ..model import GateResult
-from ..spec_contract import Contract
+from ..specs.io_contract import Contract
 from .cpp import cpp_findings
 from .findings import Finding, screened, wants_probes
 from .python import python_findings

@@ -14,8 +14,8 @@ from pydantic import Field
 from ..devices import DeviceFacts
 from ..model import BuildFacts, Record, Tier, Variant
 from ..plans.plan import Artifact
-from ..spec import Parameter
-from ..spec_files import LoadedKernel
+from ..specs.files import LoadedKernel
+from ..specs.spec import Parameter
 
 
 class Shape(Record):

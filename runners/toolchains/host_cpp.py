@@ -40,7 +40,7 @@ from ..plans.plan_check import check_plan
 from ..process import Finished, Limits, clean_environment, run_limited
 from ..room import FULL_WORDS, full
 from ..source_files import write_sources
-from ..spec_contract import Contract
+from ..specs.io_contract import Contract
 from .base import BuildOutcome, BuildRequest
 from .diagnostics import errors, warnings
 

@@ -25,7 +25,7 @@ from ..machine_code.cubin import local_bytes, read_cubin
 from ..model import BuildFacts, KernelFacts, Tier, ordered
 from ..plans.plan import Artifact, LaunchPlan, Module, PlanKernel, module_name
 from ..source_files import write_sources
-from ..spec import Parameter
+from ..specs.spec import Parameter
 from .artifact_check import checked_artifact, read_module
 from .base import BuildOutcome, BuildRequest, Stopwatch
 from .launched import launched_kernels

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...runners.errors import ExpressionError
-from ...runners.expressions import evaluate
 from ...runners.model import BuildOptions, Candidate
-from ...runners.spec import KernelSpec, KernelType
+from ...runners.specs.expressions import evaluate
+from ...runners.specs.spec import KernelSpec, KernelType
 
 Category = Literal["compute", "gmem", "sfu", "atomics", "smem", "overlap", "schedule"]
 

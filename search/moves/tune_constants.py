@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ...runners.model import Candidate
-from ...runners.spec import KernelType
+from ...runners.specs.spec import KernelType
 from .base import Move, NotApplicable, Proposals, State
 from .knobs import Constant
 from .knobs_cpp import cpp_knobs

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...runners.expressions import names_in
 from ...runners.model import Candidate, ordered
-from ...runners.spec import KernelSpec
+from ...runners.specs.expressions import names_in
+from ...runners.specs.spec import KernelSpec
 from .base import Move, NotApplicable, Proposals, State, broken_constraints
 
 # A knob's k-th choice weighs DECAY**k whatever the knob: by weight, every knob has had its

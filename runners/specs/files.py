@@ -16,14 +16,14 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from .errors import AccessError, SpecError
-from .headers import folder_hash
-from .inferring.completing import Draft, completed, decided, draft_of_source, entries
-from .model import BuildOptions, Record, Variant, content_hash
-from .normalise import source_key
-from .plans.declared_plan import check_declared
+from ..errors import AccessError, SpecError
+from ..headers import folder_hash
+from ..inferring.completing import Draft, completed, decided, draft_of_source, entries
+from ..model import BuildOptions, Record, Variant, content_hash
+from ..normalise import source_key
+from ..plans.declared_plan import check_declared
+from .problems import explain_problems, json_kind
 from .spec import KernelSpec, KernelType
-from .spec_problems import explain_problems, json_kind
 
 MAX_SOURCE = 1 << 20
 SUFFIX = {"cpp": ".cpp", "cuda": ".cu", "triton": ".py"}

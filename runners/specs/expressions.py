@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from .errors import ExpressionError
+from ..errors import ExpressionError
 
 Number = int | float
 MAX_TEXT = 500

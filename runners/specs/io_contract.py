@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from .dtypes import DTYPES, DtypeName
+from ..dtypes import DTYPES, DtypeName
 from .part import Expression, Finite, Name, Part
 
 Role = Literal["input", "output", "inout", "scalar"]

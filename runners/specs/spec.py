@@ -1,7 +1,7 @@
 """KernelSpec: what the user writes down about a kernel, as it is read from JSON.
 
 Field texts travel into the published JSON schema (`kernelwright spec --schema`).
-Reading a spec from disk, with its sources and roots, is `spec_files.py`.
+Reading a spec from disk, with its sources and roots, is `files.py`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from .errors import ExpressionError
+from ..errors import ExpressionError
+from ..plans.declared_plan_model import CudaLaunch, DeclaredPlan, TritonLaunch, parse_launch
 from .expressions import names_in
+from .io_contract import Contract
 from .part import Expression, Finite, Name, Part
-from .plans.declared_plan_model import CudaLaunch, DeclaredPlan, TritonLaunch, parse_launch
-from .spec_contract import Contract
 
 KernelType = Literal["triton", "cuda", "cpp"]
 
