@@ -15,9 +15,9 @@ from typing import Any
 
 from .errors import KernelwrightError, ProcessLost, SpecError
 from .headers import require_unchanged
-from .launch import is_stopped
 from .plans.plan import Artifact, Module, module_name
-from .process import Child, Limits, clean_environment, spawner
+from .processes.launch import is_stopped
+from .processes.process import Child, Limits, clean_environment, spawner
 from .room import full, writing
 from .toolchains import BuildOutcome, BuildRequest, tier_of, toolchain_for
 from .toolchains.artifact_check import checked_artifact, read_module

@@ -20,16 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from . import launch
 from .cores import pin
-from .crashes import crash_of, explain, explain_abort
 from .errors import ToolchainMissing
 from .layout import Arena
 from .machine import memory_share
 from .plans.plan import LaunchPlan, PointerParam, ScalarParam
-from .process import describe_returncode
+from .processes import launch
+from .processes.crashes import crash_of, explain, explain_abort
+from .processes.process import describe_returncode
+from .processes.seccomp import compute_filter, has_seccomp
 from .room import FULL_WORDS, full
-from .seccomp import compute_filter, has_seccomp
 from .shared_arena import SharedArena
 
 SOURCE = Path(__file__).with_name("executor.cpp")

@@ -21,7 +21,7 @@ from pydantic import Field, ValidationError
 from .errors import ExpressionError, ProcessLost, SpecError, ToolchainMissing
 from .locks import timing_lock
 from .model import Record
-from .process import Limits, clean_environment, run_limited
+from .processes.process import Limits, clean_environment, run_limited
 from .specs.expressions import evaluate
 from .specs.io_contract import Contract
 from .specs.spec import Expression

@@ -25,12 +25,12 @@ from pathlib import Path
 from typing import Any
 
 from .arena_values import InputPool, collect, fill, touched
-from .channel import Answer, Channel, serve
 from .cores import Cores, CoreWatch, may_start_threads
 from .executor import Executor, ExecutorLost, Fault
 from .layout import arena
 from .outputs import OutputKey, OutputMemory, OutputSink
 from .plans.plan import LaunchPlan
+from .processes.channel import Answer, Channel, serve
 from .runner_messages import Block, Check, Load, Pool, RunResult, SideTimes
 from .shared_arena import ArenaStock, SharedArena
 

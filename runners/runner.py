@@ -18,7 +18,7 @@ from .locks import gpu_registry
 from .model import GateResult, Record, Tier
 from .plans.plan import LaunchPlan
 from .pools import SeedPool
-from .process import Child, Limits, clean_environment, spawner
+from .processes.process import Child, Limits, clean_environment, spawner
 from .runner_messages import Block, BlockResult, Check, Load, Pool, RunResult
 from .sanitizer.running import is_small, sanitize, subject_of
 from .specs.io_contract import Contract

@@ -23,13 +23,13 @@ from typing import NoReturn
 
 from pydantic import TypeAdapter
 
-from .channel import Channel
-from .confined import leave
 from .errors import KernelwrightError, ProcessLost
-from .launch import pid_namespace_flags, separate
 from .model import Record
 from .plans.plan import Module
-from .process import describe_returncode, enter_child, kill_tree
+from .processes.channel import Channel
+from .processes.confined import leave
+from .processes.launch import pid_namespace_flags, separate
+from .processes.process import describe_returncode, enter_child, kill_tree
 from .room import FULL
 from .toolchains import BuildOutcome, BuildRequest, tier_of, toolchain_for
 from .toolchains.listings import sass_modules

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.runners.channel import MAX_FDS, MAX_MESSAGE_BYTES, Channel
 from kernelwright.runners.errors import KernelwrightError, ProcessLost
+from kernelwright.runners.processes.channel import MAX_FDS, MAX_MESSAGE_BYTES, Channel
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kernelwright.runners.sandbox import landlock_abi
-from kernelwright.runners.seccomp import has_seccomp
+from kernelwright.runners.processes.sandbox import landlock_abi
+from kernelwright.runners.processes.seccomp import has_seccomp
 
 confinable = pytest.mark.skipif(
     not has_seccomp() or landlock_abi() < 3, reason="no seccomp filters or no landlock here"
@@ -21,7 +21,7 @@ confinable = pytest.mark.skipif(
 PROLOGUE = """
 import errno, json, os, socket, subprocess, sys, tempfile, threading, time
 from pathlib import Path
-from kernelwright.runners.confined import Bounds, ConfinedFork, python_folders, run_all
+from kernelwright.runners.processes.confined import Bounds, ConfinedFork, python_folders, run_all
 
 work, log = Path("work").absolute(), Path("log").absolute()
 work.mkdir()
@@ -163,7 +163,7 @@ def test_a_confined_fork_beyond_a_bound_is_killed_with_all_it_started(
 def body():
     {body}
 ended = run(body, {bound})
-from kernelwright.runners.launch import descendants, process_table
+from kernelwright.runners.processes.launch import descendants, process_table
 report(words=ended.words, timed_out=ended.timed_out, code=ended.returncode,
        left=[p for p in descendants(os.getpid(), process_table())
              if process_table()[p].state not in "ZX"])

@@ -10,12 +10,12 @@ import sys
 
 import pytest
 
-from kernelwright.runners.process import has_pid_namespaces
+from kernelwright.runners.processes.process import has_pid_namespaces
 
 PATIENCE_MS = 20_000
 SEPARATED = """
 import os, subprocess, sys, time
-from kernelwright.runners.launch import enter_child, pid_namespace_flags, separate
+from kernelwright.runners.processes.launch import enter_child, pid_namespace_flags, separate
 write = int(sys.argv[1])
 separate(os.getppid(), pid_namespace_flags())
 me, child = os.getpid(), os.fork()

@@ -28,8 +28,8 @@ from kernelwright.runners.oracle.kernels import RecentValues
 from kernelwright.runners.oracle.oracle import Oracle
 from kernelwright.runners.oracle.references import Reference
 from kernelwright.runners.pools import draw
-from kernelwright.runners.sandbox import landlock_abi
-from kernelwright.runners.seccomp import has_seccomp
+from kernelwright.runners.processes.sandbox import landlock_abi
+from kernelwright.runners.processes.seccomp import has_seccomp
 
 PLAIN = "def reference(x, a):\n    return a * x\n"
 TORCH = """

@@ -16,9 +16,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kernelwright.runners.child import Child
 from kernelwright.runners.errors import KernelwrightError
-from kernelwright.runners.process import (
+from kernelwright.runners.processes.child import Child
+from kernelwright.runners.processes.process import (
     Finished,
     Limits,
     clean_environment,
@@ -238,7 +238,7 @@ def test_a_child_outlives_the_thread_that_asked_for_it(tmp_path: Path, witness: 
 OWNER = """
 import os, sys
 from pathlib import Path
-from kernelwright.runners.process import Limits, clean_environment, run_limited, spawner
+from kernelwright.runners.processes.process import Limits, clean_environment, run_limited, spawner
 scratch, script, fd = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 rest = dict(scratch=scratch, environment=clean_environment(scratch), limits=Limits(), pass_fds=[fd])
 """
@@ -248,7 +248,7 @@ OWNERS = {
         "spawner().start(['sh', '-c', script], name='c', supervised=True, **rest).wait()"
     ),
     "without namespaces": (
-        "from kernelwright.runners import launch\n"
+        "from kernelwright.runners.processes import launch\n"
         "os.setsid(); launch.enter_child(os.getppid()); launch.pid_namespace_flags = lambda: 0\n"
         "launch.supervise(['sh', '-c', script], {})"
     ),
@@ -312,7 +312,7 @@ def test_a_supervised_command_without_namespaces_leaves_nothing_and_ends_as_it_d
 def test_a_python_child_speaks_over_its_channel(tmp_path: Path) -> None:
     (tmp_path / "echoing.py").write_text(
         "import sys\n"
-        "from kernelwright.runners.channel import Channel\n"
+        "from kernelwright.runners.processes.channel import Channel\n"
         "channel = Channel.from_fd(int(sys.argv[1]))\n"
         "message, fds = channel.receive(20)\n"
         "channel.send({'heard': message, 'argument': sys.argv[2]})\n"

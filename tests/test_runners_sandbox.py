@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from kernelwright.runners.sandbox import capabilities, landlock_abi
-from kernelwright.runners.seccomp import (
+from kernelwright.runners.processes.sandbox import capabilities, landlock_abi
+from kernelwright.runners.processes.seccomp import (
     builder_filter,
     compute_filter,
     has_seccomp,
     reference_filter,
 )
-from kernelwright.runners.system_calls import (
+from kernelwright.runners.processes.system_calls import (
     BUILDER,
     CHECKED,
     COMPUTE,
@@ -43,7 +43,7 @@ HEADERS: dict[Architecture, str] = {
 PROLOGUE = """
 import ctypes, errno, json, os, resource, signal, socket, subprocess, sys, tempfile, threading, time
 from pathlib import Path
-from kernelwright.runners.sandbox import (
+from kernelwright.runners.processes.sandbox import (
     compute_filter, drop_capabilities, install_seccomp, landlock, reference_filter)
 
 libc = ctypes.CDLL(None, use_errno=True)

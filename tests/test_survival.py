@@ -16,14 +16,14 @@ from typing import Any
 
 import pytest
 
-from kernelwright.runners.crashes import REPORT, crash_of, explain
 from kernelwright.runners.device.probing import probe_devices
 from kernelwright.runners.errors import NoRoom, SpecError
 from kernelwright.runners.headers import folder_hash, require_unchanged
 from kernelwright.runners.machine import memory_bytes, memory_share
 from kernelwright.runners.model import Ending
+from kernelwright.runners.processes.crashes import REPORT, crash_of, explain
+from kernelwright.runners.processes.seccomp import has_seccomp
 from kernelwright.runners.room import writing
-from kernelwright.runners.seccomp import has_seccomp
 from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
 from kernelwright.tools.workbench import Workbench
 

@@ -16,11 +16,11 @@ import pytest
 from kernelwright.runners.builder import Builder
 from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.errors import SpecError, ToolchainMissing
-from kernelwright.runners.launch import process_table
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.plans.plan import Artifact, LaunchPlan, ScalarParam, module_name
-from kernelwright.runners.sandbox import landlock_abi
-from kernelwright.runners.seccomp import has_seccomp
+from kernelwright.runners.processes.launch import process_table
+from kernelwright.runners.processes.sandbox import landlock_abi
+from kernelwright.runners.processes.seccomp import has_seccomp
 from kernelwright.runners.specs.files import Roots, load_data
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape, toolchain_for
 from kernelwright.runners.toolchains.artifact_check import checked_artifact

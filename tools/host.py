@@ -17,8 +17,8 @@ from pathlib import Path
 import psutil
 
 from ..runners.device.probing import probe_devices
-from ..runners.process import Limits, clean_environment, run_limited
-from ..runners.sandbox import capabilities
+from ..runners.processes.process import Limits, clean_environment, run_limited
+from ..runners.processes.sandbox import capabilities
 from ..runners.sanitizer import running as sanitizer
 from ..runners.toolchains import TOOLCHAINS, nvcc, nvrtc
 from ..runners.toolchains.host_cpp import COMPILERS, DEFAULT_FLAGS

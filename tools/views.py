@@ -232,7 +232,7 @@ def _host(bench: Workbench, _: str) -> View:
     import os
     import platform
 
-    from ..runners.sandbox import capabilities
+    from ..runners.processes.sandbox import capabilities
     from ..runners.toolchains import TOOLCHAINS
 
     return {

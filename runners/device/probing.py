@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from ..devices import DeviceFacts
 from ..model import Record
-from ..process import Limits, clean_environment, spawner
+from ..processes.process import Limits, clean_environment, spawner
 
 PROBE_S = 30.0
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..arena_values import InputPool
-from ..channel import Answer, Channel, serve
+from ..processes.channel import Answer, Channel, serve
 from ..runner_messages import Block, BlockResult, Check, Load, Pool, RunResult, SideTimes
 from .blocks import run_block
 from .conditions import Watch

@@ -19,10 +19,10 @@ from pydantic import ValidationError
 
 from ..arena_values import InputPool, collect, fill
 from ..capture.libraries import load
-from ..channel import Answer, Channel, serve
-from ..confined import Bounds, ConfinedFork, python_folders
 from ..layout import arena
 from ..outputs import OutputKey, OutputMemory, OutputSink
+from ..processes.channel import Answer, Channel, serve
+from ..processes.confined import Bounds, ConfinedFork, python_folders
 from ..runner_messages import Check, Pool, RunResult
 from ..shared_arena import ArenaStock, Bytes, SharedArena
 from ..source_files import write_sources

@@ -11,7 +11,7 @@ from ..devices import DeviceFacts
 from ..errors import KernelwrightError
 from ..model import Variant
 from ..plans.plan import LaunchPlan
-from ..process import Child, Limits, clean_environment, spawner
+from ..processes.process import Child, Limits, clean_environment, spawner
 from ..runner import ProcessRunner
 from ..runner_messages import Block, BlockResult
 from ..specs.files import LoadedKernel

@@ -8,8 +8,14 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..sandbox import drop_capabilities, install_seccomp, landlock, landlock_abi, reference_filter
-from ..seccomp import device_filter, has_seccomp
+from ..processes.sandbox import (
+    drop_capabilities,
+    install_seccomp,
+    landlock,
+    landlock_abi,
+    reference_filter,
+)
+from ..processes.seccomp import device_filter, has_seccomp
 from .messages import OracleSettings
 
 SYSTEM = (

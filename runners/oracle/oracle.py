@@ -14,8 +14,8 @@ from ..locks import gpu_registry
 from ..machine import memory_bytes
 from ..model import Record
 from ..pools import SeedPool
-from ..process import Child, Limits, clean_environment, spawner
-from ..seccomp import has_seccomp
+from ..processes.process import Child, Limits, clean_environment, spawner
+from ..processes.seccomp import has_seccomp
 from ..specs.files import LoadedKernel
 from .confinement import environment_of
 from .messages import (

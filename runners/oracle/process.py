@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..channel import Answer, Channel, serve
 from ..device.registry import register
 from ..errors import KernelwrightError
+from ..processes.channel import Answer, Channel, serve
 from .confinement import confine
 from .messages import Foresee, JudgeOutputs, MakePool, OpenReference, OracleSettings
 

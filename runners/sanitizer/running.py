@@ -24,7 +24,7 @@ from ..layout import record
 from ..locks import gpu_registry
 from ..model import GateResult
 from ..plans.plan import LaunchPlan
-from ..process import Limits, clean_environment, spawner
+from ..processes.process import Limits, clean_environment, spawner
 from ..runner_messages import Pool
 from .judging import FOUND, Ended, Tool, judged, result_of
 from .messages import ANSWER, SanitizerAnswer, SanitizerJob, Watched

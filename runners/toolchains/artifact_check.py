@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..confined import read_left
 from ..contract import bind
 from ..devices import PROFILES
 from ..errors import SpecError
@@ -20,6 +19,7 @@ from ..machine_code.cubin_hash import device_code_hash
 from ..model import Tier
 from ..plans.plan import Artifact, LaunchPlan, Module, module_name
 from ..plans.plan_check import check_plan
+from ..processes.confined import read_left
 from .base import BuildRequest
 
 MAX_MODULE_BYTES = 256 << 20

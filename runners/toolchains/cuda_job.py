@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..confined import Bounds, read_left
 from ..errors import SpecError
 from ..machine import memory_share
+from ..processes.confined import Bounds, read_left
 
 MEMORY_BYTES = memory_share(8 << 30)
 MAX_OUTPUT_BYTES = 256 << 20

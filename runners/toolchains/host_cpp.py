@@ -37,7 +37,7 @@ from ..plans.plan import (
     without_names,
 )
 from ..plans.plan_check import check_plan
-from ..process import Finished, Limits, clean_environment, run_limited
+from ..processes.process import Finished, Limits, clean_environment, run_limited
 from ..room import FULL_WORDS, full
 from ..source_files import write_sources
 from ..specs.io_contract import Contract

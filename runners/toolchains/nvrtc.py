@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..confined import ConfinedFork, python_folders
+from ..processes.confined import ConfinedFork, python_folders
 from .cuda_job import Compiled, CudaJob, Failed, left, no_header, no_instance, toolkit
 from .diagnostics import errors
 

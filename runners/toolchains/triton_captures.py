@@ -18,7 +18,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ..capture.messages import CaptureRequest, CaptureResult
-from ..confined import Bounds, ConfinedFork, Ended, python_folders, read_left, run_all
+from ..processes.confined import Bounds, ConfinedFork, Ended, python_folders, read_left, run_all
 from .base import BuildOutcome, Stopwatch
 from .plan_difference import plan_difference
 

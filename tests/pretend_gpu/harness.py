@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from kernelwright.runners import process
 from kernelwright.runners.builder import Builder
 from kernelwright.runners.device.probing import probe_devices
 from kernelwright.runners.devices import DeviceFacts
+from kernelwright.runners.processes import process
 from kernelwright.runners.runner import DeviceRunner
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest
 

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..errors import KernelwrightError, ProcessLost
 from . import launch
 from .channel import Channel
-from .errors import KernelwrightError, ProcessLost
 
 TEXT_BYTES = 64 << 10
 KILL_PATIENCE_S = 10.0

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from ..errors import ProcessLost
+from ..machine import memory_share
 from . import launch
 from .child import describe_returncode, kill_left_of, kill_tree, starting, waited_for
-from .errors import ProcessLost
-from .machine import memory_share
 from .sandbox import builder_filter, drop_capabilities, install_seccomp, landlock
 from .seccomp import has_seccomp
 
@@ -76,7 +76,7 @@ class Ended:
 def python_folders() -> list[Path]:
     """What a Python process with our packages reads: the installation, and `runners` itself."""
     places = {Path(p) for p in (sys.prefix, sys.base_prefix, *filter(None, sys.path))}
-    own = Path(__file__).resolve().parent
+    own = Path(__file__).resolve().parents[1]
     return [*sorted(p for p in places if p != Path("/")), own]
 
 

@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ..errors import KernelwrightError
+from ..room import writing
 from . import launch
 from .channel import Channel
 from .child import (
@@ -34,9 +36,7 @@ from .child import (
     kill_tree,
     starting,
 )
-from .errors import KernelwrightError
 from .launch import enter_child
-from .room import writing
 
 __all__ = [
     "Child",

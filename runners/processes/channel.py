@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from .errors import KernelwrightError, ProcessLost
+from ..errors import KernelwrightError, ProcessLost
 
 Answer = tuple[dict[str, Any], list[int]]
 """a message and the descriptors that go with it"""

@@ -1,0 +1,1 @@
+"""Child processes: started with limits, confined in layers, and gone when they end."""
