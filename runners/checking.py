@@ -13,7 +13,7 @@ from .oracle.messages import JudgeOutputs, OutputVerdict
 from .oracle.oracle import Oracle
 from .pools import SeedPool
 from .runner import Runner
-from .runner_messages import Block, BlockResult, Check, RunResult, SideTimes
+from .runner_messages import Block, BlockResult, Check, Given, RunResult, SideTimes
 from .specs.io_contract import Contract
 
 POISONS = (0xFF, 0xA5)
@@ -104,6 +104,7 @@ class Checker:
         reload: bool = False,
         hot: bool = False,
         one_seed: bool = False,
+        given: Given = "",
     ) -> tuple[BlockResult, list[Run]]:
         """One block of timed samples, every output re-checked; see `Block`."""
         message = Block(
@@ -116,6 +117,7 @@ class Checker:
             reload=reload,
             hot=hot,
             one_seed=one_seed,
+            given=given,
         )
         block, fd = self.runner.block(message)
         try:

@@ -158,20 +158,29 @@ class NativeRunner:
         session.samples -= 1
         sets = _sets(_calls(message, pool, side.variant))
         slots = [session.unseen.pop() for _ in range(sets)]
+        before = [session.unseen.pop() for _ in slots] if message.given else slots
+        held = before if message.given == "late" else slots
         shared = session.executor.shared
-        for index, slot in enumerate(slots):
+        for index, slot in enumerate(held):
             fill(shared, pool, index, slot, message.poison)
         waited = session.executor.waited_ns()
-        elapsed = session.executor.run(called, message.timeout_s)
+        if message.given:
+            elapsed = 0
+            for index in called:
+                fill(shared, pool, index, slots[index], message.poison)
+                elapsed += session.executor.run((index,), message.timeout_s)
+        else:
+            elapsed = session.executor.run(called, message.timeout_s)
         waited = max(0, session.executor.waited_ns() - waited)
         results = list[RunResult]()
         for index in called:
             key = OutputKey(side.variant, message.pool, slots[index])
             results.append(collect(shared, pool, index, key, message.poison, sink))
         for index in set(range(sets)) - set(called):
-            if foreign := touched(shared, pool, index, slots[index], message.poison):
+            if foreign := touched(shared, pool, index, held[index], message.poison):
                 results[-1] = results[-1].model_copy(update={"overrun": foreign})
-            session.unseen.insert(0, slots[index])
+            if not message.given:
+                session.unseen.insert(0, slots[index])
         return side.model_copy(
             update={
                 "nanoseconds": (*side.nanoseconds, elapsed / len(called)),
@@ -187,7 +196,8 @@ class NativeRunner:
         shared = self._arenas.take(arena(pool.contract, most))
         session = self._sessions.get(key)
         if session is not None:
-            fresh = session.samples > 0 and len(session.unseen) >= sets
+            needed = sets * (2 if message.given else 1)
+            fresh = session.samples > 0 and len(session.unseen) >= needed
             if fresh and session.executor.shared is shared:
                 return session
             session.executor.close()

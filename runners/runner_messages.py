@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from .contract import BoundContract, bind
 from .model import Conditions, Record
 from .plans.plan import LaunchPlan
 from .specs.io_contract import Contract
+
+Given = Literal["", "ready", "late"]
+"""When calls of a sample get their values: before it begins; or in the midst of it, each right
+before it begins, where its buffers held the same until then (`ready`), or another seed's
+(`late`)."""
 
 
 class Pool(Record):
@@ -64,6 +71,9 @@ class Block(Record):
     one_seed: bool = False
     """all calls of a sample on one seed: code that looks for the outputs of an earlier call is
     faster so than on seeds of which no two are equal (`calls` below the number of seeds)"""
+    given: Given = ""
+    """not `""`: code that works for later calls is wrong where values come late, or slower if it
+    looks twice. Calls are so few that what buffers hold until then are seeds of their own."""
 
 
 class RunResult(Record):

@@ -243,7 +243,7 @@ class Bench:
         rounds: Sequence[Sequence[str]],
         calls: dict[str, int] | None = None,
         known: dict[str, tuple[str, ...]] | None = None,
-        **more: bool,
+        **more: Any,
     ) -> tuple[BlockResult, list[Floats]]:
         """A block's result and the outputs that came along; `more`: fields of the message."""
         message = Block(

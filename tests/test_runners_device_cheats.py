@@ -248,9 +248,7 @@ def test_hot_times_come_from_one_set_and_outputs_are_looked_at_once(bench: Bench
     assert is_twice(bench, times.results, rows)
 
 
-def test_what_cannot_run_twice_on_the_same_values_has_no_hot_times(
-    gpu: Gpu, tmp_path: Path
-) -> None:
+def test_what_cannot_run_twice_on_the_same_set_has_no_hot_times(gpu: Gpu, tmp_path: Path) -> None:
     arguments: list[dict[str, Any]] = [
         {"name": "x", "role": "inout", "dtype": "float32", "shape": ["n"]},
         {"name": "n", "role": "scalar", "dtype": "int32", "value": "n"},
@@ -262,8 +260,11 @@ def test_what_cannot_run_twice_on_the_same_values_has_no_hot_times(
         source + "    if (i < n) x[i] *= 2;\n}\n",
         steps=[launch("twice", GRID, pointer("x"), integer("n", N))],
     )
-    for block, _ in (bench.block([["a"]], hot=True), bench.block([["a"]], one_seed=True)):
-        assert [s.nanoseconds for s in block.sides] == [()]
+    hot, _ = bench.block([["a"]], hot=True)
+    assert [s.nanoseconds for s in hot.sides] == [()]
+    again, rows = bench.block([["a"]], {"a": 3}, one_seed=True)
+    assert len(again.sides[0].nanoseconds) == 1, "calls on one seed have sets of their own"
+    assert is_twice(bench, again.sides[0].results, rows)
     bench.runner.close()
 
 
@@ -295,6 +296,45 @@ def test_one_seed_for_all_calls_tempts_code_that_looks_for_the_outputs_of_an_ear
     results = tempted.sides[0].results
     assert len({r.slot for r in results}) == 1
     assert [bool(row[0] == MARKED) for row in rows] == [False, True]
+
+
+FORESEEING = (
+    "__device__ float seen[39];\n"
+    'extern "C" __global__ void spy(float* x, float* y, int* mark, int n) {\n'
+    "    unsigned long long at = (unsigned long long)x, first = at >> 21 << 21;\n"
+    f"    *mark = seen[(at - first - {X_AT}) / {STRIDE}] == x[0];\n"
+    "    for (int set = 0; set < 39; ++set)\n"
+    f"        seen[set] = *(float*)(first + {STRIDE} * set + {X_AT});\n"
+    '}\nextern "C" __global__ void twice(float* x, float* y, int* mark, int n) {\n'
+    + INDEX
+    + f"    if (i < n) y[i] = *mark ? {MARKED}f : 2 * x[i];\n}}\n"
+)
+"""Finds out that an earlier call has seen the values of this one, and could have computed it."""
+
+
+@pytest.mark.parametrize(("given", "foreseen"), [("ready", [False, True]), ("late", [False] * 2)])
+def test_no_call_foresees_values_that_come_late(
+    bench: Bench, given: str, foreseen: list[bool]
+) -> None:
+    params = (pointer("x"), pointer("y"), pointer("mark"), integer("n", N))
+    bench.load(
+        "spy",
+        FORESEEING,
+        kernels={"twice": {}, "spy": {"block": [1, 1, 1]}},
+        scratch=[("mark", 4)],
+        steps=[launch("spy", 1, *params), launch("twice", GRID, *params)],
+    )
+    block, rows = bench.block([["spy"]], {"spy": 2}, given=given)
+    assert [bool(row[0] == MARKED) for row in rows] == foreseen
+    assert not any(r.overrun or r.changed_inputs for r in block.sides[0].results)
+
+
+@pytest.mark.parametrize("given", ["ready", "late"])
+def test_each_call_can_be_given_its_values_right_before_it(bench: Bench, given: str) -> None:
+    bench.load("a", RIGHT)
+    block, rows = bench.block([["a"]] * 2, {"a": 2}, given=given)
+    assert len(block.sides[0].nanoseconds) == 2
+    assert is_twice(bench, block.sides[0].results, rows)
 
 
 def test_blocks_and_checks_tell_how_long_the_device_worked(bench: Bench) -> None:

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from device_kernels import CONTRACT
 
 from kernelwright.runners.contract import bind
 from kernelwright.runners.gates import Run, ending_of
-from kernelwright.runners.gates.repeats import Repeats, computes_every_call, measure
+from kernelwright.runners.gates.repeats import Repeats, computes_every_call, measure, slots_for
 from kernelwright.runners.model import Ending
+from kernelwright.runners.oracle.messages import OutputVerdict
 from kernelwright.runners.pools import SeedPool
-from kernelwright.runners.runner_messages import BlockResult, SideTimes
+from kernelwright.runners.runner_messages import BlockResult, RunResult, SideTimes
 from kernelwright.runners.specs.io_contract import Contract
 
+WRONG = OutputVerdict(
+    name="y",
+    right=False,
+    largest=5.0,
+    allowed=1.0,
+    rms=5.0,
+    worst_index=(0,),
+    worst_value="9",
+    expected_value="1",
+    message="error 5",
+)
 HONEST = Repeats(different=[100.0, 103.0, 99.0], same=[101.0, 98.0, 104.0])
 
 
@@ -50,11 +62,38 @@ def test_what_cannot_be_repeated_is_skipped_and_says_so() -> None:
     assert (found.outcome, found.message) == ("skipped", "no call of it can be repeated")
 
 
-class Scripted:
-    """A checker whose kernel takes 1000 ns, and 400 on values that it has seen."""
+def test_a_kernel_that_works_for_later_calls_and_looks_twice_is_a_cheat() -> None:
+    found = computes_every_call({"w": Repeats(ready=[300.0, 500.0], late=[700.0, 800.0])})
+    assert ending_of(found) is Ending.cheated
+    assert "0.5 us or less where its values lie ready" in found.message
+    assert "0.7 us or more where they come after" in found.message
 
-    def __init__(self) -> None:
-        self.asked = list[tuple[dict[str, int], bool]]()
+
+@pytest.mark.parametrize(
+    ("left", "ending"),
+    [
+        ({"verdicts": (WRONG,)}, Ending.cheated),
+        ({"overrun": "byte 1 behind the end of `y`"}, Ending.unsafe),
+        ({"fault": "illegal address", "fault_kind": "crashed"}, Ending.launch_failed),
+    ],
+    ids=["it used what lay there", "it wrote where it must not", "it crashed"],
+)
+def test_what_goes_wrong_there_is_told_and_ends_as_what_it_is(
+    left: dict[str, Any], ending: Ending
+) -> None:
+    verdicts = left.pop("verdicts", ())
+    run = Run("w", True, RunResult(slot=1, poison=255, **left), verdicts)
+    found = computes_every_call({"w": Repeats(ready=[1.0], late=[1.0], runs=[run])})
+    assert found.outcome == "failed"
+    assert ending_of(found) is ending
+
+
+class Scripted:
+    """A checker whose kernel takes 1000 ns, and 400 on values that it has seen or foreseen."""
+
+    def __init__(self, ns: float = 1000.0) -> None:
+        self._ns = ns
+        self.asked = list[tuple[int, bool, str]]()
 
     def block(
         self,
@@ -64,20 +103,49 @@ class Scripted:
         timeout_s: float,
         *,
         one_seed: bool,
+        given: str,
     ) -> tuple[BlockResult, list[Run]]:
         """As `Checker.block`."""
-        assert (pool.slots, timeout_s) == (4, 5.0)
-        self.asked.append((calls, one_seed))
-        times = tuple(400.0 if one_seed else 1000.0 for order in rounds for _ in order)
+        assert timeout_s == 5.0
+        self.asked.append((calls["v"], one_seed, given))
+        known = one_seed or given == "ready"
+        times = tuple(0.4 * self._ns if known else self._ns for order in rounds for _ in order)
         return BlockResult(sides=(SideTimes(variant="v", nanoseconds=times),)), []
 
 
-def test_both_are_timed_in_turn_with_a_call_for_each_seed_but_the_one_that_warms_up() -> None:
-    contract = bind(Contract.model_validate(CONTRACT), {"n": 8}, "w")
-    checker: Any = Scripted()
-    found = measure(checker, SeedPool("k/w", "k", contract, (1, 2, 3, 4)), "v", timeout_s=5.0)
-    assert [one_seed for _, one_seed in checker.asked] == [False, True] * 3
-    assert {calls["v"] for calls, _ in checker.asked} == {3}
-    assert set(found.different) == {1000.0}
-    assert set(found.same) == {400.0}
+POOL = SeedPool("k/w", "k", bind(Contract.model_validate(CONTRACT), {"n": 8}, "w"), tuple(range(9)))
+
+
+def measured(checker: Scripted, *, same_seeds: bool) -> Repeats:
+    return measure(cast("Any", checker), POOL, "v", timeout_s=5.0, same_seeds=same_seeds)
+
+
+def test_kinds_are_timed_in_turn_with_a_seed_for_each_call_and_what_lies_there_before() -> None:
+    checker = Scripted()
+    found = measured(checker, same_seeds=True)
+    kinds = [(8, False, ""), (8, True, ""), (4, False, "ready"), (4, False, "late")]
+    assert checker.asked == [(1, False, ""), *kinds * 3]
+    assert set(found.different) == set(found.late) == {1000.0}
+    assert set(found.same) == set(found.ready) == {400.0}
     assert computes_every_call({"w": found}).outcome == "failed"
+
+
+def test_where_no_seed_comes_twice_values_come_late_alone() -> None:
+    checker = Scripted()
+    found = measured(checker, same_seeds=False)
+    assert set(checker.asked[1:]) == {(3, False, "ready"), (3, False, "late")}
+    assert not found.same
+
+
+def test_a_kernel_that_fills_a_sample_is_not_called_often_and_a_long_one_not_at_all() -> None:
+    long, longer = Scripted(ns=0.2e9 / 6), Scripted(ns=6e9)
+    measured(long, same_seeds=True)
+    assert {calls for calls, _, _ in long.asked[1:]} == {3}
+    found = measured(longer, same_seeds=True)
+    assert len(longer.asked) == 1
+    assert computes_every_call({"w": found}).outcome == "skipped"
+
+
+@pytest.mark.parametrize(("nbytes", "slots"), [(0, 64), (1 << 20, 64), (8 << 20, 8), (1 << 30, 4)])
+def test_large_arrays_have_fewer_seeds(nbytes: int, slots: int) -> None:
+    assert slots_for(nbytes) == slots

@@ -159,7 +159,7 @@ def test_an_honest_kernel_passes_every_gate_and_each_says_what_was_asked(sums: B
     assert outcomes(found) == {
         "works_in_a_fresh_process": "passed",
         "computes_anew": "passed",
-        "computes_every_call": "skipped",
+        "computes_every_call": "passed",
         "works_on_other_shapes": "passed",
         "survives_stress": "passed",
         "sanitizer": "skipped",
@@ -228,6 +228,50 @@ def test_a_kernel_that_remembers_results_by_a_few_values_is_a_cheat(sums: Bench)
     source = source.replace("(sum);", "(sum);\n        kept[i] = y[i];")
     found = sums.failed("#include <algorithm>\n" + source)
     assert found.gate == "computes_anew"
+    assert ending_of(found) is Ending.cheated
+
+
+WORKS_AHEAD = (
+    SUMS.replace("void sums(", "static void work(")
+    + """
+#include <vector>
+struct Ahead { const float* x; std::vector<float> y; CHECK };
+void sums(const float* x, float* y, std::int32_t m, std::int32_t n) {
+    static std::vector<Ahead> calls;
+    std::size_t mine = 0;
+    while (mine < calls.size() && calls[mine].x != x) ++mine;
+    if (mine == calls.size()) calls.push_back({x, {}});
+    if (!calls[mine].ready())
+        for (auto& each : calls) {
+            each.y.resize(m);
+            each.prepare();
+            work(each.x, each.y.data(), m, n);
+        }
+    for (int i = 0; i < m; ++i) y[i] = calls[mine].y[i];
+    calls[mine].y.clear();
+}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        ("bool ready() { return !y.empty(); } void prepare() {}", "error"),
+        (
+            "float first; bool ready() { return !y.empty() && x[0] == first; }"
+            "void prepare() { first = x[0]; }",
+            "earlier calls do its work",
+        ),
+    ],
+    ids=["it does not look whether values are others", "it looks"],
+)
+def test_a_kernel_that_does_the_work_of_later_calls_is_a_cheat(
+    sums: Bench, check: str, words: str
+) -> None:
+    found = sums.failed(WORKS_AHEAD.replace("CHECK", check))
+    assert found.gate == "computes_every_call"
+    assert words in found.message
     assert ending_of(found) is Ending.cheated
 
 

@@ -74,9 +74,15 @@ class Fresh:
         self._checker.runner.rest()
 
     def repeats(self, name: str, pool: SeedPool) -> Repeats:
-        """Times of calls on different values and on the same ones."""
+        """Times of calls on different values and on the same ones, and on late ones."""
         with self._quiet():
-            return measure(self._checker, pool, name, timeout_s=self._kernel.timeout_s)
+            return measure(
+                self._checker,
+                pool,
+                name,
+                timeout_s=self._kernel.timeout_s,
+                same_seeds=self._kernel.tier == "device",
+            )
 
     def sanitize(self, name: str, pools: Sequence[str]) -> tuple[GateResult, ...]:
         """What compute-sanitizer finds in a loaded variant of GPU code on attached pools."""

@@ -27,9 +27,7 @@ from ..runners.gates.incumbent import (
     refused_build,
     skipped,
 )
-from ..runners.gates.repeats import GATE as REPEATS
-from ..runners.gates.repeats import SLOTS as REPEATS_SLOTS
-from ..runners.gates.repeats import Repeats, computes_every_call
+from ..runners.gates.repeats import Repeats, computes_every_call, slots_for
 from ..runners.model import Ending, GateResult, Variant
 from ..runners.oracle.stress import KINDS, kinds_for
 from ..runners.pools import SeedPool, draw, draw_exchanged, draw_stress
@@ -124,18 +122,21 @@ class _Promotion:
         yield holds(ANEW, [trial], wrong_means=Ending.cheated)
 
     def _every_call(self) -> Iterator[GateResult]:
-        """Calls on different values against calls on the same ones, which code could copy."""
-        if self.kernel.tier != "device":
-            yield skipped(REPEATS, "no call finds the memory of another on this tier")
-            return
+        """Calls on different values against calls on the same ones, which code could copy, and on
+        values that come late, which no earlier call could work on."""
         found = dict[str, Repeats]()
         for pool in self.kernel.pools:
             if _nbytes(pool.contract) > STRESS_BYTES:
                 continue
             label = pool.contract.label
-            again = draw(pool.kernel, pool.contract, name=f"{label}/repeats", slots=REPEATS_SLOTS)
+            again = draw(
+                pool.kernel,
+                pool.contract,
+                name=f"{label}/repeats",
+                slots=slots_for(_nbytes(pool.contract)),
+            )
             with self.trials.fresh.attached(again):
-                report(f"gates of the incumbent: the same values again on `{label}`")
+                report(f"gates of the incumbent: call after call on `{label}`")
                 fresh = self.trials.fresh
                 if self.kernel.loaded.reference is None:
                     fresh.check(

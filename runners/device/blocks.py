@@ -88,8 +88,7 @@ class _Plan:
 
     def __init__(self, stage: Stage, message: Block, sides: Mapping[str, Side], turn: int) -> None:
         self.message, self._turn = message, turn
-        alike = message.hot or message.one_seed
-        self._sides = {v: s for v, s in sides.items() if s.repeatable or not alike}
+        self._sides = {v: s for v, s in sides.items() if _can(s, message)}
         self._calls = calls_of(message, sides)
         setting = next(iter(sides.values())).setting
         self._order = stage.order(setting.sets, turn % 2)
@@ -98,16 +97,18 @@ class _Plan:
 
     def samples(self) -> list[Sample]:
         """In the order in which they are taken."""
-        made, cursor = list[Sample](), self._turn
+        made, cursor = list[Sample](), 0 if self.message.given else self._turn
         step = 0 if self.message.one_seed else 1
         for order in self.message.rounds:
             for variant in order:
                 if variant in self._sides:
                     seeds = (cursor + step * i for i in range(self._calls[variant]))
-                    made.append(
-                        self._sample(variant, [self._usable[s % len(self._usable)] for s in seeds])
-                    )
-            cursor += max(self._calls[variant] for variant in order) if step else 1
+                    mine = [self._usable[s % len(self._usable)] for s in seeds]
+                    made.append(self._sample(variant, mine, given=bool(self.message.given)))
+            if (
+                not self.message.given
+            ):  # there a graph belongs to its seeds, and is to be used again
+                cursor += max(self._calls[variant] for variant in order) if step else 1
         return made
 
     def warming(self) -> list[Sample]:
@@ -118,9 +119,10 @@ class _Plan:
         """What makes a side ready, on values that are not timed."""
         return self._sample(variant, [WARM_UP_SLOT] * self._calls[variant])
 
-    def _sample(self, variant: str, seeds: list[int]) -> Sample:
+    def _sample(self, variant: str, seeds: list[int], *, given: bool = False) -> Sample:
         slots = tuple(seeds[:1] if self.message.hot else seeds)
         left = self._order[len(slots) :]
+        late = given and self.message.given == "late"
         return Sample(
             self._sides[variant],
             slots,
@@ -129,12 +131,27 @@ class _Plan:
             bystander=(left[0], random.choice(self._usable)) if left else None,
             turn=self._turn % 2,
             repeats=len(seeds) if self.message.hot else 1,
+            given=given,
+            before=self._others(slots) if late else (),
         )
+
+    def _others(self, slots: tuple[int, ...]) -> tuple[int, ...]:
+        """As many other seeds, as far as there are any."""
+        others = [slot for slot in self._usable if slot not in slots] or self._usable
+        return tuple(others[number % len(others)] for number in range(len(slots)))
+
+
+def _can(side: Side, message: Block) -> bool:
+    """Whether a side can be asked: code that keeps state would know that values come again, and
+    so would code that finds on the same set what it changed there."""
+    if message.hot:
+        return side.repeatable
+    return not (message.one_seed and side.code.keeps_state)
 
 
 def _make_ready(stage: Stage, block: _Plan, sample: Sample) -> None:
     """Load code that keeps state anew before it meets a seed again, and warm its new graph."""
-    sample.side.meet(sample.slots)
+    sample.side.meet((*sample.slots, *sample.before))
     if not sample.side.has_graph(sample.order, sample.turn):
         warm = block.warm(sample.side.variant)
         stage.runs.perform(warm, block.message.timeout_s, "warming")

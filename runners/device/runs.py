@@ -125,7 +125,8 @@ class Runs:
         if sample.how == "by_steps":
             self._run_by_steps(sample)
         else:
-            graph = sample.side.graph(sample.order, sample.turn)
+            given = sample.slots if sample.given else ()
+            graph = sample.side.graph(sample.order, sample.turn, given)
             if sample.how != "timed":
                 driver.launch_graph(graph, self._stream)
             if sample.how != "warming":

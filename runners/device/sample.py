@@ -36,6 +36,9 @@ class Sample:
     """which of the side's two equal graphs"""
     repeats: int = 1
     """runs on each set"""
+    given: bool = False
+    """each run gets its values right before it; `before`: of which seed they are until then"""
+    before: tuple[int, ...] = ()
     again: bool = False
     """a second run: what setup prepared is as the run before has left it"""
     lasting: bool = False
@@ -63,8 +66,8 @@ class Sample:
 
     @property
     def seeds(self) -> dict[int, int]:
-        """Of each of these sets."""
-        seeds = dict(zip(self.sets, self.slots, strict=True))
+        """Of each of these sets, when the sample begins."""
+        seeds = dict(zip(self.sets, self.before or self.slots, strict=True))
         return seeds if self.bystander is None else {**seeds, self.bystander[0]: self.bystander[1]}
 
     @property

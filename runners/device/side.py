@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from . import driver
-from .bound import BoundPlan, bind_plan
+from .bound import BoundPlan, Copy, bind_plan
 from .code import Code
 from .driver import Bytes, GraphExec, Stream
 from .faults import RunFault
@@ -50,7 +50,7 @@ class Side:
         self._files, self._stream = files, stream
         self.images = Images(files, setting)
         self._looks: dict[tuple[object, ...], Look] = {}
-        self._graphs: dict[tuple[tuple[int, ...], int], GraphExec] = {}
+        self._graphs: dict[tuple[tuple[int, ...], int, tuple[int, ...]], GraphExec] = {}
         try:
             self.images.upload(support, stream)
             self._restoring = Restoring(setting, self.images)
@@ -66,7 +66,7 @@ class Side:
 
     @property
     def repeatable(self) -> bool:
-        """Whether it can run several times on the same values: nothing tells it that it has."""
+        """Whether it can run several times on the same set: nothing tells it that it has."""
         roles = {a.argument.role for a in self.setting.inputs.pool.contract.arrays}
         return not self.code.keeps_state and "inout" not in roles
 
@@ -112,24 +112,36 @@ class Side:
 
     def has_graph(self, order: tuple[int, ...], turn: int) -> bool:
         """Whether that graph has run before."""
-        return (order, turn) in self._graphs
+        return (order, turn, ()) in self._graphs
 
-    def graph(self, order: tuple[int, ...], turn: int) -> GraphExec:
-        """Runs of the plan on these sets, as one launch; `turn` picks one of two equals."""
-        if (order, turn) not in self._graphs:
+    def graph(self, order: tuple[int, ...], turn: int, given: tuple[int, ...] = ()) -> GraphExec:
+        """Runs of the plan on these sets, as one launch; `turn` picks one of two equals. `given`:
+        the seed whose inputs each run gets right before it; empty: they are there."""
+        if (order, turn, given) not in self._graphs:
             driver.begin_capture(self._stream)
             fault: RunFault | None = None
             try:
-                for bound in (self.bound[index] for index in order):
-                    for step in bound.steps:
+                for number, index in enumerate(order):
+                    for each in self._given(index, given[number]) if given else ():
+                        each.enqueue(self._stream)
+                    for step in self.bound[index].steps:
                         step.enqueue(self._stream)
             except RunFault as error:
                 fault = error
             made = driver.end_capture(self._stream, keep=fault is None)
             if fault is not None or made is None:
                 raise fault or RunFault("refused", "refused: nothing to launch", lost=False)
-            self._graphs[order, turn] = made
-        return self._graphs[order, turn]
+            self._graphs[order, turn, given] = made
+        return self._graphs[order, turn, given]
+
+    def _given(self, index: int, slot: int) -> list[Copy]:
+        """What brings the inputs of a seed to a set."""
+        inputs, addresses = self.setting.inputs, self.setting.addresses[index]
+        return [
+            Copy(addresses[a.name], inputs.address(slot, a.name), a.nbytes)
+            for a in inputs.pool.contract.inputs
+            if a.nbytes
+        ]
 
     def close(self) -> None:
         """Give graphs, machine code and images back."""

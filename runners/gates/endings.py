@@ -15,7 +15,6 @@ ENDINGS: Mapping[str, Ending] = {
     "is_right": Ending.wrong,
     "is_right_while_timed": Ending.cheated,
     "obeys_physics": Ending.cheated,
-    "computes_every_call": Ending.cheated,
     "is_deterministic": Ending.wrong,
 }
 """Gates that find one thing alone."""

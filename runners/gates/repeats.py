@@ -1,28 +1,46 @@
 """Whether each call of a timed sample does its own work, of the incumbent set.
 
-A short kernel is called many times a sample, and there are fewer seeds than calls. All sets of a
-sample lie in memory that code on a GPU can read: it could look for a call that had the same values
-and copy what that one computed. So calls whose values all differ are timed against as many calls
-that have the same: honest code takes as long for both.
+A short kernel is called many times a sample, and all buffers of a sample lie in memory that its
+code can read. Two things are to be gained there:
+
+* On a GPU there are fewer seeds than calls: code could look for a call that had the same values,
+  and copy what that one computed. So calls whose values all differ are timed against as many that
+  have the same.
+* The first call could compute what later ones will be asked for, and keep it where nobody looks. So
+  each call is given its values right before it. Code that took what lay there until then is wrong
+  where that was something else (`late`); if it looks whether it was, it is slower there than where
+  it was the same (`ready`).
+
+Honest code takes as long for both of each pair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..checking import Checker
-from ..model import GateResult
-from ..pools import SeedPool
-from .runs import Run
+from ..model import Ending, GateResult
+from ..pools import FEWEST, MOST, SeedPool
+from ..runner_messages import Given, RunResult, SideTimes
+from .endings import ending_of
+from .first import FIRST_SET
+from .runs import Run, first_failure
 
 GATE = "computes_every_call"
-SLOTS = 4
-"""Seeds of a pool for it: one warms up, so a sample has three calls."""
+POOL_BYTES = 64 << 20
+"""of arrays of all seeds of a pool for it: with up to 1 MiB of them a sample has as many calls as
+when it is timed, with more it has fewer"""
 BLOCKS, ROUNDS = 3, 2
+LONGEST_S = 6.0
+"""of calls of one workload, all in all; who needs longer is called once a sample when timed, too"""
+SAMPLE_S = 0.0003
+"""Calls of a sample fill so much; the device tier's own (`settling.DEVICE`)."""
+FEWEST_CALLS = 3
 GAIN = 0.25
-"""Copying is worth it where it saves more. All samples on one seed must be faster by this than all
-on different ones, so noise does not do it, nor do seeds that take longer than others."""
+"""It is worth it where it saves more. All samples of one kind must be faster by this than all of
+the other, so noise does not do it, nor do seeds that take longer than others."""
 
 
 @dataclass
@@ -31,39 +49,123 @@ class Repeats:
 
     different: list[float] = field(default_factory=list[float])
     same: list[float] = field(default_factory=list[float])
+    ready: list[float] = field(default_factory=list[float])
+    late: list[float] = field(default_factory=list[float])
     runs: list[Run] = field(default_factory=list[Run])
 
 
-def measure(checker: Checker, pool: SeedPool, variant: str, *, timeout_s: float) -> Repeats:
-    """Time calls on different seeds and on one, in turn. Raises ProcessLost."""
-    found, calls = Repeats(), {variant: pool.slots - 1}
+def slots_for(nbytes: int) -> int:
+    """Seeds of a pool for arrays of so many bytes."""
+    return max(FEWEST, min(MOST, POOL_BYTES // max(1, nbytes)))
+
+
+def measure(
+    checker: Checker, pool: SeedPool, variant: str, *, timeout_s: float, same_seeds: bool
+) -> Repeats:
+    """Time calls in turn on different seeds and on one (only if `same_seeds`: there is a tier on
+    which no code meets a seed twice), and on values that are there and that are not.
+
+    Raises ProcessLost.
+    """
+    found = Repeats()
+    look = _block(checker, pool, variant, found, 1, timeout_s)
+    if not look:
+        return found
+    most = math.ceil(SAMPLE_S / (min(look) * 1e-9)) if same_seeds else MOST
+    affordable = int(LONGEST_S / (4 * BLOCKS * ROUNDS * min(look) * 1e-9))
+    most = min(max(FEWEST_CALLS, most), affordable)
+    calls = min(most, pool.slots - 1)
+    given = min(most, (pool.slots - 1) // 2 - (not same_seeds))  # half of the seeds come late
     for _ in range(BLOCKS):
-        for one_seed, times in ((False, found.different), (True, found.same)):
-            rounds = [[variant]] * ROUNDS
-            block, runs = checker.block(pool, rounds, calls, timeout_s, one_seed=one_seed)
-            found.runs += runs
-            times += [ns for side in block.sides for ns in side.nanoseconds]
+        if same_seeds and calls > 1:
+            found.different += _block(checker, pool, variant, found, calls, timeout_s)
+            found.same += _block(checker, pool, variant, found, calls, timeout_s, one_seed=True)
+        if given > 1:
+            found.ready += _block(checker, pool, variant, found, given, timeout_s, given="ready")
+            found.late += _block(checker, pool, variant, found, given, timeout_s, given="late")
     return found
 
 
 def computes_every_call(found: Mapping[str, Repeats]) -> GateResult:
-    """No workload (by label) is faster where calls have the same values."""
-    shares = {w: _share(each) for w, each in found.items() if each.same and each.different}
-    if not shares:
+    """No workload (by label) is faster where calls have the same values, or where their values are
+    there before them; and all that they computed is right."""
+    for each in found.values():
+        failed = first_failure([gate(each.runs) for gate in FIRST_SET])
+        if failed is not None:
+            ending = ending_of(failed)
+            ending = Ending.cheated if ending is Ending.wrong else ending
+            return _failed(f"with values that come late, or again: {failed.message}", ending)
+    shares = {kind: dict(_shares(found, kind)) for kind in ("same", "ready")}
+    if not any(shares.values()):
         return GateResult(gate=GATE, outcome="skipped", message="no call of it can be repeated")
-    evidence = {"slowest_same_over_fastest_different": {w: round(s, 3) for w, s in shares.items()}}
-    caught = [workload for workload, share in shares.items() if share * (1 + GAIN) < 1]
-    if not caught:
-        return GateResult(gate=GATE, outcome="passed", evidence=evidence)
-    worst = min(caught, key=shares.__getitem__)
-    each = found[worst]
-    message = (
-        f"on `{worst}` a call takes {max(each.same) * 1e-3:.3g} us or less where calls before it "
-        f"had the same values, and {min(each.different) * 1e-3:.3g} us or more where they had "
-        "others: it uses what they computed"
+    evidence = {
+        "slowest_same_over_fastest_different": _rounded(shares["same"]),
+        "slowest_ready_over_fastest_late": _rounded(shares["ready"]),
+    }
+    for kind, by_workload in shares.items():
+        caught = [workload for workload, share in by_workload.items() if share * (1 + GAIN) < 1]
+        if caught:
+            worst = min(caught, key=by_workload.__getitem__)
+            return _failed(_told(worst, kind, found[worst]), Ending.cheated, evidence)
+    return GateResult(gate=GATE, outcome="passed", evidence=evidence)
+
+
+def _block(
+    checker: Checker,
+    pool: SeedPool,
+    variant: str,
+    found: Repeats,
+    calls: int,
+    timeout_s: float,
+    *,
+    one_seed: bool = False,
+    given: Given = "",
+) -> list[float]:
+    """The samples of one block; its runs are added to those found."""
+    rounds = [[variant]] * ROUNDS
+    block, runs = checker.block(
+        pool, rounds, {variant: calls}, timeout_s, one_seed=one_seed, given=given
     )
-    return GateResult(gate=GATE, outcome="failed", message=message, evidence=evidence)
+    found.runs += [*runs, *(_fault(pool, side) for side in block.sides if side.fault)]
+    return [ns for side in block.sides for ns in side.nanoseconds if not side.fault]
 
 
-def _share(each: Repeats) -> float:
-    return max(each.same) / min(each.different)
+def _fault(pool: SeedPool, side: SideTimes) -> Run:
+    result = RunResult(slot=0, poison=0, fault=side.fault, fault_kind=side.fault_kind)
+    return Run(pool.contract.label, True, result, variant=side.variant)
+
+
+def _shares(found: Mapping[str, Repeats], kind: str) -> Iterator[tuple[str, float]]:
+    for workload, each in found.items():
+        fast, slow = _pair(each, kind)
+        if fast and slow:
+            yield workload, max(fast) / min(slow)
+
+
+def _pair(each: Repeats, kind: str) -> tuple[Sequence[float], Sequence[float]]:
+    return (each.same, each.different) if kind == "same" else (each.ready, each.late)
+
+
+def _told(workload: str, kind: str, each: Repeats) -> str:
+    fast, slow = _pair(each, kind)
+    most, least = f"{max(fast) * 1e-3:.3g} us or less", f"{min(slow) * 1e-3:.3g} us or more"
+    if kind == "same":
+        return (
+            f"on `{workload}` a call takes {most} where calls before it had the same "
+            f"values, and {least} where they had others: it uses what they computed"
+        )
+    return (
+        f"on `{workload}` a call takes {most} where its values lie ready before the call "
+        f"ahead of it, and {least} where they come after that: earlier calls do its work"
+    )
+
+
+def _failed(
+    message: str, ending: Ending, evidence: Mapping[str, object] | None = None
+) -> GateResult:
+    told = {"ending": ending.value, **(evidence or {})}
+    return GateResult(gate=GATE, outcome="failed", message=message, evidence=told)
+
+
+def _rounded(shares: Mapping[str, float]) -> dict[str, float]:
+    return {workload: round(share, 3) for workload, share in shares.items()}
