@@ -120,7 +120,9 @@ def _variant(bench: Workbench, variant_id: str) -> View:
         "interval": None if evaluation is None else interval_of(evaluation),
         "gates": {} if evaluation is None else gates_in_short(evaluation.gates),
         "confirmed": None if confirmation is None else confirmation.message,
-        "gates_of_the_winner": {} if confirmation is None else gates_in_short(confirmation.gates),
+        "gates_of_the_winner": {}  # outcomes alone: what they say tells of held-out workloads
+        if confirmation is None
+        else {gate.gate: gate.outcome for gate in confirmation.gates},
         "source_lines": len(variant.source.splitlines()),
     }
 
