@@ -54,7 +54,8 @@ BUSY_SECONDS: Final = 10.0
 _LIST = "call `inspect` to list what there is"
 _NEXT_STEP: Final = {
     "kernels": "call `open_kernel` to get a kernel_id, or `inspect` to list the kernels",
-    "variants": "call `compile_variant` to get a variant_id, or `inspect` with the kernel_id",
+    "variants": "call `compile_variant` to get a variant_id (what it refused may not be "
+    "kept), or `inspect` with the kernel_id",
     "searches": "call `search_step` with a kernel_id to start a search, or `inspect` to list them",
     "tickets": "call `search_step` with the search_id for the question that is open now",
     "jobs": "call `job` to list the jobs",

@@ -134,7 +134,12 @@ def advice(ending: Ending, gates: Sequence[GateResult] = ()) -> str:
     if failed is None:
         return ADVICE[ending]
     found = BY_GATE.get(failed.gate.partition("_")[0]) or BY_GATE.get(failed.gate)
-    return (found or ADVICE[ending]) + (UNWRITTEN if NOT_A_NUMBER in failed.message else "")
+    return (found or ADVICE[ending]) + unwritten(failed.message)
+
+
+def unwritten(message: str) -> str:
+    """What to think of where an output is not a number; empty where none is."""
+    return UNWRITTEN if NOT_A_NUMBER in message else ""
 
 
 NOT_A_NUMBER = "NaN or Inf differs"

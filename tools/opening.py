@@ -18,6 +18,7 @@ from ..runners.toolchains import BuildOutcome
 from .ahead import builders
 from .attempt import Attempt
 from .calibration import UNSTEADY
+from .describing import unwritten
 from .kernel_state import OpenKernel
 from .progress import report
 from .records import KernelRecord, now
@@ -153,7 +154,7 @@ def _refuse(ended: Evaluation | None) -> None:
     if ended is not None:
         raise BaselineRefused(
             f"the baseline ended as `{ended.ending}`: {ended.message}",
-            next_step="" if "\nNext: " in ended.message else CORRECT,
+            next_step="" if "\nNext: " in ended.message else CORRECT + unwritten(ended.message),
         )
 
 
