@@ -11,6 +11,7 @@ from typer.main import get_command
 
 from kernelwright.runners.gates import ENDINGS
 from kernelwright.runners.gates.incumbent import ANEW, FRESH, SHAPES, STRESS
+from kernelwright.runners.gates.repeats import GATE as REPEATS
 from kernelwright.runners.gates.winner import (
     is_faster_again,
     is_not_slower_on_held_out_workloads,
@@ -46,7 +47,7 @@ def test_readme_names_every_command(name: str) -> None:
 GATES = (ROOT / "docs/gates.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [*ENDINGS, FRESH, ANEW, SHAPES, STRESS, *WINNERS])
+@pytest.mark.parametrize("name", [*ENDINGS, FRESH, ANEW, REPEATS, SHAPES, STRESS, *WINNERS])
 def test_the_page_on_gates_names_every_gate(name: str) -> None:
     assert f"`{name}`" in GATES
 

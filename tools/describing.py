@@ -177,7 +177,8 @@ BY_GATE: dict[str, str] = {
     "nothing from call to call, and read no memory that was not written before",
     "computes_anew": "called again on the same buffers, with a few values exchanged, it is wrong: "
     "keep nothing from call to call",
-    "computes_every_call": "every call must do its own work: copy nothing that another computed",
+    "computes_every_call": "every call must do its own work, when it is called: copy nothing that "
+    "another computed, and look at no buffer but those it was given",
     "works_on_other_shapes": "it must hold for all sizes that the spec's `symbols` allow: look at "
     "tails, sizes of 1 and narrow indices, at the shape that the message names; if such sizes "
     "never occur, the spec may say so",
