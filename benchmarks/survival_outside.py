@@ -149,7 +149,7 @@ def _folders() -> tuple[OutsideFault, ...]:
         OutsideFault(
             "state file's disk full",
             full(""),
-            (),
+            RIGHT,  # what a transaction writes may still fit into the log that SQLite keeps
             "disk is full.*free space",
             error="StoreError",
             needs_mounts=True,
