@@ -43,6 +43,8 @@ from kernelwright.tools.workbench import Workbench
 Fault = SourceFault | OutsideFault
 OWN_MOUNTS = "KERNELWRIGHT_OWN_MOUNTS"
 NOISY_TRIES = 3
+MESSAGE_CHARACTERS = 400
+"""of each that the result keeps"""
 FILES = {"native": "survival_host", "device": "survival_gpu"}
 
 
@@ -114,7 +116,7 @@ class Survivor:
             fault=fault.name,
             expected="|".join(expected),
             seen=seen,
-            message=message,
+            message=message.replace(str(self._bench.outdir), "OUTDIR")[:MESSAGE_CHARACTERS],
             message_ok=measured or re.search(fault.words, message, re.DOTALL) is not None,
             again=again,
             next_honest=honest,
