@@ -190,6 +190,8 @@ class WorkloadTimes(Record):
     median_ms: dict[str, float]
     blocks_ms: dict[str, tuple[float, ...]]
     """every block that counts, in run order"""
+    calls: dict[str, int] = Field(default_factory=dict[str, int])
+    """of one sample, by side"""
     loads: tuple[int, ...] = ()
     """which loading of the machine code each of these blocks belongs to"""
     hot_ms: dict[str, float] = Field(default_factory=dict[str, float])

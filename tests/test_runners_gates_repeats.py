@@ -116,36 +116,59 @@ class Scripted:
 POOL = SeedPool("k/w", "k", bind(Contract.model_validate(CONTRACT), {"n": 8}, "w"), tuple(range(9)))
 
 
-def measured(checker: Scripted, *, same_seeds: bool) -> Repeats:
-    return measure(cast("Any", checker), POOL, "v", timeout_s=5.0, same_seeds=same_seeds)
+def measured(checker: Scripted, *, same_seeds: bool, timed: int | None = None) -> Repeats:
+    return measure(
+        cast("Any", checker), POOL, "v", timeout_s=5.0, same_seeds=same_seeds, timed=timed
+    )
 
 
 def test_kinds_are_timed_in_turn_with_a_seed_for_each_call_and_what_lies_there_before() -> None:
     checker = Scripted()
-    found = measured(checker, same_seeds=True)
-    kinds = [(8, False, ""), (8, True, ""), (4, False, "ready"), (4, False, "late")]
-    assert checker.asked == [(1, False, ""), *kinds * 3]
+    found = measured(checker, same_seeds=True, timed=64)
+    assert checker.asked == 3 * [
+        (8, False, ""),
+        (8, True, ""),
+        (4, False, "ready"),
+        (4, False, "late"),
+    ]
     assert set(found.different) == set(found.late) == {1000.0}
     assert set(found.same) == set(found.ready) == {400.0}
     assert computes_every_call({"w": found}).outcome == "failed"
 
 
+def test_there_are_as_many_calls_as_when_it_was_timed_whatever_they_take_here() -> None:
+    checker = Scripted(ns=6e9)
+    measured(checker, same_seeds=True, timed=4)
+    assert {calls for calls, _, _ in checker.asked} == {4}
+
+
 def test_where_no_seed_comes_twice_values_come_late_alone() -> None:
     checker = Scripted()
-    found = measured(checker, same_seeds=False)
-    assert set(checker.asked[1:]) == {(3, False, "ready"), (3, False, "late")}
+    found = measured(checker, same_seeds=False, timed=10)
+    assert set(checker.asked) == {(3, False, "ready"), (3, False, "late")}
     assert not found.same
 
 
-def test_a_kernel_that_fills_a_sample_is_not_called_often_and_a_long_one_not_at_all() -> None:
-    long, longer = Scripted(ns=0.2e9 / 6), Scripted(ns=6e9)
-    measured(long, same_seeds=True)
-    assert {calls for calls, _, _ in long.asked[1:]} == {3}
-    found = measured(longer, same_seeds=True)
-    assert len(longer.asked) == 1
+def test_what_was_called_once_a_sample_has_no_earlier_call() -> None:
+    checker = Scripted()
+    found = measured(checker, same_seeds=True, timed=1)
+    assert not checker.asked
     assert computes_every_call({"w": found}).outcome == "skipped"
 
 
-@pytest.mark.parametrize(("nbytes", "slots"), [(0, 64), (1 << 20, 64), (8 << 20, 8), (1 << 30, 4)])
-def test_large_arrays_have_fewer_seeds(nbytes: int, slots: int) -> None:
-    assert slots_for(nbytes) == slots
+def test_what_nobody_has_timed_is_called_a_few_times_and_not_if_that_takes_too_long() -> None:
+    short, long = Scripted(), Scripted(ns=6e9)
+    measured(short, same_seeds=True)
+    assert [calls for calls, _, _ in short.asked[:2]] == [1, 3]
+    measured(long, same_seeds=True)
+    assert len(long.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "calls", "slots"),
+    [(0, None, 64), (1 << 20, 64, 64), (1 << 10, 64, 131), (1 << 30, 9, 4), (1 << 10, 3, 9)],
+)
+def test_a_pool_has_seeds_for_all_calls_and_fewer_of_large_arrays(
+    nbytes: int, calls: int | None, slots: int
+) -> None:
+    assert slots_for(nbytes, calls) == slots

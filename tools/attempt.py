@@ -173,7 +173,7 @@ class Attempt:
         if kept and not first_failure(found):
             found += (self._is_deterministic(),)
             if not first_failure(found):
-                self._promote(around)
+                self._promote(around, comparison)
         if self.promoted is not None:
             found = (*found[:2], self._is_deterministic(), *self.promoted.gates)
         self.gates += found
@@ -185,14 +185,15 @@ class Attempt:
         steady = self.kernel.calibration.is_deterministic
         return is_deterministic(self.runs, asked=asked, baseline_is=steady)
 
-    def _promote(self, around: Surroundings) -> Promoted:
-        """The incumbent set, run once an attempt."""
-        if self.promoted is None:
+    def _promote(self, around: Surroundings, timed: Comparison | None = None) -> Promoted:
+        """The incumbent set, run once an attempt; anew once it was timed, as then it is known how
+        calls came."""
+        if self.promoted is None or timed is not None:
             assert self.artifact is not None
             candidate = Built(self.variant, self.artifact)
             baseline = around.baseline_variant or self.kernel.loaded.baseline()
             self.promoted = self._timed(
-                "promote", lambda: promote(self.rig, self.kernel, candidate, baseline)
+                "promote", lambda: promote(self.rig, self.kernel, candidate, baseline, timed)
             )
             self.runs += self.promoted.runs
         return self.promoted

@@ -73,8 +73,9 @@ class Fresh:
         """What comes next runs in a process that has seen nothing of what came before."""
         self._checker.runner.rest()
 
-    def repeats(self, name: str, pool: SeedPool) -> Repeats:
-        """Times of calls on different values and on the same ones, and on late ones."""
+    def repeats(self, name: str, pool: SeedPool, timed: int | None) -> Repeats:
+        """Times of calls on different values and on the same ones, and on late ones. `timed`: as
+        many as in a sample of a comparison."""
         with self._quiet():
             return measure(
                 self._checker,
@@ -82,6 +83,7 @@ class Fresh:
                 name,
                 timeout_s=self._kernel.timeout_s,
                 same_seeds=self._kernel.tier == "device",
+                timed=timed,
             )
 
     def sanitize(self, name: str, pools: Sequence[str]) -> tuple[GateResult, ...]:

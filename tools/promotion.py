@@ -8,7 +8,7 @@ fails itself is not asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ from ..runners.gates.incumbent import (
     skipped,
 )
 from ..runners.gates.repeats import Repeats, computes_every_call, slots_for
-from ..runners.model import Ending, GateResult, Variant
+from ..runners.model import Comparison, Ending, GateResult, Variant
 from ..runners.oracle.stress import KINDS, kinds_for
 from ..runners.pools import SeedPool, draw, draw_exchanged, draw_stress
 from ..runners.specs.io_contract import StressKind
@@ -54,19 +54,27 @@ class Promoted:
     runs: tuple[Run, ...]
 
 
-def promote(rig: Rig, kernel: OpenKernel, candidate: Built, baseline: Variant) -> Promoted:
+def promote(
+    rig: Rig,
+    kernel: OpenKernel,
+    candidate: Built,
+    baseline: Variant,
+    timed: Comparison | None = None,
+) -> Promoted:
     """Put a built candidate through the gates, up to the first that it fails.
 
+    `timed`: how it was timed, if it was: calls come as they did there.
     Raises ProcessLost when a process of ours is lost twice: once more is tried without the warm
     runner beside, whose memory may be what was missing.
     """
+    calls = {w.workload: w.calls.get(timed.candidate, 1) for w in timed.workloads} if timed else {}
     try:
         with rig.fresh(kernel) as fresh:
-            return _Promotion(Trials(rig, kernel, fresh, candidate, baseline)).run()
+            return _Promotion(Trials(rig, kernel, fresh, candidate, baseline), calls).run()
     except ProcessLost:
         report("once more, with the device to itself")
         with rig.fresh(kernel, alone=True) as fresh:
-            return _Promotion(Trials(rig, kernel, fresh, candidate, baseline)).run()
+            return _Promotion(Trials(rig, kernel, fresh, candidate, baseline), calls).run()
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,8 @@ class _Promotion:
     """One candidate on its way through the set."""
 
     trials: Trials
+    calls: Mapping[str, int]
+    """of a sample, by workload that was timed"""
 
     @property
     def kernel(self) -> OpenKernel:
@@ -133,7 +143,7 @@ class _Promotion:
                 pool.kernel,
                 pool.contract,
                 name=f"{label}/repeats",
-                slots=slots_for(_nbytes(pool.contract)),
+                slots=slots_for(_nbytes(pool.contract), self.calls.get(label)),
             )
             with self.trials.fresh.attached(again):
                 report(f"gates of the incumbent: call after call on `{label}`")
@@ -142,7 +152,7 @@ class _Promotion:
                     fresh.check(
                         self.trials.of_baseline(False), again, range(again.slots), adopt=True
                     )
-                found[label] = fresh.repeats(self.trials.name(False), again)
+                found[label] = fresh.repeats(self.trials.name(False), again, self.calls.get(label))
         yield computes_every_call(found)
 
     def _other_shapes(self) -> Iterator[GateResult]:

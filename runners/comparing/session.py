@@ -217,6 +217,7 @@ def _workload_times(times: Times, counted: WorkloadBlocks) -> WorkloadTimes:
         weight=counted.weight,
         median_ms={side: median(ms) for side, ms in counted.blocks_ms.items()},
         blocks_ms={side: tuple(ms) for side, ms in counted.blocks_ms.items()},
+        calls=times.calls,
         loads=tuple(counted.loads),
         sm_mhz=tuple(c.sm_mhz[-1] for c in told if c.sm_mhz),
         celsius=tuple(c.celsius[-1] for c in told if c.celsius),

@@ -16,7 +16,6 @@ Honest code takes as long for both of each pair.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -34,9 +33,7 @@ POOL_BYTES = 64 << 20
 when it is timed, with more it has fewer"""
 BLOCKS, ROUNDS = 3, 2
 LONGEST_S = 6.0
-"""of calls of one workload, all in all; who needs longer is called once a sample when timed, too"""
-SAMPLE_S = 0.0003
-"""Calls of a sample fill so much; the device tier's own (`settling.DEVICE`)."""
+"""of calls of one workload, all in all, where nobody has timed it yet"""
 FEWEST_CALLS = 3
 GAIN = 0.25
 """It is worth it where it saves more. All samples of one kind must be faster by this than all of
@@ -54,26 +51,29 @@ class Repeats:
     runs: list[Run] = field(default_factory=list[Run])
 
 
-def slots_for(nbytes: int) -> int:
-    """Seeds of a pool for arrays of so many bytes."""
-    return max(FEWEST, min(MOST, POOL_BYTES // max(1, nbytes)))
+def slots_for(nbytes: int, calls: int | None) -> int:
+    """Seeds of a pool for arrays of so many bytes and so many calls of a sample (None: unknown)."""
+    wanted = MOST if calls is None else 2 * calls + 3  # of the native tier, which has one set more
+    return max(FEWEST, min(wanted, POOL_BYTES // max(1, nbytes)))
 
 
 def measure(
-    checker: Checker, pool: SeedPool, variant: str, *, timeout_s: float, same_seeds: bool
+    checker: Checker,
+    pool: SeedPool,
+    variant: str,
+    *,
+    timeout_s: float,
+    same_seeds: bool,
+    timed: int | None = None,
 ) -> Repeats:
     """Time calls in turn on different seeds and on one (only if `same_seeds`: there is a tier on
     which no code meets a seed twice), and on values that are there and that are not.
 
-    Raises ProcessLost.
+    `timed`: calls of one sample when it was timed: as many here, or code would know where it is.
+    None: nobody has timed it; some, as far as they do not take too long. Raises ProcessLost.
     """
     found = Repeats()
-    look = _block(checker, pool, variant, found, 1, timeout_s)
-    if not look:
-        return found
-    most = math.ceil(SAMPLE_S / (min(look) * 1e-9)) if same_seeds else MOST
-    affordable = int(LONGEST_S / (4 * BLOCKS * ROUNDS * min(look) * 1e-9))
-    most = min(max(FEWEST_CALLS, most), affordable)
+    most = timed or _affordable(_block(checker, pool, variant, found, 1, timeout_s))
     calls = min(most, pool.slots - 1)
     given = min(most, (pool.slots - 1) // 2 - (not same_seeds))  # half of the seeds come late
     for _ in range(BLOCKS):
@@ -84,6 +84,13 @@ def measure(
             found.ready += _block(checker, pool, variant, found, given, timeout_s, given="ready")
             found.late += _block(checker, pool, variant, found, given, timeout_s, given="late")
     return found
+
+
+def _affordable(look: Sequence[float]) -> int:
+    """Calls of a sample for which there is time, from samples of one call in nanoseconds."""
+    if not look:
+        return 0
+    return min(FEWEST_CALLS, int(LONGEST_S / (4 * BLOCKS * ROUNDS * min(look) * 1e-9)))
 
 
 def computes_every_call(found: Mapping[str, Repeats]) -> GateResult:
