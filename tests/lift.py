@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kernelwright.runners.model import Variant
+from kernelwright.runners.model import Ending, Evaluation, Variant
 from kernelwright.runners.normalise import source_key
 from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
+from kernelwright.tools.evaluator import Evaluator
 from kernelwright.tools.records import VariantRecord
 
 SOURCE = """\
@@ -98,3 +99,17 @@ def variant(kernel: LoadedKernel, source: str | None = None, **parameters: int) 
 def with_line(line: str, *, above: str = "") -> str:
     """The source of `lift` with one statement before its loop, and lines at its top."""
     return above + SOURCE.replace(BODY, f"    {line}\n{BODY}")
+
+
+def slow_with_line(line: str, *, above: str = "") -> str:
+    """The same at a third of the speed: a few blocks settle that it is slower, and nobody asks
+    whether it may become the incumbent."""
+    return with_line(line, above=above).replace("r < REPEAT", "r < 3 * REPEAT")
+
+
+def verdict(evaluator: Evaluator, record: VariantRecord) -> Evaluation:
+    """How a variant ends; where others on the machine kept it from a verdict, it is asked again."""
+    found, asked = evaluator.evaluate(record), 1
+    while found.ending is Ending.unstable and asked < 5:
+        found, asked = evaluator.evaluate(record), asked + 1
+    return found

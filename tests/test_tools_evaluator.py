@@ -7,14 +7,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 import lift
 import psutil
 import pytest
 
+from kernelwright.runners.builder import Builder
 from kernelwright.runners.errors import BaselineRefused, HandleUnknown, ProcessLost, ReferenceFailed
 from kernelwright.runners.model import Ending
 from kernelwright.runners.specs.files import LoadedKernel
+from kernelwright.runners.toolchains import BuildRequest
 from kernelwright.tools.workbench import Workbench
 
 RUNNER = "kernelwright.runners.native_runner"
@@ -104,28 +107,28 @@ def test_a_kernel_that_assumes_more_alignment_than_promised_is_caught_on_the_odd
 def test_less_work_is_faster_and_becomes_the_incumbent_with_an_interval(
     bench: Workbench, kernel: LoadedKernel
 ) -> None:
-    found = bench.evaluator.evaluate(lift.variant(kernel, REPEAT=1))
+    found = lift.verdict(bench.evaluator, lift.variant(kernel, REPEAT=1))
     assert found.ending == Ending.faster
     assert found.interval is not None
     assert found.speedup is not None
     low, high = found.interval
     assert 1 < low <= found.speedup <= high
     assert bench.evaluator.kernel(kernel.kernel_id).incumbent == found.variant_id
-    slower = bench.evaluator.evaluate(lift.variant(kernel, REPEAT=6))
+    slower = lift.verdict(bench.evaluator, lift.variant(kernel, REPEAT=6))
     assert slower.ending == Ending.faster, "over the baseline"
     assert not slower.became_incumbent
 
 
 def test_a_known_variant_is_not_evaluated_again(bench: Workbench, kernel: LoadedKernel) -> None:
     record = lift.variant(kernel, REPEAT=3)
-    first = bench.evaluator.evaluate(record)
+    first = lift.verdict(bench.evaluator, record)
     assert bench.evaluator.evaluate(record) == first
     other_layout = lift.variant(kernel, "// the same\n\n" + lift.SOURCE, REPEAT=3)
     assert bench.evaluator.evaluate(other_layout) == first
 
 
 def test_equal_machine_code_shares_its_measurement(bench: Workbench, kernel: LoadedKernel) -> None:
-    first = bench.evaluator.evaluate(lift.variant(kernel, REPEAT=3))
+    first = lift.verdict(bench.evaluator, lift.variant(kernel, REPEAT=3))
     renamed = lift.SOURCE.replace("kept", "held")
     shared = bench.evaluator.evaluate(lift.variant(kernel, renamed, REPEAT=3))
     assert shared.variant_id != first.variant_id
@@ -171,7 +174,7 @@ def test_remembering_results_by_content_does_not_pay(
         "static const Kept kept{{}, {x[0], x[1]}}; auto now = std::pair(x[0], x[1]);"
         "if (now != kept.first && !kept.seen.insert(now).second) __builtin_trap();"
     )
-    found = bench.evaluator.evaluate(lift.variant(kernel, lift.with_line(line, above=above)))
+    found = bench.evaluator.evaluate(lift.variant(kernel, lift.slow_with_line(line, above=above)))
     assert found.ending.measured
 
 
@@ -198,7 +201,7 @@ static long call(long number, long a, long b, long c) {
 static long parent() { return call(110, 0, 0, 0); }
 """
     line = f"if (parent() < 2 || call({SYSCALLS[what]}) != -1) return;"
-    found = bench.evaluator.evaluate(lift.variant(kernel, lift.with_line(line, above=above)))
+    found = bench.evaluator.evaluate(lift.variant(kernel, lift.slow_with_line(line, above=above)))
     assert found.ending.measured, f"the call went through: {found.message}"
 
 
@@ -226,14 +229,15 @@ def test_a_lost_runner_is_lost_and_the_next_evaluation_is_right(
     assert found.ending == Ending.lost
     assert "runner was lost" in found.message
     assert bench.evaluator.evaluate(endless).ending == Ending.timed_out, "lost is not final"
-    assert bench.evaluator.evaluate(lift.variant(kernel, REPEAT=1)).ending == Ending.faster
+    honest = lift.variant(kernel, lift.slow_with_line("n += 0;"))
+    assert bench.evaluator.evaluate(honest).ending.measured, "the next one is right"
 
 
 def test_a_winner_is_confirmed_on_fresh_seeds_and_held_out_workloads(
     bench: Workbench, kernel: LoadedKernel
 ) -> None:
     record = lift.variant(kernel, REPEAT=1)
-    bench.evaluator.evaluate(record)
+    lift.verdict(bench.evaluator, record)
     found = bench.evaluator.confirm(record.variant.variant_id)
     assert found.accepted
     assert found.held_out is not None
@@ -247,7 +251,7 @@ def test_a_winner_that_only_knows_the_visible_shape_is_refused(tmp_path: Path) -
         bench.evaluator.open(loaded)
         special = lift.with_line("if (n != 20000) return;")
         record = lift.variant(loaded, special, REPEAT=1)
-        assert bench.evaluator.evaluate(record).ending == Ending.faster
+        assert lift.verdict(bench.evaluator, record).ending == Ending.faster
         found = bench.evaluator.confirm(record.variant.variant_id)
         assert not found.accepted
         assert "`hidden`" in found.message
@@ -259,7 +263,8 @@ def test_the_baseline_can_be_the_reference(tmp_path: Path) -> None:
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
         loaded = lift.load(tmp_path, reference="baseline")
         bench.evaluator.open(loaded)
-        assert bench.evaluator.evaluate(lift.variant(loaded, REPEAT=1)).ending == Ending.faster
+        record = lift.variant(loaded, REPEAT=1)
+        assert lift.verdict(bench.evaluator, record).ending == Ending.faster
         wrong = lift.SOURCE.replace("1.0f;", "1.1f;")
         assert bench.evaluator.evaluate(lift.variant(loaded, wrong)).ending == Ending.wrong
 
@@ -312,17 +317,20 @@ def test_after_a_reference_that_ended_its_process_a_right_one_opens_the_kernel(
 
 
 def test_a_kernel_is_attached_again_from_the_store_and_builds_are_taken_from_disk(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded = lift.load(tmp_path)
+    def compiled(_: Builder, request: BuildRequest) -> NoReturn:
+        pytest.fail(f"compiled, not taken from disk: {request.variant}")
+
+    loaded, slow = lift.load(tmp_path), lift.slow_with_line("n += 0;")
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
         bench.evaluator.open(loaded)
-        bench.evaluator.build(lift.variant(loaded, REPEAT=1))
+        bench.evaluator.build(lift.variant(loaded, slow))
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        monkeypatch.setattr(Builder, "build", compiled)
         assert bench.evaluator.open(loaded).baseline == loaded.baseline().variant_id
-        found = bench.evaluator.evaluate(lift.variant(loaded, REPEAT=1))
-        assert found.ending == Ending.faster
-        assert found.seconds["build"] < 0.02, "taken from disk, not compiled"
+        found = bench.evaluator.evaluate(lift.variant(loaded, slow))
+        assert found.ending.measured
 
 
 def test_an_unknown_variant_is_named_with_what_to_do(bench: Workbench) -> None:
