@@ -231,47 +231,34 @@ def test_a_kernel_that_remembers_results_by_a_few_values_is_a_cheat(sums: Bench)
     assert ending_of(found) is Ending.cheated
 
 
-WORKS_AHEAD = (
-    SUMS.replace("void sums(", "static void work(")
-    + """
+WORKS_AHEAD = """\
+#include <cstdint>
 #include <vector>
-struct Ahead { const float* x; std::vector<float> y; CHECK };
+struct Ahead { const float* x; std::vector<float> y; };
 void sums(const float* x, float* y, std::int32_t m, std::int32_t n) {
     static std::vector<Ahead> calls;
     std::size_t mine = 0;
     while (mine < calls.size() && calls[mine].x != x) ++mine;
     if (mine == calls.size()) calls.push_back({x, {}});
-    if (!calls[mine].ready())
+    if (calls[mine].y.empty())
         for (auto& each : calls) {
-            each.y.resize(m);
-            each.prepare();
-            work(each.x, each.y.data(), m, n);
+            each.y.clear();
+            for (int i = 0; i < m; ++i) {
+                double sum = 0;
+                for (int j = 0; j < n; ++j) sum += each.x[i * n + j];
+                each.y.push_back(static_cast<float>(sum));
+            }
         }
     for (int i = 0; i < m; ++i) y[i] = calls[mine].y[i];
     calls[mine].y.clear();
 }
 """
-)
 
 
-@pytest.mark.parametrize(
-    ("check", "words"),
-    [
-        ("bool ready() { return !y.empty(); } void prepare() {}", "error"),
-        (
-            "float first; bool ready() { return !y.empty() && x[0] == first; }"
-            "void prepare() { first = x[0]; }",
-            "earlier calls do its work",
-        ),
-    ],
-    ids=["it does not look whether values are others", "it looks"],
-)
-def test_a_kernel_that_does_the_work_of_later_calls_is_a_cheat(
-    sums: Bench, check: str, words: str
-) -> None:
-    found = sums.failed(WORKS_AHEAD.replace("CHECK", check))
+def test_a_kernel_that_does_the_work_of_later_calls_is_a_cheat(sums: Bench) -> None:
+    found = sums.failed(WORKS_AHEAD)
     assert found.gate == "computes_every_call"
-    assert words in found.message
+    assert "error" in found.message
     assert ending_of(found) is Ending.cheated
 
 
