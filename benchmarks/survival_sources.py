@@ -66,178 +66,168 @@ class SourceFault:
     """takes minutes, or gigabytes: drawn seldom"""
 
 
-def _host() -> tuple[SourceFault, ...]:
-    crash = (E.launch_failed,)
-    return (
-        SourceFault(
-            "endless loop", "for (volatile int q = 0;;) q = 1;", (E.timed_out,), "did not return"
-        ),
-        SourceFault(
-            "endless loop that prints",
-            'for (;;) printf("%d and on and on\\n", n);',
-            (E.timed_out,),
-            "did not return",
-            "#include <cstdio>\n",
-        ),
-        SourceFault(
-            "10 GB of output",
-            "for (int k = 0; k < 10000; ++k) call(1, 1, (long)x, 1 << 20);",
-            (*MEASURED, E.timed_out),
-            "did not return",
-            CALL,
-        ),
-        SourceFault(
-            "threads that stay and spin",
-            "static int begun = 0; pthread_t t; "
-            "if (begun++ < 3) pthread_create(&t, nullptr, spin, nullptr);",
-            MEASURED,
-            "",
-            SPIN,
-        ),
-        SourceFault(
-            "thread storm",
-            "pthread_attr_t a; pthread_attr_init(&a); pthread_attr_setstacksize(&a, 16384); "
-            "pthread_t t; for (;;) pthread_create(&t, &a, rest, nullptr);",
-            (E.launch_failed, E.timed_out),
-            "more than 4096 threads|did not return",
-            REST,
-        ),
-        SourceFault(
-            "null pointer", "*(volatile float*)nullptr = 1;", crash, "SIGSEGV.*null pointer"
-        ),
-        SourceFault("wild pointer", "y[n * 50000L] = 1.0f;", crash, "SIGSEGV.*none of its buffers"),
-        SourceFault("jump to nowhere", "((void (*)())y)();", crash, "SIGSEGV"),
-        SourceFault(
-            "division by zero",
-            "volatile int zero = 0, q = n / zero; (void)q;",
-            crash,
-            "SIGFPE.*divided by zero",
-        ),
-        SourceFault("trap", "__builtin_trap();", crash, "SIGILL.*trap"),
-        SourceFault(
-            "misaligned SSE access",
-            'asm volatile("movaps (%0), %%xmm0" : : "r"((const char*)x + 1) : "xmm0");',
-            crash,
-            "SIGSEGV.*alignment",
-        ),
-        SourceFault(
-            "endless recursion", "volatile int q = down(n); (void)q;", crash, "stack overflow", DOWN
-        ),
-        SourceFault(
-            "64 MiB on the stack",
-            "volatile char big[64 << 20]; big[n] = 1; big[sizeof big - 1] = 2;",
-            crash,
-            "stack overflow",
-        ),
-        SourceFault("uncaught exception", "throw n;", crash, "SIGABRT.*exception"),
-        SourceFault(
-            "exit(0)", "exit(0);", (E.rejected,), "ends the process", "#include <cstdlib>\n"
-        ),
-        SourceFault(
-            "exit by a bare system call", "call(231, 0, 0, 0);", crash, "exit status 0", CALL
-        ),
-        SourceFault(
-            "fork storm",
-            "for (int k = 0; k < 100000; ++k) if (call(57, 0, 0, 0) == 0) call(231, 0, 0, 0);",
-            (*MEASURED, E.timed_out),
-            "did not return",
-            CALL,
-        ),
-        SourceFault(
-            "stops itself",
-            "call(234, call(39, 0, 0, 0), call(186, 0, 0, 0), 19);",
-            MEASURED,
-            "",
-            CALL,
-        ),
-        SourceFault(
-            "kills itself",
-            "call(234, call(39, 0, 0, 0), call(186, 0, 0, 0), 9);",
-            MEASURED,
-            "",
-            CALL,
-        ),
-        SourceFault("kills its runner", "call(62, call(110, 0, 0, 0), 9, 0);", MEASURED, "", CALL),
-        SourceFault(
-            "closes every descriptor",
-            "for (int k = 0; k < 1024; ++k) call(3, k, 0, 0);",
-            crash,
-            "ended: exit|closed the runner's signal",
-            CALL,
-        ),
-        SourceFault(
-            "writes to every descriptor",
-            "for (int k = 3; k < 64; ++k) call(1, k, (long)x, 8);",
-            crash,
-            "runner's signal",
-            CALL,
-        ),
-        SourceFault(
-            "descriptor storm",
-            'for (int k = 0; k < 20000; ++k) call(2, (long)"/usr/lib", 0, 0);',
-            MEASURED,
-            "",
-            CALL,
-        ),
-        SourceFault(
-            "memory map storm",
-            "for (int k = 0; k < 100000; ++k) call(9, 0, 1L << 30, 0);",
-            MEASURED,
-            "",
-            CALL,
-        ),
-        SourceFault(
-            "all memory",
-            "for (;;) memset(new char[256 << 20], 1, 256 << 20);",
-            (E.launch_failed, E.timed_out),
-            "no memory: .* GiB|did not return",
-            "#include <cstring>\n",
-            heavy=True,
-        ),
-        SourceFault("writes behind its output", "y[n] = 1.0f;", (E.unsafe,), "behind the end"),
-        SourceFault("changes an input", "((float*)x)[3] = 0.0f;", (E.unsafe,), "changed x"),
-        SourceFault(
-            "does not compile", "int m = = n;", (E.build_failed,), "expected primary-expression"
-        ),
-        SourceFault(
-            "a header that is not there",
-            "",
-            (E.build_failed,),
-            "No such file",
-            '#include "nowhere.h"\n',
-        ),
-        SourceFault(
-            "a header without end",
-            "",
-            (E.build_failed,),
-            "more memory than the .* GiB",
-            '#include "/dev/zero"\n',
-            heavy=True,
-        ),
-        SourceFault(
-            "an object file of a terabyte",
-            "y[0] = big[n];",
-            (E.build_failed,),
-            "MiB it may write|too large",
-            "static volatile char big[1L << 40] = {1};\n",
-        ),
-        SourceFault(
-            "a compiler that talks without end",
-            "",
-            (*MEASURED, E.build_failed, E.timed_out),
-            "did not end within|may write",
-            FLOOD,
-            heavy=True,
-        ),
-        SourceFault(
-            "templates without end",
-            "volatile long v = Many<60, int>::v; (void)v;",
-            (E.build_failed, E.timed_out),
-            "more memory than the .* GiB|did not end within",
-            TYPES,
-            heavy=True,
-        ),
-    )
-
-
-HOST: tuple[SourceFault, ...] = _host()
+CRASH = (E.launch_failed,)
+HOST: tuple[SourceFault, ...] = (
+    SourceFault(
+        "endless loop", "for (volatile int q = 0;;) q = 1;", (E.timed_out,), "did not return"
+    ),
+    SourceFault(
+        "endless loop that prints",
+        'for (;;) printf("%d and on and on\\n", n);',
+        (E.timed_out,),
+        "did not return",
+        "#include <cstdio>\n",
+    ),
+    SourceFault(
+        "10 GB of output",
+        "for (int k = 0; k < 10000; ++k) call(1, 1, (long)x, 1 << 20);",
+        (*MEASURED, E.timed_out),
+        "did not return",
+        CALL,
+    ),
+    SourceFault(
+        "threads that stay and spin",
+        "static int begun = 0; pthread_t t; "
+        "if (begun++ < 3) pthread_create(&t, nullptr, spin, nullptr);",
+        MEASURED,
+        "",
+        SPIN,
+    ),
+    SourceFault(
+        "thread storm",
+        "pthread_attr_t a; pthread_attr_init(&a); pthread_attr_setstacksize(&a, 16384); "
+        "pthread_t t; for (;;) pthread_create(&t, &a, rest, nullptr);",
+        (E.launch_failed, E.timed_out),
+        "more than 4096 threads|did not return",
+        REST,
+    ),
+    SourceFault("null pointer", "*(volatile float*)nullptr = 1;", CRASH, "SIGSEGV.*null pointer"),
+    SourceFault("wild pointer", "y[n * 50000L] = 1.0f;", CRASH, "SIGSEGV.*none of its buffers"),
+    SourceFault("jump to nowhere", "((void (*)())y)();", CRASH, "SIGSEGV"),
+    SourceFault(
+        "division by zero",
+        "volatile int zero = 0, q = n / zero; (void)q;",
+        CRASH,
+        "SIGFPE.*divided by zero",
+    ),
+    SourceFault("trap", "__builtin_trap();", CRASH, "SIGILL.*trap"),
+    SourceFault(
+        "misaligned SSE access",
+        'asm volatile("movaps (%0), %%xmm0" : : "r"((const char*)x + 1) : "xmm0");',
+        CRASH,
+        "SIGSEGV.*alignment",
+    ),
+    SourceFault(
+        "endless recursion", "volatile int q = down(n); (void)q;", CRASH, "stack overflow", DOWN
+    ),
+    SourceFault(
+        "64 MiB on the stack",
+        "volatile char big[64 << 20]; big[n] = 1; big[sizeof big - 1] = 2;",
+        CRASH,
+        "stack overflow",
+    ),
+    SourceFault("uncaught exception", "throw n;", CRASH, "SIGABRT.*exception"),
+    SourceFault("exit(0)", "exit(0);", (E.rejected,), "ends the process", "#include <cstdlib>\n"),
+    SourceFault("exit by a bare system call", "call(231, 0, 0, 0);", CRASH, "exit status 0", CALL),
+    SourceFault(
+        "fork storm",
+        "for (int k = 0; k < 100000; ++k) if (call(57, 0, 0, 0) == 0) call(231, 0, 0, 0);",
+        (*MEASURED, E.timed_out),
+        "did not return",
+        CALL,
+    ),
+    SourceFault(
+        "stops itself",
+        "call(234, call(39, 0, 0, 0), call(186, 0, 0, 0), 19);",
+        MEASURED,
+        "",
+        CALL,
+    ),
+    SourceFault(
+        "kills itself",
+        "call(234, call(39, 0, 0, 0), call(186, 0, 0, 0), 9);",
+        MEASURED,
+        "",
+        CALL,
+    ),
+    SourceFault("kills its runner", "call(62, call(110, 0, 0, 0), 9, 0);", MEASURED, "", CALL),
+    SourceFault(
+        "closes every descriptor",
+        "for (int k = 0; k < 1024; ++k) call(3, k, 0, 0);",
+        CRASH,
+        "ended: exit|closed the runner's signal",
+        CALL,
+    ),
+    SourceFault(
+        "writes to every descriptor",
+        "for (int k = 3; k < 64; ++k) call(1, k, (long)x, 8);",
+        CRASH,
+        "runner's signal",
+        CALL,
+    ),
+    SourceFault(
+        "descriptor storm",
+        'for (int k = 0; k < 20000; ++k) call(2, (long)"/usr/lib", 0, 0);',
+        MEASURED,
+        "",
+        CALL,
+    ),
+    SourceFault(
+        "memory map storm",
+        "for (int k = 0; k < 100000; ++k) call(9, 0, 1L << 30, 0);",
+        MEASURED,
+        "",
+        CALL,
+    ),
+    SourceFault(
+        "all memory",
+        "for (;;) memset(new char[256 << 20], 1, 256 << 20);",
+        (E.launch_failed, E.timed_out),
+        "no memory: .* GiB|did not return",
+        "#include <cstring>\n",
+        heavy=True,
+    ),
+    SourceFault("writes behind its output", "y[n] = 1.0f;", (E.unsafe,), "behind the end"),
+    SourceFault("changes an input", "((float*)x)[3] = 0.0f;", (E.unsafe,), "changed x"),
+    SourceFault(
+        "does not compile", "int m = = n;", (E.build_failed,), "expected primary-expression"
+    ),
+    SourceFault(
+        "a header that is not there",
+        "",
+        (E.build_failed,),
+        "No such file",
+        '#include "nowhere.h"\n',
+    ),
+    SourceFault(
+        "a header without end",
+        "",
+        (E.build_failed,),
+        "more memory than the .* GiB",
+        '#include "/dev/zero"\n',
+        heavy=True,
+    ),
+    SourceFault(
+        "an object file of a terabyte",
+        "y[0] = big[n];",
+        (E.build_failed,),
+        "MiB it may write|too large",
+        "static volatile char big[1L << 40] = {1};\n",
+    ),
+    SourceFault(
+        "a compiler that talks without end",
+        "",
+        (*MEASURED, E.build_failed, E.timed_out),
+        "did not end within|may write",
+        FLOOD,
+        heavy=True,
+    ),
+    SourceFault(
+        "templates without end",
+        "volatile long v = Many<60, int>::v; (void)v;",
+        (E.build_failed, E.timed_out),
+        "more memory than the .* GiB|did not end within",
+        TYPES,
+        heavy=True,
+    ),
+)
