@@ -37,6 +37,7 @@ from survival_sources import SourceFault
 
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.runners.model import Ending, Evaluation
+from kernelwright.tools.confirm import MIN_GAIN
 from kernelwright.tools.records import VariantRecord
 from kernelwright.tools.workbench import Workbench
 
@@ -75,8 +76,11 @@ class Row:
 class Survivor:
     """One workbench that is not restarted whatever happens."""
 
-    def __init__(self, bench: Workbench, tier: str, rng: random.Random) -> None:
-        self._bench, self._rng = bench, rng
+    def __init__(
+        self, bench: Workbench, tier: str, rng: random.Random, min_gain: float = MIN_GAIN
+    ) -> None:
+        """`min_gain`: what makes an incumbent; out of reach, nothing is compared with equals."""
+        self._bench, self._rng, self._min_gain = bench, rng, min_gain
         self._subject = Subject.of(tier, bench.outdir.parent)
         self._gpu_bytes = _gpu_bytes(tier)
         self._tag = 0
@@ -130,10 +134,10 @@ class Survivor:
 
     def _evaluate(self, record: VariantRecord) -> Evaluation:
         """An evaluation; a machine that is too noisy for a verdict is asked again."""
-        found = self._bench.evaluator.evaluate(record)
+        found = self._bench.evaluator.evaluate(record, self._min_gain)
         for _ in range(NOISY_TRIES - 1):
             if found.ending is Ending.unstable:
-                found = self._bench.evaluator.evaluate(record)
+                found = self._bench.evaluator.evaluate(record, self._min_gain)
         return found
 
     def _next(self) -> int:

@@ -205,7 +205,9 @@ def test_a_proposed_candidate_is_built_timed_and_then_no_longer_proposed(
         )
         assert built["ok"]
         timed = await result_of(client, "time_variant", variant_id=built["variant_id"])
-        assert timed["ending"] in ("faster", "slower", "tie", "unstable")
+        while timed["ending"] == "unstable":  # is no verdict, and is measured again
+            timed = await result_of(client, "time_variant", variant_id=built["variant_id"])
+        assert timed["ending"] in ("faster", "slower", "tie")
         again = await result_of(client, "time_variant", variant_id=built["variant_id"])
         assert again["known"] and again["speedup"] == timed["speedup"]
         after = await call(client, "propose_moves", **arguments)
@@ -245,7 +247,10 @@ def test_a_variant_is_compared_with_another_named_one(place: Place) -> None:
         text = await refused(client, "time_variant", variant_id=fast, against=wrong)
         assert "was not evaluated" in text and wrong in text
         await result_of(client, "time_variant", variant_id=slow)
-        timed = await result_of(client, "time_variant", variant_id=fast, against=slow)
+        compare = partial(result_of, client, "time_variant", variant_id=fast, against=slow)
+        timed = await compare()
+        while timed["against"]["judgement"] == "unstable":
+            timed = await compare()
         assert timed["against"]["variant_id"] == slow
         assert timed["against"]["judgement"] == "faster"
         assert timed["against"]["speedup"] > 1

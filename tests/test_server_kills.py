@@ -28,7 +28,16 @@ COMMAND = (sys.executable, "-c", "from kernelwright.server.cli import main; main
 GONE_WITHIN_S = 2.0
 PATIENCE_S = 60.0
 BUDGET = 3 * KILLS
-VALUES = list(range(2 * BUDGET, 0, -1))
+MOST = 2 * BUDGET
+VALUES = sorted({round(400 ** (k / (MOST - 1))) for k in range(MOST)}, reverse=True)
+"""each so much faster than the one before that few blocks tell, whoever else is at work"""
+SEARCHED = {
+    "parameters": {"REPEAT": {"values": VALUES}},
+    "workloads": [
+        {"name": "usual", "symbols": {"n": 2000}},
+        {"name": "hidden", "symbols": {"n": 1501}, "held_out": True},
+    ],
+}
 
 
 def start(folder: Path, *options: str) -> subprocess.Popen[str]:
@@ -75,7 +84,7 @@ def evaluations(folder: Path) -> dict[str, list[Evaluation]]:
 def test_a_killed_search_leaves_nothing_running_and_loses_and_repeats_nothing(
     tmp_path: Path,
 ) -> None:
-    write_spec(tmp_path, parameters={"REPEAT": {"values": VALUES}})
+    write_spec(tmp_path, **SEARCHED)
     with_known_peaks(tmp_path / "out")
     rng = random.Random(7)
     for number in range(KILLS):
@@ -131,7 +140,7 @@ def works(process: psutil.Process, moment: str) -> bool:
 def test_a_search_that_a_signal_meets_in_the_middle_of_a(
     number: signal.Signals, moment: str, tmp_path: Path
 ) -> None:
-    write_spec(tmp_path, parameters={"REPEAT": {"values": VALUES}})
+    write_spec(tmp_path, **SEARCHED)
     with_known_peaks(tmp_path / "out")
     search = start(tmp_path)
     assert search.stderr is not None

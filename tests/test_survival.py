@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lift import verdict
 
 from kernelwright.runners.device.probing import probe_devices
 from kernelwright.runners.errors import NoRoom, SpecError
@@ -28,6 +29,8 @@ from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
 from kernelwright.tools.workbench import Workbench
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+NEVER = 1e9
+"""the gain that makes an incumbent: all are compared with the baseline alone, and soon settled"""
 QUICK = ("null pointer", "runner killed", "oracle killed", "scratch folder removed")
 
 
@@ -48,7 +51,7 @@ def test_each_fault_has_its_own_ending_and_the_next_evaluation_is_right_and_noth
     faults, _ = survival.faults_of("native", mounts=False)
     chosen = [fault for fault in faults if fault.name in QUICK]
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
-        survivor = survival.Survivor(bench, "native", random.Random(5))
+        survivor = survival.Survivor(bench, "native", random.Random(5), NEVER)
         rows = [survivor.meet(fault) for fault in chosen]
     assert not [row for row in rows if not row.survived]
 
@@ -74,13 +77,13 @@ def test_an_incumbent_that_fails_by_itself_is_refused_and_the_next_best_takes_it
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
         kernel = bench.evaluator.open(subject.loaded)
         best = subject.honest(1)
-        assert bench.evaluator.evaluate(best).became_incumbent
+        assert verdict(bench.evaluator, best).became_incumbent
         built = bench.evaluator.build(best).artifact
         assert built is not None
         (module,) = built.modules
         damaged = tmp_path / "out" / "modules" / f"{module.sha256}.so"
         damaged.write_bytes(damaged.read_bytes()[:4096])
-        found = bench.evaluator.evaluate(subject.honest(2))
+        found = verdict(bench.evaluator, subject.honest(2))
         assert found.ending == Ending.faster, found.message
         refused = bench.evaluator.confirmation(best.variant.variant_id)
         assert refused is not None and not refused.accepted
