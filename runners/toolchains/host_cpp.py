@@ -59,7 +59,7 @@ _KILLED = re.compile(
     r"(?m)^\S+: fatal error: (?:Killed signal terminated program|\w+ terminated with signal 9)"
 )
 _BOUNDS = {
-    r"(?m)^\S+: (?:virtual memory|memory|out of memory) (?:exhausted|allocating)"
+    r"(?m)^(?:\S+: )?(?:(?:virtual )?memory exhausted|out of memory allocating)"
     r"|^LLVM ERROR: out of memory|^terminate called after .*std::bad_alloc": (
         f"the compiler needed more memory than the {MEMORY_BYTES / 2**30:.3g} GiB it may take"
     ),
