@@ -180,10 +180,12 @@ class Attempt:
         return first_failure(found)
 
     def _is_deterministic(self) -> GateResult:
-        """Over all that was run so far."""
+        """Over all that was run so far, and the newest run through the incumbent set: each draws
+        fresh seeds for pools of the same names."""
         asked = self.kernel.loaded.spec.io.deterministic
         steady = self.kernel.calibration.is_deterministic
-        return is_deterministic(self.runs, asked=asked, baseline_is=steady)
+        promoted = () if self.promoted is None else self.promoted.runs
+        return is_deterministic((*self.runs, *promoted), asked=asked, baseline_is=steady)
 
     def _promote(self, around: Surroundings, timed: Comparison | None = None) -> Promoted:
         """The incumbent set, run once an attempt; anew once it was timed, as then it is known how
@@ -195,7 +197,6 @@ class Attempt:
             self.promoted = self._timed(
                 "promote", lambda: promote(self.rig, self.kernel, candidate, baseline, timed)
             )
-            self.runs += self.promoted.runs
         return self.promoted
 
     def _evaluation(
