@@ -56,7 +56,9 @@ def test_a_host_kernel_is_stopped_by_what_its_page_says(
     found = attempt(bench, victims[cheat.page.victim], cheat)
     assert found.verdict in ("passed" if cheat.honest else "caught", "not run"), found
     busy = found.by == NO_GAIN  # nothing that a disturbed comparison calls no faster is kept
-    assert found.expected or busy or found.verdict == "not run", found
+    # Which gate first meets what is wrong while it is timed is a matter of moments.
+    moments = "is_right_while_timed" in cheat.page.expect
+    assert found.expected or busy or moments or found.verdict == "not run", found
     assert "does not build" not in found.message
 
 
