@@ -1,10 +1,12 @@
 """compute-sanitizer's XML is read, and what is not understood is never taken for clean.
 
-The reports are made by hand after the elements that `sanitizer/report.py` names; those of a real
-run are read in `test_gpu_sanitizer.py`.
+Reports in `golden/sanitizer` were saved by version 2025.3.1 on an H100 (the first records, with
+folders renamed); the others are made by hand after the elements that `sanitizer/report.py` names.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,7 @@ from kernelwright.runners.sanitizer.judging import Ended, Tool, judged
 from kernelwright.runners.sanitizer.messages import Allocation, SanitizerAnswer
 from kernelwright.runners.sanitizer.report import MAX_BYTES, read_report
 
+SAVED = Path(__file__).parent / "golden" / "sanitizer"
 OVERRUN = """
   <record>
     <kind>Precise</kind><level>Error</level>
@@ -61,6 +64,82 @@ def gate(
     answer: SanitizerAnswer | None = ANSWER,
 ) -> GateResult:
     return judged(tool, ended, content, answer, 1)
+
+
+def saved(name: str) -> bytes:
+    return (SAVED / f"{name}.xml").read_bytes()
+
+
+def at(buffer: str, address: int) -> SanitizerAnswer:
+    allocation = Allocation(shape="w", buffer=buffer, address=address, nbytes=1 << 16)
+    return SanitizerAnswer(allocations=(allocation,), runs=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "answer", "message"),
+    [
+        (
+            "initcheck_of_scratch",
+            "initcheck",
+            at("part", 0x7F85F6A0A000),
+            "Uninitialized __global__ memory read of size 4 bytes in `twice` at "
+            "/kernels/test.cu:3, byte 12 of `part` (w) (and 1 more like it)",
+        ),
+        (
+            "initcheck_of_an_output",
+            "initcheck",
+            at("y", 0x7F4C5CA05000),
+            "Uninitialized __global__ memory read of size 4 bytes in `twice` at "
+            "/kernels/test.cu:3, byte 8192 of `y` (w); "
+            "Uninitialized __global__ memory read of size 4 bytes in `twice` at "
+            "/kernels/test.cu:3, byte 8196 of `y` (w)",
+        ),
+        (
+            "initcheck_with_a_host_stack",
+            "initcheck",
+            at("x", 0x7FF138801000),
+            "Uninitialized __global__ memory read of size 4 bytes in `k` at "
+            "/kernels/a.cu:3, byte 0 of `x` (w)",
+        ),
+        (
+            "racecheck",
+            "racecheck",
+            ANSWER,
+            "Race condition: write at test.cu:4, read at test.cu:5 (20000 hazards) in `twice` "
+            "at /kernels/test.cu:5 (and 1 more like it)",
+        ),
+        (
+            "synccheck",
+            "synccheck",
+            ANSWER,
+            "Barrier error: Divergent thread(s) in warp in `twice` at /kernels/test.cu:3 "
+            "(and 1 more like it)",
+        ),
+    ],
+)
+def test_what_a_real_run_saved_fails_its_gate_and_names_the_place(
+    name: str, tool: Tool, answer: SanitizerAnswer, message: str
+) -> None:
+    result = gate(saved(name), tool=tool, answer=answer)
+    assert (result.outcome, result.message) == ("failed", message)
+    assert read_report(saved(name)).unknown == ()
+
+
+def test_a_race_is_placed_at_its_destination_and_without_one_at_its_source() -> None:
+    (first, _) = read_report(saved("racecheck")).records
+    assert (first.where.kernel, first.where.file, first.where.line) == (
+        "twice",
+        "/kernels/test.cu",
+        5,
+    )
+    only_source = saved("racecheck").replace(b"destination>", b"unused>")
+    assert read_report(only_source).records[0].where.line == 4
+
+
+def test_a_finding_without_a_level_is_serious_and_one_of_another_kind_is_no_finding() -> None:
+    bare = "<record><kind>{}</kind><what><text>wrong</text></what></record>"
+    assert gate(xml(bare.format("Synccheck")), tool="synccheck").outcome == "failed"
+    assert gate(xml(bare.format("Api")), CLEAN_END).outcome == "note"
 
 
 def test_an_access_out_of_bounds_is_told_with_line_thread_block_and_buffer() -> None:
