@@ -93,7 +93,8 @@ def cuda_bindings(cubin: bytes) -> Callable[[], tuple[Any, ...]]:
         function = driver.get_function(driver.load_module(cubin), "bump")
         data = driver.allocate(4096)
         params = [data.to_bytes(8, "little"), (32).to_bytes(4, "little")]
-        made = launches.PreparedLaunch(function, (1, 1, 1), (32, 1, 1), 0, params)
+        configured = launches.Configuration(function, (1, 1, 1), (32, 1, 1), 0)
+        made = launches.PreparedLaunch(configured, params)
         driver.begin_capture(stream)
         made.enqueue(stream)
         graph = driver.end_capture(stream)

@@ -75,7 +75,7 @@ def test_every_set_gets_its_seed_its_poison_and_its_guards() -> None:
         assert written(table, made, "x", index) == [made.inputs.address(slot, "x")]
         for name in ("y", "lock", "scratch"):
             assert written(table, made, name, index) == [0]
-        guards = {start for start, _ in made.guards(index)}
+        guards = {start for start, _ in made.guards[index]}
         assert guards <= set(table["target"].tolist())
     alone = restoring.table({1: 2}, 0xA5)
     assert not written(alone, made, "x", 0)

@@ -14,7 +14,7 @@ from kernelwright.runners.device.handover import laid_out
 from kernelwright.runners.device.tables import (
     CHUNK,
     Elements,
-    chunks,
+    cut,
     digest_words,
     digested,
     pieces,
@@ -69,13 +69,17 @@ def is_gap(offset: int, row: npt.NDArray[Any]) -> bool:
     return rest >= int(row["itemsize"][0])
 
 
-@given(st.integers(0, 5 * CHUNK))
-def test_chunks_tile_and_only_the_last_is_no_multiple_of_16(nbytes: int) -> None:
-    made = chunks(nbytes)
-    ends = [0, *(c.offset + c.nbytes for c in made)]
-    assert [c.offset for c in made] == ends[:-1]
-    assert ends[-1] == nbytes
-    assert all(c.nbytes % 16 == 0 for c, _ in pairwise(made))
+@given(st.lists(st.integers(0, 5 * CHUNK), max_size=4))
+def test_chunks_tile_their_spans_and_only_the_last_of_each_is_no_multiple_of_16(
+    sizes: list[int],
+) -> None:
+    row, offset, nbytes = (each.tolist() for each in cut(np.array(sizes, dtype=np.uint64)))
+    for number, size in enumerate(sizes):
+        mine = [(at, n) for r, at, n in zip(row, offset, nbytes, strict=True) if r == number]
+        ends = [0, *(at + n for at, n in mine)]
+        assert [at for at, _ in mine] == ends[:-1]
+        assert ends[-1] == size
+        assert all(n % 16 == 0 for (_, n), _ in pairwise(mine))
 
 
 def test_moves_keep_target_and_source_in_step_and_fills_have_no_source() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,10 +19,17 @@ from .gpus import Gpus
 SCRATCH = "scratch"
 
 
+SWITCH_S = 0.0005
+"""After so long a thread of Python lets another go on. Who measures on a GPU waits for answers of a
+millisecond, dozens for each evaluation; with Python's own 5 ms each of them could come that much
+later while other threads look after builds."""
+
+
 class Workbench:
     """One state folder with what works on it. Closing it ends every process it started."""
 
     def __init__(self, outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> None:
+        sys.setswitchinterval(SWITCH_S)
         self.outdir = outdir.resolve()
         self.roots = Roots(roots)
         self.outdir.mkdir(parents=True, exist_ok=True)

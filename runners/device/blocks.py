@@ -34,9 +34,9 @@ class Collected:
         for run, (slot, findings) in enumerate(zip(sample.slots, sample.found, strict=True)):
             key = (slot, findings, sample.overrun)
             if key not in self.results:
-                result = sample.result(run)
-                place = self.handover.place(slot, result.digest, lambda r=run: sample.parts(r))
-                self.results[key] = result.model_copy(update={"stored": place})
+                digest = sample.digest(run)
+                place = self.handover.place(slot, digest, lambda r=run: sample.parts(r))
+                self.results[key] = sample.result(run, place)
 
     def clock(self, sample: Sample) -> None:
         """How long it took."""

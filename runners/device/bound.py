@@ -1,17 +1,17 @@
-"""A plan bound to one set of buffers: what is enqueued, in order."""
+"""A plan bound to sets of buffers: what is enqueued, in order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..plans.plan import Fill, Launch, LaunchPlan, PlanKernel, Step, TensorMapParam
+from ..plans.plan import Fill, Launch, LaunchPlan, PlanKernel, SetSymbol, Step, TensorMapParam
 from . import driver
 from .binding import Addresses, attributes, memsets, pack_params
 from .code import Code
 from .driver import Memset, Stream
 from .faults import DriverFault, RunFault, fault_of
-from .launches import PreparedLaunch, encode_tensor_map
+from .launches import Configuration, PreparedLaunch, encode_tensor_map
 
 Sources = Callable[[str], int]
 """From the raw bytes of a SetSymbol (hexadecimal) to where they lie on the device."""
@@ -59,48 +59,67 @@ class BoundPlan:
     steps: tuple[BoundStep, ...]
 
 
-def bind_plan(plan: LaunchPlan, code: Code, addresses: Addresses, raw: Sources) -> BoundPlan:
-    """Everything that costs host time happens here. Raises RunFault for what cannot run."""
+Binding = Callable[[Addresses], BoundStep]
+"""One step, to be bound to buffers"""
 
-    several = len(plan.setup) + len(plan.steps) > 1
 
-    def bound(place: str, step: Step) -> BoundStep:
-        words = _words(place if several else "", step, code)
-        if isinstance(step, Fill):
-            return BoundStep(memsets(step, addresses), words, overlaps=False)
+class Binder:
+    """A plan with its machine code, to be bound to any number of sets of buffers. What does not
+    depend on the buffers is done once. Raises RunFault for what cannot run, as `bind` does."""
+
+    def __init__(self, plan: LaunchPlan, code: Code, raw: Sources) -> None:
+        self._plan, self._code, self._raw = plan, code, raw
+        several = len(plan.setup) + len(plan.steps) > 1
+        self._steps = [self._step(place if several else "", step) for place, step in plan.located]
+
+    def bind(self, addresses: Addresses) -> BoundPlan:
+        """Everything else that costs host time."""
+        steps = [step(addresses) for step in self._steps]
+        count = len(self._plan.setup)
+        return BoundPlan(tuple(steps[:count]), tuple(steps[count:]))
+
+    def _step(self, place: str, step: Step) -> Binding:
+        words = _words(place, step, self._code)
         if isinstance(step, Launch):
-            # With nothing of its own before it, it would overlap the previous call of a sample.
-            pdl = code.kernel(step).pdl and step is not plan.steps[0]
-            return BoundStep((_launch(step, code, addresses, words, pdl),), words, overlaps=pdl)
-        source = raw(step.raw) if step.buffer is None and step.raw is not None else 0
-        if step.buffer is not None:
-            source = addresses[step.buffer] + step.buffer_offset
-        copy = Copy(code.symbol(step), source, step.nbytes)
-        return BoundStep((copy,), words, overlaps=False)
+            return self._launch(step, words)
+        if isinstance(step, Fill):
+            return lambda addresses: BoundStep(memsets(step, addresses), words, overlaps=False)
+        return self._set_symbol(step, words)
 
-    steps = [bound(place, step) for place, step in plan.located]
-    count = len(plan.setup)
-    return BoundPlan(tuple(steps[:count]), tuple(steps[count:]))
+    def _set_symbol(self, step: SetSymbol, words: str) -> Binding:
+        target, buffer = self._code.symbol(step), step.buffer
+        source = self._raw(step.raw) if buffer is None and step.raw is not None else 0
 
+        def bound(addresses: Addresses) -> BoundStep:
+            at = source if buffer is None else addresses[buffer] + step.buffer_offset
+            return BoundStep((Copy(target, at, step.nbytes),), words, overlaps=False)
 
-def _launch(
-    step: Launch, code: Code, addresses: Addresses, words: str, pdl: bool
-) -> PreparedLaunch:
-    kernel = code.kernel(step).model_copy(update={"pdl": pdl})
-    try:
-        params = pack_params(step, addresses, _encode)
-    except DriverFault as error:
-        raise fault_of(error, f" (a tensor map of {words})") from error
-    have, wanted = tuple(map(len, params)), code.parameter_sizes(step)
-    if have != wanted:
-        text = f"refused: {words} takes parameters of {wanted} bytes, the plan gives {have}"
-        raise RunFault("refused", text, lost=False)
-    if kernel.cooperative:
-        _check_resident(step, kernel, code, words)
-    function = code.function(step)
-    return PreparedLaunch(
-        function, step.grid, kernel.block, kernel.shared, params, attributes(kernel)
-    )
+        return bound
+
+    def _launch(self, step: Launch, words: str) -> Binding:
+        code = self._code
+        # With nothing of its own before it, it would overlap the previous call of a sample.
+        pdl = code.kernel(step).pdl and step is not self._plan.steps[0]
+        kernel = code.kernel(step).model_copy(update={"pdl": pdl})
+        wanted = code.parameter_sizes(step)
+        if kernel.cooperative:
+            _check_resident(step, kernel, code, words)
+        configuration = Configuration(
+            code.function(step), step.grid, kernel.block, kernel.shared, attributes(kernel)
+        )
+
+        def bound(addresses: Addresses) -> BoundStep:
+            try:
+                params = pack_params(step, addresses, _encode)
+            except DriverFault as error:
+                raise fault_of(error, f" (a tensor map of {words})") from error
+            have = tuple(map(len, params))
+            if have != wanted:
+                text = f"refused: {words} takes parameters of {wanted} bytes, the plan gives {have}"
+                raise RunFault("refused", text, lost=False)
+            return BoundStep((PreparedLaunch(configuration, params),), words, overlaps=pdl)
+
+        return bound
 
 
 def _check_resident(step: Launch, kernel: PlanKernel, code: Code, words: str) -> None:

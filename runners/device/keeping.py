@@ -113,6 +113,10 @@ class Keeping:
         self._support, self._stream, self._desk = support, stream, desk
         self._keepers = list[Keeper]()
         self._known: tuple[tuple[int, ...], Kept] = ((), Kept())
+        self._looked, self._tables = (
+            Kept(),
+            packed({"digest": digest_rows(()), "guards": blank_rows((), 0)}),
+        )
         self.careful = False
         """look after each sample, whatever it costs"""
         self.suspicious = False
@@ -153,8 +157,10 @@ class Keeping:
         """Whether something was changed, here or elsewhere; waits for the device."""
         kept = Kept.joined([self.kept, *others])
         spans = [span for span, _ in kept.digests]
-        tables = {"digest": digest_rows(spans), "guards": blank_rows(kept.blank, 0)}
-        laid = self._desk.lay(tables, 2 * len(spans) + 2)
+        if kept != self._looked:
+            tables = {"digest": digest_rows(spans), "guards": blank_rows(kept.blank, 0)}
+            self._looked, self._tables = kept, packed(tables)
+        laid = self._desk.lay_bytes(*self._tables, 2 * len(spans) + 2)
         self._support.digest(*laid.places["digest"], laid.results)
         self._support.guards(*laid.places["guards"], laid.results + 16 * len(spans))
         words = driver.fetch(self._stream, laid.results, 16 * len(spans) + 16).view("<u8")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -14,13 +16,16 @@ from .driver import Bytes, Function, Stream, binding, call
 COOPERATIVE, CLUSTER, CLUSTER_POLICY, PROGRAMMATIC = 2, 4, 5, 6
 """CUlaunchAttributeID; the last is programmatic stream serialization"""
 TENSOR_MAP_BYTES = 128
+ALIGNMENT = 64
+"""of a parameter on the host: a tensor map asks for it"""
 
 Attribute = tuple[int, tuple[int, ...]]
 """A launch attribute: its number in CUlaunchAttributeID and its words."""
 
 
-class PreparedLaunch:
-    """A launch with everything that costs host time done: parameters copied, attributes set."""
+class Configuration:
+    """A function with its grid, block, dynamic shared memory (bytes) and attributes: what launches
+    of a step on any buffers have in common."""
 
     def __init__(
         self,
@@ -28,7 +33,6 @@ class PreparedLaunch:
         grid: Sequence[int],
         block: Sequence[int],
         shared: int,
-        params: Sequence[bytes],
         attributes: Sequence[Attribute] = (),
     ) -> None:
         cuda = binding()
@@ -39,12 +43,24 @@ class PreparedLaunch:
         config.attrs = [_attribute(cuda, *each) for each in attributes]
         config.numAttrs = len(attributes)
         self._config, self._function = config, function
-        self._store, self._pointers = _parameter_store(params)
+
+    def launch(self, stream: Stream, parameters: int) -> None:
+        """Launch it. `parameters`: the address of pointers to them."""
+        self._config.hStream = stream
+        call("cuLaunchKernelEx", self._config, self._function, parameters, 0)
+
+
+class PreparedLaunch:
+    """A launch with everything that costs host time done: configured, and parameters copied."""
+
+    def __init__(self, configuration: Configuration, params: Sequence[bytes]) -> None:
+        self._configuration = configuration
+        self._kept = _parameter_store(params)
+        self._pointers = _address(self._kept[1])
 
     def enqueue(self, stream: Stream) -> None:
         """Launch it; the driver copies the parameters at once."""
-        self._config.hStream = stream
-        call("cuLaunchKernelEx", self._config, self._function, self._pointers.ctypes.data, 0)
+        self._configuration.launch(stream, self._pointers)
 
 
 def _attribute(cuda: Any, which: int, value: tuple[int, ...]) -> Any:
@@ -62,18 +78,29 @@ def _attribute(cuda: Any, which: int, value: tuple[int, ...]) -> Any:
 
 
 def _parameter_store(params: Sequence[bytes]) -> tuple[Bytes, npt.NDArray[np.uint64]]:
-    """The parameters one after the other, each at a multiple of 64, and their addresses."""
-    offsets = list[int]()
-    size = 64
-    for raw in params:
-        offsets.append(size)
-        size += -(-len(raw) // 64) * 64
-    store = np.zeros(size + 64, dtype=np.uint8)
-    base = -(-store.ctypes.data // 64) * 64 - store.ctypes.data
-    for offset, raw in zip(offsets, params, strict=True):
-        store[base + offset : base + offset + len(raw)] = np.frombuffer(raw, dtype=np.uint8)
-    first = store.ctypes.data + base
-    return store, np.array([first + offset for offset in offsets] or [0], dtype=np.uint64)
+    """The parameters one after the other, each at a multiple of ALIGNMENT, and their addresses."""
+    offsets, size = _places(tuple(map(len, params)))
+    store = np.zeros(size + ALIGNMENT, dtype=np.uint8)
+    first = -(-_address(store) // ALIGNMENT) * ALIGNMENT
+    data = b"".join(raw.ljust(_up(len(raw)), b"\0") for raw in params)
+    base = first - _address(store)
+    store[base : base + len(data)] = np.frombuffer(data, dtype=np.uint8)
+    return store, offsets + np.uint64(first)
+
+
+@lru_cache(maxsize=1024)
+def _places(sizes: tuple[int, ...]) -> tuple[npt.NDArray[np.uint64], int]:
+    """Offsets of parameters of these sizes (of one, where there are none), and bytes in all."""
+    ends = list(accumulate(map(_up, sizes)))
+    return np.array([0, *ends[:-1]], dtype=np.uint64), sum(map(_up, sizes))
+
+
+def _up(nbytes: int) -> int:
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+
+
+def _address(array: npt.NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])
 
 
 def encode_tensor_map(

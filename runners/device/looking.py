@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .memory import BLANK, Digest, Kept, Span, digest_rows
 from .setting import Setting
-from .tables import GUARDED, STRIDED, Elements, Table, chunks, digested, guarded, pieces
+from .tables import STRIDED, Elements, Table, digested, filled, guarded, pieces
 
 Words = npt.NDArray[np.uint64]
 
@@ -63,7 +63,7 @@ class Looking:
         self._poison, self._kept = poison, _with_stage(kept, setting, sets, bystander)
         self._calls, self._watched = len(sets), setting.inputs.watched
         self._gapped = _gapped(setting)
-        self._guards = [setting.guards(index) for index in sets]
+        self._guards = [setting.guards[index] for index in sets]
         names = () if bystander is None else setting.inputs.names
         self._beside_at = self._calls * (1 + len(self._watched))
         self._kept_at = self._beside_at + len(names)
@@ -144,7 +144,7 @@ class Looking:
         spans = [
             (addresses[b.name], b.nbytes) for b in self._setting.plan.buffers if b.name in names
         ]
-        bands = blank_rows(self._setting.guards(self._bystander), self._bands)
+        bands = blank_rows(self._setting.guards[self._bystander], self._bands)
         return np.concatenate([bands, _filled(spans, self._poison, self._bands)])
 
     def _gap_rows(self) -> Table:
@@ -168,10 +168,9 @@ class Looking:
         output = self._setting.plan.outputs[number]
         return self._setting.addresses[index][output.buffer] + output.offset
 
-    def findings(self, words: Words) -> list[Findings]:
-        """What the words mean, run by run."""
-        watched, digests = len(self._watched), self._read(words)
-        inputs = digests[self._calls :]
+    def findings(self, words: Words, digests: Sequence[Digest]) -> list[Findings]:
+        """What the words mean, run by run. `digests`: of the same words."""
+        watched, inputs = len(self._watched), digests[self._calls :]
         overrun = bool(words[self.guards_at : self.guards_at + 2 * self._bands].any())
         touched = bool(words[self.gaps_at :].any())
         return [
@@ -184,20 +183,20 @@ class Looking:
             for run in range(self._calls)
         ]
 
-    def around(self, words: Words) -> Around:
-        """What the words say of everything else."""
-        digests = self._read(words)
+    def around(self, words: Words, digests: Sequence[Digest]) -> Around:
+        """What the words say of everything else. `digests`: of the same words."""
         beside, blank = words[self.guards_at + 2 * self._bands : self.gaps_at].reshape(2, 2)
         wanted = [digest for _, digest in self._kept.digests]
         return Around(
             bystander=bool(beside.any()),
             bystander_inputs=tuple(digests[self._beside_at : self._kept_at]),
-            stray=bool(blank.any()) or digests[self._kept_at :] != wanted,
+            stray=bool(blank.any()) or list(digests[self._kept_at :]) != wanted,
         )
 
-    def _read(self, words: Words) -> list[Digest]:
-        pairs: list[list[int]] = words[: self.guards_at].reshape(-1, 2).tolist()
-        return [(a, b) for a, b in pairs]
+    def digests(self, words: Words) -> list[Digest]:
+        """All digests, in the order of the class."""
+        pairs = words[: self.guards_at]
+        return list(zip(pairs[::2].tolist(), pairs[1::2].tolist(), strict=True))
 
     def _overrun(self, words: Words, run: int) -> str:
         spans, shape = self._guards[run], self._setting.shape
@@ -247,12 +246,7 @@ def blank_rows(spans: Sequence[Span], result: int) -> Table:
 
 def _filled(spans: Sequence[Span], pattern: int, result: int) -> Table:
     """Rows of `guards` for spans of any size, which must all be the byte `pattern`."""
-    cut = [
-        (start + c.offset, c.nbytes, pattern, result)
-        for start, nbytes in spans
-        for c in chunks(nbytes)
-    ]
-    return np.array(cut, dtype=GUARDED)
+    return filled([(start, nbytes, pattern, result) for start, nbytes in spans])
 
 
 def _joined(rows: Sequence[Table]) -> Table:

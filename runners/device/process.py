@@ -172,12 +172,11 @@ class DeviceProcess:
         places = list[int | None]()
 
         def take(sample: Sample) -> None:
-            digest = sample.result(0).digest
+            digest = sample.digest(0)
             places.append(handover.place(sample.slots[0], digest, lambda: sample.parts(0)))
 
         self._stage.runs.perform(sample, timeout_s, "by_steps", take)
-        told = {"stored": places[0], "again": sample.again, "busy_s": sample.busy_ms * 1e-3}
-        return sample.result(0).model_copy(update=told)
+        return sample.result(0, places[0], sample.busy_ms * 1e-3)
 
     def _sides(self, message: Block, inputs: DeviceInputs) -> dict[str, Side]:
         """All sides of a block, on equally many sets. Raises RunFault."""

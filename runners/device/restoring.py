@@ -17,7 +17,7 @@ from .driver import Stream
 from .memory import BLANK, Kept, Region, digest_now
 from .setting import Setting
 from .support import Support
-from .tables import CHUNK, Table, pieces
+from .tables import Table, cut, pieces
 
 
 class Images:
@@ -100,11 +100,11 @@ class _Rows:
                     source, kind = setting.inputs.address(0, buffer.name), "input"
                 rows.append((at, source, nbytes, 0))
                 notes.append((index, kind, buffer.name in setting.prepared))
-            for start, nbytes in setting.guards(index):
+            for start, nbytes in setting.guards[index]:
                 rows.append((start, 0, nbytes, GUARD_PATTERN))
                 notes.append((index, "guard", False))
-        counts = [-(-row[2] // CHUNK) for row in rows]
-        owner, kind, prepared = (np.repeat(np.array(c), counts) for c in zip(*notes, strict=True))
+        row, _, _ = cut(np.array([row[2] for row in rows], dtype=np.uint64))
+        owner, kind, prepared = (np.array(column)[row] for column in zip(*notes, strict=True))
         return cls(pieces(rows), owner, kind == "input", kind == "poison", prepared)
 
 
@@ -129,5 +129,5 @@ class Restoring:
 
     def blanking(self, indices: Sequence[int]) -> Table:
         """The table that leaves nothing of what these sets held."""
-        spans = [span for index in indices for span in self._setting.spans(index)]
+        spans = [span for index in indices for span in self._setting.spans[index]]
         return pieces([(start, 0, nbytes, BLANK) for start, nbytes in spans])

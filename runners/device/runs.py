@@ -191,8 +191,9 @@ class Runs:
         driver.record(marks.looked, self._stream)
         words = driver.fetch(self._stream, results, 8 * looking.words).view(np.uint64)
         sample.stash = self.stash.region.address
-        sample.found = looking.findings(words)
-        around = looking.around(words)
+        digests = looking.digests(words)
+        sample.found = looking.findings(words, digests)
+        around = looking.around(words, digests)
         if around.stray:
             self.keeping.renew()
             for start, nbytes in sample.side.setting.unused(sample.used):

@@ -10,7 +10,6 @@ from ..runner_messages import RunResult
 from . import driver
 from .driver import Bytes
 from .looking import Around, Findings
-from .memory import Digest
 from .side import Side
 
 How = Literal["by_steps", "warming", "timed", "hot"]
@@ -89,8 +88,13 @@ class Sample:
         wanted = tuple(inputs.digest(slot, name) for name in inputs.names)
         return around.bystander or around.bystander_inputs != wanted
 
-    def result(self, run: int) -> RunResult:
-        """One run, as it is reported, but for the place of its outputs."""
+    def digest(self, run: int) -> str:
+        """Of the outputs of a run, as it travels: 32 hexadecimal digits."""
+        first, second = self.found[run].output
+        return f"{first:016x}{second:016x}"
+
+    def result(self, run: int, stored: int | None, busy_s: float = 0.0) -> RunResult:
+        """One run, as it is reported. `stored`: the place of its outputs."""
         slot, inputs, found = self.slots[run], self.side.setting.inputs, self.found[run]
         return RunResult(
             slot=slot,
@@ -102,7 +106,10 @@ class Sample:
                 if digest != inputs.digest(slot, name)
             ),
             touched_gaps=found.gaps,
-            digest=digest_name(found.output),
+            digest=self.digest(run),
+            again=self.again,
+            stored=stored,
+            busy_s=busy_s,
         )
 
     def parts(self, run: int) -> Sequence[Bytes]:
@@ -113,8 +120,3 @@ class Sample:
             whole[offset : offset + elements.nbytes]
             for offset, elements in zip(outputs.offsets, outputs.elements, strict=True)
         ]
-
-
-def digest_name(digest: Digest) -> str:
-    """As it travels: 32 hexadecimal digits."""
-    return f"{digest[0]:016x}{digest[1]:016x}"

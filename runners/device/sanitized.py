@@ -22,7 +22,7 @@ from ..plans.plan import LaunchPlan, SetSymbol
 from ..sanitizer.messages import ANSWER, Allocation, SanitizerAnswer, SanitizerJob, Watched
 from . import driver
 from .binding import relocated
-from .bound import BoundPlan, bind_plan
+from .bound import Binder, BoundPlan
 from .code import Code
 from .driver import Stream
 from .faults import DriverFault, RunFault
@@ -65,7 +65,7 @@ class Shape:
     def run(self) -> Iterator[None]:
         """Run the plan RUNS times; gives control back after each. Raises DriverFault, RunFault."""
         code = Code(self._modules, self._watched.plan)
-        bound = bind_plan(self._watched.plan, code, self.addresses, self._raw.__getitem__)
+        bound = Binder(self._watched.plan, code, self._raw.__getitem__).bind(self.addresses)
         for number in range(RUNS):
             self._upload_inputs()
             self._enqueue(bound, setup=number == 0)

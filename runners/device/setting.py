@@ -151,17 +151,19 @@ class Setting:
             if b.role in ("scratch", "launch_scratch") or roles.get(b.name) == "output"
         )
 
-    def guards(self, index: int) -> list[Span]:
-        """Start and size of every guard band of one set."""
-        return self.shape.guards(self.region.address, index)
+    @cached_property
+    def guards(self) -> list[list[Span]]:
+        """Start and size of every guard band, by set."""
+        return [self.shape.guards(self.region.address, index) for index in range(self.sets)]
 
-    def spans(self, index: int) -> tuple[Span, Span]:
-        """All memory of one set."""
-        return self.shape.spans(self.region.address, index)
+    @cached_property
+    def spans(self) -> list[tuple[Span, Span]]:
+        """All memory of each set."""
+        return [self.shape.spans(self.region.address, index) for index in range(self.sets)]
 
     def unused(self, indices: Iterable[int]) -> list[Span]:
         """What of the stage belongs to none of these sets."""
-        used = sorted(span for index in indices for span in self.spans(index))
+        used = sorted(span for index in indices for span in self.spans[index])
         spans, cursor = list[Span](), self.region.address
         for start, nbytes in used:
             spans.append((cursor, start - cursor))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from . import driver
-from .bound import BoundPlan, Copy, bind_plan
+from .bound import Binder, BoundPlan, Copy
 from .code import Code
 from .driver import Bytes, GraphExec, Stream
 from .faults import RunFault
@@ -34,7 +34,7 @@ class Look:
 
 class Side:
     """A variant bound to a pool's sets. Raises RunFault and DriverFault from its constructor, and
-    RunFault from `reload`."""
+    from `renew`."""
 
     def __init__(
         self,
@@ -45,6 +45,8 @@ class Side:
         stream: Stream,
     ) -> None:
         self.variant, self.setting = variant, setting
+        self.retired = False
+        """it has no machine code loaded"""
         self.seen = set[int]()
         """seeds that this load of the machine code has met"""
         self._files, self._stream = files, stream
@@ -105,10 +107,22 @@ class Side:
     def reload(self) -> None:
         """Load the machine code anew, so that its variables start as they do in a process."""
         driver.synchronize()
-        self._drop_graphs()
+        self.retire()
+        self.renew()
+
+    def retire(self) -> None:
+        """Give graphs and machine code back, once nothing of it runs; it needs `renew` to run."""
+        for graph in self._graphs.values():
+            driver.destroy_graph(graph)
+        self._graphs.clear()
         self.code.close()
-        self.code, self.bound = self._load()
         self.seen.clear()
+        self.retired = True
+
+    def renew(self) -> None:
+        """Load the machine code."""
+        self.code, self.bound = self._load()
+        self.retired = False
 
     def has_graph(self, order: tuple[int, ...], turn: int) -> bool:
         """Whether that graph has run before."""
@@ -146,21 +160,16 @@ class Side:
     def close(self) -> None:
         """Give graphs, machine code and images back."""
         driver.synchronize()
-        self._drop_graphs()
-        self.code.close()
+        self.retire()
         self.images.region.release()
 
     def _load(self) -> tuple[Code, list[BoundPlan]]:
         plan, raw = self.setting.plan, self.images.raw
         code = Code(self._files, plan)
         try:
-            bound = [bind_plan(plan, code, at, raw) for at in self.setting.addresses]
+            binder = Binder(plan, code, raw)
+            bound = [binder.bind(at) for at in self.setting.addresses]
         except RunFault:
             code.close()
             raise
         return code, bound
-
-    def _drop_graphs(self) -> None:
-        for graph in self._graphs.values():
-            driver.destroy_graph(graph)
-        self._graphs.clear()

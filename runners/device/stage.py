@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 
 from ..plans.plan import LaunchPlan
 from . import driver
-from .faults import DriverFault, OutOfDeviceMemory, fault_of
+from .faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
 from .memory import STAGE_SHARE, DeviceInputs, Kept, Region, no_room
 from .runs import Runs
 from .sample import Sample
@@ -80,8 +81,12 @@ class Stage:
         return tuple(secrets.SystemRandom().sample(range(sets), sets))
 
     def reload(self, inputs: DeviceInputs) -> None:
-        """Machine code, graphs and orders are made anew when they are needed next."""
-        self.drop(pool=inputs)
+        """Machine code, graphs and orders are made anew when they are needed next: code of all
+        sides goes before that of any comes, so that it comes to lie elsewhere."""
+        driver.synchronize()
+        for side in self._sides.values():
+            if side.setting.inputs is inputs:
+                side.retire()
         self._orders.clear()
 
     def sets_for(self, plans: Sequence[LaunchPlan], inputs: DeviceInputs, wanted: int) -> int:
@@ -109,11 +114,21 @@ class Stage:
         known = self._sides.get(key)
         if known is not None:
             if known.setting.valid and known.setting.sets == sets:
+                if known.retired:
+                    self._renew(key, known)
                 return known
             self.close(self._sides.pop(key))
         made = self.fresh_side(variant, files, plan, inputs, sets)
         self._sides[key] = made
         return made
+
+    def _renew(self, key: tuple[str, int], side: Side) -> None:
+        try:
+            with _refusals():
+                side.renew()
+        except RunFault:
+            self.close(self._sides.pop(key))
+            raise
 
     def bound_sets(self, variants: Sequence[str], inputs: DeviceInputs) -> int:
         """The sets that some of these variants are bound to already."""
@@ -135,13 +150,9 @@ class Stage:
         """A variant with its machine code newly loaded; `close` it. Raises RunFault."""
         shape = Shape.of(plan, inputs.pool.contract, sets, barely_aligned=barely_aligned)
         self.reserve(shape.nbytes, inputs)
-        try:
-            setting = Setting(plan, inputs, shape, self._sets, self._sets.stamp)
+        setting = Setting(plan, inputs, shape, self._sets, self._sets.stamp)
+        with _refusals():
             made = Side(variant, files, setting, self.support, self.stream)
-        except OutOfDeviceMemory as error:
-            raise no_room("its machine code", 0) from error
-        except DriverFault as error:
-            raise fault_of(error) from error
         self.runs.keeping.add(made.images)
         return made
 
@@ -204,3 +215,14 @@ class Stage:
         while samples and idle and time.monotonic() - started < WARM_S:
             for sample in samples:
                 self.runs.perform(sample, timeout_s, "warming")
+
+
+@contextmanager
+def _refusals() -> Generator[None]:
+    """What the driver says of machine code that does not load, as RunFault."""
+    try:
+        yield
+    except OutOfDeviceMemory as error:
+        raise no_room("its machine code", 0) from error
+    except DriverFault as error:
+        raise fault_of(error) from error

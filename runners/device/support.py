@@ -9,7 +9,7 @@ from pathlib import Path
 
 from . import driver
 from .driver import HostWords, Stream
-from .launches import PreparedLaunch
+from .launches import Configuration, PreparedLaunch
 
 PTX = Path(__file__).with_name("support.ptx")
 KERNELS = ("move", "read_all", "hold", "mark", "scrub", "guards", "digest", "gather", "gaps")
@@ -135,7 +135,8 @@ class Support:
         key = (name, grid, *params)
         made = self._prepared.get(key)
         if made is None:
-            made = PreparedLaunch(self._functions[name], grid, (threads, 1, 1), shared, params)
+            configured = Configuration(self._functions[name], grid, (threads, 1, 1), shared)
+            made = PreparedLaunch(configured, params)
             if keep:
                 if len(self._prepared) >= PREPARED:
                     self._prepared.clear()

@@ -40,27 +40,15 @@ STRIDED = np.dtype(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """`nbytes` at `offset` of something larger."""
-
-    offset: int
-    nbytes: int
-
-
-def chunks(nbytes: int) -> list[Chunk]:
-    """Pieces of at most CHUNK bytes; all but the last are whole multiples of 16."""
-    return [Chunk(at, min(CHUNK, nbytes - at)) for at in range(0, nbytes, CHUNK)]
+Numbers = npt.NDArray[np.uint64]
 
 
 def pieces(rows: Sequence[tuple[int, int, int, int]]) -> Table:
     """Moves as (target, source, nbytes, pattern), cut into chunks; source 0 fills."""
-    cut = [
-        (target + c.offset, source + c.offset if source else 0, c.nbytes, pattern)
-        for target, source, nbytes, pattern in rows
-        for c in chunks(nbytes)
-    ]
-    return np.array(cut, dtype=PIECE)
+    target, source, nbytes, pattern = _columns(rows, 4)
+    row, offset, size = cut(nbytes)
+    moving = np.where(source[row] == 0, np.uint64(0), source[row] + offset)
+    return _table(PIECE, target[row] + offset, moving, size, pattern[row])
 
 
 def digested(rows: Sequence[tuple[int, int, int, int]]) -> Table:
@@ -68,18 +56,45 @@ def digested(rows: Sequence[tuple[int, int, int, int]]) -> Table:
 
     `first`: which word of the result the first one is; a result may have several rows.
     """
-    cut = [
-        (start + c.offset, c.nbytes, first + c.offset // WORD, result)
-        for start, nbytes, first, result in rows
-        for c in chunks(nbytes)
-    ]
-    return np.array(cut, dtype=DIGESTED)
+    start, nbytes, first, result = _columns(rows, 4)
+    row, offset, size = cut(nbytes)
+    words = first[row] + offset // np.uint64(WORD)
+    return _table(DIGESTED, start[row] + offset, size, words, result[row])
+
+
+def filled(rows: Sequence[tuple[int, int, int, int]]) -> Table:
+    """Rows of `guards` as (start, nbytes, pattern, result) for spans of any size, cut into chunks;
+    results are counted from the chunk, so that they tell no more than whether all is filled."""
+    start, nbytes, pattern, result = _columns(rows, 4)
+    row, offset, size = cut(nbytes)
+    return _table(GUARDED, start[row] + offset, size, pattern[row], result[row])
 
 
 def guarded(rows: Sequence[tuple[int, int, int]]) -> Table:
     """Guard bands as (start, nbytes, result)."""
-    cut = [(start, nbytes, GUARD_PATTERN, result) for start, nbytes, result in rows]
-    return np.array(cut, dtype=GUARDED)
+    start, nbytes, result = _columns(rows, 3)
+    return _table(GUARDED, start, nbytes, np.full_like(start, GUARD_PATTERN), result)
+
+
+def cut(nbytes: Numbers) -> tuple[npt.NDArray[np.int64], Numbers, Numbers]:
+    """Spans of these sizes in pieces of at most CHUNK bytes: of which span each is, where in it
+    it begins, and its size. All but a span's last are whole multiples of 16."""
+    sizes = nbytes.astype(np.int64)
+    counts = -(-sizes // CHUNK)
+    row = np.repeat(np.arange(sizes.size), counts)
+    before = np.repeat(np.cumsum(counts) - counts, counts)
+    offset = (np.arange(row.size) - before) * CHUNK
+    size = np.minimum(CHUNK, sizes[row] - offset)
+    return row, offset.astype(np.uint64), size.astype(np.uint64)
+
+
+def _columns(rows: Sequence[tuple[int, ...]], count: int) -> Numbers:
+    return np.array(rows, dtype=np.uint64).reshape(-1, count).T
+
+
+def _table(kind: np.dtype[Any], *columns: Numbers) -> Table:
+    """Columns as records, in the order of the fields, all of which are uint64."""
+    return np.stack(columns, axis=1).reshape(-1).view(kind)
 
 
 @dataclass(frozen=True)
