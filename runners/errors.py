@@ -9,6 +9,7 @@ KernelwrightError
 ├── HandleUnknown        a kernel_id, variant_id, search_id or job_id that the store does not hold
 ├── ToolchainMissing     no compiler or driver on this machine for what was asked
 ├── DeviceMissing        no GPU here on which this kernel could run
+├── ProfileFailed        a profiler that profiled nothing, or a report that cannot be used
 ├── ProcessLost          a process of ours ended when it should not have
 │   ├── NoRoom           a folder of ours is full, or may not be written to
 │   └── SideFailed       what a candidate is compared with failed itself
@@ -69,6 +70,10 @@ class ToolchainMissing(KernelwrightError):
 
 class DeviceMissing(KernelwrightError):
     """No GPU here on which this kernel could run."""
+
+
+class ProfileFailed(KernelwrightError):
+    """A profiler that profiled nothing, or a report that cannot be used."""
 
 
 class ProcessLost(KernelwrightError):
