@@ -19,6 +19,8 @@ from .model import GateResult, Record, Tier
 from .plans.plan import LaunchPlan
 from .pools import SeedPool
 from .processes.process import Child, Limits, clean_environment, spawner
+from .profiling.model import Profile
+from .profiling.running import profile
 from .runner_messages import Block, BlockResult, Check, Load, Pool, RunResult
 from .sanitizer.running import is_small, sanitize, subject_of
 from .specs.io_contract import Contract
@@ -248,6 +250,19 @@ class DeviceRunner(ProcessRunner):
         subjects = [subject_of(m, fd, plans[m.label]) for m, fd in known if m.label in plans]
         modules = {sha256: Path(path) for sha256, path in load.modules.items()}
         return sanitize(subjects, modules, self._device, self._scratch / f"sanitizer.{variant_id}")
+
+    def profile(self, variant_id: str, pool: str, report: Path, *, full: bool = False) -> Profile:
+        """What ncu counts in one run of a loaded variant on the first seed of a pool, in processes
+        of its own; `report` is where its file is kept. The caller holds the device.
+
+        Raises ToolchainMissing, ProfileFailed.
+        """
+        load = self._variants[variant_id]
+        assert isinstance(load, Load)
+        message, fd = self._pools[pool]
+        plan = next(plan for plan in load.plans if plan.label == message.label)
+        modules = {sha256: Path(path) for sha256, path in load.modules.items()}
+        return profile(subject_of(message, fd, plan), modules, self._device, report, full=full)
 
     def rest(self) -> None:
         """See `Runner.rest`: state on a device ends with the process that holds it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from kernelwright.runners.profiling.model import (
     Advice,
@@ -57,3 +58,57 @@ def report_file(version: str = "2025.3.1", payload: bytes = b"") -> bytes:
 
 def _sized(content: bytes) -> bytes:
     return len(content).to_bytes(4, "little") + content
+
+
+def module(
+    folder: Path, version: str = "2026.3.1", launches: int = 1, name: str = "k", entry: str = "_Z1k"
+) -> Path:
+    """A folder with a stand-in for NVIDIA's module, which finds these launches in any report."""
+    folder.mkdir()
+    text = MODULE.format(version=version, launches=launches, name=name, entry=entry)
+    (folder / "ncu_report.py").write_text(text, encoding="utf-8")
+    return folder
+
+
+MODULE = '''\
+"""Stands in for NVIDIA's module: its interface, over launches that this file names."""
+class Values:
+    def __init__(self, value, ids=()):
+        self.told, self.ids = value, list(ids)
+    def value(self, index=None):
+        return self.told if index is None else self.ids[index][1]
+    def unit(self): return "ns"
+    def num_instances(self): return len(self.ids)
+    def has_correlation_ids(self): return bool(self.ids)
+    def correlation_ids(self): return Values(0, [(0, key) for key, _ in self.ids])
+class Place:
+    def file_name(self): return "k.cu"
+    def line(self): return 7
+SAMPLES = Values(30, [(0x1010, 20), (0x1020, 10), (0x1030, 0)])
+METRICS = {{"gpu__time_duration.sum": Values(1500), "launch__grid_dim_x": Values(4.0),
+    "device__attribute_display_name": Values("a GPU"), "smsp__pcsamp_sample_count": SAMPLES,
+    "launch__function_pcs": Values(1, [(0, 0x1000)]),
+    "sass__inst_executed_per_opcode": Values(9, [("FFMA", 6), ("LDG", 3)])}}
+class Action:
+    def __init__(self, number): self.number = number
+    def name(self, base=0): return {name!r} and ({name!r} if base == 0 else {entry!r})
+    def metric_names(self): return [*METRICS, "not__there"]
+    def metric_by_name(self, name): return METRICS.get(name)
+    def sass_by_pc(self, pc): return "FFMA R1, R2, R3, R4"
+    def ptx_by_pc(self, pc): return ""
+    def source_info(self, pc): return Place()
+    def rule_results_as_dicts(self):
+        told = {{"title": "Tail Effect", "type": 2,
+            "message": "See @section:Occupancy:Occupancy@ and the @url:Guide:https://x.y/z#a@."}}
+        return [{{"rule_identifier": "LaunchConfiguration", "name": "n", "rule_message": told,
+            "speedup_estimation": {{"type": 2, "speedup": 25.0}}}},
+            {{"rule_identifier": "Silent", "rule_message": {{"type": 0, "message": ""}}}}]
+class Range:
+    def num_actions(self): return {launches}
+    def action_by_idx(self, index): return Action(index)
+class Context:
+    def get_version(self): return {version!r}
+    def num_ranges(self): return 1
+    def range_by_idx(self, index): return Range()
+def load_report(path): return Context()
+'''

@@ -126,6 +126,16 @@ def synchronize() -> None:
     call("cuCtxSynchronize")
 
 
+def start_profiling() -> None:
+    """From here on a profiler that was told to wait for it looks at launches."""
+    call("cuProfilerStart")
+
+
+def stop_profiling() -> None:
+    """It looks at no more of them."""
+    call("cuProfilerStop")
+
+
 # Memory
 
 

@@ -13,7 +13,7 @@ import math
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..plans.plan import LaunchPlan, SetSymbol
 from ..sanitizer.messages import ANSWER, Allocation, SanitizerAnswer, SanitizerJob, Watched
 from . import driver
 from .binding import relocated
-from .bound import Binder, BoundPlan
+from .bound import Binder, BoundPlan, BoundStep
 from .code import Code
 from .driver import Stream
 from .faults import DriverFault, RunFault
@@ -62,13 +62,24 @@ class Shape:
             for b in plan.buffers
         )
 
-    def run(self) -> Iterator[None]:
-        """Run the plan RUNS times; gives control back after each. Raises DriverFault, RunFault."""
+    def bind(self) -> tuple[Code, BoundPlan]:
+        """The loaded code, which is the caller's to close, and the plan on these buffers.
+
+        Raises DriverFault, RunFault.
+        """
         code = Code(self._modules, self._watched.plan)
-        bound = Binder(self._watched.plan, code, self._raw.__getitem__).bind(self.addresses)
+        binder = Binder(self._watched.plan, code, self._raw.__getitem__)
+        return code, binder.bind(self.addresses)
+
+    def run(self) -> Iterator[None]:
+        """Run the plan RUNS times; gives control back after each. Raises DriverFault, RunFault.
+
+        Setup once alone: who calls a kernel twice does not prepare its buffers twice.
+        """
+        code, bound = self.bind()
         for number in range(RUNS):
-            self._upload_inputs()
-            self._enqueue(bound, setup=number == 0)
+            self.upload_inputs()
+            self.enqueue((*(bound.setup if number == 0 else ()), *bound.steps))
             driver.synchronize()
             yield
         code.close()
@@ -78,12 +89,13 @@ class Shape:
         for address in (*self.addresses.values(), *self._raw.values()):
             driver.free(address)
 
-    def _enqueue(self, bound: BoundPlan, *, setup: bool) -> None:
-        """Setup once alone: who calls a kernel twice does not prepare its buffers twice."""
-        for step in (*(bound.setup if setup else ()), *bound.steps):
+    def enqueue(self, steps: Iterable[BoundStep]) -> None:
+        """These steps, in order. Raises RunFault."""
+        for step in steps:
             step.enqueue(self._stream)
 
-    def _upload_inputs(self) -> None:
+    def upload_inputs(self) -> None:
+        """The values of the seed, in place of what a run left there."""
         content, cursor = Path(self._watched.inputs).read_bytes(), 0
         for bound in self._contract.inputs:
             self._upload(self.addresses[bound.name], content[cursor : cursor + bound.nbytes])

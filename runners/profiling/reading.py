@@ -16,6 +16,7 @@ from ..errors import AccessError, ProfileFailed, ToolchainMissing
 from ..processes.process import Finished, Limits, clean_environment, run_limited
 from . import readers, tables
 from .envelope import Envelope, read_envelope, release
+from .judging import nothing_profiled
 from .model import Profile
 from .read_report import ReadAnswer
 
@@ -127,16 +128,6 @@ def _by_tables(
     if not launches:
         raise nothing_profiled(str(report))
     return Profile(launches=launches, written_by=envelope.version, read_by="ncu --csv")
-
-
-def nothing_profiled(where: str) -> ProfileFailed:
-    """The error for a report or a run without a single launch."""
-    return ProfileFailed(
-        f"{where}: no kernel was profiled",
-        valid="a run in which at least one launch is profiled",
-        next_step="look whether filters (--kernel-name, --launch-skip, --profile-from-start) leave "
-        "any launch over, and whether the program reaches its kernel",
-    )
 
 
 def _unread(report: Path, envelope: Envelope, faults: Sequence[str]) -> Exception:

@@ -93,5 +93,13 @@ def cuCtxResetPersistingL2Cache() -> tuple[CUresult]:
     return done(0)
 
 
+def cuProfilerStart() -> tuple[CUresult]:
+    return done(0)
+
+
+def cuProfilerStop() -> tuple[CUresult]:
+    return done(0)
+
+
 def cuCtxSynchronize() -> tuple[CUresult]:
     return done(NATIVE["drain"]())
