@@ -1,25 +1,8 @@
-"""Where in the sources an instruction comes from: a place, and the calls inlined there."""
+"""What PTX and machine code have in common: names of source files, and places in words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A line of a source file, as the compiler names the file; lines count from 1."""
-
-    file: str
-    line: int
-
-    @property
-    def short(self) -> str:
-        """`matmul.py:18`, without folders: they say where a build was, not what it was of."""
-        return f"{self.file.rsplit('/', 1)[-1]}:{self.line}"
-
-
-Chain = tuple[Place, ...]
-"""The innermost place first, then where it was inlined, out to the kernel itself."""
+from .ptx import Place
 
 
 def same_file(one: str, other: str) -> bool:
@@ -29,6 +12,6 @@ def same_file(one: str, other: str) -> bool:
     return bool(short) and (long == short or long.endswith(f"/{short.removeprefix('./')}"))
 
 
-def describe(chain: Chain) -> str:
-    """`standard.py:293 in matmul.py:18`, for people."""
-    return " in ".join(place.short for place in chain)
+def describe(place: Place) -> str:
+    """`standard.py:293 in matmul.py:18`, without folders: they say where a build was."""
+    return " in ".join(f"{frame.file.rpartition('/')[2]}:{frame.line}" for frame in place)

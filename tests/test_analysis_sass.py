@@ -15,9 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelwright.analysis.places import Place, describe, same_file
+from kernelwright.analysis.places import describe, same_file
+from kernelwright.analysis.ptx import Frame
 from kernelwright.analysis.sass import class_of, read_sass
-from kernelwright.analysis.sass.line_program import Cursor, read_line_programs
+from kernelwright.analysis.sass.line_header import Cursor
+from kernelwright.analysis.sass.line_program import read_line_programs
 from kernelwright.analysis.sass.line_tables import read_lines
 from kernelwright.analysis.sass.listing import read_listing
 from kernelwright.runners.errors import SpecError
@@ -116,13 +118,13 @@ def test_both_line_tables_agree_with_the_disassembler(built: Built) -> None:
 
 @needs_nvcc
 def test_calls_inlined_in_each_other_are_told_from_the_inside_out(built: Built) -> None:
-    chains = {describe(i.chain) for i in read_sass(built.cubin).kernels["one"]}
+    chains = {describe(i.place) for i in read_sass(built.cubin).kernels["one"]}
     assert {"h.cuh:3 in h.cuh:6 in k.cu:8", "h.cuh:3 in h.cuh:7 in k.cu:8"} <= chains
 
 
 @needs_nvcc
 def test_behind_a_function_that_was_not_inlined_callers_are_still_right(built: Built) -> None:
-    chains = {describe(i.chain) for i in read_sass(built.cubin).kernels["one"]}
+    chains = {describe(i.place) for i in read_sass(built.cubin).kernels["one"]}
     assert "h.cuh:3 in h.cuh:6 in k.cu:3" in chains
     assert not [c for c in chains if c.startswith("h.cuh:3 in h.cuh:3")]
 
@@ -133,8 +135,8 @@ def test_lines_are_known_without_a_disassembler_and_what_is_missing_is_said(buil
     assert full.missing == () and "no disassembler" in bare.missing[0]
     for kernel, instructions in full.kernels.items():
         without = bare.kernels[kernel]
-        assert [(i.offset, i.chain, i.ptx_line) for i in without] == [
-            (i.offset, i.chain, i.ptx_line) for i in instructions
+        assert [(i.offset, i.place, i.ptx_line) for i in without] == [
+            (i.offset, i.place, i.ptx_line) for i in instructions
         ]
         assert {i.kind for i in without} == {"unknown"}
 
@@ -161,7 +163,7 @@ def test_a_line_of_ptx_is_one_of_the_text_that_was_assembled(built: Built) -> No
     lines = built.ptx.splitlines()
     found = read_sass(built.cubin, listing_of(built)).kernels["one"]
     (load,) = {
-        i.ptx_line for i in found if i.kind == "global load" and describe(i.chain)[-1] == "8"
+        i.ptx_line for i in found if i.kind == "global load" and describe(i.place)[-1] == "8"
     }
     assert load is not None and "ld.global" in lines[load - 1]
 
@@ -174,7 +176,7 @@ def test_code_without_line_information_says_that(tmp_path: Path) -> None:
     subprocess.run(command, cwd=tmp_path, check=True, timeout=120)
     found = read_sass((tmp_path / "k.cubin").read_bytes())
     assert any("without line information" in each for each in found.missing)
-    assert found.kernels["one"] and not any(i.chain for i in found.kernels["one"])
+    assert found.kernels["one"] and not any(i.place for i in found.kernels["one"])
 
 
 def test_what_is_no_cubin_is_refused_with_a_reason() -> None:
@@ -210,11 +212,11 @@ def test_line_programs_of_every_version_of_dwarf_are_read(tmp_path: Path, versio
     subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
     parts = {s.name: s.content for s in read_sections((tmp_path / "host.so").read_bytes())}
     found = {
-        (row.address, place.line)
+        (row.address, frame.line)
         for sequence in read_line_programs(*strings_of(parts))
         for row in sequence.rows
-        for place in row.chain
-        if place.file.endswith("host.cpp")
+        for frame in row.place
+        if frame.file.endswith("host.cpp")
     }
     told = [str(OBJDUMP), "--dwarf=decodedline", "host.so"]
     text = subprocess.run(told, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
@@ -249,7 +251,10 @@ def test_a_line_program_of_an_unknown_version_is_refused() -> None:
 def test_names_of_one_file_are_equal_from_their_ends() -> None:
     assert same_file("/tmp/build/k.cu", "k.cu") and same_file("sub/k.cu", "/a/sub/k.cu")
     assert not same_file("/tmp/other_k.cu", "k.cu") and not same_file("", "k.cu")
-    assert Place("/a/b/k.cu", 3).short == "k.cu:3"
+
+
+def test_a_place_is_told_without_folders() -> None:
+    assert describe((Frame("/a/h.cuh", 3, 0), Frame("k.cu", 8, 5))) == "h.cuh:3 in k.cu:8"
 
 
 @pytest.mark.parametrize(

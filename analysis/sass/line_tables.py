@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ...runners.errors import SpecError
 from ...runners.machine_code.cubin import capability, read_symbols
 from ...runners.machine_code.elf import Section, read_sections
-from ..places import Chain
+from ..ptx import Place
 from .line_program import Row, read_line_programs
 
 SOURCE_LINES, PTX_LINES = ".debug_line", ".nv_debug_line_sass"
@@ -26,15 +26,15 @@ DAMAGED = (ValueError, LookupError, struct.error, StopIteration)
 
 @dataclass(frozen=True, slots=True)
 class LineTable:
-    """Chains of places by ascending offset; each holds up to the next one."""
+    """Places by ascending offset; each holds up to the next one."""
 
     offsets: tuple[int, ...]
-    chains: tuple[Chain, ...]
+    places: tuple[Place, ...]
 
-    def at(self, offset: int) -> Chain:
-        """The places of an instruction; empty where the table has none."""
+    def at(self, offset: int) -> Place:
+        """Where an instruction comes from; empty where the table does not say."""
         index = bisect_right(self.offsets, offset) - 1
-        return self.chains[index] if index >= 0 else ()
+        return self.places[index] if index >= 0 else ()
 
 
 NO_LINES = LineTable((), ())
@@ -47,7 +47,7 @@ class CubinLines:
     sizes: Mapping[str, int]
     source: Mapping[str, LineTable]
     ptx: Mapping[str, LineTable]
-    """chains of one place; its file is empty"""
+    """places of one frame, the line of PTX"""
 
 
 def read_lines(image: bytes) -> CubinLines:
@@ -86,17 +86,17 @@ def _tables(name: str, sections: Sequence[Section]) -> dict[str, LineTable]:
         kernel, start = starts[sequence.at]
         shift = start - sequence.base
         moved = rows.setdefault(kernel, [])
-        moved += [Row(row.address + shift, row.chain) for row in sequence.rows]
+        moved += [Row(row.address + shift, row.place) for row in sequence.rows]
         moved.append(Row(sequence.end + shift, ()))
     return {kernel: _table(found) for kernel, found in rows.items()}
 
 
 def _table(rows: list[Row]) -> LineTable:
     """Of rows at one address the last holds, except that an end gives way to a beginning."""
-    last = dict[int, Chain]()
+    last = dict[int, Place]()
     for row in rows:
-        if row.chain or row.address not in last:
-            last[row.address] = row.chain
+        if row.place or row.address not in last:
+            last[row.address] = row.place
     return LineTable(*zip(*sorted(last.items()), strict=True)) if last else NO_LINES
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ...runners.machine_code.cubin import INSTRUCTION_BYTES, read_cubin
-from ..places import Chain
+from ..ptx import Place
 from .classes import SassClass, class_of
 from .line_tables import NO_LINES, CubinLines, read_lines
 from .listing import Listed, read_listing
@@ -27,8 +27,8 @@ class SassInstruction:
     """with its modifiers; empty without a listing"""
     operands: str
     guard: str
-    chain: Chain
-    """where in the source it comes from, as the cubin says; Triton's leaves callers out"""
+    place: Place
+    """in the source, as the cubin says: Triton's says no callers, and none says columns"""
     ptx_line: int | None
     """of the PTX text that was assembled, from 1"""
 
