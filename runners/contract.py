@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from .dtypes import DTYPES
+from .dtypes import DTYPES, error_floor
 from .errors import SpecError
 from .specs.expressions import evaluate, evaluate_int, names_in
 from .specs.io_contract import Argument, Contract
@@ -68,6 +68,16 @@ class BoundContract:
     def outputs(self) -> tuple[BoundArgument, ...]:
         """Arrays that the kernel writes, in the order in which the reference returns them."""
         return tuple(a for a in self.arguments if a.argument.role in ("output", "inout"))
+
+    def error_floor(self, output: BoundArgument) -> float | None:
+        """The error of one of the outputs that is always accepted, relative to its row's RMS.
+
+        What the spec says, else by the dtypes of the output and of all inputs. None: the output
+        is compared exactly, whatever the spec says.
+        """
+        by_dtypes = error_floor(output.argument.dtype, (a.argument.dtype for a in self.inputs))
+        own = output.argument.tolerance.floor
+        return by_dtypes if by_dtypes is None or own is None else own
 
 
 def bind(contract: Contract, symbols: Mapping[str, int], label: str) -> BoundContract:

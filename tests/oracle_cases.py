@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import os
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from kernelwright.runners.contract import bind
 from kernelwright.runners.dtypes import numpy_dtype
 from kernelwright.runners.layout import record
+from kernelwright.runners.oracle.arrays import NUMPY, ArrayLibrary
+from kernelwright.runners.oracle.arrays_cupy import CupyArrays
+from kernelwright.runners.oracle.arrays_torch import TorchArrays
 from kernelwright.runners.oracle.inputs import pack
 from kernelwright.runners.oracle.messages import JudgeOutputs, OutputVerdict
 from kernelwright.runners.oracle.oracle import Oracle
@@ -83,6 +90,18 @@ def kernel(
         }
     )
     return LoadedKernel(spec=spec, source="", source_name="f.cpp", reference=reference)
+
+
+@cache
+def library(name: str) -> ArrayLibrary:
+    """numpy itself, numpy in cupy's place (bits and all), or torch on the host."""
+    if name == "cupy":
+        return CupyArrays(np, np.asarray, lambda: None)
+    if name == "torch":
+        if importlib.util.find_spec("torch") is None:
+            pytest.skip("torch is not installed")
+        return TorchArrays(importlib.import_module("torch"), "cpu")
+    return NUMPY
 
 
 @dataclass(frozen=True)

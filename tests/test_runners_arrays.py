@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,12 +9,11 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle_cases import library
 
-from kernelwright.runners.contract import BoundArgument, bind
+from kernelwright.runners.contract import BoundContract, bind
 from kernelwright.runners.dtypes import DTYPES, is_float, numpy_dtype
-from kernelwright.runners.oracle.arrays import NUMPY, ArrayLibrary, DtypeUnknown, imports_torch
-from kernelwright.runners.oracle.arrays_cupy import CupyArrays
-from kernelwright.runners.oracle.arrays_torch import TorchArrays
+from kernelwright.runners.oracle.arrays import NUMPY, DtypeUnknown, imports_torch
 from kernelwright.runners.oracle.inputs import make_inputs
 from kernelwright.runners.oracle.judge import expect, judge
 from kernelwright.runners.oracle.libraries import library_for
@@ -28,25 +24,13 @@ Array = npt.NDArray[Any]
 FLOATS = [name for name in DTYPES if is_float(name)]
 
 
-@cache
-def library(name: str) -> ArrayLibrary:
-    """numpy itself, numpy in cupy's place (bits and all), or torch on the host."""
-    if name == "cupy":
-        return CupyArrays(np, np.asarray, lambda: None)
-    if name == "torch":
-        if importlib.util.find_spec("torch") is None:
-            pytest.skip("torch is not installed")
-        return TorchArrays(importlib.import_module("torch"), "cpu")
-    return NUMPY
-
-
 OTHERS = pytest.mark.parametrize("other", ["cupy", "torch"])
 ALL = pytest.mark.parametrize("name", ["numpy", "cupy", "torch"])
 
 
-def output(dtype: str, shape: tuple[int, ...]) -> BoundArgument:
+def writing(dtype: str, shape: tuple[int, ...]) -> BoundContract:
     argument = {"name": "y", "role": "output", "dtype": dtype, "shape": list(shape)}
-    return bind(Contract.model_validate({"arguments": [argument]}), {}, "w").outputs[0]
+    return bind(Contract.model_validate({"arguments": [argument]}), {}, "w")
 
 
 def patterns(dtype: str) -> Array:
@@ -124,8 +108,10 @@ def outcomes(draw: st.DrawFn) -> tuple[str, Array, Array, Array]:
 
 
 def verdict(name: str, dtype: str, exact: Array, native: Array, actual: Array) -> OutputVerdict:
-    held, bound = library(name), output(dtype, exact.shape)
-    truth = expect(held, bound, held.from_host(exact, "float64"), held.from_host(native, dtype))
+    held, contract = library(name), writing(dtype, exact.shape)
+    (bound,) = contract.outputs
+    widened, stored = held.from_host(exact, "float64"), held.from_host(native, dtype)
+    truth = expect(held, bound, widened, stored, contract.error_floor(bound))
     return judge(bound, truth, held.from_host(actual, dtype))
 
 

@@ -9,34 +9,12 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judge_cases import ROWS, verdict
 
-from kernelwright.runners.contract import BoundArgument, bind
 from kernelwright.runners.dtypes import DTYPES, numpy_dtype
-from kernelwright.runners.oracle.arrays import NUMPY
-from kernelwright.runners.oracle.judge import expect, judge
-from kernelwright.runners.oracle.messages import OutputVerdict
-from kernelwright.runners.specs.io_contract import Contract
 
 Array = npt.NDArray[Any]
 LOW = ["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"]
-
-
-def output(dtype: str, shape: tuple[int, ...], **more: Any) -> BoundArgument:
-    argument = {"name": "y", "role": "output", "dtype": dtype, "shape": list(shape), **more}
-    return bind(Contract.model_validate({"arguments": [argument]}), {}, "w").outputs[0]
-
-
-def verdict(
-    exact: Array, actual: Array, native: Array | None = None, dtype: str = "float32", **more: Any
-) -> OutputVerdict:
-    """The verdict on `actual`; the trusted result is the rounded truth unless given."""
-    kind = numpy_dtype(dtype)
-    bound = output(dtype, exact.shape, **more)
-    trusted = exact.astype(kind) if native is None else native.astype(kind)
-    return judge(bound, expect(NUMPY, bound, exact, trusted), actual.astype(kind))
-
-
-ROWS = np.random.default_rng(3).standard_normal((4, 64))
 
 
 def test_the_trusted_result_itself_is_right() -> None:

@@ -279,7 +279,7 @@ def test_what_cupy_cannot_do_numpy_does_and_it_is_told_once() -> None:
 
 def value(size: int) -> list[Expected]:
     array = np.zeros(size, dtype=np.uint8)
-    return [Expected(NUMPY, array, 1.0, array, True, 0.0, 0.0)]
+    return [Expected(NUMPY, array, 1.0, array, True, 0.0, 0.0, None)]
 
 
 def test_the_values_least_recently_used_go_first_and_the_latest_stays() -> None:

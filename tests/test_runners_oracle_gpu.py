@@ -94,8 +94,8 @@ def test_the_trusted_result_uses_tf32_where_the_contract_allows_it(oracle: Oracl
         (verdict,) = case.judge({0: x @ (x.T @ x) / 64})
         assert verdict.right, verdict.message
         allowed[math] = verdict.allowed
-    assert allowed["ieee"] < 5e-5
-    assert allowed["tf32"] > 1e-4
+    assert allowed["ieee"] < 1e-4
+    assert allowed["tf32"] > 1e-3
 
 
 @needs_torch

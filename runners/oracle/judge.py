@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..contract import BoundArgument
-from ..dtypes import DTYPES, numpy_dtype
+from ..dtypes import numpy_dtype
 from .arrays import ArrayLibrary
 from .messages import OutputVerdict
 
@@ -36,7 +36,7 @@ class Expected:
 
     `exact` is float64 for floats and stored in the contract's dtype otherwise, as `native` always
     is; `finite` says whether all of `native` is. `largest` and `rms` are scaled errors of the
-    trusted result.
+    trusted result, `floor` the scaled error that is accepted in any case (None: bits are compared).
     """
 
     library: ArrayLibrary
@@ -46,6 +46,7 @@ class Expected:
     finite: bool
     largest: float
     rms: float
+    floor: float | None
 
     @property
     def nbytes(self) -> int:
@@ -54,38 +55,39 @@ class Expected:
         return sum(int(array.nbytes) for array in arrays)
 
 
-def expect(library: ArrayLibrary, bound: BoundArgument, exact: Any, native: Any) -> Expected:
+def expect(
+    library: ArrayLibrary, bound: BoundArgument, exact: Any, native: Any, floor: float | None
+) -> Expected:
     """The truth from the reference's fp64 result and its native one, the latter stored.
 
-    Both have the contract's shape.
+    Both have the contract's shape; `floor` is `BoundContract.error_floor` of the output.
     """
-    if DTYPES[bound.argument.dtype].floor is None:
-        return Expected(library, native, 1.0, native, True, 0.0, 0.0)
+    if floor is None:
+        return Expected(library, native, 1.0, native, True, 0.0, 0.0, None)
     with np.errstate(all="ignore"):
         exact = library.float64(exact)
         wide = library.float64(native, bound.argument.dtype)
         scale = _row_scale(library.xp, exact)
         error = _scaled_error(library.xp, wide, exact, scale)
         finite = bool(library.xp.isfinite(wide).all())
-        return Expected(library, exact, scale, native, finite, _largest(error), _rms(error))
+        return Expected(library, exact, scale, native, finite, _largest(error), _rms(error), floor)
 
 
 def judge(bound: BoundArgument, expected: Expected, actual: Any) -> OutputVerdict:
     """Compare one output, stored, of the contract's shape and dtype, with the truth."""
-    if DTYPES[bound.argument.dtype].floor is None:
+    if expected.floor is None:
         return _judge_exact(bound, expected, actual)
     with np.errstate(all="ignore"):
         wide = expected.library.float64(actual, bound.argument.dtype)
-        return _judge_error(bound, expected, wide)
+        return _judge_error(bound, expected, wide, expected.floor)
 
 
-def _judge_error(bound: BoundArgument, expected: Expected, wide: Any) -> OutputVerdict:
-    tolerance, floor = bound.argument.tolerance, DTYPES[bound.argument.dtype].floor
-    assert floor is not None
-    if tolerance.floor is not None:
-        floor = tolerance.floor
-    allowed = tolerance.factor * expected.largest + floor
-    allowed_rms = tolerance.factor * expected.rms + floor
+def _judge_error(
+    bound: BoundArgument, expected: Expected, wide: Any, floor: float
+) -> OutputVerdict:
+    factor = bound.argument.tolerance.factor
+    allowed = factor * expected.largest + floor
+    allowed_rms = factor * expected.rms + floor
     found = _Found(bound, wide, expected.exact, allowed)
     place = _pattern_mismatch(bound, expected, wide)
     if place is not None:

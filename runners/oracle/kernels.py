@@ -225,7 +225,8 @@ def _adopted(pool: _Pool, slot: int) -> list[Expected]:
     for bound, values in _arrays(pool.contract.outputs, data):
         stored = library.from_host(values, bound.argument.dtype)
         exact = library.float64(stored, bound.argument.dtype)
-        found.append(expect(library, bound, exact, stored))
+        floor = pool.contract.error_floor(bound)
+        found.append(expect(library, bound, exact, stored, floor))
     return found
 
 

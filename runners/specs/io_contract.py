@@ -51,7 +51,8 @@ class Tolerance(Part):
     factor: Finite = Field(default=2.0, ge=0)
     """how much worse than the trusted low-precision result is accepted"""
     floor: Finite | None = Field(default=None, ge=0)
-    """error relative to the row's RMS that is always accepted; None: by dtype"""
+    """error relative to the row's RMS that is always accepted; None: by the dtypes of this
+    output and of all inputs"""
 
 
 class Argument(Part):
