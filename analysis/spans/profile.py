@@ -1,0 +1,94 @@
+"""What was counted while a kernel ran, by machine instruction, and summed by line of source.
+
+The counters are those of Nsight Compute, under its names; what one of them did not count at an
+instruction is 0 there, what was not collected at all is None in every sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ...runners.profiling.model import KernelProfile
+from ...runners.profiling.wanted import SAMPLES, STALL
+from .code import KernelCode, lines_of
+
+EXECUTED = "inst_executed"
+SECTORS, IDEAL_SECTORS = (
+    "memory_l2_theoretical_sectors_global",
+    "memory_l2_theoretical_sectors_global_ideal",
+)
+WAVEFRONTS, IDEAL_WAVEFRONTS = "memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Counters of one instruction, or of several together; None: not collected."""
+
+    executed: float | None = None
+    """by warps"""
+    samples: float | None = None
+    """of the program counter"""
+    stalls: tuple[tuple[str, float], ...] = ()
+    """samples by the reason for waiting, the most frequent first"""
+    sectors: float | None = None
+    """of 32 bytes, asked of global memory"""
+    sectors_needed: float | None = None
+    """that the bytes would need if they lay side by side"""
+    bank_conflicts: float | None = None
+    """passes through shared memory beyond those that its width demands"""
+
+
+@dataclass(frozen=True, slots=True)
+class LineProfile:
+    """One launch of a kernel: counters by the offset of the machine instruction, in bytes from the
+    kernel's start."""
+
+    kernel: str
+    by_offset: Mapping[int, Mapping[str, float]]
+    collected: frozenset[str]
+    """metrics that were counted at any instruction"""
+    elsewhere: int
+    """instructions of other functions, whose offsets start anew: they are in no sum"""
+
+
+def line_profile(profile: KernelProfile) -> LineProfile:
+    """The counters of a launch by offset; a report says those of the first function first."""
+    own = [each for each in profile.instructions if each.function == 0]
+    return LineProfile(
+        kernel=profile.kernel,
+        by_offset={each.offset: each.counters for each in own},
+        collected=frozenset(name for each in own for name in each.counters),
+        elsewhere=len(profile.instructions) - len(own),
+    )
+
+
+def counts_at(profile: LineProfile, offsets: Iterable[int]) -> Counts:
+    """The counters of some instructions together."""
+    sums = dict.fromkeys(profile.collected, 0.0)
+    for offset in offsets:
+        for name, value in profile.by_offset.get(offset, {}).items():
+            sums[name] += value
+    wavefronts, ideal = sums.get(WAVEFRONTS), sums.get(IDEAL_WAVEFRONTS, 0.0)
+    stalls = {n.removeprefix(STALL): v for n, v in sums.items() if n.startswith(STALL) and v}
+    return Counts(
+        executed=sums.get(EXECUTED),
+        samples=sums.get(SAMPLES),
+        stalls=tuple(sorted(stalls.items(), key=lambda stall: (-stall[1], stall[0]))),
+        sectors=sums.get(SECTORS),
+        sectors_needed=sums.get(IDEAL_SECTORS),
+        bank_conflicts=None if wavefronts is None else max(0.0, wavefronts - ideal),
+    )
+
+
+def counts_by_line(profile: LineProfile, code: KernelCode, source: str) -> dict[int, Counts]:
+    """Sums for every line of a source at whose instructions anything was counted.
+
+    An instruction of a call counts for each line of its chain, as in `LineCode.sass`.
+    """
+    offsets = dict[int, list[int]]()
+    for each in code.sass:
+        if each.offset in profile.by_offset:
+            for line in dict.fromkeys(lines_of(each.place, source)):
+                offsets.setdefault(line, []).append(each.offset)
+    return {line: counts_at(profile, offsets[line]) for line in sorted(offsets)}
