@@ -10,7 +10,7 @@ from ..runners.errors import BaselineRefused
 from ..runners.model import Variant
 from ..runners.specs.files import LoadedKernel
 from ..runners.toolchains import BuildOutcome
-from ..search.store import Store
+from ..search.store import JsonObject, Store
 from .ahead import BuildAhead
 from .attached import AttachedKernels
 from .keeping import write_evaluation
@@ -30,10 +30,16 @@ class Kernels:
     def __init__(self, store: Store, rig: Rig, ahead: BuildAhead) -> None:
         self._store, self._rig, self._ahead = store, rig, ahead
         self._attached = AttachedKernels(rig)
+        self._read: dict[str, tuple[JsonObject, KernelRecord]] = {}
 
     def record(self, kernel_id: str) -> KernelRecord:
-        """What the store holds of it."""
-        return self._store.require_record("kernels", kernel_id, KernelRecord)
+        """What the store holds of it, which is asked for many times an evaluation."""
+        value = self._store.require("kernels", kernel_id)
+        known = self._read.get(kernel_id)
+        if known is None or known[0] != value:
+            found = self._store.require_record("kernels", kernel_id, KernelRecord)
+            known = self._read[kernel_id] = (value, found)
+        return known[1]
 
     def variant(self, variant_id: str) -> VariantRecord:
         """What the store holds of a variant."""

@@ -57,6 +57,7 @@ class Rig:
         self._checkers: dict[str, Checker] = {}
         self._files: dict[tuple[str, str], tuple[Path, ...]] = {}
         """by device and variant: where the machine code lies that its runner loads"""
+        self._paces: dict[tuple[str, str], float] = {}
         self._logic = Logic(scratch)
         self._quiet = Quiet()
         self.gpus = gpus
@@ -153,6 +154,7 @@ class Rig:
         """Forget a variant that nobody will time again soon."""
         if variant_id in kernel.in_runner:
             kernel.in_runner.discard(variant_id)
+            self._paces = {key: s for key, s in self._paces.items() if key[1] != variant_id}
             self._files.pop((kernel.device, variant_id), None)
             self._checker(kernel).runner.unload(variant_id)
 
@@ -214,7 +216,11 @@ class Rig:
                 plan=kernel.timing,
                 timeout_s=kernel.timeout_s,
                 rng=kernel.rng,
+                paces=self._paces,
             )
+        if measured.comparison is not None:
+            for pool, found in zip(pools, measured.comparison.workloads, strict=True):
+                self._paces |= {(pool.pool, v): ms * 1e-3 for v, ms in found.median_ms.items()}
         for other in others:
             runs = [run for run in measured.runs if run.variant == other != candidate]
             failed = first_failure([gate(runs) for gate in FIRST_SET])

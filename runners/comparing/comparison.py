@@ -18,6 +18,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
+from types import MappingProxyType
 
 import psutil
 
@@ -29,6 +30,8 @@ from ..runner_messages import BlockResult, RunResult, SideTimes
 from .session import Session, Times
 from .settling import TimingPlan
 
+Paces = Mapping[tuple[str, str], float]
+"""Seconds of a call by pool and side, roughly: how many make a sample"""
 HOT_ROUNDS = 5
 NOT_SLOW = 0.8
 """of `slow_side`: a side that was thought to be that slow, and whose blocks are faster, is not"""
@@ -68,16 +71,18 @@ def compare(
     plan: TimingPlan,
     timeout_s: float,
     rng: random.Random,
+    paces: Paces = MappingProxyType({}),
 ) -> Measured:
     """Time `candidate` against `others` (variant ids; the first decides when to stop, the last
-    is the one whose drift is watched: the baseline).
+    is the one whose drift is watched: the baseline). `paces`: what is known of the others.
 
     Raises ProcessLost when the runner itself is lost.
     """
     sides = (candidate, *dict.fromkeys(o for o in others if o != candidate))
     session, runs = Session(sides, plan, time.monotonic()), list[Run]()
     for pool in pools:
-        looked = _look(checker, pool, sides, plan, timeout_s)
+        known = {o: paces[pool.pool, o] for o in sides[1:] if (pool.pool, o) in paces}
+        looked = _look(checker, pool, sides, plan, timeout_s, known)
         runs += looked.runs
         session.busy_s += looked.busy_s
         if looked.broken is not None:
@@ -117,7 +122,7 @@ def hot_times(
     """
     hot = HotTimes()
     for pool in pools if plan.hot_times else ():
-        looked = _look(checker, pool, sides, plan, timeout_s)
+        looked = _look(checker, pool, sides, plan, timeout_s, {})
         hot.runs += looked.runs
         if looked.broken is not None:
             continue
@@ -144,15 +149,20 @@ class _Look:
 
 
 def _look(
-    checker: Checker, pool: SeedPool, sides: Sequence[str], plan: TimingPlan, timeout_s: float
+    checker: Checker,
+    pool: SeedPool,
+    sides: Sequence[str],
+    plan: TimingPlan,
+    timeout_s: float,
+    known: Mapping[str, float],
 ) -> _Look:
-    """A first sample of each side; the least of some while one of them seems to be slow.
+    """A first sample of each side that is not `known`; the least of some while one seems slow.
 
     Who was held up in a single look would get calls of its own, and lose by that alone.
     """
-    look = _Look()
+    look, asked = _Look(dict(known)), [side for side in sides if side not in known]
     for _ in range(plan.first_looks):
-        block, found = checker.block(pool, [sides], {}, timeout_s)
+        block, found = checker.block(pool, [asked], {}, timeout_s)
         look.runs += found
         look.busy_s += block.busy_s
         look.broken = _faulted(pool, block.sides)

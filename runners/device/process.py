@@ -185,7 +185,7 @@ class DeviceProcess:
         label = inputs.pool.contract.label
         plans = {v: next(p for p in load.plans if p.label == label) for v, load in loads.items()}
         calls = 1 if message.hot else max(message.calls.get(v, 1) for v in variants)
-        wanted = max(calls + 1, self._stage.bound_sets(variants, inputs))
+        wanted = max(calls + 1, self._stage.bound_sets(inputs))
         sets = self._stage.sets_for(list(plans.values()), inputs, wanted)
         self._stage.reserve_for(list(plans.values()), inputs, sets)
         sides = dict[str, Side]()

@@ -130,12 +130,10 @@ class Stage:
             self.close(self._sides.pop(key))
             raise
 
-    def bound_sets(self, variants: Sequence[str], inputs: DeviceInputs) -> int:
-        """The sets that some of these variants are bound to already."""
-        sides = [
-            s for s in self._sides.values() if s.variant in variants and s.setting.inputs is inputs
-        ]
-        return max((s.setting.sets for s in sides), default=0)
+    def bound_sets(self, inputs: DeviceInputs) -> int:
+        """The most sets that a side on these inputs is bound to: whom it is timed against."""
+        sides = [s for s in self._sides.values() if s.setting.inputs is inputs]
+        return max((s.setting.sets for s in sides if s.setting.valid), default=0)
 
     def fresh_side(
         self,

@@ -104,8 +104,11 @@ def names_in(text: str | int | float) -> frozenset[str]:
 
     Raises ExpressionError for syntax and for anything outside the whitelist.
     """
-    if isinstance(text, int | float):
-        return frozenset()
+    return frozenset() if isinstance(text, int | float) else _names_in(text)
+
+
+@lru_cache(maxsize=4096)
+def _names_in(text: str) -> frozenset[str]:
     tree = _parse(text)
     called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
     return frozenset(
