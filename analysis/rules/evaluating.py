@@ -1,0 +1,103 @@
+"""A rule on a launch: fired, silent or unknown, with evidence and NVIDIA's word beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ...runners.profiling.model import Advice, KernelProfile, Profile
+from ...runners.profiling.wanted import SAMPLES
+from ..profile.lines import by_line
+from . import names
+from .derived import DERIVED
+from .model import Confidence, Facts, Finding, Hit, Rule, Unknown
+
+FEW_NS, FEW_SAMPLES = 10_000.0, 1000.0
+"""a launch of less than 10 us, or fewer samples at its instructions, says little for certain"""
+MAX_LINES = 3
+
+
+def evaluate(
+    rule: Rule, launch: KernelProfile, profile: Profile, facts: Facts, share: float
+) -> Finding | Unknown | None:
+    """What the rule says of the launch, whose part of the run's time is `share`; None: silent.
+
+    A rule of the whole run is given any of its launches, and a share of 1.
+    """
+    kernel = "" if rule.of_run else launch.kernel
+    values = {name: _value(name, launch, profile, facts) for name in rule.needs}
+    known = {name: value for name, value in values.items() if value is not None}
+    if len(known) < len(values):
+        missing = [part for name in values if name not in known for part in _parts(name, launch)]
+        unique = tuple(dict.fromkeys(missing))
+        return Unknown(rule=rule.id, kernel=kernel, missing=unique)
+    hit = rule.judge(known)
+    if hit is None:
+        return None
+    advice = _agreeing(rule, launch.advice)
+    return _finding(rule, hit, launch, known, advice, share, kernel)
+
+
+def _value(name: str, launch: KernelProfile, profile: Profile, facts: Facts) -> float | None:
+    derived = DERIVED.get(name)
+    return launch.number(name) if derived is None else derived.of(launch, profile, facts)
+
+
+def _parts(name: str, launch: KernelProfile) -> Iterable[str]:
+    """What is missing of a value that is not known."""
+    derived = DERIVED.get(name)
+    if derived is None:
+        return (name,)
+    missing = [metric for metric in derived.metrics if metric not in launch.metrics]
+    return missing or (derived.beside,)
+
+
+def _finding(
+    rule: Rule,
+    hit: Hit,
+    launch: KernelProfile,
+    values: dict[str, float],
+    advice: Sequence[Advice],
+    share: float,
+    kernel: str,
+) -> Finding:
+    best = max(advice, key=_estimate, default=None)
+    blame = rule.blame
+    lines = () if blame is None else by_line(launch.instructions, blame.counter, blame.ideal)
+    return Finding(
+        rule=rule.id,
+        severity=hit.severity,
+        role=rule.role,
+        text=hit.text,
+        action=rule.action,
+        skill=rule.skill,
+        because=rule.because,
+        kernel=kernel,
+        share=share,
+        confidence=_confidence(rule, launch),
+        values=values,
+        lines=lines[:MAX_LINES],
+        agreed=bool(advice),
+        speedup_percent=None if best is None else best.speedup_percent,
+        scope=None if best is None else best.scope,
+    )
+
+
+def _agreeing(rule: Rule, advice: Iterable[Advice]) -> list[Advice]:
+    return [
+        each
+        for each in advice
+        if any(each.rule == name and each.title.startswith(title) for name, title in rule.agrees)
+    ]
+
+
+def _estimate(advice: Advice) -> tuple[bool, float]:
+    """Estimates for the whole launch before those for a part of it."""
+    return advice.scope == "global", advice.speedup_percent or 0.0
+
+
+def _confidence(rule: Rule, launch: KernelProfile) -> Confidence:
+    time = launch.number(names.TIME)
+    samples = launch.number(SAMPLES)
+    short = time is not None and time < FEW_NS
+    sparse = rule.blame is not None and samples is not None and samples < FEW_SAMPLES
+    return "low" if short or sparse else "normal"

@@ -1,0 +1,102 @@
+"""A rule, and what it says of a launch: it fired, it did not, or it cannot know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from ...runners.limits import Work
+from ...runners.model import Record
+from ...runners.profiling.model import Scope
+from ..profile.lines import LineCount
+
+Severity = Literal["high", "medium", "low"]
+Role = Literal["cause", "symptom", "class"]
+"""what can be changed; what follows from something else; what kind of launch it is"""
+Confidence = Literal["normal", "low"]
+Values = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A rule fired: how bad it is, and what is the case, with numbers."""
+
+    severity: Severity
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Which lines are to blame: those with most of a counter, or most above its ideal."""
+
+    counter: str
+    ideal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row. `judge` gets exactly the values of `needs`, so none of them can be guessed."""
+
+    id: str
+    needs: tuple[str, ...]
+    """metrics by exact name, and derived values (`derived.py`)"""
+    judge: Callable[[Values], Hit | None]
+    role: Role
+    action: str
+    because: str
+    """why these thresholds, and whose they are"""
+    agrees: tuple[tuple[str, str], ...] = ()
+    """NVIDIA's rules that say the same: identifier, and how the title begins"""
+    blame: Blame | None = None
+    of_run: bool = False
+    """judged once for all launches together"""
+
+    @property
+    def skill(self) -> str:
+        """The page that explains it: every rule has one of its own name."""
+        return self.id
+
+
+class Facts(Record):
+    """What is known beside the profile; None: not known."""
+
+    work: Work = Work()
+    """of one run, as the contract declares it"""
+    matrix_work: bool | None = None
+    """it multiplies matrices in types that tensor cores take"""
+
+
+class Finding(Record):
+    """A rule that fired, with its evidence."""
+
+    rule: str
+    severity: Severity
+    role: Role
+    text: str
+    action: str
+    skill: str
+    because: str
+    kernel: str
+    """empty: of the run as a whole"""
+    share: float
+    """of the run's time that it is about"""
+    confidence: Confidence = "normal"
+    values: dict[str, float]
+    lines: tuple[LineCount, ...] = ()
+    agreed: bool = False
+    """one of NVIDIA's rules says the same"""
+    speedup_percent: float | None = None
+    """NVIDIA's estimate, of `scope`; never to be added to others"""
+    scope: Scope | None = None
+
+
+class Unknown(Record):
+    """A rule that cannot say anything, and what it lacks."""
+
+    rule: str
+    kernel: str
+    missing: tuple[str, ...] = Field(min_length=1)
+    """metrics by exact name, and what else would have to be known"""
