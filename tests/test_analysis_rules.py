@@ -270,7 +270,7 @@ def test_the_card_says_what_is_missing() -> None:
     bare = run(launch({n.WAVES: 8.0}))
     text = card(bare, findings(bare))
     assert "rules are unknown" in text
-    assert "low_occupancy (needs Occupancy and SpeedOfLight and ComputeWorkloadAnalysis)" in text
+    assert "severe_memory_bound, latency_bound, high_waves_per_sm (needs SpeedOfLight)" in text
     assert "0.0 us" not in text
 
 
