@@ -1,0 +1,242 @@
+"""How often a loop runs, from the registers that its exit compares.
+
+A loop is counted when control leaves it by one branch that every iteration reaches, whose predicate
+compares a register that changes by a constant or invariant step with one that does not change.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..ptx.operands import branch_target, integer, name_in_scope, split
+from .code import Code
+from .loops import Loop, dominates
+from .symbols import MAX_TEXT, Linear, Slicer, plus
+
+MAX_STEPS = 4096
+"""of a counter that is doubled or halved, when it is followed by hand"""
+MAX_COPIES = 8
+"""moves and additions between the test, the counter and its update"""
+_BY_NUMBER: dict[str, Callable[[int, int], int]] = {
+    "shl": lambda value, by: value << by,
+    "shr": lambda value, by: value >> by,
+    "mul": operator.mul,
+}
+_OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
+_HOLDS: dict[str, Callable[[int, int], bool]] = {
+    each: getattr(operator, each) for each in _OPPOSITE
+}
+_UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
+_SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+class Counter(NamedTuple):
+    """A register that changes once an iteration."""
+
+    update: int
+    """index of the instruction that changes it"""
+    start: Linear
+    stem: str
+    """add, or what else the update does: shl, shr, mul"""
+    step: Linear
+
+
+class LoopReader:
+    """Trip counts of the loops of one function."""
+
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        self._instructions = code.function.instructions
+        self._slicer = Slicer(code)
+
+    def trips(self, loop: Loop) -> int | str | None:
+        """Iterations of one entry: a number, an expression over parameters, or None."""
+        blocks = self._code.blocks
+        exits = [
+            (index, successor)
+            for index in loop.blocks
+            for successor in blocks[index].successors
+            if successor not in loop.blocks
+        ]
+        if len(exits) != 1 or loop.irreducible or len(loop.latches) != 1:
+            return None
+        leaving, outside = exits[0]
+        if not dominates(leaving, loop.latches[0], self._code.dominator):
+            return None
+        at = blocks[leaving].last - 1
+        branch = self._instructions[at]
+        if branch.stem != "bra" or not branch.guard:
+            return None
+        target = self._code.function.labels.get(branch_target(branch) or "")
+        leaves_if_taken = target == blocks[outside].first
+        # A loop that tests at its top runs its body once less than the test.
+        whole = leaving in loop.latches or leaving != loop.header
+        return self._counted(loop, at, whole, leaves_if_taken != branch.negated)
+
+    def _counted(self, loop: Loop, at: int, whole: bool, leaves_if_true: bool) -> int | str | None:
+        inside = self._inside(loop, at, self._instructions[at].guard)
+        if len(inside) != 1:
+            return None
+        test = inside[0]
+        setp = self._instructions[test]
+        comparison = setp.opcode.split(".")[1] if setp.stem == "setp" else ""
+        comparison = _UNSIGNED.get(comparison, comparison)
+        operands = split(setp.operands)
+        if comparison not in _OPPOSITE or len(operands) != 3 or setp.guard:
+            return None
+        stays = _OPPOSITE[comparison] if leaves_if_true else comparison
+        for left, right, relation in (
+            (operands[1], operands[2], stays),
+            (operands[2], operands[1], _SWAPPED[stays]),
+        ):
+            found = self._counter(loop, test, left)
+            bound = self._invariant(loop, test, right)
+            if found is not None and bound is not None:
+                return _iterations(*found, relation, bound, whole)
+        return None
+
+    def _inside(self, loop: Loop, at: int, operand: str) -> list[int]:
+        """The instructions of a loop that write what an instruction reads."""
+        register = name_in_scope(self._instructions[at], operand)
+        found = self._code.definitions.get(register, ())
+        return [index for index in found if self._code.block_at(index) in loop.blocks]
+
+    def _invariant(self, loop: Loop, at: int, operand: str) -> Linear | None:
+        value = self._slicer.operand(at, operand)
+        changes = value is None or (value.number is None and self._inside(loop, at, operand))
+        return None if changes else value
+
+    def _counter(self, loop: Loop, at: int, operand: str) -> tuple[Counter, Linear] | None:
+        """The counter behind an operand, and what the operand is when it is first looked at."""
+        offset = Linear(0)
+        for _ in range(MAX_COPIES):
+            inside = self._inside(loop, at, operand)
+            if len(inside) != 1:
+                return None
+            counter = self._counter_of(loop, at, operand, inside[0])
+            if counter is not None:
+                start = counter.start
+                if self._comes_before(counter.update, at):
+                    start = _moved(counter, start)
+                return counter, plus(start, offset)
+            found = self._copied(loop, inside[0])
+            if found is None:
+                return None
+            at, (operand, more) = inside[0], found
+            offset = plus(offset, more)
+        return None
+
+    def _copied(self, loop: Loop, at: int) -> tuple[str, Linear] | None:
+        """(operand, what is added) of a `mov` or of an `add` of what does not change."""
+        instruction = self._instructions[at]
+        operands = split(instruction.operands)
+        if instruction.guard:
+            return None
+        if instruction.stem == "mov" and len(operands) == 2:
+            return operands[1], Linear(0)
+        if instruction.stem not in ("add", "sub") or len(operands) != 3:
+            return None
+        added = self._invariant(loop, at, operands[2])
+        if added is None:
+            return None
+        return operands[1], plus(Linear(0), added, 1 if instruction.stem == "add" else -1)
+
+    def _counter_of(self, loop: Loop, at: int, operand: str, update: int) -> Counter | None:
+        """A register with one start outside and one update inside, which reads it again."""
+        register = name_in_scope(self._instructions[at], operand)
+        outside = [
+            index
+            for index in self._code.definitions[register]
+            if self._code.block_at(index) not in loop.blocks
+            and self._code.may_follow(self._code.block_at(index), loop.header)
+        ]
+        if len(outside) != 1 or self._instructions[outside[0]].guard:
+            return None
+        start = self._slicer.result(outside[0])
+        step = self._step(loop, register, update)
+        if start is None or step is None:
+            return None
+        stem, by = step
+        if stem != "add" and start.number is None:
+            return None
+        return Counter(update, start, stem, by)
+
+    def _step(self, loop: Loop, register: str, update: int) -> tuple[str, Linear] | None:
+        """(add, shl, shr or mul; by how much) from one iteration to the next."""
+        total = Linear(0)
+        for _ in range(MAX_COPIES):
+            instruction = self._instructions[update]
+            if instruction.stem in _BY_NUMBER:
+                operands = split(instruction.operands)
+                same = name_in_scope(instruction, operands[1]) == register
+                by = integer(operands[-1])
+                known = same and by is not None and total == Linear(0)
+                return (instruction.stem, Linear(by)) if known and by is not None else None
+            found = self._copied(loop, update)
+            if found is None:
+                return None
+            source, more = found
+            total = plus(total, more)
+            if name_in_scope(instruction, source) == register:
+                return "add", total
+            inside = self._inside(loop, update, source)
+            if len(inside) != 1:
+                return None
+            update = inside[0]
+        return None
+
+    def _comes_before(self, update: int, at: int) -> bool:
+        """Whether an iteration changes the counter before it gets to an instruction."""
+        one, other = self._code.block_at(update), self._code.block_at(at)
+        return update < at if one == other else dominates(one, other, self._code.dominator)
+
+
+def _iterations(
+    counter: Counter, first: Linear, relation: str, bound: Linear, whole: bool
+) -> int | str | None:
+    """How often the body runs while `value relation bound` holds, the value beginning at `first`;
+    `whole`: the iteration in which the test fails has run its body, too."""
+    extra = 1 if whole else 0
+    if counter.stem != "add":
+        return _followed(counter, first, relation, bound, extra)
+    distance = plus(bound, first, -1)
+    step = counter.step
+    if relation in ("gt", "ge") or (relation == "ne" and (step.number or 0) < 0):
+        distance, step = plus(Linear(0), distance, -1), plus(Linear(0), step, -1)
+    if relation in ("le", "ge"):
+        distance = plus(distance, Linear(1))
+    if relation == "eq" or (step.number is not None and step.number <= 0):
+        return None
+    if step.number is None:
+        # ceil(distance / step) + extra, where the step is an expression
+        text = f"ceil(({plus(distance, step) if extra else distance}) / ({step}))"
+        return text if len(text) <= MAX_TEXT else None
+    by = step.number
+    if distance.number is not None:
+        return max(-(-distance.number // by), 0) + extra
+    rounded = plus(distance, Linear((by - 1 if relation != "ne" else 0) + extra * by))
+    text = str(rounded) if by == 1 else f"({rounded}) / {by}"
+    return text if len(text) <= MAX_TEXT else None
+
+
+def _followed(
+    counter: Counter, first: Linear, relation: str, bound: Linear, extra: int
+) -> int | None:
+    """The same for a counter that is doubled or halved, step by step."""
+    value, limit = first.number, bound.number
+    if value is None or limit is None:
+        return None
+    for done in range(MAX_STEPS):
+        if not _HOLDS[relation](value, limit):
+            return done + extra
+        value = _moved(counter, Linear(value)).constant
+    return None
+
+
+def _moved(counter: Counter, value: Linear) -> Linear:
+    """A counter one iteration later."""
+    if counter.stem == "add":
+        return plus(value, counter.step)
+    return Linear(_BY_NUMBER[counter.stem](value.constant, counter.step.constant))
