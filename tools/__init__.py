@@ -11,6 +11,7 @@ from . import (
     job,
     open_kernel,
     propose_moves,
+    ptx_for_source_span,
     search_step,
     time_variant,
 )
@@ -21,6 +22,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
     propose_moves.TOOL,
     compile_variant.TOOL,
     time_variant.TOOL,
+    ptx_for_source_span.TOOL,
     search_step.TOOL,
     inspection.TOOL,
     job.TOOL,
