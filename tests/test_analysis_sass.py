@@ -145,7 +145,7 @@ def test_lines_are_known_without_a_disassembler_and_what_is_missing_is_said(buil
 def test_instructions_have_names_operands_guards_and_classes(built: Built) -> None:
     found = read_sass(built.cubin, listing_of(built)).kernels["one"]
     assert [i.offset for i in found] == list(range(0, 16 * len(found), 16))
-    loads = [i for i in found if i.kind == "global load"]
+    loads = [i for i in found if i.kind == "global_load"]
     assert loads and all(i.text.startswith("LDG") and "[" in i.operands for i in loads)
     assert any(i.guard.startswith("@") and i.kind == "control" for i in found)
     assert not {i.kind for i in found} & {"other", "unknown"}
@@ -163,7 +163,7 @@ def test_a_line_of_ptx_is_one_of_the_text_that_was_assembled(built: Built) -> No
     lines = built.ptx.splitlines()
     found = read_sass(built.cubin, listing_of(built)).kernels["one"]
     (load,) = {
-        i.ptx_line for i in found if i.kind == "global load" and describe(i.place)[-1] == "8"
+        i.ptx_line for i in found if i.kind == "global_load" and describe(i.place)[-1] == "8"
     }
     assert load is not None and "ld.global" in lines[load - 1]
 
@@ -260,11 +260,11 @@ def test_a_place_is_told_without_folders() -> None:
 @pytest.mark.parametrize(
     ("opcode", "kind"),
     [
-        ("LDG.E.128", "global load"),
+        ("LDG.E.128", "global_load"),
         ("HGMMA.64x128x16.F32", "tensor"),
         ("UIADD3", "integer"),
         ("ULDC.64", "constant"),
-        ("BAR.SYNC.DEFER_BLOCKING", "synchronisation"),
+        ("BAR.SYNC.DEFER_BLOCKING", "sync"),
         ("FROB", "other"),
         ("", "unknown"),
     ],

@@ -155,7 +155,10 @@ def test_what_is_asked_for_and_not_there_is_refused_with_what_is(one: KernelCode
 @needs_nvcc
 def test_a_profile_is_summed_by_line_with_what_was_inlined_there(one: KernelCode) -> None:
     counted = tuple(
-        Instruction(offset=each.offset, counters={SAMPLES: 2.0, STALL + "wait": 1.0})
+        Instruction(
+            offset=each.offset,
+            counters={SAMPLES: 2.0, STALL + "wait": 1.0, STALL + "selected": 1.0},
+        )
         for each in one.sass
     )
     far = Instruction(function=1, offset=0, counters={SAMPLES: 100.0})

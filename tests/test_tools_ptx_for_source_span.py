@@ -72,9 +72,9 @@ def test_lines_of_a_cuda_kernel_are_counted_by_what_their_instructions_do(
     assert reply.lines is not None and reply.without_code is not None
     rows = {row.text: row for row in whole(bench, variant_id, start=1, end=len(source))}
     product = rows["for (int t = 0; t < TILE; ++t) sum += a[threadIdx.y][t] * b[t][threadIdx.x];"]
-    assert product.ptx and product.of_calls is None
+    assert product.ptx["compute"] == 16 and product.of_calls is None
     if not reply.missing:
-        assert product.kinds["float"] == 16 and product.kinds["shared"]
+        assert product.sass["compute"] == 16 and product.sass["shared"]
     (comment,) = (n for n, line in enumerate(source, 1) if "nobody may fetch" in line)
     assert str(comment) in reply.without_code["no code: a comment"]
 
@@ -87,7 +87,7 @@ def test_several_kernels_of_one_plan_are_told_apart(bench: Workbench) -> None:
     rows = whole(bench, variant_id, start=shared)
     assert [row.kernel for row in rows] == ["sum_blocks", "sum_all"]
     (row,) = whole(bench, variant_id, start=call)
-    assert row.kernel == "sum_blocks" and 0 < row.of_calls <= row.sass
+    assert row.kernel == "sum_blocks" and 0 < row.of_calls <= sum(row.sass.values())
     with pytest.raises(SpecError, match="give kernel, too"):
         ask(bench, variant_id, sass_offset=0)
     assert ask(bench, variant_id, sass_offset=0, kernel="sum_all").instructions

@@ -23,13 +23,13 @@ class LineRow(Record):
     text: str
     kernel: str | None = None
     """where several are launched"""
-    ptx: int
-    sass: int
-    """instructions, with those of calls that were inlined here"""
+    ptx: dict[str, int]
+    """instructions by what they do, with those of calls that were inlined here"""
+    sass: dict[str, int]
+    """likewise of the machine code; `integer conversion move constant control` are what PTX has as
+    `address`"""
     of_calls: int | None = None
     """how many of the machine instructions come from such calls"""
-    kinds: dict[str, int]
-    """machine instructions by what they do"""
 
 
 def line_rows(
@@ -98,8 +98,7 @@ def _line_row(line: LineCode, text: str, kernel: str | None) -> LineRow:
         line=line.line,
         text=text.strip()[:TEXT_CHARS],
         kernel=kernel,
-        ptx=len(line.ptx),
-        sass=len(line.sass),
+        ptx={phase.value: count for phase, count in line.ptx_kinds.most_common()},
+        sass={kind: count for kind, count in line.sass_kinds.most_common()},
         of_calls=line.inlined_sass or None,
-        kinds={kind: count for kind, count in line.kinds.most_common()},
     )

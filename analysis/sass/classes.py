@@ -9,54 +9,55 @@ from __future__ import annotations
 from typing import Literal
 
 SassClass = Literal[
-    "global load",
-    "global store",
+    "global_load",
+    "global_store",
     "shared",
     "local",
     "constant",
     "atomic",
-    "async copy",
+    "async_copy",
     "tensor",
-    "float",
-    "special function",
+    "compute",
+    "special",
     "integer",
     "conversion",
-    "shuffle",
+    "exchange",
     "move",
-    "synchronisation",
+    "sync",
     "control",
     "other",
     "unknown",
 ]
-"""`unknown`: there is no listing that would name the instruction"""
+"""Those of PTX (`ptx.effects.Phase`), of which `address` is told in finer parts: `integer`,
+`conversion`, `move`, `constant`, `control`. `unknown`: no listing names the instruction."""
 
 _OPCODES: dict[SassClass, str] = {
-    "global load": "LD LDG TEX TLD TLD4 TXD TXQ TMML SULD TEXS TLDS TLD4S QUERY",
-    "global store": "ST STG SUST",
+    "global_load": "LD LDG TEX TLD TLD4 TXD TXQ TMML SULD TEXS TLDS TLD4S",
+    "global_store": "ST STG SUST",
     "shared": "LDS STS LDSM STSM",
     "local": "LDL STL",
     "constant": "LDC LDCU ULDC",
     "atomic": "ATOM ATOMG ATOMS RED REDG REDAS REDS SUATOM SURED ATOMA",
-    "async copy": "LDGSTS LDGDEPBAR ARRIVES BLKCP UBLKCP UBLKRED UBLKPF UTMALDG UTMASTG UTMAREDG "
-    "UTMAPF UTMACCTL UTMACMDFLUSH LDTM STTM UTCCP UTCSHIFT",
-    "tensor": "HMMA IMMA BMMA DMMA QMMA OMMA HGMMA IGMMA BGMMA QGMMA WARPGROUP WARPGROUPSET "
-    "UTCHMMA UTCIMMA UTCQMMA UTCOMMA MOVM",
-    "float": "FADD FADD2 FADD32I FMUL FMUL2 FMUL32I FFMA FFMA2 FFMA32I FMNMX FMNMX3 FSEL FSET "
+    "async_copy": "LDGSTS LDGDEPBAR STAS UBLKCP UBLKRED UBLKPF UTMALDG UTMASTG UTMAREDG UTMAPF "
+    "UTMACCTL UTMACMDFLUSH UTCCP",
+    "tensor": "HMMA IMMA BMMA DMMA QMMA OMMA HGMMA IGMMA BGMMA QGMMA UTCHMMA UTCIMMA "
+    "UTCQMMA UTCOMMA LDTM STTM UTCSHIFT MOVM",
+    "compute": "FADD FADD2 FADD32I FMUL FMUL2 FMUL32I FFMA FFMA2 FFMA32I FMNMX FMNMX3 FSEL FSET "
     "FSETP FCHK FSWZADD DADD DMUL DFMA DMNMX DSETP HADD2 HADD2_32I HMUL2 HMUL2_32I HFMA2 "
     "HFMA2_32I HSET2 HSETP2 HMNMX2 HMNMX3",
-    "special function": "MUFU",
+    "special": "MUFU",
     "integer": "IADD IADD2 IADD3 IADD32I IADD64 IMAD IMADSP IMUL IMUL32I IMNMX IABS IDP IDP4A ISAD "
     "ISCADD ISCADD32I ISETP LEA LOP LOP3 LOP32I LOP3P PLOP3 PSETP POPC FLO BREV BMSK BFE BFI "
-    "SHF SHL SHR SGXT VABSDIFF VABSDIFF4 VIADD VIADDMNMX VIMNMX VIMNMX3 VHMNMX P2R R2P XMAD",
+    "SHF SHL SHR SGXT VABSDIFF VABSDIFF4 VIADD VIADDMNMX VIMNMX VIMNMX3 VHMNMX P2R R2P XMAD QSPC",
     "conversion": "F2F F2FP F2I F2IP I2F I2FP I2I I2IP FRND",
-    "shuffle": "SHFL REDUX CREDUX VOTE VOTEU MATCH",
+    "exchange": "SHFL REDUX CREDUX VOTE VOTEU MATCH",
     "move": "MOV MOV32I SEL PRMT CS2R S2R S2UR R2UR UR2UP CSMTEST MOV64IUR B2R R2B GETLMEMBASE "
     "LEPC PIXLD AL2P ALD AST IPA ISBERD",
-    "synchronisation": "BAR DEPBAR MEMBAR FENCE ERRBAR SYNCS WARPSYNC BSYNC BSSY BREAK BMOV YIELD "
+    "sync": "BAR DEPBAR MEMBAR FENCE ERRBAR SYNCS ARRIVES WARPSYNC WARPGROUP WARPGROUPSET "
     "NANOSLEEP ELECT ACQBULK UCGABAR_ARV UCGABAR_WAIT CCTL CCTLL CCTLT ACQSHMINIT UTCBAR "
     "UTCATOMSWS PREEXIT",
-    "control": "BRA BRX BRXU JMP JMX JMXU CALL RET EXIT KILL BPT RTT NOP RPCMOV PMTRIG SETCTAID "
-    "SETLMEMBASE ENDCOLLECTIVE STACKTRACE",
+    "control": "BRA BRX BRXU BSSY BSYNC BREAK BMOV YIELD JMP JMX JMXU CALL RET EXIT KILL BPT RTT "
+    "NOP RPCMOV PMTRIG SETCTAID SETLMEMBASE ENDCOLLECTIVE STACKTRACE",
 }
 CLASSES: dict[str, SassClass] = {
     opcode: kind for kind, opcodes in _OPCODES.items() for opcode in opcodes.split()

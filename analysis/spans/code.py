@@ -113,9 +113,8 @@ def _completed(each: SassInstruction, by_line: Mapping[int, Instruction]) -> Sas
     above = by_line.get(each.ptx_line) if each.ptx_line is not None else None
     if above is None or not above.place:
         return each
-    agree = not each.place or (
-        each.place[0].line == above.place[0].line
-        and same_file(each.place[0].file, above.place[0].file)
-        and len(above.place) >= len(each.place)
+    extends = len(above.place) >= len(each.place) and all(
+        inner.line == told.line and same_file(inner.file, told.file)
+        for inner, told in zip(each.place, above.place, strict=False)
     )
-    return replace(each, place=above.place) if agree else each
+    return replace(each, place=above.place) if extends else each

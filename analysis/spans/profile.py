@@ -1,7 +1,7 @@
 """What was counted while a kernel ran, by machine instruction, and summed by line of source.
 
-The counters are those of Nsight Compute, under its names; what one of them did not count at an
-instruction is 0 there, what was not collected at all is None in every sum.
+The counters are those of Nsight Compute, under its names (`runners/profiling/wanted.py`). It says
+none that is 0: a counter that no instruction of a kernel has is None in every sum.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ...runners.profiling.model import KernelProfile
 from ...runners.profiling.wanted import SAMPLES, STALL
+from ..profile.lines import ISSUED
 from .code import KernelCode, lines_of
 
 EXECUTED = "inst_executed"
@@ -23,14 +24,14 @@ WAVEFRONTS, IDEAL_WAVEFRONTS = "memory_l1_wavefronts_shared", "memory_l1_wavefro
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Counters of one instruction, or of several together; None: not collected."""
+    """Counters of one instruction, or of several together; None: not collected, or 0 throughout."""
 
     executed: float | None = None
     """by warps"""
     samples: float | None = None
     """of the program counter"""
     stalls: tuple[tuple[str, float], ...] = ()
-    """samples by the reason for waiting, the most frequent first"""
+    """samples by the reason why the warp did not issue, the most frequent first"""
     sectors: float | None = None
     """of 32 bytes, asked of global memory"""
     sectors_needed: float | None = None
@@ -70,7 +71,8 @@ def counts_at(profile: LineProfile, offsets: Iterable[int]) -> Counts:
         for name, value in profile.by_offset.get(offset, {}).items():
             sums[name] += value
     wavefronts, ideal = sums.get(WAVEFRONTS), sums.get(IDEAL_WAVEFRONTS, 0.0)
-    stalls = {n.removeprefix(STALL): v for n, v in sums.items() if n.startswith(STALL) and v}
+    reasons = {n.removeprefix(STALL): v for n, v in sums.items() if n.startswith(STALL) and v}
+    stalls = {name: value for name, value in reasons.items() if name not in ISSUED}
     return Counts(
         executed=sums.get(EXECUTED),
         samples=sums.get(SAMPLES),

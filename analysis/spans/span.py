@@ -10,6 +10,7 @@ from typing import TypeVar
 from ...runners.errors import SpecError
 from ..places import same_file
 from ..ptx import Instruction, Place
+from ..ptx.effects import Phase, effect
 from ..sass import SassClass, SassInstruction
 from .code import KernelCode, lines_of
 from .source_line import LineKind, SourceLine
@@ -42,7 +43,12 @@ class LineCode:
     """why there is no machine code; empty where there is"""
 
     @property
-    def kinds(self) -> Counter[SassClass]:
+    def ptx_kinds(self) -> Counter[Phase]:
+        """PTX instructions by what they do."""
+        return Counter(effect(each.opcode).phase for each in self.ptx)
+
+    @property
+    def sass_kinds(self) -> Counter[SassClass]:
         """Machine instructions by what they do."""
         return Counter(each.kind for each in self.sass)
 
