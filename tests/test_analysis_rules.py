@@ -185,6 +185,12 @@ def test_occupancy_is_no_fault_where_compute_is_busy_already(rule: str) -> None:
     assert rule not in fired(of(busy))
 
 
+def test_fewer_warps_than_fit_are_no_fault_where_memory_is_busy_already() -> None:
+    gap = {n.THEORETICAL: 100, n.ACHIEVED: 60}
+    assert "low_occupancy" in fired(of(Planted(gap)))
+    assert "low_occupancy" not in fired(of(Planted({**gap, n.MEMORY: 92, n.SM: 20})))
+
+
 def test_a_tensor_kernel_may_run_few_warps() -> None:
     few = {n.THEORETICAL: 25, n.ACHIEVED: 24, n.LIMIT_SHARED: 2}
     assert "smem_limited" in fired(of(Planted(few)))

@@ -14,7 +14,8 @@ TENSOR_KERNEL, TENSOR_THEORETICAL_LOW = 10.0, 25.0
 warps are enough for it"""
 OCCUPANCY = (
     "NVIDIA's TheoreticalOccupancy (80) and AchievedOccupancy (10 apart); ours: no finding when "
-    "compute is at 80 % already, and 25 is enough for tensor kernels, which run few warps by design"
+    "compute is at 80 % already, none on the achieved one when memory is, and 25 is enough for "
+    "tensor kernels, which run few warps by design"
 )
 BUSY = (n.SM, n.TENSOR, n.MEMORY)
 
@@ -37,9 +38,9 @@ def _low_occupancy(v: Values) -> Hit | None:
             f"at most {theoretical:.0f} % of the warps of a multiprocessor fit ({achieved:.0f} % "
             "are there on average)",
         )
-    if bar and theoretical - achieved > GAP:
+    if bar and v[n.MEMORY] < SATURATED and theoretical - achieved > GAP:
         return Hit(
-            "medium" if theoretical - achieved > 3 * GAP and v[n.MEMORY] < SATURATED else "low",
+            "medium" if theoretical - achieved > 3 * GAP else "low",
             f"{theoretical:.0f} % of the warps fit, but {achieved:.0f} % are there on average: "
             "blocks end at different times, or are too few",
         )
