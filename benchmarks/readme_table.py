@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import evaluator_tables
 import fidelity_tables
 import gpu_tables
 from cells import percents, speedup, times
@@ -72,6 +73,9 @@ DOCUMENTS: Mapping[str, tuple[tuple[str, Callable[[dict[str, Any]], str]], ...]]
     "docs/how-we-measure.md": (
         ("timing_fidelity*", fidelity_tables.fidelity),
         ("settling", fidelity_tables.settling),
+        ("eval_throughput", evaluator_tables.throughput),
+        ("eval_throughput_two_gpus", evaluator_tables.throughput),
+        ("survival_*", evaluator_tables.survival),
         ("device_runner", gpu_tables.device_runner),
         ("triton_bit_equality*", gpu_tables.bit_equality),
         ("gpu_costs", gpu_tables.costs),

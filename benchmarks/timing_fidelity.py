@@ -59,11 +59,12 @@ def main() -> None:
         for case in cases:
             (folder := Path(scratch) / case.name).mkdir()
             with closing(Lab(case, folder, device)) as lab:
-                result = known(path)
+                result: Result = {**known(path), "resolution": lab.plan.resolution}
                 found = result["kernels"].setdefault(case.name, {})
-                measure(lab, found, asked, lambda: time.monotonic() > deadline)
-                result["resolution"] = lab.plan.resolution
-            keep(path, result)
+                try:
+                    measure(lab, found, asked, lambda: time.monotonic() > deadline)
+                finally:  # what was measured is kept, whatever ends it
+                    keep(path, result)
     print(path)
 
 

@@ -1,0 +1,62 @@
+"""What an evaluator takes and stands, in Markdown: `readme_table.py` puts it into documents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from gpu_tables import place
+
+Result = dict[str, Any]
+
+
+def throughput(result: Result) -> str:
+    """eval_throughput*.json: evaluations a second, where the time goes, and the ways of today."""
+    found = result["environment"]
+    lines = [
+        "",
+        f"Evaluations of distinct variants of a matrix product, first-set gates and comparison "
+        f"with the baseline (`benchmarks/eval_throughput.py`; {place(result)}, {found['cores']} "
+        f"cores, {result['builders']} builds at a time). Check and compare are seconds of a GPU's "
+        "turn, medians; builds go on beside them.",
+        "",
+        "| kernel | GPUs | evaluations | a second | GPU busy | build, s | check, s | compare, s "
+        "| the way of today, a second |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *(_throughput_line(row) for row in result["kinds"]),
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _throughput_line(row: Result) -> str:
+    busy = " ".join(f"{100 * share:.0f} %" for share in row.get("gpu_busy", {}).values())
+    stages, today = row["stages"], row.get("today", {})
+    each = today.get("per_second_extrapolated")
+    cells = (
+        f"{row['kind']}, {row['size']}",
+        row["gpus"],
+        row["evaluations"],
+        f"{row['per_second']:.3g}",
+        busy,
+        *(f"{stages[name]['median']:.2g}" for name in ("build", "check", "compare")),
+        "" if each is None else f"{each:.2g} ({today['how']}, {len(today['runs'])} tried)",
+    )
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def survival(result: Result) -> str:
+    """survival_*.json: faults in a row, how they ended, and what they left."""
+    found, told = result["environment"], result["summary"]
+    where = place(result) if "gpu" in found else f"{found['cores']} cores, {found['date']}"
+    endings = Counter(row["seen"] for row in result["rows"])
+    lines = [
+        "",
+        f"{told['faults']} faults of {told['kinds']} kinds in a row, in random order, on the "
+        f"{result['tier']} tier (`benchmarks/survival.py`; {where}): {told['wrong_endings']} "
+        f"ended as something else than they should, {told['unclear_messages']} with an unclear "
+        f"message; of the evaluations after them {told['wrong_verdicts_afterwards']} were wrong; "
+        f"{told['leftovers']} left something behind. They ended as "
+        + ", ".join(f"`{ending}` ({count})" for ending, count in endings.most_common())
+        + ".",
+    ]
+    return "\n".join([*lines, ""])
