@@ -107,6 +107,18 @@ def test_launches_come_with_metrics_advice_and_instructions(
     assert not list(tmp_path.glob("tmp*"))
 
 
+def test_instances_of_a_metric_come_when_they_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = module(tmp_path / "m")
+    monkeypatch.setattr(readers, "module_folders", lambda: (folder,))
+    name, file = "smsp__pcsamp_sample_count", report(tmp_path)
+    (plain,) = reading.read_profile(file, tmp_path).launches
+    assert plain.metrics[name].instances == {}
+    (asked,) = reading.read_profile(file, tmp_path, instances=[name]).launches
+    assert asked.metrics[name].instances == {str(0x1010): 20, str(0x1020): 10, str(0x1030): 0}
+
+
 def test_a_module_older_than_the_report_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from .model import Advice, AdviceKind, Instruction, KernelProfile, LaunchShape, Metric, Scope
@@ -52,13 +52,15 @@ class Action(Protocol):
     def source_info(self, address: int, /) -> Place | None: ...
 
 
-def kernel_profile(action: Action) -> KernelProfile:
-    """One launch. Raises ValueError for one without a name: its part of the file is missing."""
+def kernel_profile(action: Action, instances: Collection[str] = ()) -> KernelProfile:
+    """One launch, with the instances of these metrics beside those that are always kept. Raises ValueError for one without a name: its part of the file is missing."""
     name = action.name(FUNCTION)
     if not name:
         raise ValueError("a launch without a name")
     values = {each: action.metric_by_name(each) for each in action.metric_names()}
-    metrics = {each: m for each, v in values.items() if (m := _metric(each, v)) is not None}
+    kept = BY_OPCODE.union(instances)
+    told = {each: _metric(v, each in kept) for each, v in values.items()}
+    metrics = {each: metric for each, metric in told.items() if metric is not None}
     return KernelProfile(
         kernel=action.name(MANGLED) or name,
         name=name,
@@ -76,15 +78,15 @@ def plain(message: str) -> str:
     return MARKUP.sub(lambda found: found[1], message).strip()
 
 
-def _metric(name: str, value: Value | None) -> Metric | None:
+def _metric(value: Value | None, keep_instances: bool) -> Metric | None:
     told: Any = None if value is None else value.value()
     if value is None or told is None:
         return None
-    instances = dict(_instances(value)) if name in BY_OPCODE else {}
+    instances = _instances(value) if keep_instances else ()
     return Metric(
         value=told if isinstance(told, str) else float(told),
         unit=value.unit() or "",
-        instances={str(key): number for key, number in instances.items()},
+        instances={str(key): number for key, number in instances},
     )
 
 

@@ -22,7 +22,7 @@ class Metric(Record):
     value: float | str
     unit: str = ""
     instances: dict[str, float] = Field(default_factory=dict[str, float])
-    """by what tells them apart, as text; only of the metrics that are told so (`wanted.py`)"""
+    """by what tells them apart, as text; of opcodes always (`wanted.py`), of others when asked for"""
 
 
 class Advice(Record):

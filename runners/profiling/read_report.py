@@ -1,8 +1,8 @@
 """Reads a report with NVIDIA's module, in a process of its own: what the module does with a file
 that others wrote is not ours to know.
 
-`python -m kernelwright.runners.profiling.read_report REPORT ANSWER [FOLDER]`, FOLDER being where
-the module lies if not where Python looks anyway. The answer is a file with a `ReadAnswer`.
+`python -m kernelwright.runners.profiling.read_report JOB`, a file with a `ReadJob`; the answer is a
+file with a `ReadAnswer`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,18 @@ from ..model import Record
 from .envelope import read_envelope, release
 from .extract import kernel_profile
 from .model import KernelProfile
+
+
+class ReadJob(Record):
+    """A report to be read."""
+
+    report: str
+    answer: str
+    """where the answer goes"""
+    folder: str | None = None
+    """where the module lies, if not where Python looks anyway"""
+    instances: tuple[str, ...] = ()
+    """further metrics whose instances are wanted"""
 
 
 class ReadAnswer(Record):
@@ -28,7 +41,7 @@ class ReadAnswer(Record):
     fault: str = ""
 
 
-def read(module: Any, path: Path) -> ReadAnswer:
+def read(module: Any, path: Path, instances: Collection[str] = ()) -> ReadAnswer:
     """Every launch of a report, in order."""
     context: Any = module.load_report(str(path))
     reader = str(context.get_version())
@@ -38,7 +51,7 @@ def read(module: Any, path: Path) -> ReadAnswer:
         return ReadAnswer(reader=reader, fault=f"it is older than ncu {written}")
     try:
         launches = tuple(
-            kernel_profile(part.action_by_idx(i))
+            kernel_profile(part.action_by_idx(i), instances)
             for part in (context.range_by_idx(r) for r in range(context.num_ranges()))
             for i in range(part.num_actions())
         )
@@ -48,13 +61,14 @@ def read(module: Any, path: Path) -> ReadAnswer:
 
 
 def main() -> None:
-    """argv: report, answer, and perhaps the module's folder."""
-    report, answer, *folder = (Path(word) for word in sys.argv[1:])
-    sys.path[:0] = [str(each) for each in folder]
+    """argv is the file of a ReadJob."""
+    job = ReadJob.model_validate_json(Path(sys.argv[1]).read_bytes())
+    sys.path[:0] = [] if job.folder is None else [job.folder]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of code that SWIG made
         module = importlib.import_module("ncu_report")
-    answer.write_text(read(module, report).model_dump_json(), encoding="utf-8")
+    answer = read(module, Path(job.report), job.instances)
+    Path(job.answer).write_text(answer.model_dump_json(), encoding="utf-8")
 
 
 if __name__ == "__main__":

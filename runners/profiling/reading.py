@@ -18,8 +18,9 @@ from . import readers, tables
 from .envelope import Envelope, read_envelope, release
 from .judging import nothing_profiled
 from .model import Profile
-from .read_report import ReadAnswer
+from .read_report import ReadAnswer, ReadJob
 
+MODULE = "kernelwright.runners.profiling.read_report"
 MAX_BYTES = 1 << 30
 READ_S = 120.0
 TABLE_BYTES = 256 << 20
@@ -28,8 +29,14 @@ PROFILE_AGAIN = "profile again, and copy the whole file"
 UNIT, BASE = ("--print-units", "base"), ("--print-kernel-base", "mangled")
 
 
-def read_profile(report: Path, scratch: Path, expected: Collection[str] = ()) -> Profile:
-    """Every launch of a report. `expected`: entries, all launches of which it must be about.
+def read_profile(
+    report: Path,
+    scratch: Path,
+    expected: Collection[str] = (),
+    instances: Collection[str] = (),
+) -> Profile:
+    """Every launch of a report. `expected`: entries, all launches of which it must be about;
+    `instances`: metrics whose instances are wanted, beside those that are always kept.
 
     Raises AccessError for no such file, ToolchainMissing where nothing can read reports here, and
     ProfileFailed for a damaged or empty report, a newer one than can be read, or another kernel's.
@@ -38,7 +45,7 @@ def read_profile(report: Path, scratch: Path, expected: Collection[str] = ()) ->
     scratch.mkdir(parents=True, exist_ok=True)
     faults = list[str]()
     with TemporaryDirectory(dir=scratch) as private:
-        profile = _by_module(report, Path(private), envelope, faults)
+        profile = _by_module(report, Path(private), envelope, faults, instances)
         profile = profile or _by_tables(report, Path(private), envelope, faults)
     if profile is None:
         raise _unread(report, envelope, faults)
@@ -81,13 +88,22 @@ def _envelope(report: Path) -> Envelope:
 
 
 def _by_module(
-    report: Path, private: Path, envelope: Envelope, faults: list[str]
+    report: Path,
+    private: Path,
+    envelope: Envelope,
+    faults: list[str],
+    instances: Collection[str],
 ) -> Profile | None:
-    answer = private / "answer.json"
+    job, answer = private / "job.json", private / "answer.json"
     for folder in readers.module_folders():
-        words = [report.resolve(), answer, *([folder] if folder else [])]
-        module = "kernelwright.runners.profiling.read_report"
-        done = _run([sys.executable, "-P", "-m", module, *words], private)
+        asked = ReadJob(
+            report=str(report.resolve()),
+            answer=str(answer),
+            folder=None if folder is None else str(folder),
+            instances=tuple(instances),
+        )
+        job.write_text(asked.model_dump_json(), encoding="utf-8")
+        done = _run([sys.executable, "-P", "-m", MODULE, job], private)
         where = f"ncu_report in {folder}" if folder else "ncu_report"
         if done.returncode != 0 or not answer.exists():
             faults.append(f"{where}: {_last_line(done)}")
