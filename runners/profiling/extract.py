@@ -53,7 +53,10 @@ class Action(Protocol):
 
 
 def kernel_profile(action: Action, instances: Collection[str] = ()) -> KernelProfile:
-    """One launch, with the instances of these metrics beside those that are always kept. Raises ValueError for one without a name: its part of the file is missing."""
+    """One launch, with the instances of these metrics beside those that are always kept.
+
+    Raises ValueError for one without a name: its part of the file is missing.
+    """
     name = action.name(FUNCTION)
     if not name:
         raise ValueError("a launch without a name")

@@ -22,7 +22,7 @@ class Metric(Record):
     value: float | str
     unit: str = ""
     instances: dict[str, float] = Field(default_factory=dict[str, float])
-    """by what tells them apart, as text; of opcodes always (`wanted.py`), of others when asked for"""
+    """by what tells them apart, as text: of opcodes always (`wanted.py`), else when asked for"""
 
 
 class Advice(Record):
