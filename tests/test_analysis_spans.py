@@ -75,15 +75,19 @@ def line_of(text: str) -> int:
 
 @pytest.fixture(scope="module")
 def one(tmp_path_factory: pytest.TempPathFactory) -> KernelCode:
-    """The code of kernel `one`, without a listing: what is tested here does not need names."""
     folder = tmp_path_factory.mktemp("spans")
-    (folder / "h.cuh").write_text(HEADER, encoding="utf-8")
-    (folder / "k.cu").write_text(SOURCE, encoding="utf-8")
+    return compiled(folder, {"h.cuh": HEADER, "k.cu": SOURCE}, "one")
+
+
+def compiled(folder: Path, files: dict[str, str], kernel: str) -> KernelCode:
+    """A kernel of `k.cu`; without a listing: what is tested here needs no names."""
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
     for step in (["-ptx", "k.cu", "-o", "k.ptx"], ["-cubin", "k.ptx", "-o", "k.cubin"]):
         command = [str(NVCC), "-arch=sm_90a", "-lineinfo", *step]
         subprocess.run(command, cwd=folder, check=True, timeout=120, capture_output=True)
     ptx = read_ptx((folder / "k.ptx").read_text(encoding="utf-8"))
-    return join("one", ptx, read_sass((folder / "k.cubin").read_bytes()))
+    return join(kernel, ptx, read_sass((folder / "k.cubin").read_bytes()))
 
 
 def why(code: KernelCode, text: str) -> str:
@@ -150,6 +154,29 @@ def test_what_is_asked_for_and_not_there_is_refused_with_what_is(one: KernelCode
     empty = read_ptx(".version 8.0\n.target sm_90\n.address_size 64\n")
     with pytest.raises(SpecError, match="no kernel `two`"):
         join("two", empty, Sass({"one": one.sass}, ()))
+
+
+@needs_nvcc
+def test_calls_of_one_function_in_a_row_are_told_apart(tmp_path: Path) -> None:
+    calls = [
+        f"  v{n % 16} = v{(n + 1) % 16} * x[{n}] + f(v{(n + 3) % 16}, {n}.5f);" for n in range(64)
+    ]
+    source = "\n".join(
+        [
+            "__device__ inline float f(float a, float b) { return a * b + b; }",
+            'extern "C" __global__ void k(float* x, float* y) {',
+            "".join(f"float v{n} = y[{n}];" for n in range(16)),
+            *calls,
+            "".join(f"y[{n}] = v{n};" for n in range(16)),
+            "}\n",
+        ]
+    )
+    code = compiled(tmp_path, {"k.cu": source}, "k")
+    lines = code_of_span(code, "k.cu", 4, 67, source_lines(source, "cuda")).lines
+    for line in lines:
+        called = [each for each in line.ptx if len(each.place) == 2]
+        made = {each for above in called for each in code.assembled[above.line]}
+        assert called and made <= set(line.sass)
 
 
 @needs_nvcc

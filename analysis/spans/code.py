@@ -1,8 +1,9 @@
 """A kernel's PTX and machine code side by side, each instruction with its place in the source.
 
-The machine code's own line table says where each instruction comes from; the PTX line it was
-assembled from says more where both agree: columns, and for Triton, whose cubins name no callers,
-the chain of calls up to the user's line.
+The machine code's own line table says which line an instruction comes from. Where the PTX line it
+was assembled from says the same, that one's place is taken, since it knows more: columns; for
+Triton, whose cubins name no callers, the calls up to the user's line; and of one function inlined
+twice in a row, the second call, for which ptxas 13.0 begins no new row of its table.
 """
 
 from __future__ import annotations
@@ -113,8 +114,8 @@ def _completed(each: SassInstruction, by_line: Mapping[int, Instruction]) -> Sas
     above = by_line.get(each.ptx_line) if each.ptx_line is not None else None
     if above is None or not above.place:
         return each
-    extends = len(above.place) >= len(each.place) and all(
-        inner.line == told.line and same_file(inner.file, told.file)
-        for inner, told in zip(each.place, above.place, strict=False)
+    agree = not each.place or (
+        each.place[0].line == above.place[0].line
+        and same_file(each.place[0].file, above.place[0].file)
     )
-    return replace(each, place=above.place) if extends else each
+    return replace(each, place=above.place) if agree else each

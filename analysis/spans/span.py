@@ -88,6 +88,8 @@ def code_of_span(
             valid=f"1 <= start <= end <= {len(lines)}",
         )
     ptx, sass = _by_line(code.ptx, source), _by_line(code.sass, source)
+    with_code = {*ptx, *sass}
+    functions = {lines[n - 1].function for n in with_code if n <= len(lines)}
 
     def line_code(line: int) -> LineCode:
         above, below = tuple(ptx.get(line, ())), tuple(sass.get(line, ()))
@@ -97,11 +99,12 @@ def code_of_span(
             sass=below,
             inlined_ptx=sum(not is_own(each.place, source, line) for each in above),
             inlined_sass=sum(not is_own(each.place, source, line) for each in below),
-            why_none="" if below else OPTIMISED_AWAY if above else why_none(line),
+            why_none=""
+            if below
+            else OPTIMISED_AWAY
+            if above
+            else _why_none(lines[line - 1], functions, with_code),
         )
-
-    def why_none(line: int) -> str:
-        return _why_none(lines[line - 1], lines, {*ptx, *sass})
 
     return SpanCode(source, tuple(map(line_code, range(first, last + 1))))
 
@@ -117,12 +120,12 @@ def _by_line(instructions: Iterable[Each], source: str) -> dict[int, list[Each]]
     return found
 
 
-def _why_none(line: SourceLine, lines: Sequence[SourceLine], with_code: Collection[int]) -> str:
-    """Why a line has neither PTX nor machine code; `with_code`: the lines that have some."""
+def _why_none(line: SourceLine, functions: Collection[str], with_code: Collection[int]) -> str:
+    """Why a line has neither PTX nor machine code; `with_code`: the lines that have some, and
+    `functions`: what these are in."""
     if line.kind not in ("code", "declaration", "punctuation"):
         return NO_CODE[line.kind]
-    inside = {lines[n - 1].function for n in with_code if n <= len(lines)}
-    if line.function not in inside:
+    if line.function not in functions:
         return ELSEWHERE.format(line.function)
     others = [n for n in line.statement if n in with_code]
     if others:
