@@ -48,6 +48,8 @@ def accesses(instruction: Instruction, effect: Effect) -> tuple[list[str], list[
 
 def _scoped(instruction: Instruction, effect: Effect) -> tuple[list[str], list[str]]:
     """The same where registers may have names without a percent sign."""
+    if instruction.opcode.startswith("bra"):
+        return [], []  # its operand is a label
     names = instruction.names or {}
     operands = instruction.operands
     ends = operands.find("}") if operands.startswith("{") else operands.find(",")

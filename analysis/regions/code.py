@@ -46,11 +46,13 @@ class Code:
 
     def may_follow(self, one: int, other: int) -> bool:
         """Whether control may come from the end of a block to another: forwards in reverse
-        postorder, or round a loop. Round one, it gets to what follows the loop's header."""
+        postorder, or round a loop. Round one, it gets to what follows the loop's header; with a
+        loop that has several entries anything may follow anything."""
         first, second = self.rank[one], self.rank[other]
-        return first < second or any(
-            self.rank[self.loops[loop].header] <= second for loop in self.loops_around(one)
-        )
+        if first < second or any(loop.irreducible for loop in self.loops):
+            return True
+        around = self.loops_around(one)
+        return any(self.rank[self.loops[loop].header] <= second for loop in around)
 
 
 def code_of(function: Function) -> Code:

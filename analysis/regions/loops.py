@@ -74,7 +74,8 @@ def dominates(a: int, b: int, dominator: list[int | None]) -> bool:
 
 def loops_of(blocks: tuple[Block, ...], dominator: list[int | None]) -> tuple[Loop, ...]:
     """The loops in the order of their headers, outer ones first."""
-    before = predecessors(blocks)
+    reached = {*reverse_postorder(blocks)}
+    before = [[b for b in found if b in reached] for found in predecessors(blocks)]
     latches, irreducible = dict[int, list[int]](), set[int]()
     for latch, header in _retreating(blocks):
         latches.setdefault(header, []).append(latch)
@@ -120,7 +121,7 @@ def _retreating(blocks: tuple[Block, ...]) -> list[tuple[int, int]]:
     return found
 
 
-def _body(header: int, latches: list[int], before: tuple[tuple[int, ...], ...]) -> set[int]:
+def _body(header: int, latches: list[int], before: list[list[int]]) -> set[int]:
     """The blocks that reach a latch without going through the header."""
     body, todo = {header}, list(latches)
     while todo:

@@ -38,7 +38,8 @@ class Work:
     flops: Mapping[str, int] = field(default_factory=dict[str, int])
     """by kind: "fma.f32", "tensor.f16.m64n64k16" (a thread's share), "special" (one each)"""
     guarded: int = 0
-    """accesses and FLOP instructions under a predicate"""
+    """accesses and FLOP instructions under a predicate, and asynchronous copies that may be told
+    to read less than they write (a fourth operand)"""
     unsized: int = 0
     """bulk copies whose size only a tensor map or a register knows"""
 
@@ -100,7 +101,7 @@ def work_of(code: Code, indices: Iterable[int], slicer: Slicer) -> Work:
             flops[does.kind] = flops.get(does.kind, 0) + does.flops
         elif not (row.reads or row.writes):
             continue
-        if code.function.instructions[index].guard:
+        if code.function.instructions[index].guard or _masked(code, index):
             guarded += 1
         if not does.flops:
             found = _traffic(code, index, slicer)
@@ -108,6 +109,11 @@ def work_of(code: Code, indices: Iterable[int], slicer: Slicer) -> Work:
             for each in found:
                 accesses[each] = accesses.get(each, 0) + 1
     return Work(count, accesses, flops, guarded, unsized)
+
+
+def _masked(code: Code, index: int) -> bool:
+    operands = code.function.instructions[index].operands
+    return code.effects[index].row.starts == "cp_async" and operands.count(",") > 2
 
 
 def _traffic(code: Code, index: int, slicer: Slicer) -> tuple[Traffic, ...]:
