@@ -29,6 +29,7 @@ from kernelwright.analysis.spans.profile import counts_at, counts_by_line, line_
 from kernelwright.runners.builder import Builder
 from kernelwright.runners.devices import device_for
 from kernelwright.runners.errors import SpecError, ToolchainMissing
+from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.plans.plan import Module
 from kernelwright.runners.profiling.model import Instruction, KernelProfile, LaunchShape
 from kernelwright.runners.profiling.wanted import SAMPLES, STALL
@@ -271,7 +272,9 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
     made.close()
 
 
-def codes_of(builder: Builder, loaded: LoadedKernel) -> Iterator[KernelCode]:
+def codes_of(
+    builder: Builder, loaded: LoadedKernel, compiler: str | None = None
+) -> Iterator[KernelCode]:
     """Every kernel of every module of the baseline, or a skip that says which tool is not here."""
     try:
         toolchain_for(loaded.spec.kernel.kernel_type)
@@ -280,7 +283,9 @@ def codes_of(builder: Builder, loaded: LoadedKernel) -> Iterator[KernelCode]:
     outcome = builder.build(
         BuildRequest(
             kernel=loaded,
-            variant=loaded.baseline(),
+            variant=loaded.baseline().model_copy(
+                update={"options": BuildOptions(compiler=compiler)}
+            ),
             shapes=tuple(Shape(label=w.name, symbols=w.symbols) for w in loaded.spec.workloads),
             device=device_for(loaded.spec.device_profile, ()),
         )
@@ -313,14 +318,16 @@ def round_trip(code: KernelCode, source: str, name: str, kind: KernelType) -> Co
     return fares
 
 
-@pytest.mark.parametrize("name", specs())
+@pytest.mark.parametrize(
+    ("name", "compiler"), [*((name, None) for name in specs()), ("cuda_sum", "nvcc")]
+)
 def test_lines_of_an_example_come_back_from_its_code_or_say_why(
-    builder: Builder, name: str
+    builder: Builder, name: str, compiler: str | None
 ) -> None:
     path = specs()[name]
     loaded = load_file(path, Roots([path.parent]))
     fares = Counter[str]()
-    for code in codes_of(builder, loaded):
+    for code in codes_of(builder, loaded, compiler):
         kind = loaded.spec.kernel.kernel_type
         fares += round_trip(code, loaded.source, loaded.source_name, kind)
     share = fares["back"] / (fares["back"] + fares["lost"])

@@ -99,12 +99,12 @@ def code_of_span(
             sass=below,
             inlined_ptx=sum(not is_own(each.place, source, line) for each in above),
             inlined_sass=sum(not is_own(each.place, source, line) for each in below),
-            why_none=""
-            if below
-            else OPTIMISED_AWAY
-            if above
-            else _why_none(lines[line - 1], functions, with_code),
+            why_none="" if below else why_none(line, has_ptx=bool(above)),
         )
+
+    def why_none(line: int, has_ptx: bool) -> str:
+        told = lines[line - 1]
+        return OPTIMISED_AWAY if has_ptx else _why_none(told, functions, with_code)
 
     return SpanCode(source, tuple(map(line_code, range(first, last + 1))))
 
