@@ -141,7 +141,8 @@ def _shortened(vector: re.Match[str]) -> str:
 
 def _stage_row(dag: RegionDag, found: Stage, share: dict[str, float]) -> PartRow:
     opened = dict.fromkeys(each.partition(" ")[0] for each in found.after)
-    begins = "a loop begins" if found.loop is not None else "no synchronisation"
+    begins = "a loop begins" if found.loop is not None else "a loop ends"
+    begins = "the kernel begins" if found.name == "S1" else begins
     instructions = [each for n in found.regions for each in dag.instructions(dag.regions[n])]
     return PartRow(
         name=found.name,
