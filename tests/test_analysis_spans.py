@@ -255,6 +255,13 @@ def test_lines_of_a_triton_file_are_told_apart() -> None:
     assert (found[5].function, found[13].function, found[17].function) == ("inner", "kernel", "")
 
 
+@pytest.mark.parametrize("kind", ["cuda", "triton"])
+def test_only_a_line_break_ends_a_line(kind: KernelType) -> None:
+    text = "#\x0c one\r\n\r\n# two \u2028 still two\r\n"
+    assert [line.kind for line in source_lines(text, kind)][1] == "blank"
+    assert len(source_lines(text, kind)) == 3 and source_lines("", kind) == ()
+
+
 def test_a_text_that_is_no_python_is_code_throughout() -> None:
     assert source_lines("def (\n\n", "triton") == (SourceLine("code"), SourceLine("blank"))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..analysis.ptx import read_ptx
 from ..analysis.sass import read_sass
-from ..analysis.spans import KernelCode, SourceLine, join, source_lines
+from ..analysis.spans import KernelCode, SourceLine, join, source_lines, text_lines
 from ..runners.errors import SpecError
 from ..runners.plans.plan import Module, module_name
 from .describing import cut
@@ -69,7 +69,7 @@ def file_of_variant(bench: Workbench, variant_id: str, name: str | None) -> Sour
         raise SpecError(f"{variant_id} has no file `{chosen}`", valid=", ".join(files))
     text = files[chosen]
     lines = source_lines(text, loaded.spec.kernel.kernel_type)
-    return SourceFile(chosen, tuple(text.splitlines()), lines)
+    return SourceFile(chosen, tuple(text_lines(text)), lines)
 
 
 def _workload(kernel: KernelRecord, wanted: str | None) -> str:

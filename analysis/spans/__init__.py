@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .code import KernelCode, instruction_at, join, lines_of, lines_of_offset, lines_of_ptx
 from .source_line import LineKind, SourceLine
-from .source_lines import source_lines
+from .source_lines import source_lines, text_lines
 from .span import OPTIMISED_AWAY, LineCode, SpanCode, code_of_span
 
 __all__ = [
@@ -21,4 +21,5 @@ __all__ = [
     "lines_of_offset",
     "lines_of_ptx",
     "source_lines",
+    "text_lines",
 ]
