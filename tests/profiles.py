@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
+from kernelwright.runners.profiling import readers, running
 from kernelwright.runners.profiling.model import (
     Advice,
     Instruction,
@@ -70,6 +74,36 @@ def module(
     return folder
 
 
+def stand_in_ncu(folder: Path, entry: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a stand-in for ncu, which leaves there what it was asked (`asked.json`), and
+    prints `log` and gives `ready.ncu-rep` for a report, which holds one launch of `entry`."""
+    program = folder / "tool" / "ncu"
+    program.parent.mkdir()
+    program.write_text(STAND_IN.format(python=sys.executable), encoding="utf-8")
+    program.chmod(0o755)
+    (program.parent / "ready.ncu-rep").write_bytes(report_file())
+    found = module(folder / "module", entry=entry)
+    monkeypatch.setattr(running, "program", lambda: program)
+    monkeypatch.setattr(readers, "module_folders", lambda: (found,))
+    return program.parent
+
+
+STAND_IN = """\
+#!{python}
+import json, pathlib, subprocess, sys
+words = sys.argv[1:]
+here = pathlib.Path(__file__).parent
+target = words.index({python!r})
+done = subprocess.run(words[target:])
+answer = pathlib.Path(words[-1]).parent / "answer.json"
+told = json.loads(answer.read_text()) if answer.exists() else None
+kept = {{"options": words[:target], "returncode": done.returncode, "answer": told}}
+(here / "asked.json").write_text(json.dumps(kept))
+print((here / "log").read_text() if (here / "log").exists() else "==PROF== Connected")
+if (here / "ready.ncu-rep").exists():
+    made = pathlib.Path(words[words.index("--export") + 1] + ".ncu-rep")
+    made.write_bytes((here / "ready.ncu-rep").read_bytes())
+"""
 MODULE = '''\
 """Stands in for NVIDIA's module: its interface, over launches that this file names."""
 class Values:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -17,10 +16,10 @@ from typing import Any
 import device_kernels
 import pytest
 from device_kernels import Bench, gpu_of, integer, launch, pointer
-from profiles import module, report_file
+from profiles import report_file, stand_in_ncu
 
 from kernelwright.runners.errors import ProfileFailed, ToolchainMissing
-from kernelwright.runners.profiling import readers, running
+from kernelwright.runners.profiling import running
 from kernelwright.runners.profiling.judging import failure
 from kernelwright.runners.profiling.messages import ProfileAnswer
 from kernelwright.runners.profiling.permission import why_no_counters
@@ -31,22 +30,6 @@ needs_builds = pytest.mark.skipif(
     "nvrtc" not in present() or shutil.which("g++") is None, reason="no NVRTC with a g++ here"
 )
 
-STAND_IN = """\
-#!{python}
-import json, pathlib, subprocess, sys
-words = sys.argv[1:]
-here = pathlib.Path(__file__).parent
-target = words.index({python!r})
-done = subprocess.run(words[target:])
-answer = pathlib.Path(words[-1]).parent / "answer.json"
-told = json.loads(answer.read_text()) if answer.exists() else None
-kept = {{"options": words[:target], "returncode": done.returncode, "answer": told}}
-(here / "asked.json").write_text(json.dumps(kept))
-print((here / "log").read_text() if (here / "log").exists() else "==PROF== Connected")
-if (here / "ready.ncu-rep").exists():
-    made = pathlib.Path(words[words.index("--export") + 1] + ".ncu-rep")
-    made.write_bytes((here / "ready.ncu-rep").read_bytes())
-"""
 FAULTY = device_kernels.HEAD + "    *(volatile float*)16 = x[0];\n}\n"
 
 
@@ -66,15 +49,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 @pytest.fixture
 def ncu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the stand-in, where it finds a report and leaves what it was asked."""
-    program = tmp_path / "tool" / "ncu"
-    program.parent.mkdir()
-    program.write_text(STAND_IN.format(python=sys.executable), encoding="utf-8")
-    program.chmod(0o755)
-    (program.parent / "ready.ncu-rep").write_bytes(report_file())
-    found = module(tmp_path / "module", entry="twice")
-    monkeypatch.setattr(running, "program", lambda: program)
-    monkeypatch.setattr(readers, "module_folders", lambda: (found,))
-    return program.parent
+    return stand_in_ncu(tmp_path, "twice", monkeypatch)
 
 
 def asked(ncu: Path) -> dict[str, Any]:

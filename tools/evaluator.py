@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..runners.devices import DeviceFacts
 from ..runners.model import Evaluation, GateResult, Tier, Variant
+from ..runners.profiling.model import Profile
 from ..runners.specs.files import LoadedKernel
 from ..runners.toolchains import BuildOutcome
 from ..search.store import Store
@@ -180,6 +181,17 @@ class Evaluator:
         """Bytes a second of a large copy on the kernel's GPU, measured now. Raises ProcessLost."""
         with self._evaluating.own_turn(kernel_id) as kernel:
             return self._rig.copy_bandwidth(kernel)
+
+    def profile(self, variant_id: str, workload: str, kept: Path, *, full: bool) -> Profile:
+        """What ncu counts in one run of a GPU variant on a visible workload, in a process of its
+        own; `kept` is where its report stays. The variant must build.
+
+        Raises ProfileFailed, and ToolchainMissing without ncu or what reads its reports.
+        """
+        with self._evaluating.own_turn(self.variant(variant_id).variant.kernel_id) as kernel:
+            self._kernels.load(kernel, self.variant(variant_id).variant)
+            pool = next(p for p in kernel.pools if p.contract.label == workload)
+            return self._rig.profile(kernel, variant_id, pool, kept, full=full)
 
     def close(self) -> None:
         """End every process that was started here; what is asked for next starts afresh."""

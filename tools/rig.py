@@ -20,6 +20,7 @@ from ..runners.model import Comparison, GateResult, Variant
 from ..runners.oracle.oracle import Oracle
 from ..runners.plans.plan import Artifact, Module
 from ..runners.pools import SeedPool
+from ..runners.profiling.model import Profile
 from ..runners.runner import RUNNERS, DeviceRunner
 from ..runners.screens.machine_code import screen_artifact
 from ..runners.toolchains import BuildOutcome, BuildRequest, Shape
@@ -276,6 +277,18 @@ class Rig:
         assert isinstance(runner, DeviceRunner)  # a host's is measured by `limits.measure_host`
         with timing_lock(kernel.device, report):
             return runner.copy_bandwidth()
+
+    def profile(
+        self, kernel: OpenKernel, variant_id: str, pool: SeedPool, kept: Path, *, full: bool
+    ) -> Profile:
+        """What ncu counts in one run of a loaded variant; `kept` is where its report stays.
+
+        Raises ToolchainMissing, ProfileFailed.
+        """
+        runner = self._checker(kernel).runner
+        assert isinstance(runner, DeviceRunner)  # what runs on a host has no such counters
+        with timing_lock(kernel.device, report):
+            return runner.profile(variant_id, pool.pool, kept, full=full)
 
     def rest(self, kernel: OpenKernel) -> None:
         """End whatever could keep state between runs: what comes next runs in fresh processes."""

@@ -1,0 +1,147 @@
+"""Profiles as a client asks for them: made here, kept, imported, and what is said without counters.
+
+The GPU is pretended, and stand-ins take the places of ncu and of NVIDIA's module.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gpu_lift
+import pytest
+from kernels import tiny_kernel
+from pretend_gpu import pretended_gpu
+from profiles import module, report_file, stand_in_ncu
+from pydantic import ValidationError
+
+from kernelwright.runners.errors import AccessError, ProfileFailed, SpecError
+from kernelwright.runners.profiling import readers, running
+from kernelwright.runners.specs.files import Roots, load_file
+from kernelwright.runners.toolchains.cuda_request import present
+from kernelwright.tools.ncu_summary import NcuSummary, NcuSummaryArguments, ncu_summary
+from kernelwright.tools.workbench import Workbench
+
+needs_builds = pytest.mark.skipif(
+    "nvrtc" not in present() or shutil.which("g++") is None, reason="no NVRTC with a g++ here"
+)
+WORKLOADS = [{"name": "usual", "symbols": {"n": 2048}}]
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workbench, str]]:
+    """A workbench on a pretended GPU, and the baseline of a kernel that was timed there."""
+    folder = tmp_path_factory.mktemp("pretended")
+    with pretended_gpu(folder), Workbench(folder / "out", [folder]) as bench:
+        record = bench.evaluator.open(gpu_lift.load(folder, workloads=WORKLOADS))
+        yield bench, record.baseline
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Iterator[Workbench]:
+    """A workbench that nothing was opened at."""
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        yield bench
+
+
+@pytest.fixture
+def ncu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return stand_in_ncu(tmp_path, "lift", monkeypatch)
+
+
+def ask(bench: Workbench, variant_id: str | None, **arguments: Any) -> NcuSummary:
+    return ncu_summary(bench, NcuSummaryArguments(variant_id=variant_id, **arguments))
+
+
+@needs_builds
+def test_a_profile_is_made_once_and_kept(opened: tuple[Workbench, str], ncu: Path) -> None:
+    bench, variant_id = opened
+    first = ask(bench, variant_id, again=True)
+    assert first.report is not None and Path(first.report).read_bytes() == report_file()
+    assert any(line.startswith("bottleneck  unknown") for line in first.summary)
+    (ncu / "asked.json").unlink()
+    assert ask(bench, variant_id) == first
+    assert not (ncu / "asked.json").exists()
+    assert ask(bench, variant_id, full=True) == first
+    assert (ncu / "asked.json").exists()
+
+
+@needs_builds
+def test_any_metric_is_found_by_words_and_told_by_name(
+    opened: tuple[Workbench, str], ncu: Path
+) -> None:
+    bench, variant_id = opened
+    found = ask(bench, variant_id, search="time duration").metrics
+    assert [(row.name, row.value) for row in found or ()] == [("gpu__time_duration.sum", 1500)]
+    told = ask(bench, variant_id, metric="smsp__pcsamp_sample_count").metrics
+    assert told is not None and len(told) == 1
+    assert told[0].instances == {str(0x1010): 20, str(0x1020): 10, str(0x1030): 0}
+
+
+@needs_builds
+def test_without_ncu_the_measured_time_says_what_it_can(
+    opened: tuple[Workbench, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench, variant_id = opened
+    monkeypatch.setattr(running, "program", lambda: None)
+    told = ask(bench, variant_id, again=True)
+    assert told.report is None
+    assert told.without_counters is not None and "no ncu here" in told.without_counters
+    assert "low confidence" in told.summary[0]
+
+
+@needs_builds
+def test_a_report_of_another_kernel_is_refused(
+    opened: tuple[Workbench, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench, variant_id = opened
+    found = module(tmp_path / "module", name="softmax", entry="softmax")
+    monkeypatch.setattr(readers, "module_folders", lambda: (found,))
+    report = bench.outdir.parent / "other.ncu-rep"
+    report.write_bytes(report_file())
+    with pytest.raises(ProfileFailed, match="another kernel: `softmax`"):
+        ask(bench, variant_id, report=str(report))
+    assert ask(bench, None, report=str(report)).variant_id is None
+
+
+@needs_builds
+def test_a_workload_that_is_not_there_is_answered_with_those_that_are(
+    opened: tuple[Workbench, str],
+) -> None:
+    with pytest.raises(SpecError, match="usual"):
+        ask(*opened, workload="huge")
+
+
+def test_a_report_made_elsewhere_needs_no_gpu(laptop: Workbench, tmp_path: Path, ncu: Path) -> None:
+    (tmp_path / "mine.ncu-rep").write_bytes(report_file())
+    told = ask(laptop, None, report="mine.ncu-rep")
+    assert told.summary[0].startswith("k, a GPU, grid 4x1x1")
+    assert not (ncu / "asked.json").exists()
+
+
+def test_only_files_beneath_the_allowed_folders_are_read(laptop: Workbench) -> None:
+    with pytest.raises(AccessError):
+        ask(laptop, None, report="/etc/hostname")
+
+
+def test_host_code_has_no_counters(tmp_path: Path) -> None:
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        tiny_kernel(tmp_path)
+        record = bench.evaluator.open(load_file(tmp_path / "spec.json", Roots([tmp_path])))
+        with pytest.raises(SpecError, match="host C"):
+            ask(bench, record.baseline)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"variant_id": "v1", "metric": "a", "search": "bc"},
+        {"report": "a.ncu-rep", "full": True},
+    ],
+)
+def test_arguments_that_do_not_fit_together_are_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        NcuSummaryArguments.model_validate(arguments)

@@ -1,0 +1,218 @@
+"""The verb `ncu_summary`: what bounds a GPU kernel, why, and what to do, from its counters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field, model_validator
+
+from ..runners.errors import DeviceMissing, KernelwrightError, ProfileFailed, ToolchainMissing
+from ..runners.model import Record
+from .base import Tool, WorkArguments
+from .profiles import Profiled, import_profile, profile_variant, read, workload_of
+
+if TYPE_CHECKING:
+    from ..analysis.roofline import Roofline
+    from ..analysis.rules.model import Facts
+    from ..runners.profiling.model import KernelProfile
+    from .workbench import Workbench
+
+MAX_SKILLS, MAX_METRICS, MAX_INSTANCES = 5, 25, 25
+
+
+class NcuSummaryArguments(WorkArguments):
+    """A variant to profile, or a report; and perhaps a metric of it."""
+
+    variant_id: str | None = None
+    """a GPU variant; with report, whose kernels it must be of"""
+    workload: str | None = None
+    """default: the first visible one"""
+    report: str | None = None
+    """a .ncu-rep file beneath the allowed folders, in place of a profile made here"""
+    metric: str | None = None
+    """exact name: its value in every launch, with instances"""
+    search: str | None = Field(default=None, min_length=2)
+    """words: metrics of the longest launch whose names hold all of them"""
+    full: bool = False
+    """collect everything (three times as long), for metrics that are missing else"""
+    again: bool = False
+    """profile anew, in place of an earlier profile"""
+
+    @model_validator(mode="after")
+    def _has_a_subject(self) -> NcuSummaryArguments:
+        if self.variant_id is None and self.report is None:
+            raise ValueError("give variant_id or report")
+        if self.metric is not None and self.search is not None:
+            raise ValueError("give metric or search, not both")
+        if self.report is not None and (self.full or self.again):
+            raise ValueError("full and again profile here: leave report out")
+        return self
+
+
+class MetricRow(Record):
+    """One metric of one launch."""
+
+    kernel: str
+    name: str
+    value: float | str
+    unit: str = ""
+    instances: dict[str, float] | None = None
+    """the largest ones"""
+
+
+class NcuSummary(Record):
+    """A page on the profile, or the metrics that were asked for."""
+
+    variant_id: str | None
+    workload: str | None = None
+    report: str | None
+    """where the .ncu-rep file lies, which Nsight Compute opens; null: nothing was profiled"""
+    summary: tuple[str, ...] = ()
+    """bottleneck, roofs, numbers, findings with what to do, NVIDIA's advice"""
+    skills: tuple[str, ...] = ()
+    """pages on what fired, the first one first"""
+    metrics: tuple[MetricRow, ...] | None = None
+    without_counters: str | None = None
+    """why there are no counters; the summary is then of the measured time alone"""
+    next: str
+
+
+def ncu_summary(bench: Workbench, arguments: NcuSummaryArguments) -> NcuSummary:
+    """Profile a GPU variant with Nsight Compute and say what bounds it, why, and what to do.
+
+    One page: bottleneck class, headroom of each roof, key numbers, findings ranked (NVIDIA's own
+    rules beside ours), lines to blame. Or read a report made elsewhere (no GPU needed). metric and
+    search give any other number. Durations under the profiler are no times: time_variant has
+    those. A profile is kept; again makes a new one. Not for host C++. Takes 5 to 20 s, 1 s once it
+    is kept. Example: {"variant_id": "v0123456789ab"}
+    """
+    if arguments.report is not None:
+        profiled = import_profile(bench, arguments.report, arguments.variant_id)
+        return _told(bench, arguments, profiled, None)
+    variant_id = str(arguments.variant_id)
+    workload = workload_of(bench, variant_id, arguments.workload)
+    try:
+        profiled = profile_variant(
+            bench, variant_id, workload, full=arguments.full, again=arguments.again
+        )
+    except (DeviceMissing, ProfileFailed, ToolchainMissing) as error:
+        return _without_counters(bench, variant_id, workload, error)
+    return _told(bench, arguments, profiled, workload)
+
+
+def _told(
+    bench: Workbench, arguments: NcuSummaryArguments, profiled: Profiled, workload: str | None
+) -> NcuSummary:
+    from ..analysis.rules.card import card
+    from ..analysis.rules.findings import findings
+
+    result = NcuSummary(
+        variant_id=arguments.variant_id,
+        workload=workload,
+        report=str(profiled.report),
+        next="",
+    )
+    if arguments.metric is not None or arguments.search is not None:
+        rows = _rows(bench, arguments, profiled)
+        following = "leave metric and search out for the summary"
+        return result.model_copy(update={"metrics": rows, "next": following})
+    found = findings(profiled.profile, _facts(bench, arguments.variant_id, arguments.workload))
+    page = tuple(card(profiled.profile, found).splitlines())
+    skills = tuple(dict.fromkeys(f.skill for f in found.ranked))[:MAX_SKILLS]
+    following = "change what the first finding names, then compile_variant and time_variant"
+    if not found.ranked:
+        following = "nothing stands out; search finds any metric by words"
+    return result.model_copy(update={"summary": page, "skills": skills, "next": following})
+
+
+def _rows(
+    bench: Workbench, arguments: NcuSummaryArguments, profiled: Profiled
+) -> tuple[MetricRow, ...]:
+    from ..analysis.profile.metrics import metric, search
+
+    launches = profiled.profile.launches
+    if arguments.search is not None:
+        longest = max(launches, key=lambda each: each.nanoseconds or 0.0)
+        found = search(longest, arguments.search, MAX_METRICS)
+        return tuple(_row(longest, name, with_instances=False) for name in found)
+    name = str(arguments.metric)
+    for each in launches:
+        metric(each, name)  # says what is spelt alike
+    launches = read(bench, profiled.report, instances=[name]).launches
+    return tuple(_row(each, name, with_instances=True) for each in launches[:MAX_METRICS])
+
+
+def _row(launch: KernelProfile, name: str, *, with_instances: bool) -> MetricRow:
+    metric = launch.metrics[name]
+    ranked = sorted(metric.instances.items(), key=lambda each: -each[1])[:MAX_INSTANCES]
+    return MetricRow(
+        kernel=launch.name,
+        name=name,
+        value=metric.value,
+        unit=metric.unit,
+        instances=dict(ranked) if with_instances and len(ranked) > 1 else None,
+    )
+
+
+def _facts(bench: Workbench, variant_id: str | None, workload: str | None) -> Facts | None:
+    """What the contract says; of a report that belongs to no variant nothing is known."""
+    from ..analysis.rules.facts import facts_of
+
+    if variant_id is None:
+        return None
+    kernel = bench.evaluator.kernel(bench.evaluator.variant(variant_id).variant.kernel_id)
+    label = workload_of(bench, variant_id, workload)
+    symbols = next(w.symbols for w in kernel.spec.workloads if w.name == label)
+    return facts_of(kernel.spec.io, symbols)
+
+
+def _without_counters(
+    bench: Workbench, variant_id: str, workload: str, error: KernelwrightError
+) -> NcuSummary:
+    """The bottleneck of a measured time alone. Raises the error where there is no time either."""
+    from ..analysis.rules.findings import findings
+
+    found = findings(None, _facts(bench, variant_id, workload), _timed(bench, variant_id, workload))
+    if not found.levels:
+        raise error
+    roofs = "; ".join(level.describe() for level in found.levels)
+    return NcuSummary(
+        variant_id=variant_id,
+        workload=workload,
+        report=None,
+        summary=(f"bottleneck  {found.bottleneck.describe()}", f"roofs       {roofs}"),
+        without_counters=str(error),
+        next="with a report made elsewhere (report), or where ncu works, there is more",
+    )
+
+
+def _timed(bench: Workbench, variant_id: str, workload: str) -> Roofline | None:
+    """The roofline of the variant's measured time; None where it was not timed."""
+    from ..analysis.roofline import roofline
+    from .headroom import peaks_for
+
+    evaluation = bench.evaluator.evaluation(variant_id)
+    facts = _facts(bench, variant_id, workload)
+    if evaluation is None or evaluation.comparison is None or facts is None:
+        return None
+    kernel = bench.evaluator.kernel(evaluation.kernel_id)
+    times = {w.workload: w.median_ms.get(variant_id) for w in evaluation.comparison.workloads}
+    milliseconds = times.get(workload)
+    if milliseconds is None:
+        return None
+    try:
+        peaks = peaks_for(bench, kernel)
+    except KernelwrightError:  # what kept counters away says more to the reader
+        return None
+    return roofline(facts.work, peaks, milliseconds / 1e3)
+
+
+TOOL = Tool(
+    name="ncu_summary",
+    title="See what bounds a GPU kernel",
+    run=ncu_summary,
+    arguments=NcuSummaryArguments,
+    result=NcuSummary,
+    read_only=False,
+    work=True,
+)

@@ -1,0 +1,130 @@
+"""Profiles of variants: made once and kept beside the state, or read from a user's report."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from ..runners.errors import SpecError
+from ..runners.model import Record, content_hash
+from ..runners.profiling.model import Profile
+from .describing import cut
+from .progress import report as tell
+
+if TYPE_CHECKING:
+    from .workbench import Workbench
+
+FOLDER = "profiles"
+
+
+class KeptProfile(Record):
+    """What lies beside a report, so that it need not be read again."""
+
+    full: bool
+    """with everything that ncu can collect"""
+    profile: Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """A profile and its report."""
+
+    profile: Profile
+    report: Path
+
+
+def workload_of(bench: Workbench, variant_id: str, wanted: str | None) -> str:
+    """The visible workload of that name; None: the first. Raises HandleUnknown; SpecError for one
+    that is not there, and for host code."""
+    kernel = bench.evaluator.kernel(bench.evaluator.variant(variant_id).variant.kernel_id)
+    if kernel.spec.kernel.kernel_type == "cpp":
+        raise SpecError(
+            f"{variant_id} is host C++, which ncu does not profile",
+            next_step=f"inspect what variant, id {variant_id} tells its times and headroom",
+        )
+    names = [w.name for w in kernel.spec.workloads if not w.held_out]
+    if wanted is not None and wanted not in names:
+        raise SpecError(f"no workload `{wanted}`", valid=", ".join(names))
+    return names[0] if wanted is None else wanted
+
+
+def profile_variant(
+    bench: Workbench, variant_id: str, workload: str, *, full: bool, again: bool
+) -> Profiled:
+    """The profile of a variant: an earlier one where it holds what is asked for.
+
+    Raises SpecError for one that does not build; DeviceMissing, ToolchainMissing, ProfileFailed.
+    """
+    report = _report(bench, variant_id, workload)
+    kept = None if again else _kept(report)
+    if kept is None or (full and not kept.full):
+        _build(bench, variant_id)
+        report.parent.mkdir(parents=True, exist_ok=True)
+        tell("profile")
+        made = bench.evaluator.profile(variant_id, workload, report, full=full)
+        kept = KeptProfile(full=full, profile=made)
+        _beside(report).write_text(kept.model_dump_json(), encoding="utf-8")
+    return Profiled(kept.profile, report)
+
+
+def import_profile(
+    bench: Workbench, path: str, variant_id: str | None, instances: Collection[str] = ()
+) -> Profiled:
+    """The profile in a report beneath the allowed roots. `variant_id`: whose kernels it must be of.
+
+    Raises AccessError, ToolchainMissing, ProfileFailed.
+    """
+    report = bench.roots.file(path, bench.roots.folders[0])
+    expected = () if variant_id is None else entries_of(bench, variant_id)
+    return Profiled(read(bench, report, expected, instances), report)
+
+
+def read(
+    bench: Workbench,
+    report: Path,
+    expected: Collection[str] = (),
+    instances: Collection[str] = (),
+) -> Profile:
+    """A report, read now."""
+    from ..runners.profiling.reading import read_profile
+
+    return read_profile(report, bench.outdir / FOLDER, expected, instances)
+
+
+def entries_of(bench: Workbench, variant_id: str) -> tuple[str, ...]:
+    """The kernels that a variant launches for any workload, as its machine code calls them."""
+    plans = _build(bench, variant_id)
+    return tuple(dict.fromkeys(entry for entries in plans for entry in entries))
+
+
+def _build(bench: Workbench, variant_id: str) -> list[list[str]]:
+    """The entries of each plan of a variant that builds. Raises SpecError."""
+    outcome = bench.evaluator.build(bench.evaluator.variant(variant_id))
+    if outcome.artifact is None:
+        raise SpecError(
+            f"{variant_id} does not build: {cut(outcome.message, 800)}",
+            next_step="correct it and call compile_variant",
+        )
+    return [[kernel.entry for kernel in p.kernels] for p in outcome.artifact.plans.values()]
+
+
+def _report(bench: Workbench, variant_id: str, workload: str) -> Path:
+    """Names of workloads are the user's own, and no names of files."""
+    return bench.outdir / FOLDER / f"{variant_id}.{content_hash(workload)}.ncu-rep"
+
+
+def _beside(report: Path) -> Path:
+    return report.with_suffix(".json")
+
+
+def _kept(report: Path) -> KeptProfile | None:
+    """What an earlier call kept; None where a part of it is gone, or of another version."""
+    try:
+        kept = KeptProfile.model_validate_json(_beside(report).read_bytes())
+    except (OSError, ValidationError):
+        return None
+    return kept if report.exists() else None
