@@ -67,6 +67,11 @@ def test_a_healthy_launch_has_no_findings_and_nothing_unknown() -> None:
     assert set(found.silent) == set(BY_ID)
 
 
+def test_a_rule_names_the_page_of_its_own_name_where_it_has_one() -> None:
+    assert BY_ID["smem_bank_conflicts"].skill == "smem-bank-conflicts"
+    assert BY_ID["block_limited"].skill == "low-occupancy"
+
+
 @pytest.mark.parametrize("rule", PLANTED)
 def test_a_rule_fires_on_its_planted_fault(rule: str) -> None:
     found = of(PLANTED[rule])

@@ -19,6 +19,9 @@ import psutil
 from ..runners.device.probing import probe_devices
 from ..runners.processes.process import Limits, clean_environment, run_limited
 from ..runners.processes.sandbox import capabilities
+from ..runners.profiling import readers
+from ..runners.profiling import running as profiling
+from ..runners.profiling.permission import HOW, why_no_counters
 from ..runners.sanitizer import running as sanitizer
 from ..runners.toolchains import TOOLCHAINS, nvcc, nvrtc
 from ..runners.toolchains.host_cpp import COMPILERS, DEFAULT_FLAGS
@@ -30,7 +33,6 @@ TRIAL = """\
 #include <cstdio>
 int main() { std::printf("%d", omp_get_max_threads()); }
 """
-GPU_TOOLS = (("ncu", "Nsight Compute", "GPU kernels cannot be profiled here"),)
 WITHOUT_NVRTC = "not installed: CUDA sources are built by nvcc alone, which takes longer"
 WITHOUT_NVCC = "not found: CUDA sources that need the C++ standard library do not build"
 GPU_PACKAGES = ("cuda-bindings", "triton", "torch", "cupy-cuda13x", "cupy-cuda12x", "ncu-report")
@@ -82,7 +84,7 @@ def probe_host() -> HostReport:
             *_gpus(),
             *_toolchains(),
             *_cuda_compilers(),
-            *(_gpu_tool(*tool) for tool in GPU_TOOLS),
+            _profiler(),
             _sanitizer(),
             *_extras(),
         ),
@@ -167,11 +169,16 @@ def _extras() -> tuple[Fact, ...]:
     return tuple(found)
 
 
-def _gpu_tool(program: str, what: str, without: str) -> Fact:
-    path = shutil.which(program)
-    if path is None:
-        return Fact(program, False, f"{what} not on PATH: {without}")
-    return Fact(program, True, f"{what}: {path}")
+def _profiler() -> Fact:
+    found = readers.program()
+    if found is None:
+        return Fact(readers.PROGRAM, False, f"not found: no profiles are made; {profiling.INSTALL}")
+    known = profiling.version(found)
+    if not known:
+        return Fact(readers.PROGRAM, False, f"{found} does not start")
+    refused = why_no_counters()
+    told = f"Nsight Compute {known}: {found}" + (f"; {refused}: {HOW}" if refused else "")
+    return Fact(readers.PROGRAM, not refused, told)
 
 
 def _sanitizer() -> Fact:

@@ -54,10 +54,13 @@ class Rule:
     of_run: bool = False
     """judged once for all launches together"""
 
+    page: str = ""
+    """the skill, where it is not the page of the rule's own name"""
+
     @property
     def skill(self) -> str:
-        """The page that explains it: every rule has one of its own name."""
-        return self.id
+        """The id of the page that explains it (`skills/`): hyphens in place of underscores."""
+        return self.page or self.id.replace("_", "-")
 
 
 class Facts(Record):

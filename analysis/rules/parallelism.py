@@ -168,6 +168,7 @@ RULES = (
         action="a block size of which a whole number fills a multiprocessor (128, 256, 512)",
         because=OCCUPANCY,
         agrees=_LIMITERS,
+        page="low-occupancy",
     ),
     Rule(
         id="block_limited",
@@ -177,6 +178,7 @@ RULES = (
         action="more threads a block",
         because=OCCUPANCY,
         agrees=_LIMITERS,
+        page="low-occupancy",
     ),
     Rule(
         id="low_waves_per_sm",

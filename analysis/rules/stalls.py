@@ -38,6 +38,7 @@ def _stall_rule(
     title: str,
     role: Role = "symptom",
     least: float = 0.3,
+    page: str = "",
 ) -> Rule:
     nvidia = "NVIDIA's CPIStall: 30 % of the latency, and less than 0.8 instructions a cycle issued"
     ours = f"ours: {least:.0%} of the latency, issue slots as in NVIDIA's CPIStall"
@@ -50,6 +51,7 @@ def _stall_rule(
         because=nvidia if least == 0.3 else ours,
         agrees=(("CPIStall", title),),
         blame=Blame(STALL + reason),
+        page=page,
     )
 
 
@@ -124,6 +126,7 @@ RULES = (
         "because the queue of global and local memory is full",
         "fewer and wider global accesses (16 bytes a thread); no spills",
         title="LG Throttle",
+        page="vectorised-access",
     ),
     _stall_rule(
         "stall_math_pipe",
