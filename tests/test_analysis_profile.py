@@ -79,7 +79,7 @@ def test_counters_of_one_line_are_summed() -> None:
 
 
 def test_without_line_tables_the_instruction_is_the_place() -> None:
-    lone = (Instruction(offset=0x1A0, sass="  LDG R1", counters={SAMPLES: 3}),)
+    lone = (Instruction(offset=0x1A0, sass="LDG R1", counters={SAMPLES: 3}),)
     (found,) = by_line(lone, SAMPLES)
     assert (found.place, found.sass) == ("+0x1a0", "LDG R1")
 

@@ -212,6 +212,13 @@ def test_stalls_do_not_matter_while_instructions_are_issued() -> None:
     assert "stall_barrier" not in fired(of(busy))
 
 
+def test_waiting_for_dram_at_its_peak_comes_after_the_bandwidth() -> None:
+    streaming = {n.MEMORY: 91, n.DRAM: 91, n.SM: 25}
+    found = of(Planted({**PLANTED["stall_long_scoreboard"].metrics, **streaming}))
+    assert fired(found)[:2] == ["severe_memory_bound", "stall_long_scoreboard"]
+    assert found.ranked[1].severity == "low"
+
+
 @pytest.mark.parametrize("opcode", ["HMMA", "HGMMA", "IMMA", "IGMMA", "DMMA", "QGMMA", "UTCHMMA"])
 def test_opcodes_of_tensor_cores_are_known(opcode: str) -> None:
     assert TENSOR_OPCODE.fullmatch(opcode)
@@ -275,6 +282,14 @@ def test_the_card_leads_with_bottleneck_roofs_and_the_first_finding() -> None:
     assert lines[2].startswith("roofs       compute 70 % (30 % left)")
     assert any(line.startswith("1. poor_coalescing (high)") for line in lines)
     assert "NVIDIA also says:" in lines
+
+
+def test_the_card_names_the_kernel_of_a_finding_where_there_are_several() -> None:
+    slow = PLANTED["divergence"]
+    whole = run(planted_launch(slow, kernel="left"), planted_launch(Planted(), kernel="right"))
+    text = card(whole, findings(whole, Facts()))
+    assert "1. divergence (high; left, 50% of the time)" in text
+    assert "launches    left x1 50%, right x1 50%" in text
 
 
 def test_the_card_says_what_is_missing() -> None:

@@ -7,6 +7,7 @@ watch, and leaves a report of the form of a real one, which a stand-in for NVIDI
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from itertools import pairwise
@@ -16,10 +17,10 @@ from typing import Any
 import device_kernels
 import pytest
 from device_kernels import Bench, gpu_of, integer, launch, pointer
-from profiles import report_file, stand_in_ncu
+from profiles import module, report_file, stand_in_ncu
 
 from kernelwright.runners.errors import ProfileFailed, ToolchainMissing
-from kernelwright.runners.profiling import running
+from kernelwright.runners.profiling import readers, running
 from kernelwright.runners.profiling.judging import failure
 from kernelwright.runners.profiling.messages import ProfileAnswer
 from kernelwright.runners.profiling.permission import why_no_counters
@@ -150,3 +151,36 @@ def test_counters_are_refused_to_ordinary_users_where_the_driver_says_so(
         (tmp_path / "params").write_text(f"EnableMSI: 1\n{params}")
     (tmp_path / "status").write_text(f"Name:\tx\nCapEff:\t{capabilities:016x}\n")
     assert (why_no_counters(tmp_path / "params", tmp_path / "status") == "") is allowed
+
+
+def test_ncu_is_found_on_path_and_tells_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = tmp_path / "ncu"
+    found.write_text("#!/bin/sh\necho 'NVIDIA (R) Nsight Compute'\necho 'Version 2025.3.1.0 (b)'\n")
+    found.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    readers.program.cache_clear()
+    try:
+        assert readers.program() == found
+        assert running.version(found) == "2025.3.1.0"
+    finally:
+        readers.program.cache_clear()
+
+
+def test_modules_are_looked_for_where_people_say_and_beside_every_ncu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = module(tmp_path / "named")
+    for release in ("2024.1.0", "2025.3.1"):
+        install = tmp_path / f"cuda/nsight-compute-{release}"
+        (install / "extras").mkdir(parents=True)
+        module(install / "extras/python")
+    monkeypatch.setenv("NCU_REPORT_PATH", str(named))
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "cuda"))
+    shipped = [
+        tmp_path / f"cuda/nsight-compute-{release}/extras/python"
+        for release in ("2025.3.1", "2024.1.0")
+    ]
+    folders = [folder for folder in readers.module_folders() if folder is not None]
+    assert folders[:3] == [named, *shipped]

@@ -34,7 +34,7 @@ def by_line(
         number = each.counters.get(counter, 0.0) - each.counters.get(ideal, 0.0)
         if number > 0:
             at = counts.setdefault(place(each), {})
-            at[each.sass.strip()] = at.get(each.sass.strip(), 0.0) + number
+            at[each.sass] = at.get(each.sass, 0.0) + number
     whole = sum(sum(at.values()) for at in counts.values())
     found = [_line(where, at, whole) for where, at in counts.items()]
     return tuple(sorted(found, key=lambda line: -line.count))

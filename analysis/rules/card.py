@@ -10,8 +10,8 @@ from . import names as n
 from .findings import Findings
 from .model import Finding, Unknown
 
-MAX_FINDINGS, MAX_OTHERS, MAX_LAUNCHES, MAX_STALLS = 8, 4, 6, 3
-MAX_TEXT, MAX_NAME, MAX_UNKNOWN = 150, 60, 800
+MAX_FINDINGS, MAX_REST, MAX_OTHERS, MAX_LAUNCHES, MAX_STALLS = 8, 12, 4, 6, 3
+MAX_TEXT, MAX_NAME, MAX_WHOSE, MAX_UNKNOWN = 150, 60, 30, 800
 STALL_BEGIN, STALL_END = n.stall("|").split("|")
 
 
@@ -24,7 +24,7 @@ def card(profile: Profile, found: Findings) -> str:
         f"roofs       {'; '.join(level.describe() for level in found.levels) or 'unknown'}",
         *_numbers(longest),
         *_launches(profile),
-        *_findings(found.ranked, len({each.rule for each in found.unknown})),
+        *_findings(profile, found),
         *_others(found.others),
         *_unknown(found.unknown),
     ]
@@ -103,26 +103,29 @@ def _launches(profile: Profile) -> list[str]:
     return [f"launches    {_some(told, MAX_LAUNCHES)}"]
 
 
-def _findings(ranked: Sequence[Finding], unknown: int) -> list[str]:
-    if not ranked:
+def _findings(profile: Profile, found: Findings) -> list[str]:
+    if not found.ranked:
+        unknown = len({each.rule for each in found.unknown})
         return [f"findings    none; {unknown} rules are unknown" if unknown else "findings    none"]
+    known = {launch.kernel: launch.name for launch in profile.launches}
     lines = ["findings, the one to act on first:"]
-    for number, each in enumerate(ranked[:MAX_FINDINGS], 1):
-        lines += _finding(number, each)
-    if len(ranked) > MAX_FINDINGS:
-        lines.append(f"   and {', '.join(f.rule for f in ranked[MAX_FINDINGS:])}")
+    for number, each in enumerate(found.ranked[:MAX_FINDINGS], 1):
+        whose = _cut(known[each.kernel], MAX_WHOSE) if each.kernel and len(known) > 1 else ""
+        lines += _finding(number, each, whose)
+    if rest := found.ranked[MAX_FINDINGS:]:
+        lines.append(f"   and {_some(list(dict.fromkeys(f.rule for f in rest)), MAX_REST)}")
     return lines
 
 
-def _finding(number: int, each: Finding) -> list[str]:
+def _finding(number: int, each: Finding, whose: str) -> list[str]:
     notes = [each.severity]
+    if whose:
+        notes.append(f"{whose}, {each.share:.0%} of the time")
     if each.agreed:
         estimate = f", {each.speedup_percent:.0f} % {each.scope}" if each.speedup_percent else ""
         notes.append(f"NVIDIA agrees{estimate}")
     if each.confidence == "low":
         notes.append("low confidence")
-    if each.share < 0.995:
-        notes.append(f"{each.share:.0%} of the time")
     lines = [f"{number}. {each.rule} ({'; '.join(notes)}): {each.text}"]
     if number <= MAX_FINDINGS // 2:
         lines.append(f"   do: {each.action}")

@@ -11,6 +11,9 @@ from .model import Blame, Hit, Role, Rule, Values
 
 ISSUING = 0.8
 """instructions a cycle and scheduler from which stalls are hidden by other warps"""
+SATURATED = 80.0
+"""percent of the bandwidth of DRAM, with which waiting for it is no fault"""
+CPI_STALL = "NVIDIA's CPIStall: 30 % of the latency, and less than 0.8 instructions a cycle issued"
 WARP = 32
 FEW_THREADS = 24
 
@@ -29,6 +32,13 @@ def _stalled(reason: str, words: str, share_of_latency: float) -> Callable[[Valu
     return judge
 
 
+def _waiting_for_memory(v: Values) -> Hit | None:
+    hit = _stalled("long_scoreboard", "for data from L2 or DRAM", 0.3)(v)
+    if hit is None or v[n.DRAM] < SATURATED:
+        return hit
+    return Hit("low", f"{hit.text}; with DRAM at {v[n.DRAM]:.0f} % there is nothing else to do")
+
+
 def _stall_rule(
     rule: str,
     reason: str,
@@ -40,7 +50,6 @@ def _stall_rule(
     least: float = 0.3,
     page: str = "",
 ) -> Rule:
-    nvidia = "NVIDIA's CPIStall: 30 % of the latency, and less than 0.8 instructions a cycle issued"
     ours = f"ours: {least:.0%} of the latency, issue slots as in NVIDIA's CPIStall"
     return Rule(
         id=rule,
@@ -48,7 +57,7 @@ def _stall_rule(
         judge=_stalled(reason, words, least),
         role=role,
         action=action,
-        because=nvidia if least == 0.3 else ours,
+        because=CPI_STALL if least == 0.3 else ours,
         agrees=(("CPIStall", title),),
         blame=Blame(STALL + reason),
         page=page,
@@ -97,13 +106,16 @@ def _hot_line(v: Values) -> Hit | None:
 
 
 RULES = (
-    _stall_rule(
-        "stall_long_scoreboard",
-        "long_scoreboard",
-        "for data from L2 or DRAM",
-        "load earlier than needed (software pipeline, cp.async, TMA), more loads in flight a "
-        "thread, more reuse from shared memory",
-        title="Long Scoreboard",
+    Rule(
+        id="stall_long_scoreboard",
+        needs=(n.stall("long_scoreboard"), n.LATENCY, n.ISSUE, n.DRAM),
+        judge=_waiting_for_memory,
+        role="symptom",
+        action="load earlier than needed (software pipeline, cp.async, TMA), more loads in flight "
+        "a thread, more reuse from shared memory",
+        because=f"{CPI_STALL}; ours: no more than a note while DRAM is at 80 %",
+        agrees=(("CPIStall", "Long Scoreboard"),),
+        blame=Blame(f"{STALL}long_scoreboard"),
     ),
     _stall_rule(
         "stall_short_scoreboard",

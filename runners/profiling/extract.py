@@ -148,8 +148,8 @@ def _instruction(
     return Instruction(
         function=function,
         offset=address - starts[function],
-        sass=action.sass_by_pc(address) or "",
-        ptx=action.ptx_by_pc(address) or "",
+        sass=(action.sass_by_pc(address) or "").strip(),
+        ptx=(action.ptx_by_pc(address) or "").strip(),
         file="" if place is None else place.file_name(),
         line=None if place is None else place.line(),
         counters=counters,
