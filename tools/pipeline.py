@@ -15,8 +15,9 @@ Built = TypeVar("Built")
 Result = TypeVar("Result")
 Lane = TypeVar("Lane")
 
-WAITING = 2
-"""what is built and not measured yet, for each lane, beyond what the builders have in hand"""
+WAITING = 1
+"""What is built and not measured yet, for each builder, beside what builders and lanes have in hand:
+with two for a lane, 15 builders of Triton kernels stood still for 40 % of their time on an H100."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Stages(Generic[Item, Built, Result, Lane]):
     @property
     def ahead(self) -> int:
         """How many items are in hand at the same time."""
-        return self.builders + WAITING * len(self.lanes)
+        return self.builders * (1 + WAITING) + len(self.lanes)
 
 
 @dataclass
