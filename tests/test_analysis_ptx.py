@@ -6,6 +6,7 @@ import importlib.util
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from ptx_texts import NAMES, kernel, kernel_text, module, text
 
 from kernelwright.analysis.ptx import Frame, Variable, operands, read_ptx
+from kernelwright.analysis.regions import overview, region_dag
 from kernelwright.runners.errors import SpecError
 
 
@@ -159,6 +161,26 @@ def test_an_integer_is_read_as_it_is_written(value: int) -> None:
     assert operands.integer(hex(value)) == value
 
 
+WORDS = st.sampled_from(
+    (
+        *"{ } ; , [ ] %r1 @ bra add.s32 setp shl 0x .loc : // /* bar.sync ² mma.m1n".split(),
+        *("", ".reg .b32 t<9>;", ".loc 1 2 3", "9" * 5000),
+    )
+)
+
+
+@pytest.mark.parametrize("name", ["cub_sort", "bulk_sum", "triton_matmul_flat", "scan"])
+@given(st.data())
+def test_a_damaged_text_is_read_or_refused_but_never_breaks_the_reader(
+    name: str, data: st.DataObject
+) -> None:
+    words = re.split(r"(\s+)", text(name))
+    for _ in range(data.draw(st.integers(1, 3))):
+        words[data.draw(st.integers(0, len(words) - 1))] = data.draw(WORDS)
+    with suppress(SpecError):
+        overview(region_dag("".join(words)))
+
+
 BROKEN = {
     "nothing": ("", 1),
     "another language": ("int main() { return 0; }", 1),
@@ -167,6 +189,7 @@ BROKEN = {
     "half a section": (kernel_text("ret;") + ".section .debug_str\n{\n.b8 1\n", 10),
     "half a header": (kernel_text("ret;").partition("\n{")[0], 4),
     "SASS": ("/*0000*/ MOV R1, c[0x0][0x28] ;\n", 1),
+    "too many registers in a scope": (kernel_text("{ .reg .b32 t<99999>; }\nret;"), 8),
     "a foreign statement": (kernel_text("ret;\n%r1 = add i32 1, 2;"), 9),
 }
 

@@ -209,6 +209,34 @@ ret;"""
     assert trips_of(code_of(kernel(body, ".param .u32 k_param_0"))) == ["(param0 + 31) / 32"]
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        "mul.hi.s32 %r2, %r1, 4;",
+        "cvt.u16.u32 %r2, %r1;",
+        "cvt.rzi.s32.f32 %r2, %f1;",
+        "selp.b32 %r2, %r1, 3, %p2;",
+        "ld.global.u32 %r2, [%rd1];",
+        "add.s32 %r2, %r1, %r3; @%p2 add.s32 %r2, %r1, 1;",
+    ],
+)
+def test_a_bound_that_is_no_plain_expression_is_not_guessed(made: str) -> None:
+    body = (
+        f"ld.param.u32 %r1, [k_param_0];\ncvt.rn.f32.s32 %f1, %r1;\n{made}\nmov.b32 %r7, 0;\n"
+        "L: add.s32 %r7, %r7, 1;\nsetp.lt.s32 %p1, %r7, %r2;\n@%p1 bra L;\nret;"
+    )
+    assert trips_of(code_of(kernel(body, ".param .u32 k_param_0"))) == [None]
+
+
+def test_numbers_that_no_register_holds_are_not_followed() -> None:
+    squares = "mul.lo.s64 %rd{b}, %rd{a}, %rd{a};\n"
+    body = "mov.b64 %rd1, 12345678901;\n"
+    body += "".join(squares.format(a=n, b=n + 1) for n in range(1, 40))
+    body += "mov.b64 %rd60, 0;\nL: shl.b64 %rd60, %rd60, 63;\n"
+    body += "setp.lt.s64 %p1, %rd60, %rd40;\n@%p1 bra L;\nret;"
+    assert trips_of(code_of(kernel(body))) == [None]
+
+
 def test_a_loop_with_two_ways_out_is_not_counted() -> None:
     body = """
 mov.b32 %r1, 0;

@@ -28,7 +28,9 @@ _STATEMENT = re.compile(
     r"(?:\s+(?P<operands>[^;:][^;]*)|\s*(?P<block>\([^;]*))?\s*;)"
 )
 _REG = re.compile(r"\.reg\s+(?:\.v[24]\s+)?\.(\w+)\s+(.*)", re.DOTALL)
-_RANGE = re.compile(r"([%\w$]+)\s*<\s*(\d+)\s*>$")
+_RANGE = re.compile(r"([%\w$]+)\s*<\s*(\d{1,9})\s*>$")
+MAX_SCOPED = 4096
+"""registers of one declaration in a nested scope, each of which gets a name of its own"""
 _VARIABLE = re.compile(
     r"\.(param|shared|local|global|const)\b(?:\s+\.(?:align\s+\d+|ptr|global|shared|const|local))*"
     r"((?:\s+\.\w+(?:\s+\d+)?)*?)\s*([%\w$]+)?\s*((?:\[\s*\w*\s*\])*)\s*(?:=.*)?$",
@@ -43,7 +45,7 @@ def broken(line: int, what: str, why: str) -> SpecError:
     """The error for text that is no PTX, or not all of it."""
     shown = " ".join(what.split())
     return SpecError(
-        f"line {line} of the PTX: {why}: {shown[:80]!r}" if shown else f"line {line}: {why}",
+        f"line {line} of the PTX: {why}" + (f": {shown[:80]!r}" if shown else ""),
         valid="a whole PTX module as a compiler writes it, from `.version` to the last brace",
         next_step="build the variant again and hand over the text of its PTX unchanged",
     )
@@ -82,46 +84,54 @@ def read_body(lines: Sequence[str], at: int, rest: str, body: Body) -> tuple[int
     left = _statements(rest, at + 1, body)
     if isinstance(left, int):
         return at, left
-    read, first = _INSTRUCTION.match, at
-    instructions, places = body.instructions, body.places
+    pending, first = [left] if left else [], at
     for index in range(at + 1, len(lines)):
         line = lines[index]
-        if not left:
-            found = read(line)
+        if not pending:
+            found = _INSTRUCTION.match(line)
             if found is not None:
-                negated, guard, opcode, operands = found.groups()
-                instructions.append(
-                    Instruction(
-                        opcode,
-                        operands.rstrip() if operands else "",
-                        guard or "",
-                        negated == "!",
-                        index + 1,
-                        body.place,
-                        body.asm,
-                        body.scopes[-1] if body.scopes else None,
-                    )
-                )
+                body.instructions.append(_whole_line(found, index + 1, body))
                 continue
-            start = line.lstrip()
-            if not start:
-                continue
-            if start.startswith(".loc"):
-                place = places.at(line, body.place)
-                if place is not None:
-                    body.place = place
-                    continue
-            elif start.startswith("//"):
-                _comment(start, body)
+            if _is_remark(line, body):
                 continue
             first = index
-        else:
-            line = f"{left}\n{line.partition('//')[0]}"
-        left = _statements(line, first + 1, body)
+        elif ";" not in line:  # a statement over several lines goes on
+            pending.append(line.partition("//")[0])
+            continue
+        left = _statements("\n".join([*pending, line]), first + 1, body)
         if isinstance(left, int):
             return index, left
-    unfinished = f"{left}".strip()
-    raise broken(len(lines), unfinished, "the text ends inside a function")
+        pending = [left] if left else []
+    raise broken(len(lines), " ".join(pending[:1]), "the text ends inside a function")
+
+
+def _whole_line(found: re.Match[str], line: int, body: Body) -> Instruction:
+    """The instruction of a line that holds nothing else."""
+    negated, guard, opcode, operands = found.groups()
+    return Instruction(
+        opcode,
+        operands.rstrip() if operands else "",
+        guard or "",
+        negated == "!",
+        line,
+        body.place,
+        body.asm,
+        body.scopes[-1] if body.scopes else None,
+    )
+
+
+def _is_remark(line: str, body: Body) -> bool:
+    """Take in a line that is blank, a comment or a source place; False for any other."""
+    start = line.lstrip()
+    if start.startswith(".loc"):
+        place = body.places.at(line, body.place)
+        if place is not None:
+            body.place = place
+        return place is not None
+    if start.startswith("//"):
+        _comment(start, body)
+        return True
+    return not start
 
 
 def _statements(text: str, line: int, body: Body) -> str | int:
@@ -215,7 +225,7 @@ def _directive(text: str, line: int, body: Body) -> None:
         found = _REG.match(text)
         if found is None:
             raise broken(line, text, "registers without a type")
-        body.registers += [_registers(found[1], each, body) for each in found[2].split(",")]
+        body.registers += [_registers(found[1], each, line, body) for each in found[2].split(",")]
     elif text.startswith((".shared", ".local", ".param", ".global", ".const")):
         # Parameters of a call belong to the call, not to the function.
         if not text.startswith(".param"):
@@ -224,12 +234,14 @@ def _directive(text: str, line: int, body: Body) -> None:
         body.pragmas.append(text.partition(".pragma")[2].strip().strip('"'))
 
 
-def _registers(type_: str, declared: str, body: Body) -> Registers:
+def _registers(type_: str, declared: str, line: int, body: Body) -> Registers:
     name = declared.strip()
     several = _RANGE.match(name)
     if several is None:
         return Registers(type_, _declared(name, body), None)
     if body.scopes:
+        if int(several[2]) > MAX_SCOPED:
+            raise broken(line, declared, f"a scope declares more than {MAX_SCOPED} registers")
         for number in range(int(several[2])):
             _declared(f"{several[1]}{number}", body)
     return Registers(type_, several[1], int(several[2]))
@@ -243,5 +255,6 @@ def variable(text: str, line: int) -> Variable:
     types = _TYPE.findall(text.partition("=")[0])
     length: int | None = 1
     for extent in _EXTENT.findall(found[4]):
-        length = None if not extent.isdigit() or length is None else length * int(extent)
+        known = extent.isdecimal() and len(extent) < 19
+        length = length * int(extent) if known and length is not None else None
     return Variable(found[1], types[-1] if types else "", found[3], length, line)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 WARP, WARPGROUP = 32, 128
@@ -186,20 +186,16 @@ FLOATING = (
 OTHER = Row("", P.address)
 
 _SIZES = {"x2": 2, "x4": 4}
-_TYPE = re.compile(r"(?:b|u|s|f|bf|tf|e\dm)(\d+)(x\d+)?(?:_\w+)?$")
+_TYPE = re.compile(r"(?:b|u|s|f|bf|tf|e\dm)(\d{1,4})(x\d)?(?:_\w+)?$")
 _FLOAT = re.compile(r"(?:f16|f32|f64|bf16|tf32|e\dm\d)(?:x\d)?$")
-_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
+_SHAPE = re.compile(r"m(\d{1,4})n(\d{1,4})k(\d{1,4})$")
 _SINGLE = {"f16x2": "f16", "bf16x2": "bf16", "f32x2": "f32"}
 _WORK = {"fma": 2, "add": 1, "mul": 1, "special": 1}
 
 
+@lru_cache(maxsize=4096)
 def effect(opcode: str) -> Effect:
     """What an opcode does; one that no row knows counts as integer arithmetic."""
-    return _effect(opcode)
-
-
-@cache
-def _effect(opcode: str) -> Effect:
     whole = opcode.split(".")
     parts = {part.partition("::")[0] for part in whole[1:]}
     row = _row(opcode, parts)

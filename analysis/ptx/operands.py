@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .module import Instruction
 
 _PIECE = re.compile(r"\s*((?:\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,{\[(])+)(?:,|$)")
-_INTEGER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?$")
+_INTEGER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]{1,32}|0[bB][01]{1,128}|\d{1,24})U?$")
 _FLOAT = re.compile(r"0([fFdD])([0-9a-fA-F]{8}|[0-9a-fA-F]{16})$")
 _NAME = re.compile(r"%?[A-Za-z_$][\w$]*|%[\w$]+")
 _BRANCHES = ("bra", "brx")
@@ -78,4 +78,5 @@ def branch_target(instruction: Instruction) -> str | None:
     """Where a `bra` goes, or the table of a `brx.idx`; None for every other instruction."""
     if instruction.stem not in _BRANCHES:
         return None
-    return name_in_scope(instruction, split(instruction.operands)[-1])
+    found = split(instruction.operands)
+    return name_in_scope(instruction, found[-1]) if found else None

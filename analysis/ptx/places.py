@@ -12,15 +12,15 @@ from collections.abc import Mapping
 
 from .module import Frame, Place
 
-_FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"([^"\n]*)"', re.MULTILINE)
+_FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d{1,9})[ \t]+"([^"\n]*)"', re.MULTILINE)
 _LOC = re.compile(
-    r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)"
-    r"(?:\s*,\s*function_name\s+([\w$]+)(?:\s*\+\s*\d+)?\s*,\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?"
+    r"\s*\.loc\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})"
+    r"(?:\s*,\s*function_name\s+([\w$]+)(?:\s*\+\s*\d+)?\s*,\s*inlined_at\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9}))?"
     r"\s*(?:[^/\s][^/]*)?(?://(.*))?$"
 )
-_CALLER = re.compile(r"@\[\s*(\S[^\[\]]*?):(\d+):(\d+)")
+_CALLER = re.compile(r"@\[\s*(\S[^\[\]]*?):(\d{1,9}):(\d{1,9})")
 _STRING = re.compile(r"^([\w$]+):\s*\n((?:[ \t]*\.b8[ \t][^\n]*\n)+)", re.MULTILINE)
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d{1,9}")
 
 
 def files_of(text: str) -> dict[int, str]:

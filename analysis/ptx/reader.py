@@ -13,7 +13,7 @@ from .places import Places, files_of, strings_of
 _BLOCK_COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LINKAGE = r"(?:\.(?:visible|extern|weak|common)\s+)*"
 _TOP = re.compile(
-    r"\s+|//[^\n]*|\.file\b[^\n]*|\.loc\b[^\n]*|\.address_size\s+(?P<bits>\d+)"
+    r"\s+|//[^\n]*|\.file\b[^\n]*|\.loc\b[^\n]*|\.address_size\s+(?P<bits>\d{1,3})"
     r"|\.version\s+(?P<version>\d+\.\d+)|\.target\s+(?P<target>[\w, \t]+)"
     r"|(?P<section>\.section\b[^{]*\{)"
     rf"|(?P<header>{_LINKAGE}\.(?P<kind>entry|func)\b)"
@@ -23,7 +23,7 @@ _TOP = re.compile(
 _HEADER_END = re.compile(r"[{;]")
 _NAME = re.compile(r"\.(?:entry|func)\s*(?:\.noreturn\s*)?(?:\([^)]*\)\s*)?([\w$.%]+)")
 _LIST = re.compile(r"\(([^()]*)\)")
-_DIRECTIVE = re.compile(r"\.(\w+)((?:[ \t]+\d+(?:[ \t]*,[ \t]*\d+)*)?)")
+_DIRECTIVE = re.compile(r"\.(\w+)((?:[ \t]+\d{1,9}(?:[ \t]*,[ \t]*\d{1,9})*)?)")
 _LINE_COMMENT = re.compile(r"//[^\n]*")
 
 
@@ -57,15 +57,14 @@ def read_ptx(text: str) -> Module:
             if not said["version"]:
                 raise broken(line, found["header"], "a function before `.version`")
             ends = _header_end(text, position, line)
-            if text[ends] == ";":
-                position = ends + 1
-                continue
-            at = bisect_right(starts, ends) - 1
-            body = Body(Places(files, strings))
-            last, behind = read_body(lines, at, text[ends + 1 : starts[at + 1] - 1], body)
-            header = _LINE_COMMENT.sub("", text[found.start() : ends])
-            functions.append(_function(header, found["kind"], line, last + 1, body))
-            position = starts[last + 1] - 1 - behind
+            position = ends + 1
+            if text[ends] == "{":
+                body = Body(Places(files, strings))
+                at = bisect_right(starts, ends) - 1
+                last, behind = read_body(lines, at, lines[at][ends + 1 - starts[at] :], body)
+                header = _LINE_COMMENT.sub("", text[found.start() : ends])
+                functions.append(_function(header, found["kind"], line, last + 1, body))
+                position = starts[last + 1] - 1 - behind
     if not said["version"] or not said["target"]:
         raise broken(1, lines[0], "no PTX module: it lacks `.version` or `.target`")
     return Module(

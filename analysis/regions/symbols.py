@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ..ptx.effects import Phase
 from ..ptx.operands import address, integer, name_in_scope, split
 from .code import Code
 
@@ -17,6 +18,8 @@ MAX_TEXT = 80
 """an expression longer than this says nothing to a reader: it counts as unknown"""
 _SPECIAL = re.compile(r"%((?:n?tid|n?ctaid|nclusterid|cluster_n?ctaid)(?:\.[xyz])|laneid|warpid)$")
 _SAME = ("mov", "cvta", "cvt")
+_CUTS = re.compile(r"\.hi\b|^cvt.*\.[sub](?:8|16)\b")
+"""what keeps a part of the value alone: the upper half of a product, the low bits"""
 
 
 class Linear(NamedTuple):
@@ -122,13 +125,15 @@ class Slicer:
         if at not in self._known:
             self._known[at] = None  # one that needs itself is unknown
             value = self._result(at, depth)
-            if value is not None and len(str(value)) <= MAX_TEXT:
+            if value is not None and _is_small(value):
                 self._known[at] = value
         return self._known[at]
 
     def _result(self, at: int, depth: int) -> Linear | None:
         instruction = self._instructions[at]
         stem, opcode = instruction.stem, instruction.opcode
+        if self._code.effects[at].phase is not Phase.address or _CUTS.search(opcode):
+            return None
         operands = split(instruction.operands)
         if opcode.startswith("ld.param") and len(operands) == 2:
             place = address(operands[1])
@@ -148,10 +153,15 @@ class Slicer:
         before they clear k bits."""
         shifts = self._instructions[at].stem == "shr"
         amount, total = integer(operands[-1]), self.definition(at, operands[1])
-        if amount is None or total is None or self._instructions[total].stem != "add":
+        if (
+            len(operands) != 3
+            or amount is None
+            or total is None
+            or self._instructions[total].stem != "add"
+        ):
             return None
         k = amount if shifts else (-amount).bit_length() - 1
-        if not shifts and amount != -(1 << max(k, 0)):
+        if not 0 < k < 64 or (not shifts and amount != -(1 << k)):
             return None
         for value, fix in _both_orders(split(self._instructions[total].operands)[1:]):
             if self._is_sign_fix(total, value, fix, k):
@@ -165,13 +175,21 @@ class Slicer:
         logical = self.definition(at, fix)
         if logical is None or not self._instructions[logical].opcode.startswith("shr."):
             return False
-        _, source, shift = split(self._instructions[logical].operands)
+        parts = split(self._instructions[logical].operands)
         width = 64 if self._instructions[logical].opcode.endswith("64") else 32
-        sign = self.definition(logical, source)
+        if len(parts) != 3 or integer(parts[2]) != width - k:
+            return False
+        sign = self.definition(logical, parts[1])
         if sign is None or not self._instructions[sign].opcode.startswith("shr.s"):
             return False
-        _, signed, bits = split(self._instructions[sign].operands)
-        return signed == value and integer(bits) == width - 1 and integer(shift) == width - k
+        signed = split(self._instructions[sign].operands)
+        return signed[1:2] == (value,) and integer(signed[-1]) == width - 1
+
+
+def _is_small(value: Linear) -> bool:
+    """Whether an expression is one that a reader follows, with numbers that registers hold."""
+    numbers = (value.constant, *(factor for _, factor in value.terms))
+    return all(abs(each) < 1 << 64 for each in numbers) and len(str(value)) <= MAX_TEXT
 
 
 def _both_orders(pair: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -81,7 +81,7 @@ class LoopReader:
             return None
         test = inside[0]
         setp = self._instructions[test]
-        comparison = setp.opcode.split(".")[1] if setp.stem == "setp" else ""
+        comparison = setp.opcode.split(".")[1] if setp.opcode.startswith("setp.") else ""
         comparison = _UNSIGNED.get(comparison, comparison)
         operands = split(setp.operands)
         if comparison not in _OPPOSITE or len(operands) != 3 or setp.guard:
@@ -170,10 +170,11 @@ class LoopReader:
             instruction = self._instructions[update]
             if instruction.stem in _BY_NUMBER:
                 operands = split(instruction.operands)
-                same = name_in_scope(instruction, operands[1]) == register
-                by = integer(operands[-1])
-                known = same and by is not None and total == Linear(0)
-                return (instruction.stem, Linear(by)) if known and by is not None else None
+                same = name_in_scope(instruction, "".join(operands[1:2])) == register
+                by = integer(operands[-1]) if len(operands) == 3 else None
+                if not same or total != Linear(0) or by is None or not 0 < by < 64:
+                    return None
+                return instruction.stem, Linear(by)
             found = self._copied(loop, update)
             if found is None:
                 return None
@@ -231,6 +232,8 @@ def _followed(
     for done in range(MAX_STEPS):
         if not _HOLDS[relation](value, limit):
             return done + extra
+        if abs(value) >> 64:
+            return None
         value = _moved(counter, Linear(value)).constant
     return None
 
