@@ -47,18 +47,11 @@ class Occupancy(Record):
 
 def occupancy(facts: KernelFacts, device: DeviceFacts) -> Occupancy | None:
     """The occupancy of a kernel; None when registers or block size are not known."""
-    if facts.registers is None or facts.threads is None:
+    limits = block_limits(facts, device)
+    if limits is None or facts.threads is None:
         return None
-    warps = -(-facts.threads // WARP)
-    shared = (facts.static_shared or 0) + facts.dynamic_shared
-    limits: dict[Limiter, int] = {
-        "threads": device.threads_per_sm // WARP // warps,
-        "registers": _by_registers(facts.registers, warps, device),
-        "shared memory": _by_shared(shared, device),
-        "blocks": BLOCKS_PER_SM.get(device.capability, 32),
-    }
     limiter = min(limits, key=lambda each: limits[each])
-    blocks = limits[limiter]
+    blocks, warps = limits[limiter], -(-facts.threads // WARP)
     share = blocks * warps * WARP / device.threads_per_sm
     return Occupancy(
         entry=facts.entry,
@@ -68,6 +61,21 @@ def occupancy(facts: KernelFacts, device: DeviceFacts) -> Occupancy | None:
         limited_by=limiter,
         shapes=facts.shapes,
     )
+
+
+def block_limits(facts: KernelFacts, device: DeviceFacts) -> dict[Limiter, int] | None:
+    """How many blocks of a kernel each resource of a multiprocessor has room for; None when
+    registers or block size are not known."""
+    if facts.registers is None or facts.threads is None:
+        return None
+    warps = -(-facts.threads // WARP)
+    shared = (facts.static_shared or 0) + facts.dynamic_shared
+    return {
+        "threads": device.threads_per_sm // WARP // warps,
+        "registers": _by_registers(facts.registers, warps, device),
+        "shared memory": _by_shared(shared, device),
+        "blocks": BLOCKS_PER_SM.get(device.capability, 32),
+    }
 
 
 def _by_registers(registers: int, warps: int, device: DeviceFacts) -> int:

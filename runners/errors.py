@@ -10,6 +10,7 @@ KernelwrightError
 ├── ToolchainMissing     no compiler or driver on this machine for what was asked
 ├── DeviceMissing        no GPU here on which this kernel could run
 ├── ProfileFailed        a profiler that profiled nothing, or a report that cannot be used
+│   └── CountersMissing  a GPU whose counters this process may not read, or not now
 ├── ProcessLost          a process of ours ended when it should not have
 │   ├── NoRoom           a folder of ours is full, or may not be written to
 │   └── SideFailed       what a candidate is compared with failed itself
@@ -74,6 +75,10 @@ class DeviceMissing(KernelwrightError):
 
 class ProfileFailed(KernelwrightError):
     """A profiler that profiled nothing, or a report that cannot be used."""
+
+
+class CountersMissing(ProfileFailed):
+    """A GPU whose counters this process may not read, or not now."""
 
 
 class ProcessLost(KernelwrightError):

@@ -296,7 +296,10 @@ def test_the_card_says_what_is_missing() -> None:
     bare = run(launch({n.WAVES: 8.0}))
     text = card(bare, findings(bare))
     assert "rules are unknown" in text
-    assert "severe_memory_bound, latency_bound, high_waves_per_sm (needs SpeedOfLight)" in text
+    assert "rules, which need SpeedOfLight, ComputeWorkloadAnalysis" in text
+    nearly = profile(Planted())
+    said = card(nearly, findings(nearly)).splitlines()[-1]
+    assert "huge_dram_traffic, low_l1_hit, low_l2_hit (needs bytes of the contract)" in said
     assert "0.0 us" not in text
 
 

@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, model_validator
 
-from ..runners.errors import DeviceMissing, KernelwrightError, ProfileFailed, ToolchainMissing
+from ..runners.errors import CountersMissing, DeviceMissing, KernelwrightError, ToolchainMissing
 from ..runners.model import Record
 from .base import Tool, WorkArguments
-from .profiles import Profiled, import_profile, profile_variant, read, workload_of
+from .profiles import (
+    Profiled,
+    import_profile,
+    profile_variant,
+    read,
+    static_profile_of,
+    workload_of,
+)
 
 if TYPE_CHECKING:
     from ..analysis.roofline import Roofline
@@ -73,7 +80,7 @@ class NcuSummary(Record):
     """pages on what fired, the first one first"""
     metrics: tuple[MetricRow, ...] | None = None
     without_counters: str | None = None
-    """why there are no counters; the summary is then of the measured time alone"""
+    """why there are no counters; the summary is then of plan, compiler and measured time alone"""
     next: str
 
 
@@ -95,7 +102,7 @@ def ncu_summary(bench: Workbench, arguments: NcuSummaryArguments) -> NcuSummary:
         profiled = profile_variant(
             bench, variant_id, workload, full=arguments.full, again=arguments.again
         )
-    except (DeviceMissing, ProfileFailed, ToolchainMissing) as error:
+    except (DeviceMissing, CountersMissing, ToolchainMissing) as error:
         return _without_counters(bench, variant_id, workload, error)
     return _told(bench, arguments, profiled, workload)
 
@@ -169,18 +176,21 @@ def _facts(bench: Workbench, variant_id: str | None, workload: str | None) -> Fa
 def _without_counters(
     bench: Workbench, variant_id: str, workload: str, error: KernelwrightError
 ) -> NcuSummary:
-    """The bottleneck of a measured time alone. Raises the error where there is no time either."""
+    """What plan, compiler and a measured time say. Raises the error where they say nothing."""
+    from ..analysis.rules.card import card
     from ..analysis.rules.findings import findings
 
-    found = findings(None, _facts(bench, variant_id, workload), _timed(bench, variant_id, workload))
-    if not found.levels:
+    known = static_profile_of(bench, variant_id, workload)
+    if known is None:
         raise error
-    roofs = "; ".join(level.describe() for level in found.levels)
+    facts = _facts(bench, variant_id, workload)
+    found = findings(known, facts, _timed(bench, variant_id, workload))
     return NcuSummary(
         variant_id=variant_id,
         workload=workload,
         report=None,
-        summary=(f"bottleneck  {found.bottleneck.describe()}", f"roofs       {roofs}"),
+        summary=tuple(card(known, found).splitlines()),
+        skills=tuple(dict.fromkeys(f.skill for f in found.ranked))[:MAX_SKILLS],
         without_counters=str(error),
         next="with a report made elsewhere (report), or where ncu works, there is more",
     )

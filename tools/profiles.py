@@ -16,6 +16,8 @@ from .describing import cut
 from .progress import report as tell
 
 if TYPE_CHECKING:
+    from ..runners.model import KernelFacts
+    from ..runners.plans.plan import Artifact
     from .workbench import Workbench
 
 FOLDER = "profiles"
@@ -62,7 +64,7 @@ def profile_variant(
     report = _report(bench, variant_id, workload)
     kept = None if again else _kept(report)
     if kept is None or (full and not kept.full):
-        _build(bench, variant_id)
+        _built(bench, variant_id)
         report.parent.mkdir(parents=True, exist_ok=True)
         tell("profile")
         made = bench.evaluator.profile(variant_id, workload, report, full=full)
@@ -97,19 +99,29 @@ def read(
 
 def entries_of(bench: Workbench, variant_id: str) -> tuple[str, ...]:
     """The kernels that a variant launches for any workload, as its machine code calls them."""
-    plans = _build(bench, variant_id)
-    return tuple(dict.fromkeys(entry for entries in plans for entry in entries))
+    plans = _built(bench, variant_id)[0].plans.values()
+    return tuple(dict.fromkeys(kernel.entry for plan in plans for kernel in plan.kernels))
 
 
-def _build(bench: Workbench, variant_id: str) -> list[list[str]]:
-    """The entries of each plan of a variant that builds. Raises SpecError."""
+def static_profile_of(bench: Workbench, variant_id: str, workload: str) -> Profile | None:
+    """What is known of a variant's launches without a run; None where no GPU is meant."""
+    from ..analysis.rules.static import static_profile
+
+    kernel = bench.evaluator.kernel(bench.evaluator.variant(variant_id).variant.kernel_id)
+    target = bench.gpus.target(kernel.loaded)
+    artifact, facts = _built(bench, variant_id)
+    return None if target is None else static_profile(artifact.plans[workload], facts, target)
+
+
+def _built(bench: Workbench, variant_id: str) -> tuple[Artifact, tuple[KernelFacts, ...]]:
+    """What became of a variant that builds. Raises SpecError."""
     outcome = bench.evaluator.build(bench.evaluator.variant(variant_id))
     if outcome.artifact is None:
         raise SpecError(
             f"{variant_id} does not build: {cut(outcome.message, 800)}",
             next_step="correct it and call compile_variant",
         )
-    return [[kernel.entry for kernel in p.kernels] for p in outcome.artifact.plans.values()]
+    return outcome.artifact, () if outcome.facts is None else outcome.facts.kernels
 
 
 def _report(bench: Workbench, variant_id: str, workload: str) -> Path:

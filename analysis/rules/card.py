@@ -11,7 +11,7 @@ from .findings import Findings
 from .model import Finding, Unknown
 
 MAX_FINDINGS, MAX_REST, MAX_OTHERS, MAX_LAUNCHES, MAX_STALLS = 8, 12, 4, 6, 3
-MAX_TEXT, MAX_NAME, MAX_WHOSE, MAX_UNKNOWN = 150, 60, 30, 800
+MAX_TEXT, MAX_NAME, MAX_WHOSE, MAX_UNKNOWN = 150, 60, 30, 12
 STALL_BEGIN, STALL_END = n.stall("|").split("|")
 
 
@@ -47,7 +47,7 @@ def _headline(profile: Profile, longest: KernelProfile) -> str:
 
 _NUMBERS = (
     ("occupancy", n.ACHIEVED, "{:.0f} %"),
-    ("of at most", n.THEORETICAL, "{:.0f} %"),
+    ("theoretical", n.THEORETICAL, "{:.0f} %"),
     ("registers", n.REGISTERS, "{:.0f}"),
     ("shared/block", n.SHARED, "{:.0f} B"),
     ("waves", n.WAVES, "{:.2f}"),
@@ -147,12 +147,16 @@ def _advice(advice: Advice) -> str:
 
 def _unknown(unknown: Iterable[Unknown]) -> list[str]:
     """By what is missing: sections of ncu, or facts beside the profile."""
-    by_lack = dict[str, list[str]]()
+    by_lack = dict[str, dict[str, None]]()
     for each in unknown:
         lacks = dict.fromkeys(n.section(name) or name for name in each.missing)
-        by_lack.setdefault(" and ".join(lacks), []).append(each.rule)
-    told = [f"{', '.join(dict.fromkeys(rules))} (needs {lack})" for lack, rules in by_lack.items()]
-    return [_cut(f"unknown     {'; '.join(told)}", MAX_UNKNOWN)] if told else []
+        by_lack.setdefault(" and ".join(lacks), {})[each.rule] = None
+    rules = {rule for rules in by_lack.values() for rule in rules}
+    if len(rules) > MAX_UNKNOWN:
+        lacking = dict.fromkeys(part for lacks in by_lack for part in lacks.split(" and "))
+        return [f"unknown     {len(rules)} rules, which need {', '.join(lacking)}"]
+    told = [f"{', '.join(rules)} (needs {lack})" for lack, rules in by_lack.items()]
+    return [f"unknown     {'; '.join(told)}"] if told else []
 
 
 def _some(words: Sequence[str], most: int) -> str:

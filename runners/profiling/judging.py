@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import ProfileFailed
+from ..errors import CountersMissing, ProfileFailed
 from ..sanitizer.judging import Ended
 from .messages import ProfileAnswer
 from .permission import HOW, WHY
@@ -29,7 +29,7 @@ def nothing_profiled(where: str) -> ProfileFailed:
 def failure(ended: Ended, answer: ProfileAnswer | None) -> ProfileFailed:
     """Why there is no report, the likeliest cause first."""
     if FORBIDDEN in ended.log:
-        return ProfileFailed(WHY, next_step=HOW)
+        return CountersMissing(WHY, next_step=HOW)
     if ended.timed_out:
         return ProfileFailed(
             f"ncu was {ended.words}",
@@ -42,7 +42,7 @@ def failure(ended: Ended, answer: ProfileAnswer | None) -> ProfileFailed:
             next_step="compile_variant and time_variant say whether it runs at all",
         )
     if TAKEN in ended.log:
-        return ProfileFailed(
+        return CountersMissing(
             "the GPU's counters are in use by somebody else",
             next_step="stop the other profiler (DCGM: `dcgmi profiling --pause`), and ask again",
         )
