@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,15 @@ def test_a_report_without_launches_says_that_nothing_was_profiled(
 ) -> None:
     folder = module(tmp_path / "m", launches=0)
     monkeypatch.setattr(readers, "module_folders", lambda: (folder,))
+    with pytest.raises(ProfileFailed, match="no kernel was profiled"):
+        reading.read_profile(report(tmp_path), tmp_path)
+
+
+@pytest.mark.skipif(find_spec(readers.MODULE) is None, reason="no ncu-report here")
+def test_nvidias_own_module_reads_in_a_child(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readers, "module_folders", lambda: (None,))
     with pytest.raises(ProfileFailed, match="no kernel was profiled"):
         reading.read_profile(report(tmp_path), tmp_path)
 
