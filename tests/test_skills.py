@@ -26,7 +26,7 @@ from kernelwright.tools import TOOLS
 GLOSSARY = "glossary"
 OF_RULES = ("Signal", "Root causes", "Fixes", "Anti-patterns", "Verify")
 OF_TECHNIQUES = ("When", "How", "Costs and limits", "Anti-patterns", "Verify")
-RULES_BY_SKILL = {rule.skill.replace("_", "-"): rule for rule in RULES}
+OWN_PAGES = {rule.skill: rule for rule in RULES if rule.skill == rule.id.replace("_", "-")}
 LONGEST_PAGE = 130
 INSTRUMENTS = {"ncu_summary", "region_dag"}
 TOOL_NAMES = INSTRUMENTS | {tool.name for tool in TOOLS}
@@ -55,7 +55,7 @@ def metrics_of(needs: tuple[str, ...]) -> set[str]:
 
 @PAGES
 def test_a_page_has_its_sections_in_order(skill: Skill) -> None:
-    wanted = OF_RULES if skill.id in RULES_BY_SKILL else OF_TECHNIQUES
+    wanted = OF_RULES if skill.id in OWN_PAGES else OF_TECHNIQUES
     if skill.id != GLOSSARY:
         assert tuple(sections(skill.text())) == wanted
 
@@ -76,13 +76,13 @@ def test_every_fence_names_a_language_that_is_tested(skill: Skill) -> None:
     assert skill.text().count("\n```") == 2 * len(ex.examples_of(skill))
 
 
-@pytest.mark.parametrize("skill", [s for s in catalogue() if s.id in RULES_BY_SKILL], ids=str)
+@pytest.mark.parametrize("skill", [s for s in catalogue() if s.id in OWN_PAGES], ids=lambda s: s.id)
 def test_the_page_of_a_rule_names_every_counter_that_the_rule_reads(skill: Skill) -> None:
-    needed = metrics_of(RULES_BY_SKILL[skill.id].needs)
+    needed = metrics_of(OWN_PAGES[skill.id].needs)
     assert not [name for name in needed if f"`{name}`" not in skill.text()]
 
 
-@pytest.mark.parametrize("skill", [s for s in catalogue() if s.id != GLOSSARY], ids=str)
+@pytest.mark.parametrize("skill", [s for s in catalogue() if s.id != GLOSSARY], ids=lambda s: s.id)
 def test_a_page_verifies_with_our_tools(skill: Skill) -> None:
     named = set(re.findall(r"`(\w+)`", sections(skill.text())["Verify"]))
     assert named & TOOL_NAMES
