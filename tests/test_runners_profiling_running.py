@@ -86,7 +86,17 @@ def test_clocks_stay_as_they_are_and_only_the_marked_run_is_looked_at(
 def test_a_launch_that_was_not_profiled_is_missed(bench: Bench, ncu: Path, tmp_path: Path) -> None:
     with pytest.raises(ProfileFailed, match="of 2 launches of the plan ncu profiled 1"):
         bench.runner.profile("twofold", "k/w", tmp_path / "a.ncu-rep")
-    assert not (tmp_path / "a.ncu-rep").exists()
+
+
+@needs_builds
+def test_a_report_that_nothing_here_can_read_is_kept(
+    bench: Bench, ncu: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readers, "module_folders", lambda: ())
+    monkeypatch.setattr(readers, "program", lambda: None)
+    with pytest.raises(ToolchainMissing, match=r"kernelwright\[ncu\]"):
+        bench.runner.profile("right", "k/w", tmp_path / "a.ncu-rep")
+    assert (tmp_path / "a.ncu-rep").read_bytes() == report_file()
 
 
 @needs_builds

@@ -58,7 +58,8 @@ def profile(
     full: bool = False,
     timeout_s: float = TIMEOUT_S,
 ) -> Profile:
-    """Every launch of one run, in order; the report is kept as `report` (a .ncu-rep file).
+    """Every launch of one run, in order; the report is kept as `report` (a .ncu-rep file), also
+    when it cannot be read here.
 
     `modules`: the files of the artifact by hash. The caller holds the device: no other work is
     timed on it meanwhile. Raises ToolchainMissing without ncu or a reader of reports, and
@@ -72,16 +73,15 @@ def profile(
     scratch.mkdir(parents=True, exist_ok=True)
     try:
         _write_job(subject, modules, scratch, timeout_s)
-        made = _run(tool, device, scratch, full, timeout_s)
+        _run(tool, device, scratch, full, timeout_s).replace(report)
         plan = subject.plan
-        profiled = read_profile(made, scratch, {kernel.entry for kernel in plan.kernels})
+        profiled = read_profile(report, scratch, {kernel.entry for kernel in plan.kernels})
         launched = len(plan.launches)
         if len(profiled.launches) != launched:
             raise ProfileFailed(
                 f"of {launched} launches of the plan ncu profiled {len(profiled.launches)}",
                 next_step="ask again; if it stays so, profile by hand and import the report",
             )
-        made.replace(report)
         return profiled
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
