@@ -1,6 +1,7 @@
 """The moves, and the catalogue of methods that free text is matched to.
 
-A new move is a file beside this one and a line in `MOVES`.
+A new move is a file beside this one and a line in `MOVES`; what it is weighed by are its rows in
+`analysis/prior/table.py`.
 """
 
 from __future__ import annotations
@@ -9,14 +10,19 @@ import difflib
 import re
 from collections.abc import Mapping
 
+from ...analysis.prior.model import MoveFacts
 from . import compiler_flags, cuda_flags, tune_constants, tune_parameters
 from .base import Move, NotApplicable, Proposals, State, broken_constraints
+from .by_hand import BY_HAND, ByHand
 
 __all__ = [
     "ALIASES",
+    "BY_HAND",
     "CANONICAL",
+    "FACTS",
     "GPU_METHODS",
     "MOVES",
+    "ByHand",
     "Move",
     "NotApplicable",
     "Proposals",
@@ -33,23 +39,13 @@ MOVES: tuple[Move, ...] = (
 )
 
 CANONICAL: Mapping[str, str] = {
-    "enable_async_pipeline": "copy the next tile to shared memory while this one is computed",
-    "vectorize_global_loads": "move 16 bytes a thread and instruction between memory and chip",
-    "switch_to_mma_or_wgmma": "let tensor cores do the multiply-accumulate",
-    "pad_tail_and_mask": "pad or mask the ends, so that the main loop needs no bounds checks",
-    "change_block_sizes": "other tile and block sizes: reuse against occupancy",
-    "cache_policy_cg": "cache hints: keep streamed data out of L1, reused data in L2",
-    "avoid_atomics_reduce": "reduce in registers and shared memory before, or instead of, atomics",
-    "grouped_gemm_colmajor": "order tiles in groups, so that neighbours share operands in L2",
-    "softmax_math_fusion": "one pass with exp2 and a running maximum in place of several",
+    **{method.id: method.meaning for method in BY_HAND},
     **{move.id: move.why for move in MOVES},
 }
-
-# methods of the catalogue that have no meaning on a CPU
-GPU_METHODS = frozenset({
-    "enable_async_pipeline", "vectorize_global_loads", "switch_to_mma_or_wgmma",
-    "cache_policy_cg", "grouped_gemm_colmajor",
-})  # fmt: skip
+GPU_METHODS = frozenset(method.id for method in BY_HAND if method.gpu_only)
+"""methods of the catalogue that have no meaning on a CPU"""
+FACTS: Mapping[str, MoveFacts] = {each.id: each.facts() for each in (*BY_HAND, *MOVES)}
+"""what the prior model knows of every method of the catalogue"""
 
 ALIASES: Mapping[str, str] = {
     "async_copy": "enable_async_pipeline",
@@ -60,6 +56,15 @@ ALIASES: Mapping[str, str] = {
     "float4_loads": "vectorize_global_loads",
     "vectorized_loads": "vectorize_global_loads",
     "vectorize_loads": "vectorize_global_loads",
+    "coalesced_access": "coalesce_global_accesses",
+    "memory_coalescing": "coalesce_global_accesses",
+    "pad_shared_memory": "swizzle_shared_memory",
+    "avoid_bank_conflicts": "swizzle_shared_memory",
+    "thread_coarsening": "register_tiling",
+    "kernel_fusion": "fuse_launches",
+    "epilogue_fusion": "fuse_launches",
+    "split_k": "split_reduction",
+    "persistent_blocks": "persistent_kernel",
     "tensor_cores": "switch_to_mma_or_wgmma",
     "use_tensor_cores": "switch_to_mma_or_wgmma",
     "wgmma": "switch_to_mma_or_wgmma",

@@ -102,4 +102,5 @@ MOVE = Move(
     "vector width, -O2, the other compiler; fast math only where the contract says so. Pays "
     "where a hot loop did not vectorize, or wide vectors lower the clock.",
     write=_write,
+    relieves=frozenset({"compute"}),
 )

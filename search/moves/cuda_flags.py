@@ -50,4 +50,5 @@ MOVE = Move(
     why="Caps registers, so that more blocks are resident; lets loads bypass L1; fast math only "
     "where the contract says so. Pays where occupancy hides latency, and costs spills elsewhere.",
     write=_write,
+    relieves=frozenset({"compute", "L1"}),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ...analysis.prior.model import ALL_ROOFS
 from ...runners.model import Candidate
 from ...runners.specs.spec import KernelType
 from .base import Move, NotApplicable, Proposals, State
@@ -61,4 +62,5 @@ MOVE = Move(
     "Pays where such a constant was never tuned; declare it as a parameter of the spec to have "
     "all its values searched.",
     write=_write,
+    relieves=ALL_ROOFS,
 )

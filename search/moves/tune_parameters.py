@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...analysis.prior.model import ALL_ROOFS
 from ...runners.model import Candidate, ordered
 from ...runners.specs.expressions import names_in
 from ...runners.specs.spec import KernelSpec
@@ -86,4 +87,5 @@ MOVE = Move(
     why="Tries other values of the parameters that the spec declares, the nearest first. Pays "
     "whenever sizes of tiles, unrolling or order were chosen for another machine or shape.",
     write=_write,
+    relieves=ALL_ROOFS,
 )
