@@ -2,7 +2,8 @@
 
 A line `becomes: WORDS` in a comment of an example says what its PTX must contain. A Triton kernel
 follows a line `# compile: x=*fp32, n=i32:16, BLOCK=1024, num_warps=4`: types of what is passed
-(`:16`: divisible by 16, as pointers always are), and values of constants and options.
+(`:16`: divisible by 16, as pointers always are), and values of constants and options. After a
+comma it may go on in the next line of comment.
 """
 
 from __future__ import annotations

@@ -16,9 +16,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-COMPILE = re.compile(r"^# compile: (.+)$(?:.|\n)*?^@triton\.jit\ndef (\w+)", re.MULTILINE)
+COMPILE = re.compile(
+    r"^# compile: (.+(?:(?<=,)\n#.+)*)$(?:.|\n)*?^@triton\.jit\ndef (\w+)", re.MULTILINE
+)
 OPTIONS = {"num_warps", "num_stages", "num_ctas", "maxnreg"}
-NEXT = re.compile(r",\s*(?=\w+=)")
+NEXT = re.compile(r",[\s#]*(?=\w+=)")
 TYPE = re.compile(r"\*|[iu]\d+$|fp\d+$|bf16$|tensordesc<")
 
 

@@ -90,7 +90,7 @@ def test_a_page_verifies_with_our_tools(skill: Skill) -> None:
 
 @PAGES
 def test_pages_that_a_page_refers_to_exist(skill: Skill) -> None:
-    named = re.findall(r"skill `([a-z0-9-]+)`", skill.text())
+    named = re.findall(r"skill\s+`([a-z0-9-]+)`", skill.text())
     assert not set(named) - {each.id for each in catalogue()}
 
 
