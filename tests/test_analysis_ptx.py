@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ptx_texts import NAMES, kernel, kernel_text, module, text
 
@@ -155,6 +155,7 @@ def test_operands_come_apart() -> None:
     assert operands.floating("0d3FF8000000000000") == 1.5
 
 
+@settings(deadline=None)
 @given(st.integers(-(2**63), 2**64 - 1))
 def test_an_integer_is_read_as_it_is_written(value: int) -> None:
     assert operands.integer(str(value)) == value
@@ -170,6 +171,7 @@ WORDS = st.sampled_from(
 
 
 @pytest.mark.parametrize("name", ["cub_sort", "bulk_sum", "triton_matmul_flat", "scan"])
+@settings(deadline=None)
 @given(st.data())
 def test_a_damaged_text_is_read_or_refused_but_never_breaks_the_reader(
     name: str, data: st.DataObject
@@ -203,6 +205,7 @@ def test_text_that_is_no_whole_module_is_refused_with_the_line(what: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["triton_matmul", "cub_sum", "tma_copy"])
+@settings(deadline=None)
 @given(share=st.floats(0, 1))
 def test_a_kernel_that_was_cut_off_is_never_taken_for_a_whole(name: str, share: float) -> None:
     whole = text(name)

@@ -271,6 +271,12 @@ def test_a_sum_is_carried_round_its_loop() -> None:
     assert ("compute", "compute", True) in edges(found, "data")
 
 
+def test_a_register_that_is_written_in_very_many_places_keeps_edges_few() -> None:
+    step = "@%p1 bra L{n};\nadd.s32 %r1, %r1, 1;\nL{n}: add.s32 %r2, %r1, 3;\n"
+    found = dag_of("".join(step.format(n=n) for n in range(400)))
+    assert len(found.edges) < 40 * len(found.regions)
+
+
 def test_pipelines_say_how_far_copies_run_ahead() -> None:
     found = {p.kind: p for p in dag("triton_matmul").pipelines}
     # three stages: two copies of both tiles on their way while the third is multiplied

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ptx_texts import kernel, module
 
@@ -39,6 +39,7 @@ def reached_without(blocks: tuple[Block, ...], left_out: int | None) -> set[int]
     return found
 
 
+@settings(deadline=None)
 @given(GRAPHS)
 def test_a_block_dominates_what_cannot_be_reached_without_it(successors: list[list[int]]) -> None:
     blocks = graph(successors)
@@ -49,6 +50,7 @@ def test_a_block_dominates_what_cannot_be_reached_without_it(successors: list[li
             assert dominates(one, other, dominator) == (other not in without)
 
 
+@settings(deadline=None)
 @given(GRAPHS)
 def test_a_loop_holds_its_latches_and_lies_within_its_parent(successors: list[list[int]]) -> None:
     blocks = graph(successors)
@@ -64,6 +66,7 @@ def test_a_loop_holds_its_latches_and_lies_within_its_parent(successors: list[li
             assert all(dominates(loop.header, each, dominator) for each in loop.blocks)
 
 
+@settings(deadline=None)
 @given(GRAPHS)
 def test_whatever_runs_twice_lies_in_a_loop(successors: list[list[int]]) -> None:
     blocks = graph(successors)
@@ -79,6 +82,7 @@ def test_whatever_runs_twice_lies_in_a_loop(successors: list[list[int]]) -> None
         assert block not in again or block in inside
 
 
+@settings(deadline=None)
 @given(GRAPHS)
 def test_what_may_follow_is_never_denied(successors: list[list[int]]) -> None:
     lines = list[str]()
@@ -150,6 +154,7 @@ def runs(start: int, step: int, relation: str, bound: int, first: bool) -> int |
     return None
 
 
+@settings(deadline=None)
 @given(STARTS, STEPS, st.sampled_from(sorted(RELATIONS)), BOUNDS, st.booleans(), st.booleans())
 def test_a_loop_that_tests_at_its_end_runs_as_often_as_is_said(
     start: int, step: int, relation: str, bound: int, swapped: bool, through_a_copy: bool
@@ -163,6 +168,7 @@ def test_a_loop_that_tests_at_its_end_runs_as_often_as_is_said(
     assert_count(trips_of(code)[0], runs(start, step, relation, bound, first=False))
 
 
+@settings(deadline=None)
 @given(STARTS, STEPS, st.sampled_from(sorted(RELATIONS)), BOUNDS)
 def test_a_loop_that_tests_at_its_top_runs_as_often_as_is_said(
     start: int, step: int, relation: str, bound: int
@@ -179,6 +185,7 @@ def assert_count(said: int | str | None, real: int | None) -> None:
         assert said == real
 
 
+@settings(deadline=None)
 @given(st.integers(0, 9), st.integers(1, 9), st.integers(1, 200), st.sampled_from(["lt", "le"]))
 def test_an_expression_gives_the_trips_of_every_argument(
     start: int, step: int, argument: int, relation: str

@@ -16,7 +16,7 @@ from .module import Instruction, Place, Registers, Variable
 from .places import Places
 
 _INSTRUCTION = re.compile(
-    r"\s*(?:@(!?)\s*([%\w$]+)\s+)?([a-z]\w*(?:\.[\w:]+)*)(?:\s+(?!:)([^;]*))?;\s*(?://|$)"
+    r"\s*(?:@(!?)\s*([%\w$]+)\s+)?([a-z]\w*(?:\.[\w:]+)*)(?:\s+(?![:\s])([^;]*))?;\s*(?://|$)"
 )
 _STATEMENT = re.compile(
     r"\s*(?:(?P<brace>[{}])"
@@ -25,19 +25,19 @@ _STATEMENT = re.compile(
     r"|(?P<label>[A-Za-z_$%][\w$]*)\s*:(?!:)"
     r"|(?P<directive>\.[a-z]\w*\b[^;]*);"
     r"|(?:@(?P<negated>!?)\s*(?P<guard>[%\w$]+)\s+)?(?P<opcode>[a-z]\w*(?:\.[\w:]+)*)"
-    r"(?:\s+(?P<operands>[^;:][^;]*)|\s*(?P<block>\([^;]*))?\s*;)"
+    r"(?:\s+(?P<operands>[^;:\s][^;]*)|\s*(?P<block>\([^;]*)|\s*);)"
 )
 _REG = re.compile(r"\.reg\s+(?:\.v[24]\s+)?\.(\w+)\s+(.*)", re.DOTALL)
 _RANGE = re.compile(r"([%\w$]+)\s*<\s*(\d{1,9})\s*>$")
 MAX_SCOPED = 4096
 """registers of one declaration in a nested scope, each of which gets a name of its own"""
-_VARIABLE = re.compile(
-    r"\.(param|shared|local|global|const)\b(?:\s+\.(?:align\s+\d+|ptr|global|shared|const|local))*"
-    r"((?:\s+\.\w+(?:\s+\d+)?)*?)\s*([%\w$]+)?\s*((?:\[\s*\w*\s*\])*)\s*(?:=.*)?$",
-    re.DOTALL,
-)
+_TABLE = re.compile(r"\s*\.branchtargets\s+([^;]*);")
+_WORD = re.compile(r"\.?[%\w$]+")
+_SPACES = (".param", ".shared", ".local", ".global", ".const", ".tex")
 _TYPE = re.compile(r"\.((?:[bsuf]|bf)\d+\w*|pred|texref|surfref|samplerref|tensormap)\b")
 _EXTENT = re.compile(r"\[\s*(\w*)\s*\]")
+_KINDS = ("brace", "comment", "loc", "label", "directive")
+_NO_STATEMENT = "this is no statement"
 _OPENS_ASM, _CLOSES_ASM = "// begin inline asm", "// end inline asm"
 
 
@@ -140,16 +140,18 @@ def _statements(text: str, line: int, body: Body) -> str | int:
     Returns what is left, the beginning of a statement that goes on (after `first` of the caller),
     or, where the function was closed, the number of characters behind its brace.
     """
-    position = 0
+    position = counted = 0
     while True:
         found = _STATEMENT.match(text, position)
         if found is None:
             rest = text[position:]
             if ";" in rest.partition("//")[0]:
-                raise broken(line + text.count("\n", 0, position), rest, "this is no statement")
+                raise broken(line + text.count("\n", counted, position), rest, _NO_STATEMENT)
             return rest if rest.strip() else ""
-        position = found.end()
         kind = found.lastgroup or "opcode"
+        begins = found.start("opcode" if kind not in _KINDS else kind)
+        line, counted = line + text.count("\n", counted, begins), begins
+        position = found.end()
         if kind == "brace":
             if not _brace(found["brace"], body):
                 return len(text) - position
@@ -163,11 +165,9 @@ def _statements(text: str, line: int, body: Body) -> str | int:
         elif kind == "label":
             _label(found["label"], text, position, body)
         elif kind == "directive":
-            begins = line + text.count("\n", 0, found.start("directive"))
-            _directive(found["directive"], begins, body)
+            _directive(found["directive"], line, body)
         else:
-            begins = line + text.count("\n", 0, found.start("opcode"))
-            body.instructions.append(_instruction(found, begins, body))
+            body.instructions.append(_instruction(found, line, body))
 
 
 def _instruction(found: re.Match[str], line: int, body: Body) -> Instruction:
@@ -204,7 +204,7 @@ def _comment(comment: str, body: Body) -> None:
 
 
 def _label(name: str, text: str, position: int, body: Body) -> None:
-    table = re.compile(r"\s*\.branchtargets\s+([^;]*);").match(text, position)
+    table = _TABLE.match(text, position)
     if table is not None:
         body.tables[name] = tuple(each.strip() for each in table[1].split(","))
         return
@@ -249,12 +249,13 @@ def _registers(type_: str, declared: str, line: int, body: Body) -> Registers:
 
 def variable(text: str, line: int) -> Variable:
     """A declaration without its semicolon, of memory or of a parameter. Raises SpecError."""
-    found = _VARIABLE.match(text)
-    if found is None or found[3] is None:
+    head = text.partition("=")[0]
+    words: list[str] = _WORD.findall(head.partition("[")[0])
+    if len(words) < 2 or words[0] not in _SPACES or words[-1][0] in ".0123456789":
         raise broken(line, text, "this declares no variable")
-    types = _TYPE.findall(text.partition("=")[0])
+    types = [word[1:] for word in words if word[0] == "." and _TYPE.match(word)]
     length: int | None = 1
-    for extent in _EXTENT.findall(found[4]):
+    for extent in _EXTENT.findall(head):
         known = extent.isdecimal() and len(extent) < 19
         length = length * int(extent) if known and length is not None else None
-    return Variable(found[1], types[-1] if types else "", found[3], length, line)
+    return Variable(words[0][1:], types[-1] if types else "", words[-1], length, line)

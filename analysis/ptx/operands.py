@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from .module import Instruction
 
-_PIECE = re.compile(r"\s*((?:\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,{\[(])+)(?:,|$)")
+_MARK = re.compile(r"[,{}\[\]()]")
 _INTEGER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]{1,32}|0[bB][01]{1,128}|\d{1,24})U?$")
 _FLOAT = re.compile(r"0([fFdD])([0-9a-fA-F]{8}|[0-9a-fA-F]{16})$")
-_NAME = re.compile(r"%?[A-Za-z_$][\w$]*|%[\w$]+")
 _BRANCHES = ("bra", "brx")
 
 
@@ -24,7 +23,17 @@ class Address(NamedTuple):
 
 def split(operands: str) -> tuple[str, ...]:
     """The operands as written, in order; vectors and addresses stay whole."""
-    return tuple(found.strip() for found in _PIECE.findall(operands) if found.strip())
+    found, depth, start = list[str](), 0, 0
+    for mark in _MARK.finditer(operands):
+        if mark[0] in "{[(":
+            depth += 1
+        elif mark[0] != ",":
+            depth -= 1
+        elif depth <= 0:
+            found.append(operands[start : mark.start()].strip())
+            start = mark.end()
+    found.append(operands[start:].strip())
+    return tuple(each for each in found if each)
 
 
 def integer(operand: str) -> int | None:

@@ -98,7 +98,7 @@ def _section_end(text: str, position: int, line: int) -> int:
             raise broken(line, ".section", "the text ends inside a section")
         if "//" not in text[text.rfind("\n", 0, brace) + 1 : brace]:
             return brace + 1
-        position = brace + 1
+        position = _line_end(text, brace)
 
 
 def _header_end(text: str, position: int, line: int) -> int:
@@ -109,7 +109,12 @@ def _header_end(text: str, position: int, line: int) -> int:
             raise broken(line, text[position : position + 80], "the text ends inside a header")
         if "//" not in text[text.rfind("\n", 0, found.start()) + 1 : found.start()]:
             return found.start()
-        position = found.end()
+        position = _line_end(text, found.start())
+
+
+def _line_end(text: str, position: int) -> int:
+    end = text.find("\n", position)
+    return len(text) if end < 0 else end
 
 
 def _function(header: str, kind: str, line: int, last_line: int, body: Body) -> Function:

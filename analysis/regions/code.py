@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -11,6 +10,9 @@ from ..ptx.effects import Effect, effect
 from ..ptx.registers import accesses
 from .flow import Block, blocks_of, reverse_postorder
 from .loops import Loop, dominators, innermost, loops_of
+
+MAX_DEFINITIONS = 16
+"""of one register that are looked at one by one; compilers write a few, where paths meet"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +26,14 @@ class Code:
     definitions: Mapping[str, list[int]]
     """the instructions that write a register, in the order of the text"""
     blocks: tuple[Block, ...]
+    block_of: list[int]
+    """of each instruction its block"""
     dominator: list[int | None]
     rank: list[int]
     """of each block its place in reverse postorder; what is never reached comes last"""
     loops: tuple[Loop, ...]
+    irreducible: bool
+    """whether any loop has several entries"""
     loop_of: list[int | None]
     """of each block the innermost loop; loops that only wait (`spins`) are left out"""
     spins: frozenset[int]
@@ -35,7 +41,7 @@ class Code:
 
     def block_at(self, index: int) -> int:
         """The block of an instruction."""
-        return bisect_right(self.blocks, index, key=lambda block: block.first) - 1
+        return self.block_of[index]
 
     def loops_around(self, block: int) -> Iterator[int]:
         """The loops around a block, by index, the innermost first."""
@@ -49,7 +55,7 @@ class Code:
         postorder, or round a loop. Round one, it gets to what follows the loop's header; with a
         loop that has several entries anything may follow anything."""
         first, second = self.rank[one], self.rank[other]
-        if first < second or any(loop.irreducible for loop in self.loops):
+        if first < second or self.irreducible:
             return True
         around = self.loops_around(one)
         return any(self.rank[self.loops[loop].header] <= second for loop in around)
@@ -86,9 +92,11 @@ def code_of(function: Function) -> Code:
         read=read,
         definitions=definitions,
         blocks=blocks,
+        block_of=[n for n, block in enumerate(blocks) for _ in range(block.first, block.last)],
         dominator=dominator,
         rank=[rank.get(each, len(blocks)) for each in range(len(blocks))],
         loops=loops,
+        irreducible=any(loop.irreducible for loop in loops),
         loop_of=[None if n is None else number[id(kept[n])] for n in deepest],
         spins=spins,
     )

@@ -22,8 +22,11 @@ Kind = tuple[str, int]
 """phase, loops around it"""
 
 
-def difference(before: RegionDag, after: RegionDag) -> Difference:
-    """What changed, appeared and vanished from one kernel to another; time linear in both."""
+def difference(before: RegionDag, after: RegionDag, offset: int = 0) -> Difference:
+    """What changed, appeared and vanished from one kernel to another; time linear in both.
+
+    `offset`: so many rows of each list are left out, those with most work.
+    """
     first, second = _by_kind(before), _by_kind(after)
     same, changed = 0, list[Change]()
     appeared, vanished = list[Change](), list[Change]()
@@ -35,7 +38,8 @@ def difference(before: RegionDag, after: RegionDag) -> Difference:
         changed += [_change(kind, a, b) for a, b in zip(old, new, strict=False)]
         vanished += [_change(kind, each, None) for each in old[pairs:]]
         appeared += [_change(kind, None, each) for each in new[pairs:]]
-    lists = [sorted(each, key=_size, reverse=True) for each in (changed, appeared, vanished)]
+    every = (changed, appeared, vanished)
+    lists = [sorted(each, key=_size, reverse=True)[offset:] for each in every]
     return Difference(
         before=before.entry,
         after=after.entry,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Literal, NamedTuple
 
-from .code import Code
+from .code import MAX_DEFINITIONS, Code
 from .forming import Formed
 
 Kind = Literal["data", "control", "sync", "async"]
@@ -34,7 +34,7 @@ def edges_of(code: Code, formed: Formed) -> tuple[Edge, ...]:
 def _data(code: Code, formed: Formed) -> list[Edge]:
     """From the regions that write a register to those that read it. Of several definitions in
     other blocks each may be the one that is read, if control can come from there in the order of
-    the text or round a common loop."""
+    the text or round a common loop (`_nearest` of very many)."""
     counts = dict[tuple[int, int, bool], int]()
     run_of = formed.run_of
     for number, block in enumerate(code.blocks):
@@ -47,7 +47,7 @@ def _data(code: Code, formed: Formed) -> list[Edge]:
                     if source != run:
                         counts[source, run, False] = counts.get((source, run, False), 0) + 1
                     continue
-                for definition in code.definitions.get(register, ()):
+                for definition in _nearest(code.definitions.get(register, []), index):
                     source = run_of[definition]
                     carried = definition >= index
                     if source == run or (
@@ -60,6 +60,15 @@ def _data(code: Code, formed: Formed) -> list[Edge]:
                 for register in code.written[index]:
                     here[register] = run
     return [Edge(s, t, "data", carried, str(n)) for (s, t, carried), n in counts.items()]
+
+
+def _nearest(definitions: list[int], index: int) -> list[int]:
+    """The definitions that an instruction may read; of very many, the last before it in the text
+    and the last of all, which come round a loop."""
+    if len(definitions) <= MAX_DEFINITIONS:
+        return definitions
+    at, half = bisect_right(definitions, index), MAX_DEFINITIONS // 2
+    return [*definitions[max(at - half, 0) : at], *definitions[max(at, len(definitions) - half) :]]
 
 
 def _common_loop(code: Code, one: int, other: int) -> bool:

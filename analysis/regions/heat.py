@@ -40,6 +40,16 @@ def executed(dag: RegionDag, loop: int | None) -> tuple[int, int]:
     return level, number
 
 
+def most_executed(dag: RegionDag) -> tuple[int, int]:
+    """(unknown loops around what is executed most often, instructions of one thread there): what
+    kernels are compared by."""
+    sums = dict[int, int]()
+    for region in dag.regions:
+        level, number = executed(dag, region.loop)
+        sums[level] = sums.get(level, 0) + number * region.work.instructions
+    return max(sums.items(), default=(0, 0))
+
+
 def shares(
     dag: RegionDag, parts: Sequence[tuple[int | None, Work]]
 ) -> list[tuple[int, dict[str, float]]]:

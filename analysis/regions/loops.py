@@ -83,9 +83,13 @@ def loops_of(blocks: tuple[Block, ...], dominator: list[int | None]) -> tuple[Lo
             irreducible.add(header)
     bodies = {header: _body(header, found, before) for header, found in latches.items()}
     headers = sorted(bodies, key=lambda header: (header, -len(bodies[header])))
+    inside: dict[int, list[int]] = {header: [] for header in headers}
+    for index, header in enumerate(headers):
+        for block in bodies[header] & inside.keys():
+            inside[block].append(index)
     loops = list[Loop]()
     for index, header in enumerate(headers):
-        around = [i for i, h in enumerate(headers[:index]) if bodies[h] > bodies[header]]
+        around = [i for i in inside[header] if i < index and bodies[headers[i]] > bodies[header]]
         parent = min(around, key=lambda i: len(bodies[headers[i]]), default=None)
         loops.append(
             Loop(

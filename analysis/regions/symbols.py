@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..ptx.effects import Phase
 from ..ptx.operands import address, integer, name_in_scope, split
-from .code import Code
+from .code import MAX_DEFINITIONS, Code
 
 MAX_DEPTH = 24
 MAX_TEXT = 80
@@ -97,6 +97,8 @@ class Slicer:
         """The one instruction whose value an operand has; None where it may be one of several, or
         a guarded one."""
         found = self._code.definitions.get(name_in_scope(self._instructions[at], text), [])
+        if len(found) > MAX_DEFINITIONS:
+            return None
         if len(found) > 1:
             found = [each for each in found if self._may_reach(each, at)]
         if len(found) != 1 or self._instructions[found[0]].guard:

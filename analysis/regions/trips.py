@@ -7,11 +7,12 @@ compares a register that changes by a constant or invariant step with one that d
 from __future__ import annotations
 
 import operator
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import NamedTuple
 
 from ..ptx.operands import branch_target, integer, name_in_scope, split
-from .code import Code
+from .code import MAX_DEFINITIONS, Code
 from .loops import Loop, dominates
 from .symbols import MAX_TEXT, Linear, Slicer, plus
 
@@ -100,8 +101,12 @@ class LoopReader:
     def _inside(self, loop: Loop, at: int, operand: str) -> list[int]:
         """The instructions of a loop that write what an instruction reads."""
         register = name_in_scope(self._instructions[at], operand)
-        found = self._code.definitions.get(register, ())
-        return [index for index in found if self._code.block_at(index) in loop.blocks]
+        found = self._code.definitions.get(register, [])
+        blocks = self._code.blocks
+        # The blocks of a loop mostly stand together in the text.
+        first = bisect_left(found, blocks[min(loop.blocks)].first)
+        last = bisect_left(found, blocks[max(loop.blocks)].last)
+        return [i for i in found[first:last] if self._code.block_at(i) in loop.blocks]
 
     def _invariant(self, loop: Loop, at: int, operand: str) -> Linear | None:
         value = self._slicer.operand(at, operand)
@@ -146,9 +151,12 @@ class LoopReader:
     def _counter_of(self, loop: Loop, at: int, operand: str, update: int) -> Counter | None:
         """A register with one start outside and one update inside, which reads it again."""
         register = name_in_scope(self._instructions[at], operand)
+        definitions = self._code.definitions[register]
+        if len(definitions) > MAX_DEFINITIONS:
+            return None
         outside = [
             index
-            for index in self._code.definitions[register]
+            for index in definitions
             if self._code.block_at(index) not in loop.blocks
             and self._code.may_follow(self._code.block_at(index), loop.header)
         ]

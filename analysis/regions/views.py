@@ -69,25 +69,28 @@ def overview(dag: RegionDag) -> Overview:
     )
 
 
-def stage(dag: RegionDag, name: str) -> StageView:
-    """One stage. Raises SpecError for a name that no stage has."""
+def stage(dag: RegionDag, name: str, offset: int = 0) -> StageView:
+    """One stage; `offset`: so many of its regions with most work are left out. Raises SpecError for
+    a name that no stage has."""
     number = _index(name, "S", len(dag.stages), "stage")
     found = dag.stages[number]
     ranks = hottest(dag, [(each.loop, each.work) for each in dag.stages])
     regions = hottest(dag, [(each.loop, each.work) for each in dag.regions])
     inside = {each: share for each, share in regions if each in set(found.regions)}
-    shown = sorted(list(inside)[:STAGE_ROWS])
+    ranked = list(inside)[offset:]
+    shown = sorted(ranked[:STAGE_ROWS])
     return StageView(
         entry=dag.entry,
         stage=_stage_row(dag, found, dict(ranks)[number]),
         opened_by=found.after,
         regions=tuple(_region_row(dag, dag.regions[each], inside[each]) for each in shown),
-        left_out=len(inside) - len(shown),
+        left_out=len(ranked) - len(shown),
     )
 
 
-def region(dag: RegionDag, name: str) -> RegionView:
-    """One region with its PTX. Raises SpecError for a name that no region has."""
+def region(dag: RegionDag, name: str, offset: int = 0) -> RegionView:
+    """One region with its PTX, from its instruction `offset` on. Raises SpecError for a name that
+    no region has."""
     number = _index(name, "R", len(dag.regions), "region")
     found = dag.regions[number]
     ranks = hottest(dag, [(each.loop, each.work) for each in dag.regions])
@@ -102,6 +105,7 @@ def region(dag: RegionDag, name: str) -> RegionView:
         if e.source == number
     ]
     code = dag.instructions(found)
+    shown = code[offset:]
     return RegionView(
         entry=dag.entry,
         region=_region_row(dag, found, dict(ranks)[number]),
@@ -110,8 +114,8 @@ def region(dag: RegionDag, name: str) -> RegionView:
         edges_left_out=max(len(needs) - EDGES, 0) + max(len(needed) - EDGES, 0),
         guarded=found.work.guarded,
         source_lines=_source_lines(code),
-        ptx="\n".join(_line(each) for each in code[:SNIPPET_LINES]),
-        lines_left_out=max(len(code) - SNIPPET_LINES, 0),
+        ptx="\n".join(_line(each) for each in shown[:SNIPPET_LINES]),
+        lines_left_out=max(len(shown) - SNIPPET_LINES, 0),
     )
 
 
