@@ -17,6 +17,8 @@ from kernelwright.runners.profiling.model import (
     Metric,
     Profile,
 )
+from kernelwright.tools.ncu_summary import NcuSummaryArguments, ncu_summary
+from kernelwright.tools.workbench import Workbench
 
 
 def launch(
@@ -146,3 +148,16 @@ class Context:
     def range_by_idx(self, index): return Range()
 def load_report(path): return Context()
 '''
+
+
+def keep_profile(
+    bench: Workbench, variant_id: str, profile: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Have `ncu_summary` keep this profile of a variant, as if ncu had made it."""
+
+    def made(_: str, __: str, kept: Path, *, full: bool) -> Profile:
+        kept.write_bytes(report_file())
+        return profile
+
+    monkeypatch.setattr(bench.evaluator, "profile", made)
+    ncu_summary(bench, NcuSummaryArguments(variant_id=variant_id, again=True))

@@ -13,6 +13,7 @@ from . import (
     open_kernel,
     propose_moves,
     ptx_for_source_span,
+    region_dag,
     search_step,
     time_variant,
 )
@@ -24,6 +25,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
     compile_variant.TOOL,
     time_variant.TOOL,
     ncu_summary.TOOL,
+    region_dag.TOOL,
     ptx_for_source_span.TOOL,
     search_step.TOOL,
     inspection.TOOL,

@@ -73,6 +73,12 @@ def profile_variant(
     return Profiled(kept.profile, report)
 
 
+def kept_profile(bench: Workbench, variant_id: str, workload: str) -> Profile | None:
+    """The profile that an earlier call made; None where there is none. Nothing is run."""
+    kept = _kept(_report(bench, variant_id, workload))
+    return None if kept is None else kept.profile
+
+
 def import_profile(
     bench: Workbench, path: str, variant_id: str | None, instances: Collection[str] = ()
 ) -> Profiled:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..analysis.ptx import Module as PtxModule
 from ..analysis.ptx import read_ptx
 from ..analysis.sass import read_sass
 from ..analysis.spans import KernelCode, SourceLine, join, source_lines, text_lines
@@ -15,7 +16,7 @@ from .describing import cut
 from .records import ArtifactRecord
 
 if TYPE_CHECKING:
-    from ..runners.plans.plan import Artifact
+    from ..runners.plans.plan import Artifact, LaunchPlan
     from .records import KernelRecord, VariantRecord
     from .workbench import Workbench
 
@@ -30,11 +31,29 @@ class SourceFile:
     lines: tuple[SourceLine, ...]
 
 
-def code_of_variant(
-    bench: Workbench, variant_id: str, workload: str | None, kernel: str | None
-) -> tuple[KernelCode, ...]:
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A kernel that a variant launches for one workload, as it was built."""
+
+    entry: str
+    workload: str
+    threads: int
+    """of all its launches in one run"""
+    cubin: bytes
+    ptx: str
+    sass: str | None
+    """the listing; None: there is no disassembler, or nobody asked for it"""
+
+    def code(self, ptx: PtxModule) -> KernelCode:
+        """Its machine code beside its PTX, which was read. Raises SpecError."""
+        return join(self.entry, ptx, read_sass(self.cubin, self.sass))
+
+
+def launched_kernels(
+    bench: Workbench, variant_id: str, workload: str | None, kernel: str | None, *, listed: bool
+) -> tuple[Launched, ...]:
     """The kernels that a variant launches for one workload, in the order of its plan; of one name
-    alone, where one is given.
+    alone, where one is given. `listed`: with a listing, where there is a disassembler.
 
     Raises HandleUnknown; SpecError for host code, a variant that does not build, a workload that is
     not there or not shown, and a kernel that is not launched.
@@ -47,16 +66,25 @@ def code_of_variant(
             next_step=f"inspect what variant, id {variant_id}, part build says what its build told",
         )
     label = _workload(opened, workload)
-    artifact = _listed(bench, record)
-    launched = {(each.entry, each.sha256): None for each in artifact.plans[label].kernels}
-    if kernel is not None and kernel not in {entry for entry, _ in launched}:
-        names = ", ".join(dict.fromkeys(entry for entry, _ in launched))
+    artifact = _built(bench, record, listed=listed)
+    plan = artifact.plans[label]
+    entries = {(each.entry, each.sha256): None for each in plan.kernels}
+    if kernel is not None and kernel not in {entry for entry, _ in entries}:
+        names = ", ".join(dict.fromkeys(entry for entry, _ in entries))
         raise SpecError(f"{variant_id} launches no kernel `{kernel}` for {label}", valid=names)
     return tuple(
-        _code(bench, artifact, entry, sha256)
-        for entry, sha256 in launched
+        _launched(bench, artifact, plan, entry, sha256)
+        for entry, sha256 in entries
         if kernel in (None, entry)
     )
+
+
+def code_of_variant(
+    bench: Workbench, variant_id: str, workload: str | None, kernel: str | None
+) -> tuple[KernelCode, ...]:
+    """PTX and machine code of these kernels; raises as `launched_kernels` does."""
+    found = launched_kernels(bench, variant_id, workload, kernel, listed=True)
+    return tuple(each.code(read_ptx(each.ptx)) for each in found)
 
 
 def file_of_variant(bench: Workbench, variant_id: str, name: str | None) -> SourceFile:
@@ -79,8 +107,7 @@ def _workload(kernel: KernelRecord, wanted: str | None) -> str:
     return names[0] if wanted is None else wanted
 
 
-def _listed(bench: Workbench, record: VariantRecord) -> Artifact:
-    """The artifact of a variant, with listings where there is a disassembler."""
+def _built(bench: Workbench, record: VariantRecord, *, listed: bool) -> Artifact:
     variant_id = record.variant.variant_id
     outcome = bench.evaluator.build(record)
     if outcome.artifact is None:
@@ -88,22 +115,32 @@ def _listed(bench: Workbench, record: VariantRecord) -> Artifact:
             f"{variant_id} does not build, so it has no code: {cut(outcome.message, 800)}",
             next_step="correct it and call compile_variant",
         )
-    bench.evaluator.list_code(variant_id)
+    if listed:
+        bench.evaluator.list_code(variant_id)
     return bench.store.require_record("artifacts", variant_id, ArtifactRecord).artifact
 
 
-def _code(bench: Workbench, artifact: Artifact, entry: str, sha256: str) -> KernelCode:
-    beside = {m.kind: m for m in artifact.modules if m.of == sha256}
+def _launched(
+    bench: Workbench, artifact: Artifact, plan: LaunchPlan, entry: str, sha256: str
+) -> Launched:
+    texts = {m.kind: _content(bench, m) for m in artifact.modules if m.of == sha256}
     (cubin,) = (m for m in artifact.modules if m.sha256 == sha256 and m.kind == "cubin")
-    if "ptx" not in beside:
+    if "ptx" not in texts:
         raise SpecError(f"the build of {artifact.variant_id} kept no PTX of `{entry}`")
-    texts = _texts(bench, beside)
-    sass = read_sass(_content(bench, cubin), texts.get("sass"))
-    return join(entry, read_ptx(texts["ptx"]), sass)
+    return Launched(
+        entry=entry,
+        workload=plan.label,
+        threads=_threads(plan, entry, sha256),
+        cubin=_content(bench, cubin),
+        ptx=texts["ptx"].decode("utf-8", "replace"),
+        sass=texts["sass"].decode("utf-8", "replace") if "sass" in texts else None,
+    )
 
 
-def _texts(bench: Workbench, modules: Mapping[str, Module]) -> dict[str, str]:
-    return {k: _content(bench, m).decode("utf-8", "replace") for k, m in modules.items()}
+def _threads(plan: LaunchPlan, entry: str, sha256: str) -> int:
+    blocks = {k.id: k.block for k in plan.kernels if (k.entry, k.sha256) == (entry, sha256)}
+    launches = [each for each in plan.launches if each.launch in blocks]
+    return sum(math.prod((*each.grid, *blocks[each.launch])) for each in launches)
 
 
 def _content(bench: Workbench, module: Module) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...runners.profiling.model import Profile
+from ...runners.profiling.model import KernelProfile, Profile
 
 
 def shares(profile: Profile) -> tuple[float, ...] | None:
@@ -13,6 +13,12 @@ def shares(profile: Profile) -> tuple[float, ...] | None:
     known = [time for time in times if time is not None]
     total = sum(known)
     return None if len(known) < len(times) or not total else tuple(t / total for t in known)
+
+
+def longest(profile: Profile, kernel: str) -> KernelProfile | None:
+    """The launch of a kernel that took most time; None where it was not launched."""
+    launches = [launch for launch in profile.launches if launch.kernel == kernel]
+    return max(launches, key=lambda launch: launch.nanoseconds or 0.0, default=None)
 
 
 def weighted(profile: Profile, name: str) -> float | None:

@@ -81,8 +81,10 @@ class _Shapes:
         return number, tuple(_LOOP.sub("L", symbol) for symbol in symbols)
 
     def addresses(self, region: int) -> Hashable:
-        """The integer code that its operands come from, back to memory or parameters."""
-        return self._counted(self._slice(self._dag.regions[region]))
+        """The kinds of integer code that its operands come from, back to memory or parameters. How
+        many of each there are changes with other uses of the same values, and says nothing."""
+        found = self._slice(self._dag.regions[region])
+        return frozenset(self._shape(self._dag.function.instructions[each]) for each in found)
 
     def feeds(self, region: int) -> Hashable:
         """The regions that it waits for: instructions, times, addresses."""
