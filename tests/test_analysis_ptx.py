@@ -88,6 +88,23 @@ def test_nvcc_s_chain_of_inlined_calls_ends_at_the_kernel_s_own_line() -> None:
         assert each.place[0].function.startswith("_ZN3cub")
 
 
+def test_a_step_of_a_recursive_template_is_not_taken_for_its_own_caller() -> None:
+    body = """
+.loc 1 10 1
+.loc 2 5 1, function_name F, inlined_at 1 10 1
+.loc 2 5 1, function_name G, inlined_at 2 5 1
+add.u32 %r1, %r1, 1;
+.loc 2 6 1, function_name G, inlined_at 2 5 1
+add.u32 %r1, %r1, 1;
+.loc 2 5 1, function_name G, inlined_at 2 5 1
+add.u32 %r1, %r1, 1;"""
+    files = '.file 1 "kernel.cu"\n.file 2 "steps.h"\n'
+    places = [i.place for i in read_ptx(kernel_text(body) + files).entries[0].instructions]
+    told = [[(frame.line, frame.function) for frame in place] for place in places]
+    outside = [(5, "F"), (10, "")]
+    assert told == [[(5, "G"), *outside], [(6, "G"), *outside], [(5, "G"), *outside]]
+
+
 def test_triton_s_chain_of_inlined_calls_is_read_from_the_comment() -> None:
     found = {i.place for i in module("triton_softmax").entries[0].instructions if len(i.place) > 1}
     assert found

@@ -53,6 +53,13 @@ def test_a_load_stays_behind_a_store_to_the_same_space() -> None:
     assert phases(found) == [("shared", 1), ("compute", 1), ("shared", 2)]
 
 
+def test_a_load_does_not_join_one_before_an_atomic_in_the_same_space() -> None:
+    found = dag_of(
+        "ld.shared.u32 %r1, [%r9];\nred.shared.add.u32 [%r8], 1;\nld.shared.u32 %r2, [%r9];"
+    )
+    assert phases(found) == [("shared", 1), ("atomic", 1), ("shared", 1)]
+
+
 def test_a_barrier_splits_a_stage() -> None:
     found = dag_of("st.shared.f32 [%r1], %f1;\nbar.sync 0;\nld.shared.f32 %f2, [%r2];")
     assert [stage.after for stage in found.stages] == [(), ("bar.sync 0",)]
@@ -414,6 +421,13 @@ def test_a_wider_tile_shows_as_more_work_in_the_same_region() -> None:
     assert product.work_before["tensor.f16.m64n64k16 FLOPs"] == 2048
     assert product.work_after["tensor.f16.m64n64k16 FLOPs"] == 4096
     assert told.totals["depth 1: tensor FLOPs"] == "2048 -> 4096"
+
+
+def test_one_more_of_the_same_region_appears() -> None:
+    step = "bar.sync 0;\nld.shared.f32 %f1, [%r1];\n"
+    told = regions.difference(dag_of(2 * step), dag_of(3 * step))
+    assert sorted(change.phase for change in told.appeared) == ["shared", "sync"]
+    assert (told.changed, told.vanished, told.same) == ((), (), 4)
 
 
 def test_moved_code_is_no_difference() -> None:
