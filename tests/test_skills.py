@@ -76,6 +76,10 @@ def test_every_fence_names_a_language_that_is_tested(skill: Skill) -> None:
     assert skill.text().count("\n```") == 2 * len(ex.examples_of(skill))
 
 
+def test_every_rule_has_its_page() -> None:
+    assert {rule.skill for rule in RULES} <= {skill.id for skill in catalogue()}
+
+
 @pytest.mark.parametrize("skill", [s for s in catalogue() if s.id in OWN_PAGES], ids=lambda s: s.id)
 def test_the_page_of_a_rule_names_every_counter_that_the_rule_reads(skill: Skill) -> None:
     needed = metrics_of(OWN_PAGES[skill.id].needs)
