@@ -11,16 +11,22 @@ from typing import Any
 
 import pytest
 from kernels import tiny_kernel, with_known_peaks
+from profiles import keep_profile, launch, run
 from pydantic import ValidationError
 
+from kernelwright.analysis.spans import lines_of
+from kernelwright.analysis.spans.profile import IDEAL_SECTORS, SECTORS
 from kernelwright.runners.errors import SpecError
+from kernelwright.runners.profiling.model import Instruction
+from kernelwright.runners.profiling.wanted import SAMPLES, STALL
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
 from kernelwright.tools.ptx_for_source_span import (
     SpanArguments,
     SpanResult,
     ptx_for_source_span,
 )
-from kernelwright.tools.span_rows import runs
+from kernelwright.tools.span_rows import LineCounts, runs
+from kernelwright.tools.variant_code import code_of_variant
 from kernelwright.tools.workbench import Workbench
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -117,6 +123,39 @@ def test_replies_are_small_and_their_pages_hold_all(bench: Workbench, spec: str)
         rows = whole(bench, variant_id, start=1, end=len(source), part=part)
         assert len(rows) == len(set(rows)) == total
     assert all(row.sass for row in lines) and any(row.of_calls for row in lines)
+
+
+@needs_cuda
+def test_what_a_profile_counted_stands_beside_the_line(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two warps load from 8 sectors each where 4 would do, and wait there."""
+    variant_id, source = baseline(bench, "cuda_scale/spec.json")
+    assert ask(bench, variant_id, start=1).profile == "no profile: ncu_summary makes one"
+    (code,) = code_of_variant(bench, variant_id, None, None)
+    (line,) = (n for n, text in enumerate(source, 1) if "x[i] " in text)
+    at = next(each.offset for each in code.sass if line in lines_of(each.place, "scale.cu"))
+    loads = {"inst_executed": 2.0, SECTORS: 16.0, IDEAL_SECTORS: 8.0, SAMPLES: 30.0}
+    loads |= {STALL + "long_scoreboard": 20.0, STALL + "selected": 10.0}
+    counted = (
+        Instruction(offset=at, counters=loads),
+        Instruction(offset=code.sass[-1].offset, counters={SAMPLES: 10.0}),
+    )
+    profile = run(launch({}, kernel="scale", instructions=counted))
+    keep_profile(bench, variant_id, profile, monkeypatch)
+    told = ask(bench, variant_id, start=line)
+    assert told.profile == "40 samples of scale" and told.lines is not None
+    assert told.lines[0].profile == LineCounts(
+        samples=30,
+        share=0.75,
+        stalls={"long_scoreboard": 20},
+        sectors_per_request=8,
+        of_ideal=2,
+    )
+    (row,) = list(ask(bench, variant_id, sass_offset=at).instructions or ())
+    assert row.endswith("; 30 samples (long_scoreboard)")
+    rows = whole(bench, variant_id, start=1, end=len(source))
+    assert sum(row.profile is not None for row in rows) <= 3
 
 
 @needs_cuda

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
+from ..analysis.profile.shares import longest
 from ..analysis.spans import KernelCode, code_of_span, instruction_at
+from ..analysis.spans.profile import LineProfile, counts_at, line_profile
 from ..runners.errors import SpecError
 from ..runners.model import Record
 from .base import Tool, WorkArguments
+from .profiles import kept_profile, workload_of
 from .span_rows import LineRow, line_rows, page_of, ptx_rows, sass_rows, without_code
 from .variant_code import SourceFile, code_of_variant, file_of_variant
 
@@ -79,6 +82,8 @@ class SpanResult(Record):
     """where the next page starts; None: this was the last"""
     missing: tuple[str, ...] = ()
     """what could not be known here"""
+    profile: str
+    """what the samples by line are of, or why there are none"""
     next: str
 
 
@@ -86,41 +91,75 @@ def ptx_for_source_span(bench: Workbench, arguments: SpanArguments) -> SpanResul
     """Show what lines of a Triton or CUDA variant became: PTX and machine code (SASS), by line.
 
     Counts by line and kind (loads, tensor, integer, ...), through inlined calls; lines without
-    machine code say why. part ptx or sass lists the instructions. Back: give ptx_line or
-    sass_offset in place of start. Builds the variant if need be; nothing is run, no GPU is needed.
-    Not for host C++. Counts are no times: only a profile says where a kernel waits. Takes 0.1 to
-    8 s. Example: {"variant_id": "v0123456789ab", "start": 20, "end": 34}
+    machine code say why; samples, stalls, sectors and bank conflicts by line where ncu_summary has
+    kept a profile. part ptx or sass lists the instructions. Back: give ptx_line or sass_offset in
+    place of start. Builds the variant if need be; nothing is run, no GPU is needed. Not for host
+    C++. Counts of instructions are no times. Takes 0.1 to 8 s.
+    Example: {"variant_id": "v0123456789ab", "start": 20, "end": 34}
     """
     file = file_of_variant(bench, arguments.variant_id, arguments.file)
     codes = code_of_variant(bench, arguments.variant_id, arguments.workload, arguments.kernel)
+    profiles = _profiles(bench, arguments, codes)
     if arguments.start is None:
-        return _back(arguments, file, codes)
-    return _span(arguments, file, codes, arguments.start)
+        result = _back(arguments, file, codes, profiles)
+    else:
+        result = _span(arguments, file, codes, profiles, arguments.start)
+    return result.model_copy(update={"profile": _whose(profiles)})
+
+
+Profiles = Mapping[str, LineProfile]
+
+
+def _profiles(bench: Workbench, arguments: SpanArguments, codes: Sequence[KernelCode]) -> Profiles:
+    """The longest launch of each kernel in the profile that was kept, if there is one."""
+    workload = workload_of(bench, arguments.variant_id, arguments.workload)
+    kept = kept_profile(bench, arguments.variant_id, workload)
+    launches = [] if kept is None else [longest(kept, code.entry) for code in codes]
+    return {each.kernel: line_profile(each) for each in launches if each and each.instructions}
+
+
+def _whose(profiles: Profiles) -> str:
+    if not profiles:
+        return "no profile: ncu_summary makes one"
+    told = list[str]()
+    for name, profile in profiles.items():
+        samples = counts_at(profile, profile.by_offset).samples or 0
+        others = f", {profile.elsewhere} instructions of functions left out"
+        told.append(f"{samples:.0f} samples of {name}{others if profile.elsewhere else ''}")
+    return "; ".join(told)
 
 
 def _span(
-    arguments: SpanArguments, file: SourceFile, codes: Sequence[KernelCode], start: int
+    arguments: SpanArguments,
+    file: SourceFile,
+    codes: Sequence[KernelCode],
+    profiles: Profiles,
+    start: int,
 ) -> SpanResult:
     end = arguments.end or start
     spans = [code_of_span(code, file.name, start, end, file.lines) for code in codes]
     if arguments.part == "lines":
         told = without_code(spans) if arguments.offset == 0 else None
-        result = _result(arguments, file, codes, line_rows(codes, spans, file.texts))
+        result = _result(arguments, file, codes, line_rows(codes, spans, file.texts, profiles))
         return result.model_copy(update={"without_code": told})
     rows = list[str]()
     for code, span in zip(codes, spans, strict=True):
         rows += [f"kernel {code.entry}"] if len(codes) > 1 else []
-        rows += ptx_rows(span.ptx) if arguments.part == "ptx" else sass_rows(span.sass)
+        listed = sass_rows(span.sass, profiles.get(code.entry))
+        rows += ptx_rows(span.ptx) if arguments.part == "ptx" else listed
     return _result(arguments, file, codes, rows)
 
 
-def _back(arguments: SpanArguments, file: SourceFile, codes: Sequence[KernelCode]) -> SpanResult:
+def _back(
+    arguments: SpanArguments, file: SourceFile, codes: Sequence[KernelCode], profiles: Profiles
+) -> SpanResult:
     code = _only(arguments, codes)
+    profile = profiles.get(code.entry)
     if arguments.sass_offset is not None:
-        rows = list(sass_rows([instruction_at(code, arguments.sass_offset)]))
+        rows = list(sass_rows([instruction_at(code, arguments.sass_offset)], profile))
         return _result(arguments, file, [code], rows)
     above = code.by_ptx_line[arguments.ptx_line or 0]
-    rows = [*ptx_rows([above]), *sass_rows(code.assembled.get(above.line, ()))]
+    rows = [*ptx_rows([above]), *sass_rows(code.assembled.get(above.line, ()), profile)]
     return _result(arguments, file, [code], rows)
 
 
@@ -160,6 +199,7 @@ def _result(
         total=len(rows),
         next_offset=following,
         missing=tuple(dict.fromkeys(each for code in codes for each in code.missing)),
+        profile="",
         next=_next(arguments, following),
     )
     return result.model_copy(update={kind: tuple(rows[arguments.offset : end])})

@@ -36,6 +36,8 @@ class Counts:
     """of 32 bytes, asked of global memory"""
     sectors_needed: float | None = None
     """that the bytes would need if they lay side by side"""
+    requests: float | None = None
+    """executions by warps of the instructions that asked for sectors"""
     bank_conflicts: float | None = None
     """passes through shared memory beyond those that its width demands"""
 
@@ -67,18 +69,21 @@ def line_profile(profile: KernelProfile) -> LineProfile:
 def counts_at(profile: LineProfile, offsets: Iterable[int]) -> Counts:
     """The counters of some instructions together."""
     sums = dict.fromkeys(profile.collected, 0.0)
-    for offset in offsets:
-        for name, value in profile.by_offset.get(offset, {}).items():
+    found = [profile.by_offset.get(offset, {}) for offset in offsets]
+    for counters in found:
+        for name, value in counters.items():
             sums[name] += value
     wavefronts, ideal = sums.get(WAVEFRONTS), sums.get(IDEAL_WAVEFRONTS, 0.0)
     reasons = {n.removeprefix(STALL): v for n, v in sums.items() if n.startswith(STALL) and v}
     stalls = {name: value for name, value in reasons.items() if name not in ISSUED}
+    asked = sum(each.get(EXECUTED, 0.0) for each in found if SECTORS in each)
     return Counts(
         executed=sums.get(EXECUTED),
         samples=sums.get(SAMPLES),
         stalls=tuple(sorted(stalls.items(), key=lambda stall: (-stall[1], stall[0]))),
         sectors=sums.get(SECTORS),
         sectors_needed=sums.get(IDEAL_SECTORS),
+        requests=asked or None,
         bank_conflicts=None if wavefronts is None else max(0.0, wavefronts - ideal),
     )
 
