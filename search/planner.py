@@ -7,8 +7,8 @@ The same generator then serves a client, a model behind an API and a test with `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..runners.model import BuildOptions, Candidate, Ending, Record
@@ -55,7 +55,7 @@ class Statistics:
 class Context:
     """All that a planner may see when it is asked for candidates from one node.
 
-    The caller of the engine gives the first four; the engine fills in the rest
+    The caller of the engine gives the first four, and weights; the engine fills in the rest
     and takes held-out workloads out of the spec.
     """
 
@@ -70,6 +70,9 @@ class Context:
     """everything proposed from this node so far, oldest first"""
     wanted: int = 1
     """how many new candidates are useful now"""
+    weights: Mapping[str, float] = field(default_factory=dict[str, float])
+    """by method: what is known of the node makes of a candidate's prior, as a factor; 1 where a
+    method is not named"""
 
     @property
     def spec(self) -> KernelSpec:

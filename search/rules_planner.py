@@ -29,6 +29,8 @@ class Explanation(Record):
 def rules_planner(context: Context) -> PlannerRun:
     """The candidates of all moves that fit, best prior first, at most `context.wanted`.
 
+    Priors are those of the moves, times the weights of the context.
+
     Asks nobody. Changes that were proposed from this node before are left out; none left
     means that the rules have nothing more to try here.
     """
@@ -81,7 +83,9 @@ def _untried(move: Move, context: Context) -> tuple[Candidate, ...]:
     if isinstance(proposals, NotApplicable):
         return ()
     tried = {_change(t.candidate, context.state) for t in context.history}
-    return tuple(c for c in proposals if _change(c, context.state) not in tried)
+    new = (c for c in proposals if _change(c, context.state) not in tried)
+    weight = context.weights.get(move.id, 1.0)
+    return tuple(c.model_copy(update={"prior": c.prior * weight}) for c in new)
 
 
 def _change(candidate: Candidate, state: State) -> str:

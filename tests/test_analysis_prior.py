@@ -13,11 +13,11 @@ from profiles import launch, run
 from ptx_texts import NAMES, kernel_text, text
 
 from kernelwright.analysis.levels import Level
-from kernelwright.analysis.prior.model import LOW_CONFIDENCE, STATIC, MovePrior, Row, Signal
+from kernelwright.analysis.prior.model import LOW_CONFIDENCE, STATIC, MovePrior, Row, Signal, merged
 from kernelwright.analysis.prior.signals import of_findings, of_language
-from kernelwright.analysis.prior.structure import of_structure
+from kernelwright.analysis.prior.structure import of_structure, of_structures
 from kernelwright.analysis.prior.table import ROWS, SILENT
-from kernelwright.analysis.prior.weighing import SATURATED_WEIGHT, merged, weigh
+from kernelwright.analysis.prior.weighing import SATURATED_WEIGHT, weigh
 from kernelwright.analysis.ptx import read_ptx
 from kernelwright.analysis.regions import region_dag_of
 from kernelwright.analysis.rules.bottleneck import Bottleneck
@@ -309,6 +309,51 @@ def test_what_real_kernels_do_is_told_from_their_ptx(name: str, expected: str) -
 )
 def test_what_a_kernel_does_not_do_is_no_signal(name: str, absent: str) -> None:
     assert absent not in told_by(name)
+
+
+def whole(names: list[str], matrix_work: bool | None = None) -> dict[str, Signal]:
+    modules = [read_ptx(text(name)) for name in names]
+    dags = [region_dag_of(each, each.entries[0].name) for each in modules]
+    return {each.id: each for each in of_structures(dags, matrix_work)}
+
+
+@pytest.mark.parametrize(
+    ("name", "absent"),
+    [
+        ("copy4", {"no_atomics", "no_special_functions", "no_shared_memory", "wide_accesses"}),
+        ("triton_matmul", {"no_atomics", "no_special_functions", "tensor_used", "pipelined"}),
+        ("histogram", {"no_special_functions"}),
+        ("triton_softmax", {"no_atomics"}),
+    ],
+)
+def test_what_a_kernel_cannot_gain_from_is_certain(name: str, absent: set[str]) -> None:
+    certain = {each.id for each in whole([name]).values() if each.strength == 1}
+    assert certain >= absent
+    assert not certain & {"no_matrix_work"}
+    assert certain <= set(NAMED)
+
+
+def test_what_one_kernel_of_a_run_does_is_not_absent_from_the_run() -> None:
+    assert "no_atomics" in whole(["copy4"])
+    assert "no_atomics" not in whole(["copy4", "histogram"])
+    assert whole([]) == {}
+
+
+def test_what_called_functions_do_is_not_known_to_be_absent() -> None:
+    assert "no_atomics" not in whole(["calls"])
+
+
+def test_matrices_without_tensor_cores_are_told_from_contract_and_ptx_together() -> None:
+    assert "tensor_unused" in whole(["sgemm"], matrix_work=True)
+    assert "tensor_unused" not in whole(["sgemm"], matrix_work=None)
+    assert "tensor_unused" not in whole(["triton_matmul"], matrix_work=True)
+    assert "tensor_unused" not in whole(["sgemm", "triton_matmul"], matrix_work=True)
+    assert "no_matrix_work" in whole(["sgemm"], matrix_work=False)
+
+
+def test_of_several_kernels_each_says_which_one_it_is() -> None:
+    told = whole(["histogram", "sgemm"])
+    assert told["frequent_atomics"].evidence.startswith("histogram, region")
 
 
 def test_narrow_accesses_count_by_their_bytes() -> None:

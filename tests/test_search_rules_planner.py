@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from kernelwright.runners.model import BuildOptions, Candidate
@@ -54,6 +55,15 @@ def test_all_moves_that_fit_answer_without_a_question_best_prior_first() -> None
         name for name, answer in answers.items() if not isinstance(answer, NotApplicable)
     }
     assert found == candidates(context())
+
+
+def test_what_is_known_of_a_node_weighs_the_candidates_of_a_method() -> None:
+    plain = candidates(context())
+    weighed = candidates(replace(context(), weights={"tune_constants": 10.0}))
+    assert weighed[0].method == "tune_constants" != plain[0].method
+    assert {c.method: c.prior for c in weighed if c.method != "tune_constants"} == {
+        c.method: c.prior for c in plain if c.method != "tune_constants"
+    }
 
 
 def test_no_more_candidates_than_wanted() -> None:

@@ -26,7 +26,7 @@ def peaks_for(bench: Workbench, kernel: KernelRecord) -> Peaks:
     from ..runners.gpu_limits import gpu_peaks
     from ..runners.limits import measure_host
 
-    known = _known_peaks(bench, kernel)
+    known = known_peaks(bench, kernel)
     if known is not None:
         return known
     target = bench.gpus.target(kernel.loaded)
@@ -41,8 +41,9 @@ def peaks_for(bench: Workbench, kernel: KernelRecord) -> Peaks:
     return gpu_peaks(target, kernel.loaded.spec.io, measured)
 
 
-def _known_peaks(bench: Workbench, kernel: KernelRecord) -> Peaks | None:
-    """Peaks that need no measurement (any more)."""
+def known_peaks(bench: Workbench, kernel: KernelRecord) -> Peaks | None:
+    """Peaks that need no measurement (any more). Raises DeviceMissing for a GPU of which nothing is
+    known."""
     from ..runners.gpu_limits import gpu_peaks
     from ..runners.limits import Peaks
 
@@ -72,7 +73,7 @@ def headroom(bench: Workbench, kernel: KernelRecord, ms: Mapping[str, float]) ->
 def known_headroom(bench: Workbench, kernel: KernelRecord, ms: Mapping[str, float]) -> str | None:
     """As `headroom`, None where the machine's peaks were not measured yet."""
     try:
-        peaks = _known_peaks(bench, kernel)
+        peaks = known_peaks(bench, kernel)
     except KernelwrightError as error:
         return f"unknown: {error.message}"
     return None if peaks is None else describe(kernel, peaks, ms)

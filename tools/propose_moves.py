@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from ..runners.errors import SpecError
 from ..runners.model import Candidate, Record
+from ..search.moves import BY_HAND, FACTS
 from ..search.planner import Context, without_held_out
 from ..search.rules_planner import Explanation, explain
 from .base import Arguments, Tool
@@ -15,10 +17,13 @@ from .describing import cut, resolve_variant, speedup_of
 from .difference import source_diff
 
 if TYPE_CHECKING:
+    from ..analysis.prior.model import MovePrior
+    from .evidence import Evidence
     from .records import KernelRecord, VariantRecord
     from .workbench import Workbench
 
 LONGEST_DIFF = 800
+MAX_BY_HAND, MAX_REASONS = 6, 3
 
 
 class ProposeMovesArguments(Arguments):
@@ -36,7 +41,7 @@ class ReadyCandidate(Record):
 
     detail: str
     prior: float
-    """relative weight; predicted by rule, not measured"""
+    """weight beside other candidates; predicted by rule, not measured"""
     predicted_gain: float | None = None
     parameters: dict[str, int] | None = None
     options: dict[str, Any] | None = None
@@ -50,12 +55,25 @@ class ProposedMove(Record):
 
     method: str
     why: str
+    """what it is; then the evidence for and against it, with the factor of each"""
     prior: float
+    """probability among all that fit, moves and by_hand; a rule of thumb, not measured"""
     candidates: tuple[ReadyCandidate, ...]
     more: int = 0
     """further candidates of this move; raise limit to see them"""
     tried: int = 0
     """candidates of this move that were evaluated before, left out here"""
+
+
+class ByHandMove(Record):
+    """A method that no rule writes: you can."""
+
+    method: str
+    why: str
+    """as in moves"""
+    prior: float
+    skill: str | None = None
+    """the page that says how"""
 
 
 class ProposedMoves(Record):
@@ -65,9 +83,13 @@ class ProposedMoves(Record):
     variant_id: str
     speedup: float | None = None
     """of this variant over the baseline"""
+    basis: str
+    """what the priors rest on"""
     moves: tuple[ProposedMove, ...]
-    by_hand: dict[str, str]
-    """method -> what it is: no rule writes it, you can"""
+    by_hand: tuple[ByHandMove, ...]
+    """the likeliest methods that no rule writes"""
+    also_by_hand: tuple[str, ...] = ()
+    """less likely ones"""
     do_not_fit: dict[str, str]
     """method -> why not"""
     next: str
@@ -78,26 +100,44 @@ def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> Propose
 
     Candidates go to compile_variant as they are (parameters, options or diff, base: this
     variant), or to search_step with a ticket. Methods under by_hand need source written by
-    you. What was evaluated before is left out. Priors are rules of thumb: measure. Nothing is
-    built or run; takes under 1 s. For rules alone let search_step do it.
+    you; their skill says how. Priors come from a kept profile (ncu_summary makes one), the
+    compiler, the PTX and the measured time, by rules of thumb: measure. What was evaluated before
+    is left out. Nothing is built or run; takes under 1 s. For rules alone let search_step do it.
     Example: {"kernel_id": "softmax-1a2b3c4d"}
     """
+    from .evidence import evidence
+
     kernel = bench.evaluator.kernel(arguments.kernel_id)
     record = resolve_variant(bench, kernel, arguments.variant_id)
-    found = explain(_context(kernel, record))
-    moves = [_move(bench, kernel, record, e, arguments.limit) for e in found if e.candidates]
-    ranked = sorted((m for m in moves if m.candidates), key=lambda m: -m.prior)
-    used_up = {m.method: f"all {m.tried} candidates were tried" for m in moves if not m.candidates}
-    without = [e for e in found if not e.candidates]
+    variant_id = record.variant.variant_id
+    found = [_fresh(bench, kernel, record, e) for e in explain(_context(kernel, record))]
+    known = evidence(bench, kernel, variant_id)
+    priors = _priors(found, known)
+    moves = [
+        _move(kernel, record, e, priors[e.method], arguments.limit) for e in found if _ready_made(e)
+    ]
+    by_hand = [_by_hand(e, priors[e.method]) for e in found if _for_you(e)]
+    by_hand.sort(key=lambda each: -each.prior)
     return ProposedMoves(
         kernel_id=kernel.kernel_id,
-        variant_id=record.variant.variant_id,
-        speedup=speedup_of(bench, record.variant.variant_id),
-        moves=tuple(ranked),
-        by_hand={e.method: e.meaning for e in without if _by_hand(e)},
-        do_not_fit={e.method: e.reason or "" for e in without if not _by_hand(e)} | used_up,
-        next="compile_variant with a candidate"
-        + (", then time_variant; or search_step" if bench.gpus.runs(kernel.loaded) else ""),
+        variant_id=variant_id,
+        speedup=speedup_of(bench, variant_id),
+        basis="; ".join(known.basis) or "rules of thumb alone",
+        moves=tuple(sorted(moves, key=lambda m: -m.prior)),
+        by_hand=tuple(by_hand[:MAX_BY_HAND]),
+        also_by_hand=tuple(each.method for each in by_hand[MAX_BY_HAND:]),
+        do_not_fit={e.method: e.reason or "" for e in found if e.method not in priors},
+        next=_next(bench, kernel, known),
+    )
+
+
+def _next(bench: Workbench, kernel: KernelRecord, known: Evidence) -> str:
+    if not bench.gpus.runs(kernel.loaded):
+        return "compile_variant with a candidate"
+    first = "compile_variant with a candidate, then time_variant; or search_step"
+    gpu = kernel.spec.kernel.kernel_type != "cpp"
+    return (
+        f"{first}; ncu_summary first makes the priors surer" if gpu and not known.counted else first
     )
 
 
@@ -111,21 +151,72 @@ def _context(kernel: KernelRecord, record: VariantRecord) -> Context:
     return Context(search_id="", variant_id=record.variant.variant_id, state=state)
 
 
-def _by_hand(explanation: Explanation) -> bool:
-    return explanation.category is None and (explanation.reason or "").startswith("no rule")
+def _fresh(
+    bench: Workbench, kernel: KernelRecord, record: VariantRecord, found: Explanation
+) -> Explanation:
+    """Without candidates that were evaluated before."""
+    new = tuple(c for c in found.candidates if not _was_evaluated(bench, kernel, record, c))
+    tried = len(found.candidates) - len(new)
+    if not tried:
+        return found
+    reason = None if new else f"all {tried} candidates were tried"
+    return found.model_copy(update={"candidates": new, "tried": tried, "reason": reason})
+
+
+def _ready_made(found: Explanation) -> bool:
+    return bool(found.candidates)
+
+
+def _for_you(found: Explanation) -> bool:
+    return found.category is None and (found.reason or "").startswith("no rule")
+
+
+def _priors(found: Sequence[Explanation], known: Evidence) -> dict[str, MovePrior]:
+    """Of every method that fits. A move weighs as much as its likeliest candidate."""
+    from dataclasses import replace
+
+    from ..analysis.prior.weighing import weigh
+
+    fitting = [
+        replace(FACTS[e.method], base=max(c.prior for c in e.candidates))
+        if e.candidates
+        else FACTS[e.method]
+        for e in found
+        if _ready_made(e) or _for_you(e)
+    ]
+    return {each.move: each for each in weigh(fitting, known.signals, known.levels)}
+
+
+def _why(meaning: str, prior: MovePrior) -> str:
+    told = [
+        f"{each.describe()} ({cut(each.evidence, 120)})" for each in prior.reasons[:MAX_REASONS]
+    ]
+    return meaning + (f" Evidence: {'; '.join(told)}" if told else "")
+
+
+def _by_hand(found: Explanation, prior: MovePrior) -> ByHandMove:
+    from ..skills.catalogue import catalogue
+
+    skill = next((each.skill for each in BY_HAND if each.id == found.method), "")
+    return ByHandMove(
+        method=found.method,
+        why=_why(f"{found.meaning}.", prior),
+        prior=round(prior.probability, 3),
+        skill=skill if skill in {page.id for page in catalogue()} else None,
+    )
 
 
 def _move(
-    bench: Workbench, kernel: KernelRecord, record: VariantRecord, found: Explanation, limit: int
+    kernel: KernelRecord, record: VariantRecord, found: Explanation, prior: MovePrior, limit: int
 ) -> ProposedMove:
-    new = [c for c in found.candidates if not _was_evaluated(bench, kernel, record, c)]
+    new = found.candidates
     return ProposedMove(
         method=found.method,
-        why=found.meaning,
-        prior=max((round(c.prior, 3) for c in new), default=0.0),
-        candidates=tuple(_ready(c, kernel, record) for c in new[:limit]),
+        why=_why(found.meaning, prior),
+        prior=round(prior.probability, 3),
+        candidates=tuple(_ready(c, kernel, record, prior.factor) for c in new[:limit]),
         more=max(0, len(new) - limit),
-        tried=len(found.candidates) - len(new),
+        tried=found.tried,
     )
 
 
@@ -142,7 +233,9 @@ def _was_evaluated(
     return known is not None and known.ending.final
 
 
-def _ready(candidate: Candidate, kernel: KernelRecord, record: VariantRecord) -> ReadyCandidate:
+def _ready(
+    candidate: Candidate, kernel: KernelRecord, record: VariantRecord, factor: float
+) -> ReadyCandidate:
     diff = candidate.diff
     if candidate.source is not None:
         name = kernel.loaded.source_name
@@ -151,7 +244,7 @@ def _ready(candidate: Candidate, kernel: KernelRecord, record: VariantRecord) ->
     options = candidate.options
     return ReadyCandidate(
         detail=cut(candidate.detail, 200),
-        prior=round(candidate.prior, 3),
+        prior=round(candidate.prior * factor, 3),
         predicted_gain=candidate.predicted_gain,
         parameters=candidate.parameters,
         options=None if options is None else options.model_dump(exclude_none=True, mode="json"),

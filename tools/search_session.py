@@ -14,6 +14,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 
@@ -35,6 +36,7 @@ from ..search.store import Writer
 from ..search.work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting
 from .ahead import builders
 from .candidates import changed, named, state_of, variant_from
+from .evidence import weights
 from .headroom import known_headroom
 from .lanes import Lanes, Tried
 from .lessons import learn
@@ -64,6 +66,7 @@ class SearchSession:
         self._kernel: KernelRecord = bench.evaluator.kernel(record.kernel_id)
         self._began = time.monotonic()
         self._lanes = Lanes(bench.evaluator.lanes(record.kernel_id))
+        self._known = dict[str, Mapping[str, float]]()
         self._engine = Engine(graph, record.settings, PLANNERS[record.planner], self._context)
 
     @property
@@ -181,8 +184,20 @@ class SearchSession:
     def _context(self, node: Node) -> Context:
         record = self._bench.evaluator.variant(node.key)
         return Context(
-            self.search_id, node.key, state_of(self._kernel, record.variant), self._headroom(node)
+            self.search_id,
+            node.key,
+            state_of(self._kernel, record.variant),
+            self._headroom(node),
+            weights=self._weights(node),
         )
+
+    def _weights(self, node: Node) -> Mapping[str, float]:
+        """What is known of a node's variant says of moves; looked at once, for planners by rule."""
+        if self.record.planner != "rules":
+            return {}
+        if node.key not in self._known:
+            self._known[node.key] = weights(self._bench, self._kernel, node.key)
+        return self._known[node.key]
 
     def _headroom(self, node: Node) -> str:
         """What limits the variant of a node, empty where nobody has measured the machine."""

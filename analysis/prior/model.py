@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -88,3 +89,12 @@ class MovePrior(Record):
     """what the evidence made of its base weight; 1: nothing speaks for or against it"""
     reasons: tuple[Reason, ...] = ()
     """the largest factor first"""
+
+
+def merged(signals: Iterable[Signal]) -> tuple[Signal, ...]:
+    """One signal of each id, the strongest: counters and structure may say the same thing."""
+    found = dict[str, Signal]()
+    for each in signals:
+        if each.id not in found or found[each.id].strength < each.strength:
+            found[each.id] = each
+    return tuple(found[name] for name in sorted(found))

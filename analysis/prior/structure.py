@@ -1,8 +1,8 @@
 """Signals from the structure of a kernel, for when there is no profile, or beside one.
 
 PTX says what is done and not how long it takes, so each of these counts for half of what counters
-would say. Only what runs most often is looked at: the regions within the most loops of unknown
-trips (`regions/heat.py`).
+would say; what a kernel does not do at all is certain, and counts in full. Only what runs most
+often is looked at: the regions within the most loops of unknown trips (`regions/heat.py`).
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from ..regions.dag import Region, RegionDag
 from ..regions.divergence import Varies
 from ..regions.heat import executed
 from ..regions.work import Work, total
-from .model import STATIC, Signal
+from .model import STATIC, Signal, merged
 
 VECTOR = 16
 """bytes that one thread can move with one instruction"""
 SPECIAL_RATE = 8
-"""fp32 operations a cycle over special functions: 128 and 16 on sm_80 and sm_90 (CUDA programming
-guide, arithmetic throughput); from there on special functions take longer than the rest"""
+"""fp32 operations a cycle over special functions: 128 over 16 on sm_86 to sm_90, half of that on
+sm_80 (CUDA programming guide, arithmetic throughput); with more, they take longer than the rest"""
+ATOMIC = 4
+"""accesses that an atomic operation counts for: a rule of thumb; more where addresses are equal"""
 PLAIN_FLOPS = 2
 """of a fused multiply-add, one instruction"""
 
@@ -34,6 +36,42 @@ class Hot:
     regions: tuple[Region, ...]
     work: Work
     """of one iteration of the loops of unknown trips"""
+
+
+def of_structures(dags: Sequence[RegionDag], matrix_work: bool | None) -> tuple[Signal, ...]:
+    """The signals of all kernels of a run, each of its strongest, and what none of them does; empty
+    without a kernel. `matrix_work`: whether the contract multiplies matrices (`rules/facts.py`)."""
+    several = len(dags) > 1
+    found = [
+        each.model_copy(update={"evidence": f"{dag.entry}, {each.evidence}"}) if several else each
+        for dag in dags
+        for each in of_structure(dag)
+    ]
+    return merged([*found, *_absent(dags, matrix_work)] if dags else found)
+
+
+def _absent(dags: Sequence[RegionDag], matrix_work: bool | None) -> tuple[Signal, ...]:
+    work = total((region.work, 1) for dag in dags for region in dag.regions)
+    unused = bool(matrix_work and work.plain_flops and not work.tensor_flops)
+    loads = [t for t in work.accesses if t.space == "global" and t.direction in ("load", "store")]
+    calls = any(dag.calls for dag in dags)
+    shared = any(t.space in ("shared", "generic") for t in work.accesses) or work.unsized
+    told = (
+        ("tensor_unused", STATIC, unused, "matrices are multiplied without tensor cores"),
+        ("tensor_used", 1.0, work.tensor_flops > 0, "it uses tensor cores"),
+        ("no_matrix_work", 1.0, matrix_work is False, "the contract keeps tensor cores out"),
+        ("no_atomics", 1.0, not work.atomics and not calls, "the PTX has no atomics"),
+        ("no_special_functions", 1.0, not work.special and not calls, "the PTX has none"),
+        ("no_shared_memory", 1.0, not shared and not calls, "the PTX does not use any"),
+        ("wide_accesses", 1.0, bool(loads) and all(t.width >= VECTOR for t in loads),
+         f"all global accesses move {VECTOR} B a thread"),
+        ("pipelined", 1.0, any(dag.pipelines for dag in dags), "its loops copy ahead already"),
+    )  # fmt: skip
+    return tuple(
+        Signal(id=name, strength=strength, source="structure", evidence=text)
+        for name, strength, holds, text in told
+        if holds
+    )
 
 
 def of_structure(dag: RegionDag) -> tuple[Signal, ...]:
@@ -96,7 +134,8 @@ def _atomics(hot: Hot) -> Told:
     if not count:
         return None
     where = _where(hot, lambda region: bool(region.work.atomics))
-    return count / accesses, f"{where}: {count} of {accesses} accesses of a thread are atomics"
+    share = count * ATOMIC / (count * ATOMIC + accesses - count)
+    return share, f"{where}: {count} of {accesses} accesses of a thread are atomics"
 
 
 def _passes(hot: Hot) -> Told:

@@ -1,6 +1,6 @@
 """The table: what each signal says of each move, by how much, and why.
 
-The weights are rules of thumb, in five steps, unless a row names another basis; measured gains of
+The weights are rules of thumb, in a few steps, unless a row names another basis; measured gains of
 past searches will replace them. Signals are rules (`analysis/rules`), classes of bottleneck, facts
 of the structure (`structure.py`) and the language. Without a row a signal says nothing of a move.
 """
@@ -17,9 +17,10 @@ TENSOR_PEAK = (
     "rounded down, as memory is reached first"
 )
 REMEDY, ASKS, SUGGESTS, HINTS = 8.0, 4.0, 2.0, 1.4
-AGAINST = 0.5
-"""the cure of exactly this; what is mostly done about it; one of several things; a side effect
-that helps; and what makes it worse, or cannot help"""
+"""the cure of exactly this; what is mostly done about it; one of several things; a side effect that
+helps"""
+AGAINST, UNLIKELY, POINTLESS = 0.5, 0.25, 0.05
+"""what makes it worse or does not help; what is done already; there is nothing for it to improve"""
 
 
 def _rows(signal: str, *said: tuple[str, float, str] | tuple[str, float, str, str]) -> list[Row]:
@@ -224,7 +225,8 @@ _BOTTLENECK = (
 _STRUCTURE = (
     *_rows(
         "narrow_global_accesses",
-        ("vectorize_global_loads", ASKS, "a thread can move 16 bytes with one instruction"),
+        ("vectorize_global_loads", SUGGESTS, "a thread can move 16 bytes with one instruction",
+         f"{THUMB}: no more, as whole warps of 4 bytes a thread can fill DRAM, too"),
     ),
     *_rows(
         "unpipelined_loads",
@@ -256,12 +258,31 @@ _STRUCTURE = (
         ("fewer_barriers", SUGGESTS, "double buffers need one where single ones need two"),
     ),
 )  # fmt: skip
+_ABSENT = (
+    *_rows("no_atomics", ("avoid_atomics_reduce", POINTLESS, "there are none to avoid")),
+    *_rows("no_special_functions", ("softmax_math_fusion", POINTLESS, "there is no softmax")),
+    *_rows("no_matrix_work", ("switch_to_mma_or_wgmma", POINTLESS, "they take other types")),
+    *_rows(
+        "tensor_used",
+        ("switch_to_mma_or_wgmma", UNLIKELY, "it is done; wgmma in place of mma may be left"),
+    ),
+    *_rows(
+        "no_shared_memory",
+        ("swizzle_shared_memory", POINTLESS, "there is none to lay out"),
+        ("fewer_barriers", UNLIKELY, "barriers order shared memory as a rule"),
+    ),
+    *_rows("wide_accesses", ("vectorize_global_loads", POINTLESS, "it is done")),
+    *_rows(
+        "pipelined",
+        ("enable_async_pipeline", UNLIKELY, "it is done; more stages may be left"),
+    ),
+)
 _LANGUAGE = (
     *_rows(
         "triton",
-        ("swizzle_shared_memory", 0.25, "the compiler lays out shared memory"),
-        ("fewer_barriers", 0.25, "the compiler places barriers"),
-        ("register_tiling", 0.25, "the compiler divides a block among threads"),
+        ("swizzle_shared_memory", UNLIKELY, "the compiler lays out shared memory"),
+        ("fewer_barriers", UNLIKELY, "the compiler places barriers"),
+        ("register_tiling", UNLIKELY, "the compiler divides a block among threads"),
         ("coalesce_global_accesses", AGAINST, "the compiler orders the threads of a block"),
         ("vectorize_global_loads", AGAINST, "the compiler does it where it knows divisibility"),
         ("reduce_register_pressure", AGAINST, "block sizes and warps do it"),
@@ -270,7 +291,7 @@ _LANGUAGE = (
 
 ROWS: tuple[Row, ...] = (
     *(*_ACCESSES, *_PARALLELISM, *_STALLS),
-    *(*_BOTTLENECK, *_STRUCTURE, *_LANGUAGE),
+    *(*_BOTTLENECK, *_STRUCTURE, *_ABSENT, *_LANGUAGE),
 )
 
 SILENT: Mapping[str, str] = {

@@ -16,7 +16,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ..levels import Level, Where
-from .model import LOW_CONFIDENCE, MoveFacts, MovePrior, Reason, Row, Signal
+from .model import LOW_CONFIDENCE, MoveFacts, MovePrior, Reason, Row, Signal, merged
 from .table import ROWS
 
 SATURATED_FROM = 0.9
@@ -56,15 +56,6 @@ def weigh(
         for move, weight, factor, why in zip(moves, weights, factors, reasons, strict=True)
     ]
     return tuple(sorted(found, key=lambda each: -each.probability))
-
-
-def merged(signals: Iterable[Signal]) -> tuple[Signal, ...]:
-    """One signal of each id, the strongest: counters and structure may say the same thing."""
-    found = dict[str, Signal]()
-    for each in signals:
-        if each.id not in found or found[each.id].strength < each.strength:
-            found[each.id] = each
-    return tuple(found[name] for name in sorted(found))
 
 
 def saturated(levels: Iterable[Level]) -> tuple[Level, ...]:

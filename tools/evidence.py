@@ -1,0 +1,170 @@
+"""What is known of a variant without building, running or measuring anything now: a kept profile,
+the launch plan and what the compiler told, its PTX, its measured time. Signals for the prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..analysis.levels import Level
+from ..analysis.prior.model import Signal
+from ..analysis.prior.weighing import weigh
+from ..analysis.roofline import Roofline, roofline
+from ..analysis.rules.facts import facts_of
+from ..analysis.rules.model import Facts
+from ..runners.errors import KernelwrightError
+from ..runners.plans.plan import module_name
+from ..search.moves import FACTS
+from .profiles import kept_profile
+from .records import ArtifactRecord
+
+if TYPE_CHECKING:
+    from ..analysis.regions import RegionDag
+    from ..runners.limits import Peaks
+    from ..runners.profiling.model import Profile
+    from .records import KernelRecord
+    from .workbench import Workbench
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the prior rests on."""
+
+    signals: tuple[Signal, ...]
+    levels: tuple[Level, ...]
+    """roofs and how near the variant is to them"""
+    basis: tuple[str, ...]
+    """what there was to look at, and what could not be read"""
+    counted: bool = False
+    """a profile was among it"""
+
+
+def evidence(
+    bench: Workbench, kernel: KernelRecord, variant_id: str, *, structure: bool = True
+) -> Evidence:
+    """All that is known of a variant on the first visible workload that has a profile, else on the
+    first visible one. `structure`: its PTX is read, too, which takes up to 0.5 s a megabyte."""
+    from ..analysis.prior.signals import of_findings, of_language
+    from ..analysis.prior.structure import of_structures
+    from ..analysis.rules.findings import findings
+
+    label, profile = _profiled(bench, kernel, variant_id)
+    facts = facts_for(kernel, label)
+    record = bench.store.get_record("artifacts", variant_id, ArtifactRecord)
+    timed = timed_roofline(bench, kernel, variant_id, label)
+    known = profile or _static(bench, kernel, record, label)
+    found = findings(known, facts, timed)
+    dags, unread = _dags(bench, record, label) if structure else ((), "")
+    counted = profile is not None
+    return Evidence(
+        signals=(
+            *of_findings(found.ranked, found.bottleneck, counted=counted),
+            *of_structures(dags, facts.matrix_work),
+            *of_language(kernel.spec.kernel.kernel_type),
+        ),
+        levels=found.levels,
+        basis=_basis(label, counted, known is not None, timed is not None, bool(dags), unread),
+        counted=counted,
+    )
+
+
+def weights(bench: Workbench, kernel: KernelRecord, variant_id: str) -> dict[str, float]:
+    """By method, what is known of a variant makes of the priors of its candidates: a factor.
+
+    Without the structure, which speaks of nothing that a rule can write.
+    """
+    known = evidence(bench, kernel, variant_id, structure=False)
+    return {
+        each.move: each.factor for each in weigh(tuple(FACTS.values()), known.signals, known.levels)
+    }
+
+
+def facts_for(kernel: KernelRecord, workload: str) -> Facts:
+    """What the contract says of one workload."""
+    symbols = next(w.symbols for w in kernel.spec.workloads if w.name == workload)
+    return facts_of(kernel.spec.io, symbols)
+
+
+def measured_ms(bench: Workbench, kernel: KernelRecord, variant_id: str) -> dict[str, float]:
+    """The median times of a variant by workload, milliseconds; empty: it was not timed."""
+    evaluation = bench.evaluator.evaluation(variant_id)
+    if evaluation is not None and evaluation.comparison is not None:
+        times = {w.workload: w.median_ms.get(variant_id) for w in evaluation.comparison.workloads}
+        return {name: ms for name, ms in times.items() if ms is not None}
+    return dict(kernel.baseline_ms) if variant_id == kernel.baseline else {}
+
+
+def timed_roofline(
+    bench: Workbench,
+    kernel: KernelRecord,
+    variant_id: str,
+    workload: str,
+    peaks: Peaks | None = None,
+) -> Roofline | None:
+    """The roofline of a variant's measured time; None where it was not timed, or the peaks are not
+    known. `peaks`: None: those that were measured before."""
+    from .headroom import known_peaks
+
+    milliseconds = measured_ms(bench, kernel, variant_id).get(workload)
+    if milliseconds is None:
+        return None
+    try:
+        known = peaks or known_peaks(bench, kernel)
+    except KernelwrightError:  # a GPU without a datasheet: the roofline is unknown, no more
+        return None
+    work = facts_for(kernel, workload).work
+    return None if known is None else roofline(work, known, milliseconds / 1e3)
+
+
+def _profiled(
+    bench: Workbench, kernel: KernelRecord, variant_id: str
+) -> tuple[str, Profile | None]:
+    labels = [w.name for w in kernel.spec.workloads if not w.held_out]
+    kept = ((label, kept_profile(bench, variant_id, label)) for label in labels)
+    return next((each for each in kept if each[1] is not None), (labels[0], None))
+
+
+def _static(
+    bench: Workbench, kernel: KernelRecord, record: ArtifactRecord | None, label: str
+) -> Profile | None:
+    from ..analysis.rules.static import static_profile
+
+    target = bench.gpus.target(kernel.loaded)
+    if record is None or target is None or label not in record.artifact.plans:
+        return None
+    return static_profile(record.artifact.plans[label], record.facts.kernels, target)
+
+
+def _dags(
+    bench: Workbench, record: ArtifactRecord | None, label: str
+) -> tuple[tuple[RegionDag, ...], str]:
+    """The kernels that are launched for one workload, and why one could not be read."""
+    if record is None or label not in record.artifact.plans:
+        return (), ""
+    from ..analysis.regions import RegionDag, region_dag
+
+    found, unread = list[RegionDag](), ""
+    modules = {m.of: m for m in record.artifact.modules if m.kind == "ptx"}
+    launched = {(each.entry, each.sha256) for each in record.artifact.plans[label].kernels}
+    for entry, sha256 in sorted(launched):
+        if sha256 not in modules:
+            continue
+        path = bench.outdir / "modules" / module_name(modules[sha256])
+        try:
+            found.append(region_dag(path.read_text(encoding="utf-8", errors="replace"), entry))
+        except (KernelwrightError, OSError) as error:
+            unread = f"the PTX of {entry} cannot be read: {error}"
+    return tuple(found), unread
+
+
+def _basis(
+    label: str, counted: bool, static: bool, timed: bool, dags: bool, unread: str
+) -> tuple[str, ...]:
+    told = (
+        (counted, f"the counters of its profile ({label})"),
+        (static and not counted, f"launch plan and compiler ({label})"),
+        (dags, "the structure of its PTX"),
+        (timed and not counted, f"its measured time ({label})"),
+        (bool(unread), unread),
+    )
+    return tuple(text for holds, text in told if holds)
