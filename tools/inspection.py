@@ -16,7 +16,7 @@ from .views import VIEWS, JsonObject, View, What
 if TYPE_CHECKING:
     from .workbench import Workbench
 
-WITHOUT_ID = ("kernels", "searches", "host")
+WITHOUT_ID = ("kernels", "searches", "skill", "host")
 PAGE = {"text": 200, "entries": 20}
 PAGE_CHARS = 20_000
 
@@ -25,7 +25,8 @@ class InspectArguments(Arguments):
     """What to look at."""
 
     what: What
-    """kernels, searches and host need no id; memory takes a kernel_id"""
+    """kernels, searches and host need no id; memory takes a kernel_id; skill one that findings
+    name (poor-coalescing), or none for the list of all"""
     id: str | None = None
     part: str = "summary"
     """kernel: summary source reference spec variants; variant: summary source diff build
@@ -58,11 +59,12 @@ class Inspected(Record):
 
 
 def inspect_handle(bench: Workbench, arguments: InspectArguments) -> Inspected:
-    """Show anything that has a handle: kernel, variant, search, job, memory, host capabilities.
+    """Show anything that has a handle: kernel, variant, search, job, memory, skill, host.
 
     Sources, diffs and build logs come only from here, in pages of lines (offset, limit).
-    memory: all that was tried on a kernel and how it ended. Nothing is built or run; takes
-    under 1 s. What to try next is propose_moves, waiting for work is job.
+    memory: all that was tried on a kernel and how it ended. skill: a page on one bottleneck or
+    technique with examples; without id a line on each. host: what this machine can do. Nothing is
+    built or run; takes under 1 s. What to try next is propose_moves, waiting for work is job.
     Example: {"what": "variant", "id": "v0123456789ab", "part": "diff"}
     """
     parts = VIEWS[arguments.what]

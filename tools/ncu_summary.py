@@ -126,9 +126,12 @@ def _told(
     found = findings(profiled.profile, _facts(bench, arguments.variant_id, arguments.workload))
     page = tuple(card(profiled.profile, found).splitlines())
     skills = tuple(dict.fromkeys(f.skill for f in found.ranked))[:MAX_SKILLS]
-    following = "change what the first finding names, then compile_variant and time_variant"
-    if not found.ranked:
-        following = "nothing stands out; search finds any metric by words"
+    following = "nothing stands out; search finds any metric by words"
+    if skills:
+        following = (
+            f"inspect what skill, id {skills[0]} explains the first finding; change what it "
+        )
+        following += "names, then compile_variant and time_variant"
     return result.model_copy(update={"summary": page, "skills": skills, "next": following})
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..runners.errors import HandleUnknown
 from .describing import gates_in_short, interval_of, significant, speedup_of, visible_kernels
 
 if TYPE_CHECKING:
     from .records import KernelRecord, VariantRecord
     from .workbench import Workbench
 
-What = Literal["kernels", "kernel", "variant", "searches", "search", "job", "memory", "host"]
+What = Literal[
+    "kernels", "kernel", "variant", "searches", "search", "job", "memory", "skill", "host"
+]
 JsonObject = dict[str, Any]
 View = JsonObject | list[JsonObject] | str
 """Facts, entries or a text."""
@@ -230,6 +233,22 @@ def _job(bench: Workbench, job_id: str) -> View:
     return bench.store.require("jobs", job_id)
 
 
+def _skill(_: Workbench, skill_id: str) -> View:
+    """A page of expert knowledge; without an id all of them, a line each. Raises HandleUnknown."""
+    from ..skills.catalogue import UnknownSkill, one_line_catalogue, read
+
+    if not skill_id:
+        return one_line_catalogue() + "\n"
+    try:
+        return read(skill_id)
+    except UnknownSkill as error:
+        raise HandleUnknown(
+            f"no skill `{skill_id}`",
+            valid=f"close: {', '.join(error.close)}" if error.close else "",
+            next_step="inspect what skill without an id lists all, a line each",
+        ) from error
+
+
 def _host(bench: Workbench, _: str) -> View:
     import os
     import platform
@@ -271,5 +290,6 @@ VIEWS: Mapping[What, Mapping[str, Callable[[Workbench, str], View]]] = {
     "search": {"summary": _search, "graph": _search_graph, "history": _search_history},
     "job": {"summary": _job},
     "memory": {"summary": _memory},
+    "skill": {"summary": _skill},
     "host": {"summary": _host},
 }
