@@ -124,6 +124,8 @@ def _finding(number: int, each: Finding, whose: str) -> list[str]:
     if each.agreed:
         estimate = f", {each.speedup_percent:.0f} % {each.scope}" if each.speedup_percent else ""
         notes.append(f"NVIDIA agrees{estimate}")
+    if each.static:
+        notes.append("static")
     if each.confidence == "low":
         notes.append("low confidence")
     lines = [f"{number}. {each.rule} ({'; '.join(notes)}): {each.text}"]

@@ -54,7 +54,7 @@ def findings(
             bottleneck=found, levels=levels(None, facts.work, roofline), unknown=unknown
         )
     results = list(_results(profile, facts))
-    fired = _merged(r for r in results if isinstance(r, Finding))
+    fired = merged(r for r in results if isinstance(r, Finding))
     unknown = tuple(dict.fromkeys(r for r in results if isinstance(r, Unknown)))
     spoken = {f.rule for f in fired} | {u.rule for u in unknown}
     return Findings(
@@ -83,7 +83,7 @@ def _results(profile: Profile, facts: Facts) -> Iterable[Finding | Unknown | Non
             yield evaluate(rule, launch, profile, facts, share)
 
 
-def _merged(findings: Iterable[Finding]) -> list[Finding]:
+def merged(findings: Iterable[Finding]) -> list[Finding]:
     """One finding for a kernel however often it is launched: the longest launch's, all shares."""
     groups = dict[tuple[str, str], list[Finding]]()
     for each in findings:

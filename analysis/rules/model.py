@@ -94,6 +94,8 @@ class Finding(Record):
     speedup_percent: float | None = None
     """NVIDIA's estimate, of `scope`; never to be added to others"""
     scope: Scope | None = None
+    static: bool = False
+    """of launch plan, compiler and PTX alone: nothing was counted"""
 
 
 class Unknown(Record):
