@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from .workbench import Workbench
 
 
+MOST_FINDINGS = 5
+
+
 class CompileVariantArguments(WorkArguments):
     """A candidate: any of source, diff, plan, parameters, options, applied to a base."""
 
@@ -73,6 +76,9 @@ class CompiledVariant(Record):
     is the gates' own shape"""
     occupancy: tuple[str, ...] = ()
     """GPU kernels and their shapes: blocks that fit on a multiprocessor, and what limits them"""
+    findings: tuple[str, ...] = ()
+    """GPU kernels: what launch plan, compiler and PTX tell without a run, what matters most first;
+    the skill behind it"""
     logic: str | None = None
     """Triton where no GPU is: what the interpreter says of the logic at a small shape"""
     build_seconds: float | None = None
@@ -84,7 +90,7 @@ class CompiledVariant(Record):
 
 
 def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> CompiledVariant:
-    """Build a candidate and say what the compiler says. Nothing is run or timed.
+    """Build a candidate and say what the compiler says, and what rules find without a run.
 
     Give any of source, diff, plan, parameters and options; they are applied to `base` (default: the
     incumbent). A build that fails is an answer: ok is false, diagnostics hold the errors. Then
@@ -181,6 +187,7 @@ def _built(
         code_bytes=facts.code_bytes,
         kernels=kernels,
         occupancy=_occupancy(bench, kernel, kernels),
+        findings=_findings(bench, kernel, variant_id),
         build_seconds=round(facts.seconds, 2),
         known=known,
         same_code_as=same,
@@ -198,6 +205,25 @@ def _occupancy(
         return ()
     found = [occupancy(each, target) for each in kernels]
     return tuple(each.describe() for each in found if each is not None)
+
+
+def _findings(bench: Workbench, kernel: KernelRecord, variant_id: str) -> tuple[str, ...]:
+    """Static findings on the first visible workload, a line each."""
+    if kernel.spec.kernel.kernel_type == "cpp":
+        return ()
+    from .static_findings import static_findings
+
+    workload = next(w.name for w in kernel.spec.workloads if not w.held_out)
+    unrun = static_findings(bench, variant_id, workload)
+    if unrun is None:
+        return ()
+    several = len({launch.kernel for launch in unrun.profile.launches}) > 1
+    told = [
+        f"{each.rule} ({each.severity}, static)"
+        f"{f' {each.kernel}' if several and each.kernel else ''}: {each.text}; skill {each.skill}"
+        for each in unrun.found.ranked[:MOST_FINDINGS]
+    ]
+    return (*told, *unrun.unread)
 
 
 def _ending(outcome: BuildOutcome) -> Ending:

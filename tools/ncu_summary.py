@@ -14,7 +14,6 @@ from .profiles import (
     import_profile,
     profile_variant,
     read,
-    static_profile_of,
     workload_of,
 )
 
@@ -80,7 +79,7 @@ class NcuSummary(Record):
     """pages on what fired, the first one first"""
     metrics: tuple[MetricRow, ...] | None = None
     without_counters: str | None = None
-    """why there are no counters; the summary is then of plan, compiler and measured time alone"""
+    """why there are no counters; the summary is then of plan, compiler, PTX and measured time"""
     next: str
 
 
@@ -179,21 +178,20 @@ def _facts(bench: Workbench, variant_id: str | None, workload: str | None) -> Fa
 def _without_counters(
     bench: Workbench, variant_id: str, workload: str, error: KernelwrightError
 ) -> NcuSummary:
-    """What plan, compiler and a measured time say. Raises the error where they say nothing."""
+    """What plan, compiler, PTX and a measured time say. Raises the error where they say nothing."""
     from ..analysis.rules.card import card
-    from ..analysis.rules.findings import findings
+    from .static_findings import static_findings
 
-    known = static_profile_of(bench, variant_id, workload)
-    if known is None:
+    timed = _timed(bench, variant_id, workload)
+    unrun = static_findings(bench, variant_id, workload, timed)
+    if unrun is None:
         raise error
-    facts = _facts(bench, variant_id, workload)
-    found = findings(known, facts, _timed(bench, variant_id, workload))
     return NcuSummary(
         variant_id=variant_id,
         workload=workload,
         report=None,
-        summary=tuple(card(known, found).splitlines()),
-        skills=tuple(dict.fromkeys(f.skill for f in found.ranked))[:MAX_SKILLS],
+        summary=(*card(unrun.profile, unrun.found).splitlines(), *unrun.unread),
+        skills=tuple(dict.fromkeys(f.skill for f in unrun.found.ranked))[:MAX_SKILLS],
         without_counters=str(error),
         next="with a report made elsewhere (report), or where ncu works, there is more",
     )

@@ -16,7 +16,6 @@ from .describing import cut
 from .progress import report as tell
 
 if TYPE_CHECKING:
-    from ..runners.model import KernelFacts
     from ..runners.plans.plan import Artifact
     from .workbench import Workbench
 
@@ -105,21 +104,11 @@ def read(
 
 def entries_of(bench: Workbench, variant_id: str) -> tuple[str, ...]:
     """The kernels that a variant launches for any workload, as its machine code calls them."""
-    plans = _built(bench, variant_id)[0].plans.values()
+    plans = _built(bench, variant_id).plans.values()
     return tuple(dict.fromkeys(kernel.entry for plan in plans for kernel in plan.kernels))
 
 
-def static_profile_of(bench: Workbench, variant_id: str, workload: str) -> Profile | None:
-    """What is known of a variant's launches without a run; None where no GPU is meant."""
-    from ..analysis.rules.static import static_profile
-
-    kernel = bench.evaluator.kernel(bench.evaluator.variant(variant_id).variant.kernel_id)
-    target = bench.gpus.target(kernel.loaded)
-    artifact, facts = _built(bench, variant_id)
-    return None if target is None else static_profile(artifact.plans[workload], facts, target)
-
-
-def _built(bench: Workbench, variant_id: str) -> tuple[Artifact, tuple[KernelFacts, ...]]:
+def _built(bench: Workbench, variant_id: str) -> Artifact:
     """What became of a variant that builds. Raises SpecError."""
     outcome = bench.evaluator.build(bench.evaluator.variant(variant_id))
     if outcome.artifact is None:
@@ -127,7 +116,7 @@ def _built(bench: Workbench, variant_id: str) -> tuple[Artifact, tuple[KernelFac
             f"{variant_id} does not build: {cut(outcome.message, 800)}",
             next_step="correct it and call compile_variant",
         )
-    return outcome.artifact, () if outcome.facts is None else outcome.facts.kernels
+    return outcome.artifact
 
 
 def _report(bench: Workbench, variant_id: str, workload: str) -> Path:
