@@ -17,7 +17,7 @@ from pretend_gpu import pretended_gpu
 from profiles import module, report_file, stand_in_ncu
 from pydantic import ValidationError
 
-from kernelwright.runners.errors import AccessError, ProfileFailed, SpecError
+from kernelwright.runners.errors import AccessError, KernelwrightError, ProfileFailed, SpecError
 from kernelwright.runners.profiling import readers, running
 from kernelwright.runners.specs.files import Roots, load_file
 from kernelwright.runners.toolchains.cuda_request import present
@@ -94,6 +94,21 @@ def test_without_ncu_the_measured_time_says_what_it_can(
 
 
 @needs_builds
+def test_a_picture_comes_with_the_summary_with_counters_and_without(
+    opened: tuple[Workbench, str], ncu: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench, variant_id = opened
+    with pytest.raises(KernelwrightError, match="section WarpStateStats"):
+        ask(bench, variant_id, picture="stalls")  # the stand-in counts none
+    told = ask(bench, variant_id, picture="roofline")
+    assert told.summary and told.picture is not None
+    assert variant_id in Path(told.picture).read_text(encoding="utf-8")
+    monkeypatch.setattr(running, "program", lambda: None)
+    alone = ask(bench, variant_id, again=True, picture="roofline")
+    assert alone.without_counters is not None and alone.picture == told.picture
+
+
+@needs_builds
 def test_a_report_of_another_kernel_is_refused(
     opened: tuple[Workbench, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +156,7 @@ def test_host_code_has_no_counters(tmp_path: Path) -> None:
         {},
         {"variant_id": "v1", "metric": "a", "search": "bc"},
         {"report": "a.ncu-rep", "full": True},
+        {"variant_id": "v1", "metric": "a", "picture": "stalls"},
     ],
 )
 def test_arguments_that_do_not_fit_together_are_refused(arguments: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@ the launch plan and what the compiler told, its PTX, its measured time. Signals 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from .records import ArtifactRecord
 
 if TYPE_CHECKING:
     from ..analysis.regions import RegionDag
+    from ..analysis.rules.findings import Findings
     from ..runners.limits import Peaks
     from ..runners.profiling.model import Profile
     from .records import KernelRecord
@@ -39,41 +41,35 @@ class Evidence:
     """a profile was among it"""
 
 
-def evidence(
-    bench: Workbench, kernel: KernelRecord, variant_id: str, *, structure: bool = True
-) -> Evidence:
+def evidence(bench: Workbench, kernel: KernelRecord, variant_id: str) -> Evidence:
     """All that is known of a variant on the first visible workload that has a profile, else on the
-    first visible one. `structure`: its PTX is read, too, which takes up to 0.5 s a megabyte."""
+    first visible one. Takes up to 0.5 s a megabyte of PTX."""
     from ..analysis.prior.signals import of_findings, of_language
     from ..analysis.prior.structure import of_structures
-    from ..analysis.rules.findings import findings
 
     label, profile = _profiled(bench, kernel, variant_id)
     facts = facts_for(kernel, label)
     record = bench.store.get_record("artifacts", variant_id, ArtifactRecord)
     timed = timed_roofline(bench, kernel, variant_id, label)
-    known = profile or _static(bench, kernel, record, label)
-    found = findings(known, facts, timed)
-    dags, unread = _dags(bench, record, label) if structure else ((), "")
-    counted = profile is not None
+    dags, unread = _dags(bench, record, label)
+    planned = None if profile else _static(bench, kernel, record, label)
+    found = _findings(profile, planned, record, dags, facts, timed)
+    known = (profile is not None, planned is not None, timed is not None, bool(dags))
     return Evidence(
         signals=(
-            *of_findings(found.ranked, found.bottleneck, counted=counted),
-            *of_structures(dags, facts.matrix_work),
+            *of_findings(found.ranked, found.bottleneck),
+            *of_structures(tuple(dags.values()), facts.matrix_work),
             *of_language(kernel.spec.kernel.kernel_type),
         ),
         levels=found.levels,
-        basis=_basis(label, counted, known is not None, timed is not None, bool(dags), unread),
-        counted=counted,
+        basis=_basis(label, *known, unread),
+        counted=profile is not None,
     )
 
 
 def weights(bench: Workbench, kernel: KernelRecord, variant_id: str) -> dict[str, float]:
-    """By method, what is known of a variant makes of the priors of its candidates: a factor.
-
-    Without the structure, which speaks of nothing that a rule can write.
-    """
-    known = evidence(bench, kernel, variant_id, structure=False)
+    """By method, what is known of a variant makes of the priors of its candidates: a factor."""
+    known = evidence(bench, kernel, variant_id)
     return {
         each.move: each.factor for each in weigh(tuple(FACTS.values()), known.signals, known.levels)
     }
@@ -135,15 +131,31 @@ def _static(
     return static_profile(record.artifact.plans[label], record.facts.kernels, target)
 
 
+def _findings(
+    profile: Profile | None,
+    planned: Profile | None,
+    record: ArtifactRecord | None,
+    dags: Mapping[str, RegionDag],
+    facts: Facts,
+    timed: Roofline | None,
+) -> Findings:
+    from ..analysis.rules.findings import findings
+    from ..analysis.rules.unrun import without_counters
+
+    if profile is None and planned is not None and record is not None:
+        return without_counters(planned, record.facts.kernels, dags, facts, timed)
+    return findings(profile, facts, timed)
+
+
 def _dags(
     bench: Workbench, record: ArtifactRecord | None, label: str
-) -> tuple[tuple[RegionDag, ...], str]:
+) -> tuple[dict[str, RegionDag], str]:
     """The kernels that are launched for one workload, and why one could not be read."""
     if record is None or label not in record.artifact.plans:
-        return (), ""
+        return {}, ""
     from ..analysis.regions import RegionDag, region_dag
 
-    found, unread = list[RegionDag](), ""
+    found, unread = dict[str, RegionDag](), ""
     modules = {m.of: m for m in record.artifact.modules if m.kind == "ptx"}
     launched = {(each.entry, each.sha256) for each in record.artifact.plans[label].kernels}
     for entry, sha256 in sorted(launched):
@@ -151,18 +163,18 @@ def _dags(
             continue
         path = bench.outdir / "modules" / module_name(modules[sha256])
         try:
-            found.append(region_dag(path.read_text(encoding="utf-8", errors="replace"), entry))
+            found[entry] = region_dag(path.read_text(encoding="utf-8", errors="replace"), entry)
         except (KernelwrightError, OSError) as error:
             unread = f"the PTX of {entry} cannot be read: {error}"
-    return tuple(found), unread
+    return found, unread
 
 
 def _basis(
-    label: str, counted: bool, static: bool, timed: bool, dags: bool, unread: str
+    label: str, counted: bool, planned: bool, timed: bool, dags: bool, unread: str
 ) -> tuple[str, ...]:
     told = (
         (counted, f"the counters of its profile ({label})"),
-        (static and not counted, f"launch plan and compiler ({label})"),
+        (planned, f"launch plan and compiler ({label})"),
         (dags, "the structure of its PTX"),
         (timed and not counted, f"its measured time ({label})"),
         (bool(unread), unread),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
@@ -20,7 +20,7 @@ from .profiles import (
 if TYPE_CHECKING:
     from ..analysis.roofline import Roofline
     from ..analysis.rules.model import Facts
-    from ..runners.profiling.model import KernelProfile
+    from ..runners.profiling.model import KernelProfile, Profile
     from .workbench import Workbench
 
 MAX_SKILLS, MAX_METRICS, MAX_INSTANCES = 5, 25, 25
@@ -43,6 +43,9 @@ class NcuSummaryArguments(WorkArguments):
     """collect everything (three times as long), for metrics that are missing else"""
     again: bool = False
     """profile anew, in place of an earlier profile"""
+    picture: Literal["roofline", "stalls"] | None = None
+    """with the summary, an SVG file: the roofline (needs variant_id) or what warps wait for; beside
+    the baseline, where that was profiled too"""
 
     @model_validator(mode="after")
     def _has_a_subject(self) -> NcuSummaryArguments:
@@ -50,6 +53,8 @@ class NcuSummaryArguments(WorkArguments):
             raise ValueError("give variant_id or report")
         if self.metric is not None and self.search is not None:
             raise ValueError("give metric or search, not both")
+        if self.picture is not None and (self.metric or self.search):
+            raise ValueError("a picture comes with the summary: leave metric and search out")
         if self.report is not None and (self.full or self.again):
             raise ValueError("full and again profile here: leave report out")
         return self
@@ -77,6 +82,8 @@ class NcuSummary(Record):
     """bottleneck, roofs, numbers, findings with what to do, NVIDIA's advice"""
     skills: tuple[str, ...] = ()
     """pages on what fired, the first one first"""
+    picture: str | None = None
+    """where the picture lies"""
     metrics: tuple[MetricRow, ...] | None = None
     without_counters: str | None = None
     """why there are no counters; the summary is then of plan, compiler, PTX and measured time"""
@@ -88,9 +95,9 @@ def ncu_summary(bench: Workbench, arguments: NcuSummaryArguments) -> NcuSummary:
 
     One page: bottleneck class, headroom of each roof, key numbers, findings ranked (NVIDIA's own
     rules beside ours), lines to blame. Or read a report made elsewhere (no GPU needed). metric and
-    search give any other number. Durations under the profiler are no times: time_variant has
-    those. A profile is kept; again makes a new one. Not for host C++. Takes 5 to 20 s, 1 s once it
-    is kept. Example: {"variant_id": "v0123456789ab"}
+    search give any other number, picture draws. Durations under the profiler are no times:
+    time_variant has those. A profile is kept; again makes a new one. Not for host C++. Takes 5 to
+    20 s, 1 s once it is kept. Example: {"variant_id": "v0123456789ab"}
     """
     if arguments.report is not None:
         profiled = import_profile(bench, arguments.report, arguments.variant_id)
@@ -102,7 +109,7 @@ def ncu_summary(bench: Workbench, arguments: NcuSummaryArguments) -> NcuSummary:
             bench, variant_id, workload, full=arguments.full, again=arguments.again
         )
     except (DeviceMissing, CountersMissing, ToolchainMissing) as error:
-        return _without_counters(bench, variant_id, workload, error)
+        return _without_counters(bench, arguments, workload, error)
     return _told(bench, arguments, profiled, workload)
 
 
@@ -131,7 +138,9 @@ def _told(
             f"inspect what skill, id {skills[0]} explains the first finding; change what it "
         )
         following += "names, then compile_variant and time_variant"
-    return result.model_copy(update={"summary": page, "skills": skills, "next": following})
+    place = _picture(bench, arguments, profiled.profile)
+    update = {"summary": page, "skills": skills, "picture": place, "next": following}
+    return result.model_copy(update=update)
 
 
 def _rows(
@@ -165,25 +174,36 @@ def _row(launch: KernelProfile, name: str, *, with_instances: bool) -> MetricRow
 
 def _facts(bench: Workbench, variant_id: str | None, workload: str | None) -> Facts | None:
     """What the contract says; of a report that belongs to no variant nothing is known."""
-    from ..analysis.rules.facts import facts_of
+    from .evidence import facts_for
 
     if variant_id is None:
         return None
     kernel = bench.evaluator.kernel(bench.evaluator.variant(variant_id).variant.kernel_id)
-    label = workload_of(bench, variant_id, workload)
-    symbols = next(w.symbols for w in kernel.spec.workloads if w.name == label)
-    return facts_of(kernel.spec.io, symbols)
+    return facts_for(kernel, workload_of(bench, variant_id, workload))
+
+
+def _picture(
+    bench: Workbench, arguments: NcuSummaryArguments, profile: Profile | None
+) -> str | None:
+    """Where the picture that was asked for lies. Raises KernelwrightError (`pictures.draw`)."""
+    from .pictures import draw
+
+    if arguments.picture is None:
+        return None
+    variant_id = arguments.variant_id
+    label = None if variant_id is None else workload_of(bench, variant_id, arguments.workload)
+    return str(draw(bench, arguments.picture, profile, variant_id, label))
 
 
 def _without_counters(
-    bench: Workbench, variant_id: str, workload: str, error: KernelwrightError
+    bench: Workbench, arguments: NcuSummaryArguments, workload: str, error: KernelwrightError
 ) -> NcuSummary:
     """What plan, compiler, PTX and a measured time say. Raises the error where they say nothing."""
     from ..analysis.rules.card import card
     from .static_findings import static_findings
 
-    timed = _timed(bench, variant_id, workload)
-    unrun = static_findings(bench, variant_id, workload, timed)
+    variant_id = str(arguments.variant_id)
+    unrun = static_findings(bench, variant_id, workload, _timed(bench, variant_id, workload))
     if unrun is None:
         raise error
     return NcuSummary(
@@ -192,6 +212,7 @@ def _without_counters(
         report=None,
         summary=(*card(unrun.profile, unrun.found).splitlines(), *unrun.unread),
         skills=tuple(dict.fromkeys(f.skill for f in unrun.found.ranked))[:MAX_SKILLS],
+        picture=_picture(bench, arguments, None),
         without_counters=str(error),
         next="with a report made elsewhere (report), or where ncu works, there is more",
     )
@@ -199,23 +220,15 @@ def _without_counters(
 
 def _timed(bench: Workbench, variant_id: str, workload: str) -> Roofline | None:
     """The roofline of the variant's measured time; None where it was not timed."""
-    from ..analysis.roofline import roofline
+    from .evidence import timed_roofline
     from .headroom import peaks_for
 
-    evaluation = bench.evaluator.evaluation(variant_id)
-    facts = _facts(bench, variant_id, workload)
-    if evaluation is None or evaluation.comparison is None or facts is None:
-        return None
-    kernel = bench.evaluator.kernel(evaluation.kernel_id)
-    times = {w.workload: w.median_ms.get(variant_id) for w in evaluation.comparison.workloads}
-    milliseconds = times.get(workload)
-    if milliseconds is None:
-        return None
+    kernel = bench.evaluator.kernel(bench.evaluator.variant(variant_id).variant.kernel_id)
     try:
         peaks = peaks_for(bench, kernel)
     except KernelwrightError:  # what kept counters away says more to the reader
         return None
-    return roofline(facts.work, peaks, milliseconds / 1e3)
+    return timed_roofline(bench, kernel, variant_id, workload, peaks)
 
 
 TOOL = Tool(

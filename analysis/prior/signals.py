@@ -13,31 +13,26 @@ from .model import LOW_CONFIDENCE, STATIC, Signal
 MOST_SEVERE = max(SEVERITY.values())
 
 
-def of_findings(
-    ranked: Iterable[Finding], bottleneck: Bottleneck | None, *, counted: bool = True
-) -> tuple[Signal, ...]:
+def of_findings(ranked: Iterable[Finding], bottleneck: Bottleneck | None) -> tuple[Signal, ...]:
     """One signal a rule that fired, and one for the class of the bottleneck.
 
     A finding is as strong as its severity, times the part of the run's time that it is about, half
-    of that at low confidence; NVIDIA's agreement raises it as it raises its rank. Findings of
-    several kernels of a run add up: their parts of the time do. `counted`: a profiler counted them;
-    else they are of the plan and the compiler, and half as strong.
+    of that at low confidence, and half where nothing was counted; NVIDIA's agreement raises it as
+    it raises its rank. Findings of several kernels of a run add up: their parts of the time do.
     """
-    sure = 1.0 if counted else STATIC
     found = dict[str, Signal]()
     for each in ranked:
-        strength = sure * _strength(each)
+        strength = _strength(each)
         before = found.get(each.rule)
         if before is not None:
             update = {"strength": before.strength + strength}
             found[each.rule] = before.model_copy(update=update)
             continue
-        text = f"{each.kernel}: {each.text}" if each.share < 1 and each.kernel else each.text
         found[each.rule] = Signal(
             id=each.rule,
             strength=strength,
-            source="counters" if counted else "build",
-            evidence=text,
+            source="build" if each.static else "counters",
+            evidence=f"{each.kernel}: {each.text}" if each.share < 1 and each.kernel else each.text,
         )
     return (*found.values(), *_class(bottleneck))
 
@@ -52,6 +47,7 @@ def of_language(kernel_type: KernelType) -> tuple[Signal, ...]:
 def _strength(finding: Finding) -> float:
     agreed = AGREED if finding.agreed else 1.0
     sure = LOW_CONFIDENCE if finding.confidence == "low" else 1.0
+    sure *= STATIC if finding.static else 1.0
     return SEVERITY[finding.severity] / MOST_SEVERE * finding.share * agreed * sure
 
 

@@ -52,24 +52,22 @@ def of_structures(dags: Sequence[RegionDag], matrix_work: bool | None) -> tuple[
 
 def _absent(dags: Sequence[RegionDag], matrix_work: bool | None) -> tuple[Signal, ...]:
     work = total((region.work, 1) for dag in dags for region in dag.regions)
-    unused = bool(matrix_work and work.plain_flops and not work.tensor_flops)
     loads = [t for t in work.accesses if t.space == "global" and t.direction in ("load", "store")]
     calls = any(dag.calls for dag in dags)
     shared = any(t.space in ("shared", "generic") for t in work.accesses) or work.unsized
     told = (
-        ("tensor_unused", STATIC, unused, "matrices are multiplied without tensor cores"),
-        ("tensor_used", 1.0, work.tensor_flops > 0, "it uses tensor cores"),
-        ("no_matrix_work", 1.0, matrix_work is False, "the contract keeps tensor cores out"),
-        ("no_atomics", 1.0, not work.atomics and not calls, "the PTX has no atomics"),
-        ("no_special_functions", 1.0, not work.special and not calls, "the PTX has none"),
-        ("no_shared_memory", 1.0, not shared and not calls, "the PTX does not use any"),
-        ("wide_accesses", 1.0, bool(loads) and all(t.width >= VECTOR for t in loads),
+        ("tensor_used", work.tensor_flops > 0, "it uses tensor cores"),
+        ("no_matrix_work", matrix_work is False, "the contract keeps tensor cores out"),
+        ("no_atomics", not work.atomics and not calls, "the PTX has no atomics"),
+        ("no_special_functions", not work.special and not calls, "the PTX has none"),
+        ("no_shared_memory", not shared and not calls, "the PTX does not use any"),
+        ("wide_accesses", bool(loads) and all(t.width >= VECTOR for t in loads),
          f"all global accesses move {VECTOR} B a thread"),
-        ("pipelined", 1.0, any(dag.pipelines for dag in dags), "its loops copy ahead already"),
+        ("pipelined", any(dag.pipelines for dag in dags), "its loops copy ahead already"),
     )  # fmt: skip
     return tuple(
-        Signal(id=name, strength=strength, source="structure", evidence=text)
-        for name, strength, holds, text in told
+        Signal(id=name, strength=1.0, source="structure", evidence=text)
+        for name, holds, text in told
         if holds
     )
 
