@@ -55,8 +55,8 @@ class Statistics:
 class Context:
     """All that a planner may see when it is asked for candidates from one node.
 
-    The caller of the engine gives the first four, and weights; the engine fills in the rest
-    and takes held-out workloads out of the spec.
+    The caller of the engine gives the first four, what a profile found, and weights; the engine
+    fills in the rest and takes held-out workloads out of the spec.
     """
 
     search_id: str
@@ -70,6 +70,10 @@ class Context:
     """everything proposed from this node so far, oldest first"""
     wanted: int = 1
     """how many new candidates are useful now"""
+    bottleneck: str = ""
+    """what bounds the variant, where the search has profiled it (`Settings.ncu_every`)"""
+    findings: tuple[str, ...] = ()
+    """ids of the rules that fired on that profile, the one to act on first"""
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
     """by method: what is known of the node makes of a candidate's prior, as a factor; 1 where a
     method is not named"""
@@ -96,6 +100,8 @@ class Question(Record):
     tried: tuple[Tried, ...]
     headroom: str
     wanted: int
+    bottleneck: str = ""
+    findings: tuple[str, ...] = ()
 
 
 class Reply(Record):
@@ -128,6 +134,8 @@ def question_from(context: Context) -> Question:
         tried=context.history,
         headroom=context.headroom,
         wanted=context.wanted,
+        bottleneck=context.bottleneck,
+        findings=context.findings,
     )
 
 

@@ -40,5 +40,8 @@ class Settings(BaseModel):
     for good; 0 closes it at once, and the planner sees the failure in its parent's history"""
     failure_reward: float = Field(default=-10.0, le=-2.0)
     """reward of a variant that failed; measured ones are never below `failure_reward + 1`"""
+    ncu_every: int | None = Field(default=None, ge=1)
+    """after so many evaluations the incumbent of a GPU kernel is profiled, if it was not yet, and
+    planners see what that found; None: never"""
     seed: int = 0
     """decides between arms of equal score"""

@@ -99,6 +99,13 @@ def optimize(
     patience: Annotated[
         int, typer.Option(min=1, help="Stop after this many evaluations without a new best.")
     ] = 25,
+    ncu_every: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Profile the best GPU variant after every so many evaluations, for planners.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Decides between equal choices of the search.")] = 0,
     no_llm: Annotated[
         bool, typer.Option("--no-llm", help="Propose by rules alone (what happens anyway).")
@@ -126,6 +133,7 @@ def optimize(
         min_pred_gain=min_pred_gain,
         min_gain=min_gain,
         patience=patience,
+        ncu_every=ncu_every,
         seed=seed,
     )
     print(f"planner: rules ({'--no-llm' if no_llm else 'no model is used'})", file=sys.stderr)

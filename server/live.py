@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..tools.optimize import Began, Confirming, Event, Failed, Finished, Opened, Opening
-from ..tools.search_records import StepReport
+from ..tools.search_records import SearchProfile, StepReport
 from ..tools.trace import speedup_text
 from .tables import STYLES
 
@@ -110,6 +110,7 @@ class LiveView:
 
     def _step(self, report: StepReport) -> None:
         self._builds, self._budget = report.builds, report.budget
+        self._now = " ".join(_profile_lines(report.profile)) or self._now
         self._newest.append(report)
         if report.became_incumbent:
             self._best = Text(f"best {speedup_text(report.speedup, report.interval)}", "bold green")
@@ -152,7 +153,7 @@ def lines_of(event: Event) -> list[str]:
                 f"search {search.search_id} {verb}: {budget} builds, seed {search.settings.seed}"
             ]
         case StepReport():
-            return [_step_line(event)]
+            return [_step_line(event), *_profile_lines(event.profile)]
         case Confirming(_, variant_id):
             return [f"confirming {variant_id}: fresh seeds, held-out workloads, fresh processes"]
         case Finished(_, status, _, _, _):
@@ -167,6 +168,15 @@ def _known(known: bool) -> str:
 
 def _baseline(times: dict[str, float]) -> str:
     return ", ".join(f"{name} {ms:.4g} ms" for name, ms in times.items()) or "not timed"
+
+
+def _profile_lines(profile: SearchProfile | None) -> list[str]:
+    if profile is None:
+        return []
+    if profile.failed:
+        return [f"no profiles: {profile.failed}"]
+    found = ", ".join(profile.findings) or "no findings"
+    return [f"profile of {profile.variant_id}: {profile.bottleneck}; {found}"]
 
 
 def _step_line(report: StepReport) -> str:

@@ -10,6 +10,20 @@ from ..search.planners import PlannerName
 from ..search.settings import Settings
 
 
+class SearchProfile(Record):
+    """A profile of the incumbent, made by the search."""
+
+    step: int
+    """evaluations before it"""
+    variant_id: str
+    bottleneck: str = ""
+    """its class, with numbers"""
+    findings: tuple[str, ...] = ()
+    """ids of the rules that fired, the one to act on first"""
+    failed: str = ""
+    """why there is no profile"""
+
+
 class SearchRecord(Record):
     """A search as the store keeps it; the graph lies in the tables nodes and edges."""
 
@@ -21,6 +35,8 @@ class SearchRecord(Record):
     stopped: str | None = None
     """reason of the stop verdict: budget, patience, exhausted or headroom"""
     stopped_text: str = ""
+    profiles: tuple[SearchProfile, ...] = ()
+    """made as `settings.ncu_every` says; one that failed ends them"""
 
 
 class StepReport(Record):
@@ -45,6 +61,8 @@ class StepReport(Record):
     """the variant was known to this search: nothing was built or run"""
     builds: int
     budget: int
+    profile: SearchProfile | None = None
+    """of the incumbent, where one was due after this step"""
 
 
 class NeedsCandidates(Record):
@@ -86,3 +104,12 @@ class Ticket(Record):
     search_id: str
     node_id: str
     answered: bool = False
+
+
+def with_budget(record: SearchRecord, budget_builds: int) -> SearchRecord:
+    """The search with another budget; the verdict `budget` no longer holds then."""
+    settings = record.settings.model_copy(update={"budget_builds": budget_builds})
+    changes: dict[str, object] = {"settings": settings}
+    if record.stopped == "budget":
+        changes |= {"stopped": None, "stopped_text": ""}
+    return record.model_copy(update=changes)

@@ -41,6 +41,7 @@ from .headroom import known_headroom
 from .lanes import Lanes, Tried
 from .lessons import learn
 from .records import KernelRecord, VariantRecord, now
+from .search_profiling import is_due, profile_of
 from .search_records import (
     NeedsCandidates,
     SearchRecord,
@@ -48,6 +49,7 @@ from .search_records import (
     SearchStopped,
     StepReport,
     Ticket,
+    with_budget,
 )
 from .workbench import Workbench
 
@@ -66,6 +68,7 @@ class SearchSession:
         self._kernel: KernelRecord = bench.evaluator.kernel(record.kernel_id)
         self._began = time.monotonic()
         self._lanes = Lanes(bench.evaluator.lanes(record.kernel_id))
+        self._no_profiles = False
         self._known = dict[str, Mapping[str, float]]()
         self._engine = Engine(graph, record.settings, PLANNERS[record.planner], self._context)
 
@@ -109,7 +112,7 @@ class SearchSession:
         """
         record = bench.store.require_record("searches", search_id, SearchRecord)
         if budget_builds is not None and budget_builds != record.settings.budget_builds:
-            record = _with_budget(record, budget_builds)
+            record = with_budget(record, budget_builds)
             with bench.store.transaction() as writer:
                 writer.put_record("searches", search_id, record)
         nodes = [value for _, value in bench.store.items("nodes", search_id + "/")]
@@ -126,7 +129,7 @@ class SearchSession:
         end = self._begin(more + 1)
         if (first := self._lanes.first()) is not None:
             work, tried = first
-            return self._record(work, tried)
+            return self._profiled(self._record(work, tried))
         match end:
             case Ask(node_id, question):
                 return self._ask(node_id, question)
@@ -183,13 +186,31 @@ class SearchSession:
 
     def _context(self, node: Node) -> Context:
         record = self._bench.evaluator.variant(node.key)
+        seen = next((p for p in self.record.profiles if p.variant_id == node.key), None)
         return Context(
             self.search_id,
             node.key,
             state_of(self._kernel, record.variant),
             self._headroom(node),
+            bottleneck="" if seen is None else seen.bottleneck,
+            findings=() if seen is None else seen.findings,
             weights=self._weights(node),
         )
+
+    def _profiled(self, report: StepReport) -> StepReport:
+        """The report, with a profile of the incumbent where one is due; one that fails is told once
+        and is the last that is tried here."""
+        incumbent = self._engine.incumbent.key
+        if self._no_profiles or not is_due(self.record, report.step, incumbent):
+            return report
+        found = profile_of(self._bench, incumbent, report.step)
+        self._no_profiles = bool(found.failed)
+        kept = tuple(each for each in self.record.profiles if not each.failed)
+        self.record = self.record.model_copy(update={"profiles": (*kept, found)})
+        with self._bench.store.transaction() as writer:
+            writer.put_record("searches", self.search_id, self.record)
+        self._known.pop(incumbent, None)
+        return report.model_copy(update={"profile": found})
 
     def _weights(self, node: Node) -> Mapping[str, float]:
         """What is known of a node's variant says of moves; looked at once, for planners by rule."""
@@ -305,12 +326,3 @@ class SearchSession:
             builds=ledger.builds,
             budget=self.record.settings.budget_builds,
         )
-
-
-def _with_budget(record: SearchRecord, budget_builds: int) -> SearchRecord:
-    """The search with another budget; the verdict `budget` no longer holds then."""
-    settings = record.settings.model_copy(update={"budget_builds": budget_builds})
-    changes: dict[str, object] = {"settings": settings}
-    if record.stopped == "budget":
-        changes |= {"stopped": None, "stopped_text": ""}
-    return record.model_copy(update=changes)

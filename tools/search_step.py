@@ -94,6 +94,10 @@ class Needed(Record):
     source_lines: int
     tried: tuple[TriedBefore, ...] = ()
     headroom: str
+    bottleneck: str | None = None
+    """what bounds this variant, where the search has profiled it (settings.ncu_every)"""
+    findings: tuple[str, ...] = ()
+    """rules that fired on that profile, the one to act on first; ncu_summary has all of it"""
     wanted: int
 
 
@@ -252,6 +256,8 @@ def _needed(needed: NeedsCandidates) -> Needed:
         source_lines=len(question.source.splitlines()),
         tried=tuple(_tried(t) for t in question.tried[-LISTED:]),
         headroom=question.headroom,
+        bottleneck=question.bottleneck or None,
+        findings=question.findings,
         wanted=question.wanted,
     )
 

@@ -209,6 +209,9 @@ def _search(bench: Workbench, search_id: str) -> View:
     changed = session.record.settings.model_dump(mode="json", exclude_defaults=True)
     return session.status().model_dump(mode="json", exclude_none=True) | {
         "planner": session.record.planner,
+        "profiles": [
+            each.model_dump(mode="json", exclude_defaults=True) for each in session.record.profiles
+        ],
         "settings": changed,
     }
 
