@@ -112,11 +112,22 @@ def test_what_is_not_declared_is_asked_for(work: Work, said: str) -> None:
         chart("k", [timed("v1", 1e-3, work=work, counted=False)], PEAKS)
 
 
+def circles(picture: str) -> list[tuple[str, float]]:
+    """Of each mark its fill and radius, those of the legend last."""
+    return [(e.attrib["fill"], float(e.attrib["r"])) for e in shapes(picture).iter(f"{NS}circle")]
+
+
 def test_before_is_a_ring_and_after_is_filled() -> None:
     picture = roofline_svg(chart("k", [timed("before", 3e-3), timed("after", 1e-3)], PEAKS))
-    circles = [each.attrib["fill"] for each in shapes(picture).iter(f"{NS}circle")]
-    assert circles[:2] == [svg.PAPER] * 2 and svg.PAPER not in circles[2:4]
-    assert circles[4:] == [svg.PAPER, svg.INK], "and so are those of the legend"
+    fills = [fill for fill, _ in circles(picture)]
+    assert fills == [svg.GREEN, svg.BLUE, "none", "none", "none", svg.INK]
+
+
+def test_marks_at_one_place_can_all_be_seen() -> None:
+    picture = roofline_svg(chart("k", [timed("before", 1e-3), timed("after", 1e-3)], PEAKS))
+    filled, rings = circles(picture)[:2], circles(picture)[2:4]
+    assert filled[0][1] > filled[1][1], "what is drawn later is smaller"
+    assert all(ring[1] > mark[1] for ring, mark in zip(rings, filled, strict=True))
 
 
 def test_both_axes_say_what_they_measure_and_every_roof_its_number() -> None:

@@ -24,6 +24,8 @@ HEIGHT = 480
 LEFT, RIGHT, TOP, BOTTOM = 84.0, 556.0, 48.0, 416.0
 LEGEND = 576.0
 COLOURS: dict[Where, str] = {"DRAM": svg.BLUE, "L2": svg.GREEN, "L1": svg.PURPLE}
+RADIUS: dict[Where, float] = {"DRAM": 6.0, "L2": 9.0, "L1": 12.0}
+"""What streams moves as many bytes through L2 as through DRAM: then one mark lies in the other."""
 RUNS = 2
 LEAST_DECADES, TICKS = 2, 8
 
@@ -231,14 +233,17 @@ def _roofs(found: RooflineChart, axes: _Axes) -> list[str]:
 
 
 def _runs(found: RooflineChart, axes: _Axes) -> list[str]:
-    shapes = list[str]()
+    """Of marks at one place the smaller ones lie above, and rings above what is filled."""
+    lines, marks = list[str](), list[tuple[bool, float, str]]()
     for number, run in enumerate(found.runs):
         filled = number == len(found.runs) - 1
         places = [axes.at(mark.flops_per_byte, mark.flops_per_s) for mark in run.marks]
-        shapes.append(svg.line([min(places), max(places)], svg.FAINT, 1, "2 3"))
+        lines.append(svg.line([min(places), max(places)], svg.FAINT, 1, "2 3"))
         for (x, y), mark in zip(places, run.marks, strict=True):
-            shapes.append(svg.dot(x, y, COLOURS.get(mark.level, svg.INK), filled=filled))
-    return shapes
+            colour, radius = COLOURS.get(mark.level, svg.INK), RADIUS.get(mark.level, 6.0)
+            shape = svg.dot(x, y, colour, filled=filled, radius=radius)
+            marks.append((not filled, -radius, shape))
+    return [*lines, *(shape for _, _, shape in sorted(marks))]
 
 
 def _legend(found: RooflineChart) -> list[str]:

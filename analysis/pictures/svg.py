@@ -66,11 +66,12 @@ def rect(
     return f'<rect {place} fill="{fill}" stroke="{stroke}"/>'
 
 
-def dot(x: float, y: float, colour: str, *, filled: bool) -> str:
-    """A mark: filled, or a ring."""
-    fill = colour if filled else PAPER
-    pen = f'fill="{fill}" stroke="{colour}" stroke-width="2.5"'
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" {pen}/>'
+def dot(x: float, y: float, colour: str, *, filled: bool, radius: float = 6) -> str:
+    """A mark: filled, with a thin rim; or a ring, so wide that it shows around a filled one."""
+    fill, pen, wide = (colour, PAPER, 1.5) if filled else ("none", colour, 2.0)
+    around = radius if filled else radius + 2.5
+    place = f'cx="{x:.1f}" cy="{y:.1f}" r="{around:g}"'
+    return f'<circle {place} fill="{fill}" stroke="{pen}" stroke-width="{wide:g}"/>'
 
 
 def fitting(words: str, width: float, size: float = 12, *, bold: bool = False) -> str:
