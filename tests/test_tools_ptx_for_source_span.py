@@ -134,11 +134,12 @@ def test_what_a_profile_counted_stands_beside_the_line(
     assert ask(bench, variant_id, start=1).profile == "no profile: ncu_summary makes one"
     (code,) = code_of_variant(bench, variant_id, None, None)
     (line,) = (n for n, text in enumerate(source, 1) if "x[i] " in text)
-    at = next(each.offset for each in code.sass if line in lines_of(each.place, "scale.cu"))
+    at, beside = [e.offset for e in code.sass if line in lines_of(e.place, "scale.cu")][:2]
     loads = {"inst_executed": 2.0, SECTORS: 16.0, IDEAL_SECTORS: 8.0, SAMPLES: 30.0}
     loads |= {STALL + "long_scoreboard": 20.0, STALL + "selected": 10.0}
     counted = (
         Instruction(offset=at, counters=loads),
+        Instruction(offset=beside, counters={"inst_executed": 2.0}),  # asks for nothing
         Instruction(offset=code.sass[-1].offset, counters={SAMPLES: 10.0}),
     )
     profile = run(launch({}, kernel="scale", instructions=counted))
