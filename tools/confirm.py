@@ -19,9 +19,10 @@ from ..runners.gates.winner import (
 from ..runners.model import Comparison, GateResult
 from ..runners.pools import SeedPool
 from .attempt import describe
+from .compared import Compared
 from .kernel_state import OpenKernel, confirmation_pools
 from .records import Confirmation
-from .rig import CHECKED_SEEDS, Compared, Rig
+from .rig import CHECKED_SEEDS, Rig
 
 MIN_GAIN = 0.01
 Pools = tuple[SeedPool, ...]

@@ -16,6 +16,7 @@ from ..runners.specs.files import LoadedKernel
 from ..runners.toolchains import BuildOutcome
 from ..search.store import Store
 from .ahead import BuildAhead, builders
+from .compared import Compared
 from .confirm import confirm
 from .evaluating import Evaluating, Prepared
 from .gpus import Gpus
@@ -24,7 +25,7 @@ from .kernels import Kernels
 from .overview import confirmation_of
 from .pipeline import Stages, run_through
 from .records import Confirmation, KernelRecord, VariantRecord
-from .rig import Compared, Rig
+from .rig import Rig
 from .turns import IDLE_S, Alone, Turns
 
 

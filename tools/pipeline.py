@@ -16,8 +16,9 @@ Result = TypeVar("Result")
 Lane = TypeVar("Lane")
 
 WAITING = 1
-"""What is built and not measured yet, for each builder, beside what builders and lanes have in hand:
-with two for a lane, 15 builders of Triton kernels stood still for 40 % of their time on an H100."""
+"""What is built and not measured yet, for each builder, beside what builders and lanes have in
+hand: with two for a lane, 15 builders of Triton kernels stood still for 40 % of their time on an
+H100."""
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..runners.builder import Builder
 from ..runners.checking import Checker
 from ..runners.comparing.comparison import HotTimes, compare, hot_times
-from ..runners.errors import SideFailed
 from ..runners.gates import FIRST_SET, Run, first_failure
 from ..runners.locks import timing_lock
-from ..runners.model import Comparison, GateResult, Variant
+from ..runners.model import GateResult, Variant
 from ..runners.oracle.oracle import Oracle
 from ..runners.plans.plan import Artifact, Module
 from ..runners.pools import SeedPool
@@ -24,6 +22,7 @@ from ..runners.profiling.model import Profile
 from ..runners.runner import RUNNERS, DeviceRunner
 from ..runners.screens.machine_code import screen_artifact
 from ..runners.toolchains import BuildOutcome, BuildRequest, Shape
+from .compared import Compared, compared
 from .fresh import Fresh
 from .gpus import Gpus, device_missing
 from .kernel_state import OpenKernel
@@ -32,16 +31,6 @@ from .progress import report
 from .quiet import Quiet
 
 CHECKED_SEEDS = (0, 1)
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A comparison with the gates over its timed runs; None when one of them failed."""
-
-    comparison: Comparison | None
-    gates: tuple[GateResult, ...]
-    runs: tuple[Run, ...] = ()
-    """every timed run, of all sides"""
 
 
 class Rig:
@@ -204,8 +193,7 @@ class Rig:
     ) -> Compared:
         """Time loaded variants against each other; the device is ours alone meanwhile.
 
-        The gates are about the candidate. Raises SideFailed when another side fails: then
-        nothing is known of the candidate.
+        Raises SideFailed when another side than the candidate fails.
         """
         quiet = self._quiet.timing() if kernel.target is None else nullcontext()
         with quiet, timing_lock(kernel.device, report):
@@ -222,19 +210,7 @@ class Rig:
         if measured.comparison is not None:
             for pool, found in zip(pools, measured.comparison.workloads, strict=True):
                 self._paces |= {(pool.pool, v): ms * 1e-3 for v, ms in found.median_ms.items()}
-        for other in others:
-            runs = [run for run in measured.runs if run.variant == other != candidate]
-            failed = first_failure([gate(runs) for gate in FIRST_SET])
-            if failed is not None:
-                raise SideFailed(
-                    other,
-                    f"`{other}`, which `{candidate}` was timed against, failed: {failed.message}",
-                    next_step=f"look at it: inspect what variant, id {other}",
-                )
-        own = [run for run in measured.runs if run.variant == candidate]
-        gates = tuple(gate(own) for gate in FIRST_SET)
-        comparison = None if first_failure(gates) else measured.comparison
-        return Compared(comparison, gates, tuple(measured.runs))
+        return compared(measured, candidate, others)
 
     def hot_times(
         self, kernel: OpenKernel, pools: Sequence[SeedPool], sides: Sequence[str]
