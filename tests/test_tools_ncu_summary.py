@@ -22,6 +22,7 @@ from kernelwright.runners.profiling import readers, running
 from kernelwright.runners.specs.files import Roots, load_file
 from kernelwright.runners.toolchains.cuda_request import present
 from kernelwright.tools.ncu_summary import NcuSummary, NcuSummaryArguments, ncu_summary
+from kernelwright.tools.profiles import kept_profile
 from kernelwright.tools.workbench import Workbench
 
 needs_builds = pytest.mark.skipif(
@@ -120,6 +121,20 @@ def test_a_report_of_another_kernel_is_refused(
     with pytest.raises(ProfileFailed, match="another kernel: `softmax`"):
         ask(bench, variant_id, report=str(report))
     assert ask(bench, None, report=str(report)).variant_id is None
+
+
+@needs_builds
+def test_a_report_made_elsewhere_is_kept_for_its_variant(
+    opened: tuple[Workbench, str], ncu: Path
+) -> None:
+    bench, variant_id = opened
+    shutil.rmtree(bench.outdir / "profiles", ignore_errors=True)
+    report = bench.outdir.parent / "mine.ncu-rep"
+    report.write_bytes(report_file())
+    ask(bench, variant_id, report=str(report))
+    assert kept_profile(bench, variant_id, "usual") is not None
+    assert ask(bench, variant_id).report != str(report)
+    assert not (ncu / "asked.json").exists(), "and nothing was profiled here"
 
 
 @needs_builds

@@ -11,6 +11,7 @@ from ..runners.model import Record
 from .base import Tool, WorkArguments
 from .profiles import (
     Profiled,
+    import_for_variant,
     import_profile,
     profile_variant,
     read,
@@ -34,7 +35,8 @@ class NcuSummaryArguments(WorkArguments):
     workload: str | None = None
     """default: the first visible one"""
     report: str | None = None
-    """a .ncu-rep file beneath the allowed folders, in place of a profile made here"""
+    """a .ncu-rep file beneath the allowed folders, in place of a profile made here; with variant_id
+    it is kept for other verbs, too"""
     metric: str | None = None
     """exact name: its value in every launch, with instances"""
     search: str | None = Field(default=None, min_length=2)
@@ -99,11 +101,13 @@ def ncu_summary(bench: Workbench, arguments: NcuSummaryArguments) -> NcuSummary:
     time_variant has those. A profile is kept; again makes a new one. Not for host C++. Takes 5 to
     20 s, 1 s once it is kept. Example: {"variant_id": "v0123456789ab"}
     """
-    if arguments.report is not None:
-        profiled = import_profile(bench, arguments.report, arguments.variant_id)
-        return _told(bench, arguments, profiled, None)
+    if arguments.report is not None and arguments.variant_id is None:
+        return _told(bench, arguments, import_profile(bench, arguments.report), None)
     variant_id = str(arguments.variant_id)
     workload = workload_of(bench, variant_id, arguments.workload)
+    if arguments.report is not None:
+        profiled = import_for_variant(bench, arguments.report, variant_id, workload)
+        return _told(bench, arguments, profiled, workload)
     try:
         profiled = profile_variant(
             bench, variant_id, workload, full=arguments.full, again=arguments.again

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +69,7 @@ def profile_variant(
         tell("profile")
         made = bench.evaluator.profile(variant_id, workload, report, full=full)
         kept = KeptProfile(full=full, profile=made)
-        _beside(report).write_text(kept.model_dump_json(), encoding="utf-8")
+        _keep(report, kept)
     return Profiled(kept.profile, report)
 
 
@@ -78,16 +79,26 @@ def kept_profile(bench: Workbench, variant_id: str, workload: str) -> Profile | 
     return None if kept is None else kept.profile
 
 
-def import_profile(
-    bench: Workbench, path: str, variant_id: str | None, instances: Collection[str] = ()
-) -> Profiled:
-    """The profile in a report beneath the allowed roots. `variant_id`: whose kernels it must be of.
+def import_profile(bench: Workbench, path: str) -> Profiled:
+    """The profile in a report beneath the allowed roots, of whatever it is.
 
     Raises AccessError, ToolchainMissing, ProfileFailed.
     """
     report = bench.roots.file(path, bench.roots.folders[0])
-    expected = () if variant_id is None else entries_of(bench, variant_id)
-    return Profiled(read(bench, report, expected, instances), report)
+    return Profiled(read(bench, report), report)
+
+
+def import_for_variant(bench: Workbench, path: str, variant_id: str, workload: str) -> Profiled:
+    """The profile in a report made elsewhere of this variant; kept as if it had been made here,
+    unless one is kept. Raises as `import_profile`, and where it is of other kernels."""
+    found = bench.roots.file(path, bench.roots.folders[0])
+    profile = read(bench, found, entries_of(bench, variant_id))
+    report = _report(bench, variant_id, workload)
+    if _kept(report) is None:
+        report.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(found, report)
+        _keep(report, KeptProfile(full=False, profile=profile))
+    return Profiled(profile, found)
 
 
 def read(
@@ -122,6 +133,10 @@ def _built(bench: Workbench, variant_id: str) -> Artifact:
 def _report(bench: Workbench, variant_id: str, workload: str) -> Path:
     """Names of workloads are the user's own, and no names of files."""
     return bench.outdir / FOLDER / f"{variant_id}.{content_hash(workload)}.ncu-rep"
+
+
+def _keep(report: Path, kept: KeptProfile) -> None:
+    _beside(report).write_text(kept.model_dump_json(), encoding="utf-8")
 
 
 def _beside(report: Path) -> Path:
