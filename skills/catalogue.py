@@ -39,6 +39,11 @@ class Skill:
     """one line: what it is about, and when to read it"""
     path: Path
 
+    @property
+    def first_sentence(self) -> str:
+        """Of the description: what it is about."""
+        return self.description.partition(". ")[0].rstrip(".")
+
     def text(self) -> str:
         """The whole page, its front matter included."""
         return self.path.read_text(encoding="utf-8")
@@ -75,5 +80,6 @@ def read(skill_id: str) -> str:
 
 
 def one_line_catalogue() -> str:
-    """All skills, `id: description` a line."""
-    return "\n".join(f"{skill.id}: {skill.description}" for skill in catalogue())
+    """All skills, a line each: `id: ` and the first sentence of the description. Some 1,000
+    tokens."""
+    return "\n".join(f"{skill.id}: {skill.first_sentence}" for skill in catalogue())

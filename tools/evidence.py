@@ -14,10 +14,10 @@ from ..analysis.roofline import Roofline, roofline
 from ..analysis.rules.facts import facts_of
 from ..analysis.rules.model import Facts
 from ..runners.errors import KernelwrightError
-from ..runners.plans.plan import module_name
 from ..search.moves import FACTS
 from .profiles import kept_profile
 from .records import ArtifactRecord
+from .structure import planned_profile, structures
 
 if TYPE_CHECKING:
     from ..analysis.regions import RegionDag
@@ -51,8 +51,8 @@ def evidence(bench: Workbench, kernel: KernelRecord, variant_id: str) -> Evidenc
     facts = facts_for(kernel, label)
     record = bench.store.get_record("artifacts", variant_id, ArtifactRecord)
     timed = timed_roofline(bench, kernel, variant_id, label)
-    dags, unread = _dags(bench, record, label)
-    planned = None if profile else _static(bench, kernel, record, label)
+    dags, unread = structures(bench, record, label)
+    planned = None if profile else planned_profile(bench, kernel, record, label)
     found = _findings(profile, planned, record, dags, facts, timed)
     known = (profile is not None, planned is not None, timed is not None, bool(dags))
     return Evidence(
@@ -120,17 +120,6 @@ def _profiled(
     return next((each for each in kept if each[1] is not None), (labels[0], None))
 
 
-def _static(
-    bench: Workbench, kernel: KernelRecord, record: ArtifactRecord | None, label: str
-) -> Profile | None:
-    from ..analysis.rules.static import static_profile
-
-    target = bench.gpus.target(kernel.loaded)
-    if record is None or target is None or label not in record.artifact.plans:
-        return None
-    return static_profile(record.artifact.plans[label], record.facts.kernels, target)
-
-
 def _findings(
     profile: Profile | None,
     planned: Profile | None,
@@ -147,36 +136,13 @@ def _findings(
     return findings(profile, facts, timed)
 
 
-def _dags(
-    bench: Workbench, record: ArtifactRecord | None, label: str
-) -> tuple[dict[str, RegionDag], str]:
-    """The kernels that are launched for one workload, and why one could not be read."""
-    if record is None or label not in record.artifact.plans:
-        return {}, ""
-    from ..analysis.regions import RegionDag, region_dag
-
-    found, unread = dict[str, RegionDag](), ""
-    modules = {m.of: m for m in record.artifact.modules if m.kind == "ptx"}
-    launched = {(each.entry, each.sha256) for each in record.artifact.plans[label].kernels}
-    for entry, sha256 in sorted(launched):
-        if sha256 not in modules:
-            continue
-        path = bench.outdir / "modules" / module_name(modules[sha256])
-        try:
-            found[entry] = region_dag(path.read_text(encoding="utf-8", errors="replace"), entry)
-        except (KernelwrightError, OSError) as error:
-            unread = f"the PTX of {entry} cannot be read: {error}"
-    return found, unread
-
-
 def _basis(
-    label: str, counted: bool, planned: bool, timed: bool, dags: bool, unread: str
+    label: str, counted: bool, planned: bool, timed: bool, dags: bool, unread: tuple[str, ...]
 ) -> tuple[str, ...]:
     told = (
         (counted, f"the counters of its profile ({label})"),
         (planned, f"launch plan and compiler ({label})"),
         (dags, "the structure of its PTX"),
         (timed and not counted, f"its measured time ({label})"),
-        (bool(unread), unread),
     )
-    return tuple(text for holds, text in told if holds)
+    return (*(text for holds, text in told if holds), *unread)
