@@ -126,11 +126,11 @@ def test_an_array_without_elements_has_no_bytes() -> None:
 def test_a_digest_is_the_sum_of_the_digests_of_its_pieces(data: bytes, cuts: list[int]) -> None:
     total = [0, 0]
     at = 0
-    for cut in [*(4 * c for c in cuts), len(data)]:
-        part = bytes(at) + data[at : at + cut]
+    for size in [*(4 * c for c in cuts), len(data)]:
+        part = bytes(at) + data[at : at + size]
         for lane, value in enumerate(digest_words(part, KEYS)):
             total[lane] = (total[lane] + value) % 2**64
-        at += len(data[at : at + cut])
+        at += len(data[at : at + size])
     assert tuple(total) == digest_words(data, KEYS)
 
 
