@@ -76,9 +76,9 @@ class MetricRow(Record):
 class NcuSummary(Record):
     """A page on the profile, or the metrics that were asked for."""
 
-    variant_id: str | None
+    variant_id: str | None = None
     workload: str | None = None
-    report: str | None
+    report: str | None = None
     """where the .ncu-rep file lies, which Nsight Compute opens; null: nothing was profiled"""
     summary: tuple[str, ...] = ()
     """bottleneck, roofs, numbers, findings with what to do, NVIDIA's advice"""

@@ -14,7 +14,7 @@ class LoopRow(Record):
     """One loop."""
 
     name: str
-    inside: str | None
+    inside: str | None = None
     """the loop around it"""
     trips: int | str
     """iterations of one entry; paramN is the N-th parameter of the kernel, from 0; "n of L1" where
@@ -32,7 +32,7 @@ class PartRow(Record):
     what: str
     """the phase of a region; the synchronisation that opens a stage"""
     stage: str | None = None
-    loop: str | None
+    loop: str | None = None
     times: str
     """executions: "1", "4 x (param5 + 31) / 32" """
     work: Counts
@@ -48,7 +48,7 @@ class Overview(Record):
 
     entry: str
     target: str
-    threads: int | None
+    threads: int | None = None
     """of a CTA, where the PTX fixes them"""
     instructions: int
     regions: int
@@ -98,7 +98,8 @@ class RegionView(Record):
     guarded: int
     """accesses and FLOP instructions under a predicate: not every thread does them"""
     source_lines: dict[str, str]
-    """line numbers by file, the line of every inlined call's kernel included"""
+    """line numbers by file (without folders: they say where a build was), the line of every inlined
+    call's kernel included"""
     ptx: str
     """its instructions, each behind its line of the PTX text"""
     lines_left_out: int
@@ -110,11 +111,11 @@ class Change(Record):
     phase: str
     depth: int
     """loops around it"""
-    before: str | None
+    before: str | None = None
     """the region in the first variant; None: it has none"""
-    after: str | None
-    work_before: Counts | None
-    work_after: Counts | None
+    after: str | None = None
+    work_before: Counts | None = None
+    work_after: Counts | None = None
 
 
 class Difference(Record):

@@ -219,7 +219,7 @@ def _source_lines(instructions: Sequence[Instruction]) -> dict[str, str]:
     lines = dict[str, set[int]]()
     for each in instructions:
         for frame in (*each.place[:1], *each.place[-1:]):
-            lines.setdefault(frame.file, set()).add(frame.line)
+            lines.setdefault(PurePosixPath(frame.file).name, set()).add(frame.line)
     return {file: _ranges(found) for file, found in list(lines.items())[:4]}
 
 
