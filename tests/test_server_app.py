@@ -131,6 +131,7 @@ def test_arguments_are_strict_and_every_complaint_names_the_field(era: Era, tmp_
         assert "known here: entry, kernel_id, source_path, spec, spec_path, wait_s" in text
         assert "wait_s" in await refused(client, "open_kernel", spec_path="x", wait_s="3")
         assert "wait_s" in await refused(client, "open_kernel", spec_path="x", wait_s=46)
+        assert "goes into spec_path" in await refused(client, "open_kernel", spec="spec.json")
         assert "limit" in await refused(client, "propose_moves", kernel_id="k", limit=True)
         assert "exactly one of spec_path" in await refused(client, "open_kernel")
         nested = await refused(client, "search_step", kernel_id="k", settings={"budget": 3})

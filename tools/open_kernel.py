@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import model_validator
+from pydantic import field_validator, model_validator
 
 from ..runners.model import Record
 from ..runners.specs.files import LoadedKernel, load_data, load_file, load_source
@@ -33,6 +33,13 @@ class OpenKernelArguments(WorkArguments):
     """with source_path: the function, where the file holds several"""
     kernel_id: str | None = None
     """a kernel that was opened before"""
+
+    @field_validator("spec", mode="before")
+    @classmethod
+    def _is_no_path(cls, value: object) -> object:
+        if isinstance(value, str):
+            raise ValueError("the spec itself is an object; its file's path goes into spec_path")
+        return value
 
     @model_validator(mode="after")
     def _one_origin(self) -> OpenKernelArguments:
