@@ -44,7 +44,7 @@ CONSTRAINTS = {
         "tile_size_y > 1 or tile_stride_y == 0",
     ],
 }
-"""what the authors of the spaces declared; `_searchspace` checks that nothing else was measured"""
+"""what the authors of the spaces declared; leaves exactly the configurations that were measured"""
 
 
 class Stopped(Exception):

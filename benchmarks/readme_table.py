@@ -12,6 +12,7 @@ from typing import Any
 import evaluator_tables
 import fidelity_tables
 import gpu_tables
+import sweep_tables
 from cells import percents, speedup, times
 from environment import RESULTS, ROOT
 
@@ -80,6 +81,7 @@ DOCUMENTS: Mapping[str, tuple[tuple[str, Callable[[dict[str, Any]], str]], ...]]
         ("triton_bit_equality*", gpu_tables.bit_equality),
         ("gpu_costs", gpu_tables.costs),
         ("gpu_agent", gpu_tables.agent),
+        ("search_efficiency", sweep_tables.efficiency),
     ),
 }
 """Files of results by the document that shows them, with what makes text of one."""

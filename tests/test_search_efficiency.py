@@ -1,0 +1,109 @@
+"""The benchmark of searches: its spaces, its scores, and what it says of a result."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+SPACES = ("convolution_A100", "convolution_A4000", "dedispersion_A6000")
+Script = Callable[[str], Any]
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Script:
+    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
+    return importlib.import_module
+
+
+@pytest.mark.parametrize(
+    ("name", "configurations", "failed", "optimum"),
+    [
+        (SPACES[0], 4362, 161, 0.5536),
+        (SPACES[1], 4362, 161, 1.0212),
+        (SPACES[2], 11130, 0, 84.2181),
+    ],
+)
+def test_a_space_holds_what_was_measured(
+    script: Script, name: str, configurations: int, failed: int, optimum: float
+) -> None:
+    space = script("measured_spaces").space(name)
+    assert len(space.times) == configurations
+    assert sum(time is None for time in space.times.values()) == failed
+    assert space.optimum == pytest.approx(optimum, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_kernel_tuner_is_given_constraints_that_leave_the_measured_configurations(
+    script: Script, name: str
+) -> None:
+    space = script("measured_spaces").space(name)
+    constraints = script("kernel_tuner_runs").CONSTRAINTS[space.kernel]
+    code = compile(" and ".join(f"({c})" for c in constraints), "constraints", "eval")
+    every = product(*space.values.values())
+    valid = {c for c in every if eval(code, dict(zip(space.values, c, strict=True)))}
+    assert valid == set(space.times)
+
+
+def test_a_score_is_the_optimum_over_the_best_so_far(script: Script) -> None:
+    scores = script("measured_spaces").scores
+    assert scores([None, 4.0, 8.0, 2.0], 2.0, (1, 2, 3, 4, 9)) == [0, 0.5, 0.5, 1, 1]
+
+
+def test_random_search_scores_as_probability_says(script: Script) -> None:
+    measured, efficiency = script("measured_spaces"), script("search_efficiency")
+    space = measured.space("convolution_A4000")
+    runs = (efficiency.random_search(space, 25, seed) for seed in range(400))
+    found = [measured.scores(trace, space.optimum, (25,))[0] for trace in runs]
+    # The best of 25 drawn is the k-th of all if it is drawn and none of the better ones is.
+    times: list[float] = sorted(filter(None, space.times.values()))
+    total = len(space.times)
+    exact = sum(
+        math.comb(total - k - 1, 24) / math.comb(total, 25) * space.optimum / time
+        for k, time in enumerate(times)
+    )
+    assert sum(found) / len(found) == pytest.approx(exact, abs=0.02)
+
+
+def test_a_run_of_ours_is_scored_at_every_budget(script: Script) -> None:
+    efficiency = script("search_efficiency")
+    ended = efficiency.carried_out(efficiency.Run("sweep", SPACES[0], 0, (5, 30)))
+    assert 0 <= ended.scores[0] <= ended.scores[1] <= 1
+
+
+def test_the_table_says_what_the_best_of_others_reach(script: Script) -> None:
+    def row(method: str, kind: str, of_a: float, of_b: float) -> dict[str, Any]:
+        spaces = {"a": {"mean": [of_a]}, "b": {"mean": [of_b]}}
+        return {"method": method, "kind": kind, "spaces": spaces}
+
+    result = {
+        "seeds": 2,
+        "budgets": [25],
+        "methods": [
+            row("sweep", "ours", 0.9, 0.8),
+            row("random", "ours", 0.5, 0.3),
+            row("one", "kernel-tuner 1.5, stock", 0.8, 0.2),
+            row("two", "kernel-tuner 1.5, repaired", 0.4, 0.7),
+        ],
+    }
+    text = script("sweep_tables").efficiency(result)
+    assert "| mean of the spaces | sweep | 0.850 |" in text
+    assert "| mean of the spaces | best single strategy, stock: one | 0.500 |" in text
+    assert "| mean of the spaces | Kernel Tuner, in hindsight | 0.750 |" in text
+    assert "| mean of the spaces | Kernel Tuner, chosen on the other spaces | 0.300 |" in text
+    assert "| b | uniform random | 0.300 |" in text
+
+
+def test_the_table_says_nothing_of_others_that_took_no_part(script: Script) -> None:
+    spaces = {"a": {"mean": [0.9]}}
+    rows = [{"method": m, "kind": "ours", "spaces": spaces} for m in ("sweep", "random")]
+    text = script("sweep_tables").efficiency({"seeds": 1, "budgets": [25], "methods": rows})
+    assert "| a | sweep | 0.900 |" in text
+    assert "in hindsight |" not in text
