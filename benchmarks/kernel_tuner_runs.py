@@ -186,12 +186,14 @@ def _searchspaces(real: Any) -> Callable[..., Any]:
     built = dict[str, Any]()
     found = real.get_neighbors_indices_no_cache
 
-    def remembered(self: Any, at: Any, method: Any = None, build_full_cache: bool = False) -> Any:
+    def remembered(
+        self: Any, at: Any, neighbor_method: Any = None, build_full_cache: bool = False
+    ) -> Any:
         if build_full_cache:
-            return found(self, at, method, build_full_cache)
-        key = (method, at)
+            return found(self, at, neighbor_method, build_full_cache)
+        key = (neighbor_method, at)
         if key not in self.benchmark_memo:
-            self.benchmark_memo[key] = found(self, at, method)
+            self.benchmark_memo[key] = found(self, at, neighbor_method)
         return self.benchmark_memo[key].copy()
 
     real.get_neighbors_indices_no_cache = remembered

@@ -70,7 +70,7 @@ def main() -> None:
         ended = pool.map(carried_out, list(runs_of(methods, asked.seeds)), chunksize=8)
     rows = [summary(method, ended) for method in methods]
     for row in rows:
-        print(f"{row['method']:45s}", *(f"{x:.3f}" for x in row["mean"]))
+        print(f"{row['method']:45s}", *(f"{x:.3f}" for x in row["mean"]), *row["broke_off"])
     kept = _kept(asked.result, asked.seeds) if asked.only else {}
     every = {**kept, **{row["method"]: row for row in rows}}
     result = {"seeds": asked.seeds, "budgets": BUDGETS, "methods": list(every.values())}
