@@ -22,10 +22,10 @@ def efficiency(result: Result) -> str:
         "Optimum over best after so many distinct configurations, a failed one included, mean of "
         f"{result['seeds']} seeds, on spaces measured on real GPUs (`benchmarks/data/README.md`, "
         "`benchmarks/search_efficiency.py`). Kernel Tuner's strategies run in its own simulation, "
-        "as shipped and repaired (`benchmarks/kernel_tuner_variants.py`). Nothing of the sweep is "
-        "fitted to a space; for Kernel Tuner, `chosen on the other spaces` is the strategy that "
-        "is best there, `in hindsight` the one that is best on the space itself. Both are chosen "
-        "for each budget apart.",
+        "as shipped and repaired (`benchmarks/kernel_tuner_variants.py`). No constant of the sweep "
+        "is fitted to a space, but its parts were chosen with these spaces in view, so that they "
+        "flatter it. `Chosen on the other spaces` is the strategy that is best there, `in "
+        "hindsight` the one that is best on the space itself, each for every budget apart.",
         "",
         f"| space | method | {' | '.join(map(str, budgets))} |",
         f"|---|---|{'---|' * len(budgets)}",
