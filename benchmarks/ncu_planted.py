@@ -28,7 +28,7 @@ from kernelwright.runners.devices import DeviceFacts
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.runners.profiling import readers
 from kernelwright.runners.profiling.permission import why_no_counters
-from kernelwright.runners.profiling.running import version
+from kernelwright.runners.watched.running import tool_version
 
 
 def main() -> None:
@@ -47,7 +47,7 @@ def main() -> None:
         bench.runner.close()
     right = [rule for rule, found in pairs.items() if _right(rule, found)]
     print(f"{len(right)} of {len(pairs)} faults come first and vanish when repaired")
-    result = {"ncu": version(tool), "right": right, "pairs": pairs}
+    result = {"ncu": tool_version(tool), "right": right, "pairs": pairs}
     print(write("ncu_planted", result, words[1] if len(words) > 1 else None))
 
 

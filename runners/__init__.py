@@ -11,6 +11,6 @@ runner and oracle. Packages, in the order in which an evaluation meets them:
 - processes: children with limits, confined
 - device: the process that runs and times GPU code; interpreter: Triton without a GPU
 - oracle: inputs, expected values, and whether an output is right
-- sanitizer: compute-sanitizer; profiling: Nsight Compute
+- sanitizer: compute-sanitizer; profiling: Nsight Compute; watched: what both run
 - gates: what a variant must pass; comparing: blocks in turns, until a verdict is settled
 """

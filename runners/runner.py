@@ -22,8 +22,9 @@ from .processes.process import Child, Limits, clean_environment, spawner
 from .profiling.model import Profile
 from .profiling.running import profile
 from .runner_messages import Block, BlockResult, Check, Load, Pool, RunResult
-from .sanitizer.running import is_small, sanitize, subject_of
+from .sanitizer.running import is_small, sanitize
 from .specs.io_contract import Contract
+from .watched.running import subject_of
 
 SLACK_S = 60.0  # copying, hashing and starting processes, beside the runs themselves
 

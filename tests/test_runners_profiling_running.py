@@ -24,8 +24,9 @@ from kernelwright.runners.profiling import readers, running
 from kernelwright.runners.profiling.judging import failure
 from kernelwright.runners.profiling.messages import ProfileAnswer
 from kernelwright.runners.profiling.permission import why_no_counters
-from kernelwright.runners.sanitizer.judging import Ended
 from kernelwright.runners.toolchains.cuda_request import present
+from kernelwright.runners.watched.ended import Ended
+from kernelwright.runners.watched.running import tool_version
 
 needs_builds = pytest.mark.skipif(
     "nvrtc" not in present() or shutil.which("g++") is None, reason="no NVRTC with a g++ here"
@@ -173,7 +174,7 @@ def test_ncu_is_found_on_path_and_tells_its_version(
     readers.program.cache_clear()
     try:
         assert readers.program() == found
-        assert running.version(found) == "2025.3.1.0"
+        assert tool_version(found) == "2025.3.1.0"
     finally:
         readers.program.cache_clear()
 

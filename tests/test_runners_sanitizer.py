@@ -28,6 +28,7 @@ from kernelwright.runners.sanitizer import running as sanitizer
 from kernelwright.runners.sanitizer.messages import SanitizerAnswer
 from kernelwright.runners.specs.io_contract import Contract
 from kernelwright.runners.toolchains.cuda_request import present
+from kernelwright.runners.watched.running import subject_of, tool_version
 
 pytestmark = pytest.mark.skipif(
     "nvrtc" not in present() or shutil.which("g++") is None, reason="no NVRTC with a g++ here"
@@ -169,7 +170,7 @@ def test_the_program_is_found_on_path_and_tells_its_version(
     sanitizer.program.cache_clear()
     try:
         assert sanitizer.program() == found
-        assert sanitizer.version(found) == "2025.3.1.0"
+        assert tool_version(found) == "2025.3.1.0"
     finally:
         sanitizer.program.cache_clear()
 
@@ -179,7 +180,7 @@ def test_inputs_are_the_values_of_one_seed_without_what_lies_between_them(tmp_pa
     seeds = np.arange(2 * layout.nbytes, dtype=np.uint8)
     (tmp_path / "values").write_bytes(seeds.tobytes())
     with (tmp_path / "values").open("rb") as file:
-        subject = sanitizer.subject_of(POOL, file.fileno(), PLAN, slot=1)
+        subject = subject_of(POOL, file.fileno(), PLAN, slot=1)
     start = layout.nbytes
     wanted = [*seeds[start : start + 12], *seeds[start + 64 : start + 67]]
     assert list(subject.inputs) == wanted

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from kernelwright.runners.model import GateResult
-from kernelwright.runners.sanitizer.judging import Ended, Tool, judged
+from kernelwright.runners.sanitizer.judging import Tool, judged
 from kernelwright.runners.sanitizer.messages import Allocation, SanitizerAnswer
 from kernelwright.runners.sanitizer.report import MAX_BYTES, read_report
+from kernelwright.runners.watched.ended import Ended
 
 SAVED = Path(__file__).parent / "golden" / "sanitizer"
 OVERRUN = """

@@ -25,6 +25,7 @@ from ..runners.profiling.permission import HOW, why_no_counters
 from ..runners.sanitizer import running as sanitizer
 from ..runners.toolchains import TOOLCHAINS, nvcc, nvrtc
 from ..runners.toolchains.host_cpp import COMPILERS, DEFAULT_FLAGS
+from ..runners.watched.running import tool_version
 
 PACKAGE = "kernelwright"
 TRIAL_S = 60.0
@@ -173,7 +174,7 @@ def _profiler() -> Fact:
     found = readers.program()
     if found is None:
         return Fact(readers.PROGRAM, False, f"not found: no profiles are made; {profiling.INSTALL}")
-    known = profiling.version(found)
+    known = tool_version(found)
     if not known:
         return Fact(readers.PROGRAM, False, f"{found} does not start")
     refused = why_no_counters()
@@ -186,7 +187,7 @@ def _sanitizer() -> Fact:
     if found is None:
         without = f"not found: its checks are left out; {sanitizer.INSTALL}"
         return Fact(sanitizer.PROGRAM, False, without)
-    known = sanitizer.version(found)
+    known = tool_version(found)
     told = f"NVIDIA's memory checker {known}: {found}" if known else f"{found} does not start"
     return Fact(sanitizer.PROGRAM, bool(known), told)
 

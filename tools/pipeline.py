@@ -15,11 +15,6 @@ Built = TypeVar("Built")
 Result = TypeVar("Result")
 Lane = TypeVar("Lane")
 
-WAITING = 1
-"""What is built and not measured yet, for each builder, beside what builders and lanes have in
-hand: with two for a lane, 15 builders of Triton kernels stood still for 40 % of their time on an
-H100."""
-
 
 @dataclass(frozen=True)
 class Stages(Generic[Item, Built, Result, Lane]):
@@ -32,8 +27,9 @@ class Stages(Generic[Item, Built, Result, Lane]):
 
     @property
     def ahead(self) -> int:
-        """How many items are in hand at the same time."""
-        return self.builders * (1 + WAITING) + len(self.lanes)
+        """How many items are in hand at the same time: as many built ones may wait as there are
+        builders, so that none of those stands still while a lane measures."""
+        return 2 * self.builders + len(self.lanes)
 
 
 @dataclass

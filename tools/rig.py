@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..runners.builder import Builder
 from ..runners.checking import Checker
-from ..runners.comparing.comparison import HotTimes, compare, hot_times
+from ..runners.comparing.comparison import HotTimes, Paces, compare, hot_times
 from ..runners.gates import FIRST_SET, Run, first_failure
 from ..runners.locks import timing_lock
 from ..runners.model import GateResult, Variant
@@ -47,7 +47,8 @@ class Rig:
         self._checkers: dict[str, Checker] = {}
         self._files: dict[tuple[str, str], tuple[Path, ...]] = {}
         """by device and variant: where the machine code lies that its runner loads"""
-        self._paces: dict[tuple[str, str], float] = {}
+        self._paces: Paces = {}
+        """replaced, never changed: a thread of another device may be reading it"""
         self._logic = Logic(scratch)
         self._quiet = Quiet()
         self.gpus = gpus
@@ -208,8 +209,9 @@ class Rig:
                 paces=self._paces,
             )
         if measured.comparison is not None:
-            for pool, found in zip(pools, measured.comparison.workloads, strict=True):
-                self._paces |= {(pool.pool, v): ms * 1e-3 for v, ms in found.median_ms.items()}
+            pairs = zip(pools, measured.comparison.workloads, strict=True)
+            told = {(p.pool, v): ms * 1e-3 for p, w in pairs for v, ms in w.median_ms.items()}
+            self._paces = {**self._paces, **told}
         return compared(measured, candidate, others)
 
     def hot_times(

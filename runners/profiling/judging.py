@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import CountersMissing, ProfileFailed
-from ..sanitizer.judging import Ended
+from ..watched.ended import Ended
 from .messages import ProfileAnswer
 from .permission import HOW, WHY
 

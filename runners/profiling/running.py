@@ -9,20 +9,16 @@ run and never ranked by: a profiled launch is not a timed one.
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from ..devices import DeviceFacts
 from ..errors import ProfileFailed, ToolchainMissing
-from ..locks import gpu_registry
-from ..processes.process import Limits, clean_environment, spawner
-from ..sanitizer.judging import Ended
-from ..sanitizer.messages import Watched
-from ..sanitizer.running import Subject
+from ..watched.messages import ANSWER, JOB
+from ..watched.running import Subject, watch, write_job
 from .judging import failure
-from .messages import ANSWER, ProfileAnswer, ProfileJob
+from .messages import ProfileAnswer
 from .model import Profile
 from .readers import PROGRAM, program
 from .reading import read_profile
@@ -33,20 +29,7 @@ INSTALL = (
 )
 TIMEOUT_S = 180.0
 """16 s for everything about one matmul on an H100, of which 6 s are no profiling at all"""
-GRACE_S = 5.0
 SUFFIX = ".ncu-rep"
-
-
-def version(tool: Path) -> str:
-    """`2025.3.1.0`, as ncu prints it; empty for one that does not start."""
-    try:
-        done = subprocess.run(
-            [tool, "--version"], capture_output=True, text=True, check=False, timeout=30
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    words = done.stdout.split()
-    return words[words.index("Version") + 1] if "Version" in words[:-1] else ""
 
 
 def profile(
@@ -72,7 +55,7 @@ def profile(
     scratch = report.with_suffix(".scratch")
     scratch.mkdir(parents=True, exist_ok=True)
     try:
-        _write_job(subject, modules, scratch, timeout_s)
+        write_job([subject], modules, scratch, timeout_s)
         _run(tool, device, scratch, full, timeout_s).replace(report)
         plan = subject.plan
         profiled = read_profile(report, scratch, {kernel.entry for kernel in plan.kernels})
@@ -87,42 +70,9 @@ def profile(
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _write_job(
-    subject: Subject, modules: Mapping[str, Path], scratch: Path, timeout_s: float
-) -> None:
-    inputs = scratch / "inputs"
-    inputs.write_bytes(subject.inputs)
-    job = ProfileJob(
-        modules={sha256: str(path) for sha256, path in modules.items()},
-        shape=Watched(pool=subject.pool, plan=subject.plan, inputs=str(inputs)),
-        registry=str(gpu_registry()),
-        wall_s=timeout_s + GRACE_S,
-    )
-    (scratch / "job.json").write_text(job.model_dump_json(), encoding="utf-8")
-
-
 def _run(tool: Path, device: DeviceFacts, scratch: Path, full: bool, timeout_s: float) -> Path:
     """The report that ncu made. Raises ProfileFailed."""
-    settings = {
-        "CUDA_VISIBLE_DEVICES": str(device.uuid),
-        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
-        "CUDA_MODULE_LOADING": "EAGER",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    # CUDA does not start beneath a supervisor in a PID namespace: a plain child
-    child = spawner().start(
-        command(tool, scratch, full),
-        name=PROGRAM,
-        scratch=scratch,
-        environment=clean_environment(scratch, settings),
-        limits=Limits(wall_s=timeout_s, file_bytes=64 << 30),
-    )
-    with child:
-        returncode = child.wait()
-        while returncode is None:
-            returncode = child.wait()
-        said = child.stdout_text() + child.stderr_text()
-        ended = Ended(returncode, child.timed_out, child.describe_end(), said)
+    ended = watch(command(tool, scratch, full), PROGRAM, device, scratch, timeout_s)
     made, answer = (scratch / "report").with_suffix(SUFFIX), _answer(scratch / ANSWER)
     # its exit status says little: it can be 0 when no launch was profiled
     if ended.timed_out or answer is None or not answer.finished or not made.exists():
@@ -145,7 +95,7 @@ def command(tool: Path, scratch: Path, full: bool) -> list[str | Path]:
         "--force-overwrite",
         "--export", scratch / "report",
         sys.executable, "-P", "-m", "kernelwright.runners.device.profiled",
-        scratch / "job.json",
+        scratch / JOB,
     ]  # fmt: skip
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..model import GateResult
+from ..watched.ended import Ended
 from .messages import Allocation, SanitizerAnswer
 from .report import Report, SanitizerRecord, read_report
 
@@ -19,18 +19,6 @@ NEAR = 1 << 20
 ON_THE_DEVICE = frozenset({"Precise", "Initcheck", "InitcheckApiError"})
 """kinds of records whose address is one of global memory, unless they name another space"""
 ELSEWHERE = ("shared", "local")
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How the tool ended."""
-
-    returncode: int
-    timed_out: bool
-    words: str
-    """as `Child.describe_end`"""
-    log: str = ""
-    """what it printed"""
 
 
 def gate_name(tool: Tool) -> str:

@@ -11,33 +11,27 @@ from __future__ import annotations
 import math
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from ..devices import DeviceFacts
-from ..layout import record
-from ..locks import gpu_registry
 from ..model import GateResult
 from ..plans.plan import LaunchPlan
-from ..processes.process import Limits, clean_environment, spawner
-from ..runner_messages import Pool
-from .judging import FOUND, Ended, Tool, judged, result_of
-from .messages import ANSWER, SanitizerAnswer, SanitizerJob, Watched
+from ..watched.messages import ANSWER, JOB
+from ..watched.running import Subject, watch, write_job
+from .judging import FOUND, Tool, judged, result_of
+from .messages import SanitizerAnswer
 from .report import MAX_BYTES, MAX_RECORDS
 
 __all__ = [
     "TOOLS",
-    "Subject",
     "is_small",
     "program",
     "sanitize",
-    "subject_of",
-    "version",
 ]
 
 TOOLS: tuple[Tool, ...] = ("memcheck", "initcheck", "racecheck", "synccheck")
@@ -50,7 +44,6 @@ TIMEOUT_S, ALL_S = 60.0, 120.0
 """for one tool, and for all of them"""
 LEAST_S = 10.0
 CONNECT_S = 30
-GRACE_S = 5.0
 ONLY: Mapping[Tool, tuple[str, ...]] = {
     # calls of our own that a driver refuses (limits that it does not know) are no findings
     "memcheck": ("--padding", str(PADDING), "--report-api-errors", "no"),
@@ -59,26 +52,6 @@ ONLY: Mapping[Tool, tuple[str, ...]] = {
 """options of one tool alone"""
 MAX_THREADS, MAX_BUFFER_BYTES = 1 << 22, 64 << 20
 MAX_LOG = 64 << 10
-
-
-@dataclass(frozen=True)
-class Subject:
-    """One shape of a variant to be watched: its plan, and the values of one seed.
-
-    `inputs`: the bytes of every input and inout in the contract's order, nothing between them.
-    """
-
-    pool: Pool
-    plan: LaunchPlan
-    inputs: bytes
-
-
-def subject_of(pool: Pool, fd: int, plan: LaunchPlan, slot: int = 0) -> Subject:
-    """A plan on one seed of a pool, whose values lie in `fd` as a runner gets them."""
-    layout = record(pool.bound().inputs)
-    base = slot * layout.nbytes
-    parts = (os.pread(fd, place.nbytes, base + place.offset) for place in layout.slots)
-    return Subject(pool, plan, b"".join(parts))
 
 
 def is_small(plan: LaunchPlan) -> bool:
@@ -109,18 +82,6 @@ def _places() -> Iterator[Path]:
             yield wheel / PROGRAM / PROGRAM
 
 
-def version(tool: Path) -> str:
-    """`2026.4.0.0`, as the program prints it; empty for one that does not start."""
-    try:
-        done = subprocess.run(
-            [tool, "--version"], capture_output=True, text=True, check=False, timeout=30
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    words = done.stdout.split()
-    return words[words.index("Version") + 1] if "Version" in words[:-1] else ""
-
-
 def sanitize(
     subjects: Sequence[Subject],
     modules: Mapping[str, Path],
@@ -142,7 +103,7 @@ def sanitize(
         return tuple(result_of(name, "skipped", why) for name in TOOLS)
     scratch.mkdir(parents=True, exist_ok=True)
     try:
-        _write_job(subjects, modules, scratch, timeout_s)
+        write_job(subjects, modules, scratch, timeout_s)
         results, until = list[GateResult](), time.monotonic() + all_s
         for name in TOOLS:
             failed = next((r.gate for r in results if r.outcome == "failed"), None)
@@ -159,48 +120,13 @@ def sanitize(
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _write_job(
-    subjects: Sequence[Subject], modules: Mapping[str, Path], scratch: Path, timeout_s: float
-) -> None:
-    shapes = list[Watched]()
-    for number, subject in enumerate(subjects):
-        inputs = scratch / f"inputs.{number}"
-        inputs.write_bytes(subject.inputs)
-        shapes.append(Watched(pool=subject.pool, plan=subject.plan, inputs=str(inputs)))
-    job = SanitizerJob(
-        modules={sha256: str(path) for sha256, path in modules.items()},
-        shapes=tuple(shapes),
-        registry=str(gpu_registry()),
-        wall_s=timeout_s + GRACE_S,
-    )
-    (scratch / "job.json").write_text(job.model_dump_json(), encoding="utf-8")
-
-
 def _run(
     tool: Path, name: Tool, shapes: int, device: DeviceFacts, scratch: Path, timeout_s: float
 ) -> GateResult:
     report, answer = scratch / f"{name}.xml", scratch / ANSWER
     answer.unlink(missing_ok=True)
-    settings = {
-        "CUDA_VISIBLE_DEVICES": str(device.uuid),
-        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
-        "CUDA_MODULE_LOADING": "EAGER",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    # CUDA does not start beneath a supervisor in a PID namespace: a plain child
-    child = spawner().start(
-        _command(tool, name, scratch),
-        name=name,
-        scratch=scratch,
-        environment=clean_environment(scratch, settings),
-        limits=Limits(wall_s=timeout_s, file_bytes=64 << 30),
-    )
-    with child:
-        returncode = child.wait()
-        while returncode is None:
-            returncode = child.wait()
-        said = _text(scratch / f"{name}.log") + child.stdout_text() + child.stderr_text()
-        ended = Ended(returncode, child.timed_out, child.describe_end(), said)
+    ended = watch(_command(tool, name, scratch), name, device, scratch, timeout_s)
+    ended = replace(ended, log=_text(scratch / f"{name}.log") + ended.log)
     return judged(name, ended, _content(report), _answer(answer), shapes)
 
 
@@ -216,7 +142,7 @@ def _command(tool: Path, name: Tool, scratch: Path) -> list[str | Path]:
         "--launch-timeout", str(CONNECT_S),
         "--show-backtrace", "device",
         sys.executable, "-P", "-m", "kernelwright.runners.device.sanitized",
-        scratch / "job.json",
+        scratch / JOB,
     ]  # fmt: skip
 
 
