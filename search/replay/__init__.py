@@ -1,0 +1,1 @@
+"""Searches run again without a machine: over recorded graphs and over measured spaces."""
