@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..runners.model import Candidate, Record, content_hash
-from .moves import CANONICAL, GPU_METHODS, MOVES, Move, NotApplicable
+from .moves import METHODS, MOVES, Method, Move, NotApplicable
 from .moves.base import State
 from .planner import Context, PlannerRun
-
-GPU = ("triton", "cuda")
 
 
 class Explanation(Record):
@@ -16,12 +16,14 @@ class Explanation(Record):
     method: str
     """canonical id"""
     meaning: str
-    category: str | None = None
-    """what the move works on; None: no move writes this method"""
     candidates: tuple[Candidate, ...] = ()
     """ready-made, the highest prior first"""
+    why: tuple[str, ...] = ()
+    """of the moves that wrote them: what each does, and when it pays"""
     reason: str | None = None
     """why there are no candidates"""
+    by_hand: bool = False
+    """nothing is ready-made, but somebody can write it"""
     tried: int = 0
     """how many candidates of this method were proposed from the node already"""
 
@@ -40,42 +42,42 @@ def rules_planner(context: Context) -> PlannerRun:
 
 
 def explain(context: Context) -> tuple[Explanation, ...]:
-    """Every method of the catalogue: the moves first, then those that nobody writes by rule."""
-    moves = {move.id: move for move in MOVES}
-    by_hand = [method for method in CANONICAL if method not in moves]
-    return tuple(
-        [_of_move(move, context) for move in MOVES]
-        + [_by_hand(method, context) for method in by_hand]
-    )
+    """Every method of the catalogue, in its order."""
+    return tuple(_of_method(method, context) for method in METHODS)
 
 
-def _of_move(move: Move, context: Context) -> Explanation:
-    proposals = move.propose(context.state)
-    candidates = _untried(move, context)
-    reason = None
-    if isinstance(proposals, NotApplicable):
-        reason = proposals.reason
-    elif not candidates:
-        reason = f"all {len(proposals)} candidates of this move were tried from this node"
+def _of_method(method: Method, context: Context) -> Explanation:
+    kind, tried = context.state.kernel_type, _count(method.id, context)
+    if kind not in method.languages:
+        reason = f"for {' and '.join(method.languages)}, not {kind}"
+        return Explanation(method=method.id, meaning=method.meaning, reason=reason, tried=tried)
+    moves = [move for move in MOVES if move.method == method.id and kind in move.languages]
+    written = {move: _untried(move, context) for move in moves}
+    candidates = sorted((c for new in written.values() for c in new), key=lambda c: -c.prior)
     return Explanation(
-        method=move.id,
-        meaning=move.why,
-        category=move.category,
-        candidates=candidates,
-        reason=reason,
-        tried=_count(move.id, context),
+        method=method.id,
+        meaning=method.meaning,
+        candidates=tuple(candidates),
+        why=tuple(move.why for move, new in written.items() if new),
+        reason=None if candidates else _why_none(method, moves, context.state),
+        by_hand=method.by_hand and not candidates,
+        tried=tried,
     )
 
 
-def _by_hand(method: str, context: Context) -> Explanation:
-    kind = context.state.kernel_type
-    if kind not in GPU and method in GPU_METHODS:
-        reason = f"for {' and '.join(GPU)}, not {kind}"
-    else:
-        reason = "no rule writes it: send a candidate with this method and its source or diff"
-    return Explanation(
-        method=method, meaning=CANONICAL[method], reason=reason, tried=_count(method, context)
+def _why_none(method: Method, moves: Sequence[Move], state: State) -> str:
+    """What each move says; where a source can be written by hand, how."""
+    answers = [move.propose(state) for move in moves]
+    told = "; ".join(
+        a.reason
+        if isinstance(a, NotApplicable)
+        else f"all {len(a)} candidates of this move were tried from this node"
+        for a in answers
     )
+    if not method.by_hand:
+        return told
+    here = f"no rule writes it here ({told})" if told else "no rule writes it"
+    return f"{here}: send a candidate with this method and its source or diff"
 
 
 def _untried(move: Move, context: Context) -> tuple[Candidate, ...]:
@@ -84,7 +86,7 @@ def _untried(move: Move, context: Context) -> tuple[Candidate, ...]:
         return ()
     tried = {_change(t.candidate, context.state) for t in context.history}
     new = (c for c in proposals if _change(c, context.state) not in tried)
-    weight = context.weights.get(move.id, 1.0)
+    weight = context.weights.get(move.method, 1.0)
     return tuple(c.model_copy(update={"prior": c.prior * weight}) for c in new)
 
 

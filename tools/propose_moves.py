@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ..runners.errors import SpecError
 from ..runners.model import Candidate, Record
-from ..search.moves import BY_HAND, FACTS
+from ..search.moves import CANONICAL, FACTS
 from ..search.planner import Context, without_held_out
 from ..search.rules_planner import Explanation, explain
 from .base import Arguments, Tool
@@ -168,7 +168,7 @@ def _ready_made(found: Explanation) -> bool:
 
 
 def _for_you(found: Explanation) -> bool:
-    return found.category is None and (found.reason or "").startswith("no rule")
+    return found.by_hand
 
 
 def _priors(found: Sequence[Explanation], known: Evidence) -> dict[str, MovePrior]:
@@ -197,7 +197,7 @@ def _why(meaning: str, prior: MovePrior) -> str:
 def _by_hand(found: Explanation, prior: MovePrior) -> ByHandMove:
     from ..skills.catalogue import catalogue
 
-    skill = next((each.skill for each in BY_HAND if each.id == found.method), "")
+    skill = CANONICAL[found.method].skill
     return ByHandMove(
         method=found.method,
         why=_why(f"{found.meaning}.", prior),
@@ -212,7 +212,7 @@ def _move(
     new = found.candidates
     return ProposedMove(
         method=found.method,
-        why=_why(found.meaning, prior),
+        why=_why(" ".join(found.why), prior),
         prior=round(prior.probability, 3),
         candidates=tuple(_ready(c, kernel, record, prior.factor) for c in new[:limit]),
         more=max(0, len(new) - limit),

@@ -1,7 +1,7 @@
 """The moves, and the catalogue of methods that free text is matched to.
 
-A new move is a file beside this one and a line in `MOVES`; what it is weighed by are its rows in
-`analysis/prior/table.py`.
+A new move is a file beside this one, or in the folder of its language, and a line in `MOVES` there.
+What it is weighed by are the rows of its method in `analysis/prior/table.py`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ import re
 from collections.abc import Mapping
 
 from ...analysis.prior.model import MoveFacts
-from . import compiler_flags, cuda_flags, tune_constants, tune_parameters
+from . import compiler_flags, cpp, cuda, cuda_flags, triton, tune_constants, tune_parameters
 from .base import Move, NotApplicable, Proposals, State, broken_constraints
-from .by_hand import BY_HAND, ByHand
+from .methods import METHODS, Method
 
 __all__ = [
     "ALIASES",
-    "BY_HAND",
     "CANONICAL",
     "FACTS",
-    "GPU_METHODS",
+    "METHODS",
     "MOVES",
-    "ByHand",
+    "Method",
     "Move",
     "NotApplicable",
     "Proposals",
@@ -36,15 +35,13 @@ MOVES: tuple[Move, ...] = (
     tune_constants.MOVE,
     compiler_flags.MOVE,
     cuda_flags.MOVE,
+    *triton.MOVES,
+    *cuda.MOVES,
+    *cpp.MOVES,
 )
 
-CANONICAL: Mapping[str, str] = {
-    **{method.id: method.meaning for method in BY_HAND},
-    **{move.id: move.why for move in MOVES},
-}
-GPU_METHODS = frozenset(method.id for method in BY_HAND if method.gpu_only)
-"""methods of the catalogue that have no meaning on a CPU"""
-FACTS: Mapping[str, MoveFacts] = {each.id: each.facts() for each in (*BY_HAND, *MOVES)}
+CANONICAL: Mapping[str, Method] = {method.id: method for method in METHODS}
+FACTS: Mapping[str, MoveFacts] = {method.id: method.facts() for method in METHODS}
 """what the prior model knows of every method of the catalogue"""
 
 ALIASES: Mapping[str, str] = {

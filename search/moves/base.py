@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...analysis.levels import Where
-from ...analysis.prior.model import Category, MoveFacts
 from ...runners.errors import ExpressionError
 from ...runners.model import BuildOptions, Candidate
 from ...runners.specs.expressions import evaluate
@@ -51,25 +49,22 @@ Proposals = tuple[Candidate, ...] | NotApplicable
 
 @dataclass(frozen=True)
 class Move:
-    """A transformation that can be proposed. `why`: what it does, and when it pays.
+    """A rule that writes candidates of one method. `why`: what it does, and when it pays.
 
     `write` gives whole sources or parameter values (a diff is for clients, who type), and never
     what would change nothing. A candidate's `prior` is relative to all others of a node: 1 for
     a declared parameter's nearest value, about 0.3 for a rewrite that often pays, 0.05 to 0.25
-    for a compiler flag. `relieves`: the roofs that may carry less load after it. Arguments of one
-    call never overlap: an array that is read and written is one `inout`.
+    for a compiler flag. Arguments of one call never overlap: an array that is read and written is
+    one `inout`.
     """
 
     id: str
-    category: Category
+    """as its file is called"""
+    method: str
+    """of the catalogue (`methods.py`); the `method` of its candidates"""
     languages: tuple[KernelType, ...]
     why: str
     write: Callable[[State], Proposals]
-    relieves: frozenset[Where] = frozenset()
-
-    def facts(self, base: float = 1.0) -> MoveFacts:
-        """What the prior model needs to know; `base`: the prior of its likeliest candidate."""
-        return MoveFacts(self.id, self.category, base, self.relieves)
 
     def propose(self, state: State) -> Proposals:
         """Ready-made candidates for the state, or the reason why there are none."""

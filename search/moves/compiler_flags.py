@@ -61,7 +61,7 @@ def _families(state: State) -> list[Candidate]:
     fast = state.spec.io.math == "fast"
     return [
         Candidate(
-            method=MOVE.id,
+            method=MOVE.method,
             detail=" ".join(family.flags),
             options=BuildOptions(compiler=state.options.compiler, flags=_with(flags, family)),
             prior=family.prior,
@@ -84,7 +84,7 @@ def _compilers(state: State) -> list[Candidate]:
     now = state.options.compiler or state.spec.kernel.compiler or (here[0] if here else None)
     return [
         Candidate(
-            method=MOVE.id,
+            method=MOVE.method,
             detail=f"{now} -> {other}",
             options=BuildOptions(compiler=other, flags=effective_flags(state)),
             prior=COMPILER_PRIOR,
@@ -96,11 +96,10 @@ def _compilers(state: State) -> list[Candidate]:
 
 MOVE = Move(
     id="compiler_flags",
-    category="compute",
+    method="compiler_flags",
     languages=("cpp",),
     why="Sets flags that the contract's math allows: unrolling, no errno, no floating-point traps, "
     "vector width, -O2, the other compiler; fast math only where the contract says so. Pays "
     "where a hot loop did not vectorize, or wide vectors lower the clock.",
     write=_write,
-    relieves=frozenset({"compute"}),
 )

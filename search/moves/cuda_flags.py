@@ -27,7 +27,7 @@ def _write(state: State) -> Proposals:
     now, fast = tuple(flags or ()), state.spec.io.math == "fast"
     found = [
         Candidate(
-            method=MOVE.id,
+            method=MOVE.method,
             detail=flag,
             options=BuildOptions(
                 compiler=state.options.compiler,
@@ -45,10 +45,9 @@ def _write(state: State) -> Proposals:
 
 MOVE = Move(
     id="cuda_flags",
-    category="compute",
+    method="cuda_flags",
     languages=("cuda",),
     why="Caps registers, so that more blocks are resident; lets loads bypass L1; fast math only "
     "where the contract says so. Pays where occupancy hides latency, and costs spills elsewhere.",
     write=_write,
-    relieves=frozenset({"compute", "L1"}),
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ...analysis.prior.model import ALL_ROOFS
 from ...runners.model import Candidate
 from ...runners.specs.spec import KernelType
 from .base import Move, NotApplicable, Proposals, State
@@ -46,7 +45,7 @@ def _candidate(
         return None
     literal = f"{value}{knob.suffix}".encode()
     return Candidate(
-        method=MOVE.id,
+        method=MOVE.method,
         detail=f"{knob.name}: {knob.value} -> {value}",
         source=(source[: knob.start] + literal + source[knob.end :]).decode(),
         prior=prior,
@@ -55,12 +54,11 @@ def _candidate(
 
 MOVE = Move(
     id="tune_constants",
-    category="schedule",
+    method="tune_constants",
     languages=("cpp", "cuda", "triton"),
     why="Doubles, halves, quadruples or quarters a constant of the source that reads like a "
     "tuning knob (#define TILE 32, constexpr int kUnroll = 4, BLOCK_SIZE=1024 of a launch). "
     "Pays where such a constant was never tuned; declare it as a parameter of the spec to have "
     "all its values searched.",
     write=_write,
-    relieves=ALL_ROOFS,
 )

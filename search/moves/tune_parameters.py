@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...analysis.prior.model import ALL_ROOFS
 from ...runners.model import Candidate, ordered
 from ...runners.specs.expressions import names_in
 from ...runners.specs.spec import KernelSpec
@@ -73,7 +72,7 @@ def _partners(
 
 def _candidate(now: dict[str, int], changes: dict[str, int], weight: float) -> Candidate:
     return Candidate(
-        method=MOVE.id,
+        method=MOVE.method,
         detail=f"{ordered({n: now[n] for n in changes})} -> {ordered(changes)}",
         parameters=changes,
         prior=weight,
@@ -82,10 +81,9 @@ def _candidate(now: dict[str, int], changes: dict[str, int], weight: float) -> C
 
 MOVE = Move(
     id="tune_parameters",
-    category="schedule",
+    method="tune_parameters",
     languages=("cpp", "cuda", "triton"),
     why="Tries other values of the parameters that the spec declares, the nearest first. Pays "
     "whenever sizes of tiles, unrolling or order were chosen for another machine or shape.",
     write=_write,
-    relieves=ALL_ROOFS,
 )

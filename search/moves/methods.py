@@ -1,165 +1,213 @@
-"""Methods of the catalogue that no rule writes: what they are, what they relieve, where to read."""
+"""The catalogue of methods: what they are, what they relieve, where to read. A method is what a
+candidate does to a kernel; a move (`base.py`) is a rule that writes candidates of one method."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ...analysis.levels import Where
-from ...analysis.prior.model import Category, MoveFacts
+from ...analysis.prior.model import ALL_ROOFS, Category, MoveFacts
+from ...runners.specs.spec import KernelType
 
 REWRITE = 0.3
-"""the base weight of all: a rewrite that often pays (`Move` has the scale)"""
+"""the base weight of a rewrite: one that often pays (`Move` has the scale)"""
+EVERY: tuple[KernelType, ...] = ("triton", "cuda", "cpp")
+GPU: tuple[KernelType, ...] = ("triton", "cuda")
 
 
 @dataclass(frozen=True)
-class ByHand:
-    """A method that somebody has to write."""
+class Method:
+    """A method of the catalogue."""
 
     id: str
+    """canonical"""
     meaning: str
     category: Category
     skill: str
-    """the page that says how (`skills/`)"""
+    """the page that says how (`skills/`); empty for one that no source is written for"""
     relieves: tuple[Where, ...] = ()
     """roofs that carry less load after it; none: it hides latency or fills the machine"""
-    gpu_only: bool = True
-    """it has no meaning on a CPU"""
+    languages: tuple[KernelType, ...] = GPU
+    """where it has a meaning"""
+    base: float = REWRITE
+    """prior of its likeliest candidate"""
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether somebody can write it who is no rule: it changes the source."""
+        return bool(self.skill)
 
     def facts(self) -> MoveFacts:
         """What the prior model needs to know."""
-        return MoveFacts(self.id, self.category, REWRITE, frozenset(self.relieves))
+        return MoveFacts(self.id, self.category, self.base, frozenset(self.relieves))
 
 
-BY_HAND: tuple[ByHand, ...] = (
-    ByHand(
+METHODS: tuple[Method, ...] = (
+    Method(
+        "tune_parameters",
+        "other values of the parameters that the spec declares, the nearest first",
+        "schedule",
+        "",
+        tuple(sorted(ALL_ROOFS)),
+        EVERY,
+        base=1.0,
+    ),
+    Method(
+        "tune_constants",
+        "other values of constants in the source that read like tuning knobs",
+        "schedule",
+        "",
+        tuple(sorted(ALL_ROOFS)),
+        EVERY,
+        base=1.0,
+    ),
+    Method(
+        "compiler_flags",
+        "flags of the host compiler that the contract's math allows, and the other compiler",
+        "compute",
+        "",
+        ("compute",),
+        ("cpp",),
+        base=1.0,
+    ),
+    Method(
+        "cuda_flags",
+        "flags of the CUDA compiler: caps on registers, loads that bypass L1, fast math",
+        "compute",
+        "",
+        ("compute", "L1"),
+        ("cuda",),
+        base=1.0,
+    ),
+    Method(
         "enable_async_pipeline",
         "copy the next tile to shared memory while this one is computed",
         "overlap",
         "async-copy-pipelines",
     ),
-    ByHand(
+    Method(
         "vectorize_global_loads",
         "move 16 bytes a thread and instruction between memory and chip",
         "gmem",
         "vectorised-access",
         ("L1",),
     ),
-    ByHand(
+    Method(
         "switch_to_mma_or_wgmma",
         "let tensor cores do the multiply-accumulate",
         "compute",
         "tensor-unused",
         ("compute", "L1"),
     ),
-    ByHand(
+    Method(
         "pad_tail_and_mask",
         "pad or mask the ends, so that the main loop needs no bounds checks",
         "compute",
         "divergence",
         ("compute",),
-        gpu_only=False,
+        languages=EVERY,
     ),
-    ByHand(
+    Method(
         "change_block_sizes",
         "other tile and block sizes: reuse against occupancy",
         "schedule",
         "low-occupancy",
         ("L1", "L2", "DRAM"),
-        gpu_only=False,
+        languages=EVERY,
     ),
-    ByHand(
+    Method(
         "cache_policy_cg",
         "cache hints: keep streamed data out of L1, reused data in L2",
         "gmem",
         "low-l2-hit",
         ("L2", "DRAM"),
     ),
-    ByHand(
+    Method(
         "avoid_atomics_reduce",
         "reduce in registers and shared memory before, or instead of, atomics",
         "atomics",
         "reductions-without-atomics",
         ("L1", "L2"),
-        gpu_only=False,
+        languages=EVERY,
     ),
-    ByHand(
+    Method(
         "grouped_gemm_colmajor",
         "order tiles in groups, so that neighbours share operands in L2",
         "gmem",
         "l2-friendly-ordering",
         ("DRAM",),
     ),
-    ByHand(
+    Method(
         "softmax_math_fusion",
         "one pass with exp2 and a running maximum in place of several",
         "sfu",
         "online-softmax",
         ("compute", "L1", "L2", "DRAM"),
-        gpu_only=False,
+        languages=EVERY,
     ),
-    ByHand(
+    Method(
         "coalesce_global_accesses",
         "neighbouring threads access neighbouring addresses",
         "gmem",
         "poor-coalescing",
         ("L1", "L2", "DRAM"),
     ),
-    ByHand(
+    Method(
         "fuse_launches",
         "do the next kernel's work where the data still is, without a way through DRAM",
         "gmem",
         "epilogue-fusion",
         ("L2", "DRAM"),
     ),
-    ByHand(
+    Method(
         "swizzle_shared_memory",
         "pad or permute shared memory, so that a warp's addresses fall in different banks",
         "smem",
         "swizzling",
         ("L1",),
     ),
-    ByHand(
+    Method(
         "register_tiling",
         "a tile of outputs a thread: each value loaded from shared memory is used more often",
         "smem",
         "stall-mio-throttle",
         ("L1",),
-        gpu_only=False,
+        languages=EVERY,
     ),
-    ByHand(
+    Method(
         "reduce_register_pressure",
         "fewer values alive at once: no spills, more warps",
         "overlap",
         "launch-bounds-and-registers",
         ("L1",),
     ),
-    ByHand(
+    Method(
         "increase_ilp",
         "more independent instructions a thread: unroll, several accumulators",
         "overlap",
         "stall-wait",
-        gpu_only=False,
+        languages=EVERY,
     ),
-    ByHand(
+    Method(
         "fewer_barriers",
         "fewer or narrower barriers and fences: double buffers, warps in place of blocks",
         "overlap",
         "stall-barrier",
     ),
-    ByHand(
+    Method(
         "warp_uniform_branches",
         "let the threads of a warp branch the same way",
         "compute",
         "divergence",
         ("compute",),
     ),
-    ByHand(
+    Method(
         "split_reduction",
         "split a long reduction over more blocks (split-K) and add up their results",
         "schedule",
         "split-k",
     ),
-    ByHand(
+    Method(
         "persistent_kernel",
         "as many blocks as fit, each of which does many tiles",
         "schedule",
