@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 PolicyName = Literal["puct"]
 BackupName = Literal["max"]
+RegraphMode = Literal["soft", "hard", "off"]
 
 
 class Settings(BaseModel):
@@ -43,5 +44,9 @@ class Settings(BaseModel):
     ncu_every: int | None = Field(default=None, ge=1)
     """after so many evaluations the incumbent of a GPU kernel is profiled, if it was not yet, and
     planners see what that found; None: never"""
+    regraph: RegraphMode = "soft"
+    """what earlier searches measured, over all kernels (`search/regraph`): soft: a factor on the
+    priors of candidates; hard: besides, methods that were tried elsewhere and never after the
+    node's own are left out; off: neither"""
     seed: int = 0
     """decides between arms of equal score"""
