@@ -1,5 +1,6 @@
 """Rules that rewrite CUDA sources, one file a move."""
 
 from ..base import Move
+from . import idioms
 
-MOVES: tuple[Move, ...] = ()
+MOVES: tuple[Move, ...] = (*idioms.MOVES,)
