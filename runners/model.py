@@ -102,6 +102,9 @@ class Candidate(Record):
     options: BuildOptions | None = None
     parameters: dict[str, int] | None = None
     """values that change; the others stay as they are in the node"""
+    knobs: dict[str, tuple[int, ...]] | None = None
+    """values to be tuned together, as one candidate: of parameters, or of constants by name that
+    its source holds (`#define TILE 32`, `constexpr int kUnroll = 4`, `BLOCK: tl.constexpr = 64`)"""
     prior: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     """relative weight among the candidates of one question"""
     predicted_gain: float | None = None
@@ -111,9 +114,11 @@ class Candidate(Record):
     def _changes_something(self) -> Self:
         if self.source is not None and self.diff is not None:
             raise ValueError("give source or diff, not both")
-        parts = (self.source, self.diff, self.plan, self.options, self.parameters)
+        parts = (self.source, self.diff, self.plan, self.options, self.parameters, self.knobs)
         if all(p is None for p in parts):
-            raise ValueError("a candidate needs source, diff, plan, options or parameters")
+            raise ValueError("a candidate needs source, diff, plan, options, parameters or knobs")
+        if self.knobs is not None and not (self.knobs and all(self.knobs.values())):
+            raise ValueError("knobs are names with at least one value each")
         return self
 
 

@@ -92,7 +92,7 @@ def _untried(move: Move, context: Context) -> tuple[Candidate, ...]:
 
 def _change(candidate: Candidate, state: State) -> str:
     """What a candidate changes, whatever it is called; values that stay are no change."""
-    changed = candidate.model_dump(include={"source", "diff", "plan", "options"})
+    changed = candidate.model_dump(include={"source", "diff", "plan", "options", "knobs"})
     values = candidate.parameters or {}
     now = state.assignment
     changed["parameters"] = {n: v for n, v in values.items() if now.get(n) != v}

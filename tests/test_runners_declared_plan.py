@@ -104,6 +104,17 @@ def test_sizes_are_a_list_or_an_object_of_axes(grid: object) -> None:
     assert launch_of(plan_of(launch={**LAUNCH, "grid": grid})).grid == (3, 4, 1)
 
 
+def test_what_a_plan_defines_counts_in_its_expressions() -> None:
+    plan = steps(step(grid="cdiv(n, ROWS)", block="2 * WIDTH"), defines={"ROWS": 8, "WIDTH": 64})
+    made = plan_of(plan=plan)
+    assert launch_of(made).grid == (125, 1, 1) and made.kernels[0].block == (128, 1, 1)
+
+
+@pytest.mark.parametrize("name", ["n", "TILE", "x", "block_x"])
+def test_what_a_plan_defines_has_a_name_of_its_own(name: str) -> None:
+    assert f"`{name}` has a meaning already" in refused(plan=steps(step(), defines={name: 1}))
+
+
 def test_launch_attributes_are_taken_over() -> None:
     given = {"grid": 8, "block": 32, "shared": "4 * block_x", "cluster": [2]}
     kernel = plan_of(launch={**given, "cooperative": True, "pdl": True}).kernels[0]

@@ -253,6 +253,19 @@ def test_parameters_are_macros_and_found_ones_change_the_plan(build: Build) -> N
     assert "block_x" not in outcome.facts.command
 
 
+@pytest.mark.parametrize("compiler", both)
+def test_what_a_plan_defines_is_a_macro_of_the_source(build: Build, compiler: str) -> None:
+    source = SOURCE.replace("B / 2", "B / HALVES")
+    built, other = (
+        artifact_of(
+            build(source, {**PLAN, "defines": {"HALVES": n}}, options=with_compiler(compiler))
+        )
+        for n in (2, 4)
+    )
+    assert built.code_hash != other.code_hash
+    assert "HALVES" in failed(build(source, options=with_compiler(compiler)))
+
+
 def test_a_variants_own_block_counts_before_the_one_it_inherited(build: Build) -> None:
     outcome = build(plan=sized(512), parameters={"reduce_block_x": 256})
     assert artifact_of(outcome).plans["w"].kernels[0].block[0] == 512

@@ -112,7 +112,8 @@ def resolve(plan: DeclaredPlan, contract: BoundContract, values: Mapping[str, in
 
     Raises SpecError with the step and the field at fault.
     """
-    scope = Scope.of(f"plan {contract.label}", contract, values)
+    _check_defines(plan, contract, values)
+    scope = Scope.of(f"plan {contract.label}", contract, {**values, **plan.defines})
     buffers = _buffers(plan, contract, scope)
     kernels: dict[tuple[object, ...], PlanKernel] = {}
     # kernels first: sets name them
@@ -141,6 +142,15 @@ def resolve(plan: DeclaredPlan, contract: BoundContract, values: Mapping[str, in
     )
     check_plan(made, contract)
     return made
+
+
+def _check_defines(plan: DeclaredPlan, contract: BoundContract, values: Mapping[str, int]) -> None:
+    taken = {*contract.symbols, *values, *(a.name for a in contract.arguments), *BLOCK_NAMES}
+    if both := sorted(taken & plan.defines.keys()):
+        raise SpecError(
+            f"plan {contract.label}, defines: `{both[0]}` has a meaning already",
+            valid="names of your own, beside symbols, parameters, arguments and block_x",
+        )
 
 
 def _buffers(plan: DeclaredPlan, contract: BoundContract, scope: Scope) -> dict[str, PlanBuffer]:

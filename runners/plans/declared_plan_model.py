@@ -274,6 +274,8 @@ SetupStep = Annotated[
 class DeclaredPlan(Part):
     """Launches, fills and sets in order; timed as one unit."""
 
+    defines: dict[Name, int] = Field(default_factory=dict[str, int], max_length=64)
+    """numbers that the plan and its source share: names in expressions, macros (`-DTILE=32`)"""
     buffers: dict[Name, DeclaredBuffer] = Field(default_factory=dict[str, DeclaredBuffer])
     setup: tuple[SetupStep, ...] = Field(default=(), max_length=64)
     """before each run, outside the clock"""

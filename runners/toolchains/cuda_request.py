@@ -67,7 +67,7 @@ def prepare(request: BuildRequest, folder: Path) -> Prepared:
     job = CudaJob(
         folder=folder,
         source=request.kernel.source_name,
-        flags=_flags(request),
+        flags=_flags(request, declared.defines),
         include_dirs=request.kernel.include_dirs,
         arch=request.device.arch,
         entries=tuple(dict.fromkeys(k.entry for p in plans.values() for k in p.kernels)),
@@ -144,7 +144,8 @@ def _values(
     return values, tuple(notes)
 
 
-def _flags(request: BuildRequest) -> tuple[str, ...]:
+def _flags(request: BuildRequest, own: Mapping[str, int]) -> tuple[str, ...]:
+    """`own`: macros that the plan brings along."""
     spec, variant = request.kernel.spec, request.variant
     flags = variant.options.flags
     if flags is None:
@@ -161,7 +162,7 @@ def _flags(request: BuildRequest) -> tuple[str, ...]:
                 valid="flags of optimisation; the GPU is named in device_profile",
             )
     macros = {name: variant.parameters.get(name, p.start) for name, p in spec.parameters.items()}
-    defines = sorted({**spec.kernel.defines, **macros}.items())
+    defines = sorted({**spec.kernel.defines, **macros, **own}.items())
     return (*flags, *(f"-D{name}={value}" for name, value in defines))
 
 
