@@ -27,6 +27,11 @@ INTEGRAL = re.compile(rb"\b(int|unsigned|signed|short|long|char|auto|\w*size_t|u
 
 def cpp_knobs(source: bytes) -> tuple[Constant, ...]:
     """The tuning knobs of a C++ or CUDA source, in order."""
+    return tuple(c for c in cpp_constants(source) if c.value >= 1 and reads_like_knob(c.name))
+
+
+def cpp_constants(source: bytes) -> tuple[Constant, ...]:
+    """Every named integer constant of it, whatever its name and value, in order."""
     constants: list[Constant] = []
     uses: Counter[str] = Counter()
     definitions: Counter[str] = Counter()
@@ -41,11 +46,7 @@ def cpp_knobs(source: bytes) -> tuple[Constant, ...]:
                 uses[_text(node).decode()] += 1
         elif (constant := _constant(node)) is not None:
             constants.append(constant)
-    return tuple(
-        c
-        for c in constants
-        if c.value >= 1 and uses[c.name] and definitions[c.name] == 1 and reads_like_knob(c.name)
-    )
+    return tuple(c for c in constants if uses[c.name] and definitions[c.name] == 1)
 
 
 def _nodes(root: Node) -> Iterator[Node]:

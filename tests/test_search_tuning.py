@@ -1,0 +1,143 @@
+"""Knobs of a candidate are found where they are, and turned together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kernelwright.runners.errors import SpecError
+from kernelwright.runners.model import BuildOptions, Candidate
+from kernelwright.runners.specs.spec import KernelSpec
+from kernelwright.search.apply import apply
+from kernelwright.search.moves import NotApplicable, State
+from kernelwright.search.moves.sweep_parameters import MOST, MOVE
+from kernelwright.search.tuning import tuning_of
+
+SOURCE = """
+#define TILE 32
+constexpr int kUnroll = 4;
+__global__ void scale(const float* x, float* y) {
+  for (int i = 0; i < TILE; i += kUnroll) y[i] = x[i] * ROWS;
+}
+"""
+PLAN: dict[str, Any] = {
+    "defines": {"ROWS": 8},
+    "steps": [{"launch": "scale", "grid": "ROWS", "block": "WARPS * 32"}],
+}
+
+
+def state(values: dict[str, tuple[int, ...]] | None = None, **spec: Any) -> State:
+    data: dict[str, Any] = {
+        "name": "scale",
+        "kernel": {"kernel_type": "cuda", "source_code": SOURCE, "plan": PLAN}
+        | {"metadata": {"kernel_name": "scale"}},
+        "io": {
+            "arguments": [
+                {"name": "x", "role": "input", "dtype": "float32", "shape": [64]},
+                {"name": "y", "role": "output", "dtype": "float32", "shape": [64]},
+            ]
+        },
+        "workloads": [{"name": "w", "symbols": {}}],
+        "parameters": {n: {"values": v} for n, v in (values or {"WARPS": (1, 2, 4)}).items()},
+        "reference": "baseline",
+    } | spec
+    return State("cuda", SOURCE, {}, BuildOptions(), KernelSpec.model_validate(data))
+
+
+def candidate(**changes: Any) -> Candidate:
+    return Candidate.model_validate({"method": "tune", "detail": "tiles", **changes})
+
+
+KNOBS = {"WARPS": (1, 4), "ROWS": (8, 16), "TILE": (16, 64), "kUnroll": (2,)}
+
+
+def test_knobs_are_parameters_numbers_of_the_plan_and_constants_of_the_source() -> None:
+    found = tuning_of(candidate(knobs=KNOBS), state())
+    assert len(found.space) == 8
+    assert found.start == {"WARPS": 1, "ROWS": 8, "TILE": 32, "kUnroll": 4}
+    turned = found.at({"WARPS": 4, "ROWS": 16, "TILE": 64, "kUnroll": 2})
+    after = apply(turned, state())
+    assert after.source == SOURCE.replace("TILE 32", "TILE 64").replace("= 4;", "= 2;")
+    assert after.assignment == {"WARPS": 4}
+    assert after.plan is not None and after.plan["defines"] == {"ROWS": 16}
+    assert turned.detail == "tiles: ROWS=16 TILE=64 WARPS=4 kUnroll=2"
+    assert turned.knobs is None
+
+
+def test_what_stays_as_it_is_is_no_change() -> None:
+    found = tuning_of(candidate(knobs={"WARPS": (1, 2)}), state())
+    turned = found.at({"WARPS": 2})
+    assert (turned.source, turned.plan) == (None, None)
+
+
+def test_a_template_brings_its_own_constants_and_plan() -> None:
+    source = SOURCE.replace("TILE", "STEP").replace("kUnroll", "kDepth")
+    plan = {**PLAN, "defines": {"ROWS": 4, "COLS": 2}}
+    knobs = {"kDepth": (1, 2), "STEP": (4, 8), "COLS": (1, 2)}
+    found = tuning_of(candidate(source=source, plan=plan, knobs=knobs), state())
+    turned = found.at({"kDepth": 1, "STEP": 4, "COLS": 1})
+    assert turned.source == source.replace("kDepth = 4", "kDepth = 1").replace("STEP 32", "STEP 4")
+    assert turned.plan is not None and turned.plan["defines"] == {"ROWS": 4, "COLS": 1}
+
+
+def test_constraints_leave_configurations_out() -> None:
+    start = state({"WARPS": (1, 2, 4), "STEP": (1, 2)}, constraints=["WARPS * STEP <= 4"])
+    found = tuning_of(candidate(knobs={"WARPS": (1, 2, 4), "STEP": (1, 2)}), start)
+    assert {tuple(c) for c in found.space.configurations} == {
+        (1, 1),
+        (1, 2),
+        (2, 1),
+        (2, 2),
+        (4, 1),
+    }
+
+
+@pytest.mark.parametrize(
+    ("knobs", "message"),
+    [
+        ({"WARP": (1, 2)}, "did you mean `WARPS`"),
+        ({"nowhere": (1,)}, "no parameter, no number of the plan and no constant"),
+        ({"WARPS": (1, 3)}, "WARPS cannot be 3"),
+    ],
+)
+def test_a_knob_that_is_nowhere_or_has_an_odd_value_is_refused(
+    knobs: dict[str, tuple[int, ...]], message: str
+) -> None:
+    with pytest.raises(SpecError, match=message):
+        tuning_of(candidate(knobs=knobs), state())
+
+
+@pytest.mark.parametrize("knobs", [{}, {"WARPS": ()}])
+def test_a_candidate_has_knobs_with_values_or_none(knobs: dict[str, tuple[int, ...]]) -> None:
+    with pytest.raises(ValueError, match="at least one value"):
+        candidate(knobs=knobs)
+
+
+def test_a_sweep_turns_all_parameters_together() -> None:
+    start = state({"WARPS": (1, 2, 4, 8), "STEP": (1, 2), "ONLY": (3,)})
+    (proposed,) = proposals(start)
+    assert proposed.knobs == {"WARPS": (1, 2, 4, 8), "STEP": (1, 2)}
+    assert len(tuning_of(proposed, start).space) == 8
+
+
+def test_a_sweep_of_a_large_space_stays_near_the_present_values() -> None:
+    (proposed,) = proposals(state({f"P{i}": tuple(range(1, 21)) for i in range(5)}))
+    assert proposed.knobs is not None
+    sizes = [len(values) for values in proposed.knobs.values()]
+    assert (
+        len(tuning_of(proposed, state({f"P{i}": tuple(range(1, 21)) for i in range(5)})).space)
+        <= MOST
+    )
+    assert max(sizes) - min(sizes) <= 1 and all(1 in values for values in proposed.knobs.values())
+
+
+def test_few_combinations_are_no_sweep() -> None:
+    assert isinstance(MOVE.propose(state()), NotApplicable)
+    assert isinstance(MOVE.propose(state({"A": (1, 2), "B": (1, 2)})), NotApplicable)
+
+
+def proposals(start: State) -> tuple[Candidate, ...]:
+    found = MOVE.propose(start)
+    assert not isinstance(found, NotApplicable)
+    return found
