@@ -28,7 +28,7 @@ PLAN: dict[str, Any] = {
 
 
 def state(values: dict[str, tuple[int, ...]] | None = None, **spec: Any) -> State:
-    data: dict[str, Any] = {
+    shared: dict[str, Any] = {
         "name": "scale",
         "kernel": {"kernel_type": "cuda", "source_code": SOURCE, "plan": PLAN}
         | {"metadata": {"kernel_name": "scale"}},
@@ -41,8 +41,9 @@ def state(values: dict[str, tuple[int, ...]] | None = None, **spec: Any) -> Stat
         "workloads": [{"name": "w", "symbols": {}}],
         "parameters": {n: {"values": v} for n, v in (values or {"WARPS": (1, 2, 4)}).items()},
         "reference": "baseline",
-    } | spec
-    return State("cuda", SOURCE, {}, BuildOptions(), KernelSpec.model_validate(data))
+    }
+    made = KernelSpec.model_validate({**shared, **spec})
+    return State("cuda", SOURCE, {}, BuildOptions(), made)
 
 
 def candidate(**changes: Any) -> Candidate:

@@ -37,23 +37,23 @@ def varying(code: Code) -> dict[str, Varies]:
     """Of each register that may differ between threads, why."""
     found = dict[str, int]()  # plain integers: this loop sees every register of the kernel
     users = dict[str, list[int]]()
-    todo = list[int]()
+    pending = list[int]()
     for index, read in enumerate(code.read):
         for register in read:
             if register in code.definitions:
                 users.setdefault(register, []).append(index)
             elif register in _THREAD:
-                todo.append(index)
+                pending.append(index)
         if code.function.instructions[index].opcode.startswith(_OWN):
-            todo.append(index)
-    while todo:
-        index = todo.pop()
+            pending.append(index)
+    while pending:
+        index = pending.pop()
         why = _why(code, index, found)
         for register in code.written[index]:
             before = found.get(register, 0)
             if why & ~before:
                 found[register] = before | why
-                todo += users.get(register, ())
+                pending += users.get(register, ())
     return {register: Varies(why) for register, why in found.items()}
 
 

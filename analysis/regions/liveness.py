@@ -101,10 +101,10 @@ def _live_after_blocks(code: Code, number: dict[str, int]) -> list[int]:
         kills.append(_bits(killed))
     before, after = list(needs), [0] * len(code.blocks)
     sources = predecessors(code.blocks)
-    todo = list(range(len(code.blocks)))
-    waiting = set(todo)
-    while todo:
-        index = todo.pop()
+    pending = list(range(len(code.blocks)))
+    waiting = set(pending)
+    while pending:
+        index = pending.pop()
         waiting.discard(index)
         live = 0
         for successor in code.blocks[index].successors:
@@ -114,7 +114,7 @@ def _live_after_blocks(code: Code, number: dict[str, int]) -> list[int]:
         if new != before[index]:
             before[index] = new
             fresh = [each for each in sources[index] if each not in waiting]
-            todo += fresh
+            pending += fresh
             waiting.update(fresh)
     return after
 

@@ -127,12 +127,12 @@ def _retreating(blocks: tuple[Block, ...]) -> list[tuple[int, int]]:
 
 def _body(header: int, latches: list[int], before: list[list[int]]) -> set[int]:
     """The blocks that reach a latch without going through the header."""
-    body, todo = {header}, list(latches)
-    while todo:
-        block = todo.pop()
+    body, pending = {header}, list(latches)
+    while pending:
+        block = pending.pop()
         if block not in body:
             body.add(block)
-            todo += before[block]
+            pending += before[block]
     return body
 
 

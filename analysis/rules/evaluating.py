@@ -9,7 +9,7 @@ from ...runners.profiling.wanted import SAMPLES
 from ..profile.lines import by_line
 from . import names
 from .derived import DERIVED
-from .model import Confidence, Facts, Finding, Hit, Rule, Unknown
+from .model import Confidence, Facts, Finding, Hit, Rule, Unknown, finding
 
 FEW_NS, FEW_SAMPLES = 10_000.0, 1000.0
 """a launch of less than 10 us, or fewer samples at its instructions, says little for certain"""
@@ -34,7 +34,7 @@ def evaluate(
     if hit is None:
         return None
     advice = _agreeing(rule, launch.advice)
-    return _finding(rule, hit, launch, known, advice, share, kernel)
+    return _with_evidence(rule, hit, launch, known, advice, share, kernel)
 
 
 def _value(name: str, launch: KernelProfile, profile: Profile, facts: Facts) -> float | None:
@@ -51,7 +51,7 @@ def _parts(name: str, launch: KernelProfile) -> Iterable[str]:
     return missing or (derived.beside,)
 
 
-def _finding(
+def _with_evidence(
     rule: Rule,
     hit: Hit,
     launch: KernelProfile,
@@ -63,22 +63,15 @@ def _finding(
     best = max(advice, key=_estimate, default=None)
     blame = rule.blame
     lines = () if blame is None else by_line(launch.instructions, blame.counter, blame.ideal)
-    return Finding(
-        rule=rule.id,
-        severity=hit.severity,
-        role=rule.role,
-        text=hit.text,
-        action=rule.action,
-        skill=rule.skill,
-        because=rule.because,
-        kernel=kernel,
-        share=share,
-        confidence=_confidence(rule, launch),
-        values=values,
-        lines=lines[:MAX_LINES],
-        agreed=bool(advice),
-        speedup_percent=None if best is None else best.speedup_percent,
-        scope=None if best is None else best.scope,
+    told = finding(rule, hit, kernel=kernel, share=share, values=values)
+    return told.model_copy(
+        update={
+            "confidence": _confidence(rule, launch),
+            "lines": tuple(lines[:MAX_LINES]),
+            "agreed": bool(advice),
+            "speedup_percent": None if best is None else best.speedup_percent,
+            "scope": None if best is None else best.scope,
+        }
     )
 
 

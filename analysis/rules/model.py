@@ -98,6 +98,24 @@ class Finding(Record):
     """of launch plan, compiler and PTX alone: nothing was counted"""
 
 
+def finding(
+    rule: Rule, hit: Hit, *, kernel: str, share: float, values: dict[str, float]
+) -> Finding:
+    """What a rule says that fired, without more evidence than its values."""
+    return Finding(
+        rule=rule.id,
+        severity=hit.severity,
+        role=rule.role,
+        text=hit.text,
+        action=rule.action,
+        skill=rule.skill,
+        because=rule.because,
+        kernel="" if rule.of_run else kernel,
+        share=share,
+        values=values,
+    )
+
+
 class Unknown(Record):
     """A rule that cannot say anything, and what it lacks."""
 

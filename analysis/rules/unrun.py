@@ -20,7 +20,7 @@ from . import names as n
 from .derived import MATRIX_WORK, UNFUSED, UNFUSED_SHARE
 from .derived import TENSOR_INSTRUCTIONS as TENSOR
 from .findings import Findings, findings, merged, rank
-from .model import Facts, Finding, Hit, Rule, Values
+from .model import Facts, Finding, Hit, Rule, Values, finding
 from .parallelism import TENSOR_KERNEL
 from .table import RULES
 
@@ -102,19 +102,7 @@ def _judged(rule: Rule, entry: str, known: Values, share: float) -> Finding | No
     hit = rule.judge(idle | values)
     if hit is None:
         return None
-    return Finding(
-        rule=rule.id,
-        severity=hit.severity,
-        role=rule.role,
-        text=hit.text,
-        action=rule.action,
-        skill=rule.skill,
-        because=rule.because,
-        kernel="" if rule.of_run else entry,
-        share=share,
-        values=values,
-        static=True,
-    )
+    return finding(rule, hit, kernel=entry, share=share, values=values)
 
 
 def _of_run(profile: Profile, dags: Mapping[str, RegionDag], facts: Facts) -> dict[str, float]:
