@@ -1,0 +1,6 @@
+"""ReGraph: what methods brought after which others, over all kernels and searches; pure.
+
+`transition.py` is one evaluated step, `tallies.py` adds steps up and merges sums, `synonyms.py`
+finds names that mean one method, `posterior.py` says what to expect of a method and where,
+`weighing.py` makes factors for priors of that, and `report.py` and `picture.py` show it.
+"""

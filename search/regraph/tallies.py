@@ -1,0 +1,228 @@
+"""Sums over transitions, by search: all that posteriors need, and can be merged again.
+
+The unit of provenance is one search. Two values that both hold a search hold it once after a merge
+(the one that saw more of it), so importing twice counts once, and a merge of values that share no
+search is what aggregation of all their transitions gives.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from typing import Final, Literal
+
+from pydantic import Field
+
+from ...runners.model import Ending, Record, content_hash
+from .synonyms import Synonym, synonyms
+from .transition import Transition, completed
+
+Source = Literal["rule", "skill"]
+BETTER: Final = math.log2(1.01)
+"""log2 gain from which a step made the kernel faster: `Settings.min_gain` by default"""
+
+
+class Tally(Record):
+    """Sums over transitions of one kind; gains are log2 over the parent."""
+
+    count: int = 0
+    """evaluations with an ending that says something of the variant (`lost` does not)"""
+    right: int = 0
+    """that got as far as a measurement"""
+    better: int = 0
+    """with a gain of 1 % at least"""
+    gains: int = 0
+    """with a known gain"""
+    total: float = 0.0
+    """sum of the gains"""
+    squares: float = 0.0
+    """sum of their squares"""
+
+
+class Cell(Record):
+    """Transitions of a search that have all of this in common."""
+
+    previous: str
+    method: str
+    bottleneck: str
+    arch: str
+    language: str
+    tally: Tally
+
+
+class Fired(Record):
+    """Transitions of a search by one method from states on which a rule had fired, or to whose
+    findings a skill belongs."""
+
+    source: Source
+    id: str
+    """of the rule, or of the skill"""
+    method: str
+    tally: Tally
+
+
+class SearchTallies(Record):
+    """What one search of one kernel adds."""
+
+    kernel_id: str
+    search_id: str
+    transitions: int
+    cells: tuple[Cell, ...]
+    """sorted by what they have in common"""
+    fired: tuple[Fired, ...] = ()
+    """likewise"""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is known by, wherever it is imported."""
+        return self.kernel_id, self.search_id
+
+
+class ReGraph(Record):
+    """What many searches learned; the content of `regraph.json`."""
+
+    format: int = 1
+    merging: bool = True
+    """whether names that mean one method are counted as one; the sums keep every name"""
+    merged: dict[str, Synonym] = Field(default_factory=dict[str, Synonym])
+    """follows from the sums and `merging`"""
+    searches: tuple[SearchTallies, ...] = ()
+    """sorted by kernel and search"""
+
+    def name(self, method: str) -> str:
+        """What a method is counted as."""
+        found = self.merged.get(method)
+        return method if found is None else found.into
+
+    @property
+    def digest(self) -> str:
+        """Hash of the content; equal values have equal ones."""
+        return content_hash(self.model_dump(mode="json"))
+
+
+def aggregate(transitions: Iterable[Transition], *, merging: bool = True) -> ReGraph:
+    """The sums of transitions; their order does not matter. Lost evaluations are left out."""
+    groups = dict[tuple[str, str], list[Transition]]()
+    for each in completed(transitions):
+        if each.ending is not Ending.lost:
+            groups.setdefault((each.kernel_id, each.search_id), []).append(each)
+    return _regraph((_of_search(*key, rows) for key, rows in groups.items()), merging)
+
+
+def merge(one: ReGraph, other: ReGraph) -> ReGraph:
+    """Both together. Commutative, associative, idempotent."""
+    both = (*one.searches, *other.searches)
+    return _regraph(both, one.merging and other.merging)
+
+
+def merge_all(graphs: Iterable[ReGraph]) -> ReGraph:
+    """All of them together; the empty ReGraph of none."""
+    return reduce(merge, graphs, ReGraph())
+
+
+def as_told(graph: ReGraph, *, merging: bool) -> ReGraph:
+    """The same sums, with names merged or not."""
+    return _regraph(graph.searches, merging)
+
+
+def to_json(graph: ReGraph) -> str:
+    """The canonical text of `regraph.json`: equal values give equal texts."""
+    return json.dumps(graph.model_dump(mode="json"), sort_keys=True, indent=1) + "\n"
+
+
+def from_json(text: str | bytes) -> ReGraph:
+    """The value of a text; what follows from the sums is computed again.
+
+    Raises pydantic.ValidationError for anything else.
+    """
+    read = ReGraph.model_validate_json(text)
+    return _regraph(read.searches, read.merging)
+
+
+def tally(transitions: Iterable[Transition]) -> Tally:
+    """The sums of transitions; exact sums, so that their order does not matter."""
+    rows = list(transitions)
+    gains = [row.gain for row in rows if row.right and row.gain is not None]
+    return Tally(
+        count=len(rows),
+        right=sum(row.right for row in rows),
+        better=sum(gain >= BETTER for gain in gains),
+        gains=len(gains),
+        total=math.fsum(gains),
+        squares=math.fsum(gain * gain for gain in gains),
+    )
+
+
+def total(tallies: Iterable[Tally]) -> Tally:
+    """Sums of sums, in the order given."""
+    rows = list(tallies)
+    return Tally(
+        count=sum(row.count for row in rows),
+        right=sum(row.right for row in rows),
+        better=sum(row.better for row in rows),
+        gains=sum(row.gains for row in rows),
+        total=sum(row.total for row in rows),
+        squares=sum(row.squares for row in rows),
+    )
+
+
+def _regraph(searches: Iterable[SearchTallies], merging: bool) -> ReGraph:
+    fullest = dict[tuple[str, str], SearchTallies]()
+    for each in searches:
+        known = fullest.get(each.key)
+        if known is None or _seen(each) > _seen(known):
+            fullest[each.key] = each
+    ordered = tuple(fullest[key] for key in sorted(fullest))
+    return ReGraph(
+        merging=merging, merged=synonyms(_counts(ordered)) if merging else {}, searches=ordered
+    )
+
+
+def _seen(search: SearchTallies) -> tuple[int, str]:
+    """The one that saw more of a search comes last; equal counts are told apart somehow."""
+    return search.transitions, search.model_dump_json()
+
+
+def _counts(searches: Iterable[SearchTallies]) -> Mapping[str, int]:
+    counts = dict[str, int]()
+    for search in searches:
+        for cell in search.cells:
+            counts[cell.method] = counts.get(cell.method, 0) + cell.tally.count
+            counts.setdefault(cell.previous, 0)
+    return counts
+
+
+def _of_search(kernel_id: str, search_id: str, rows: list[Transition]) -> SearchTallies:
+    cells = dict[tuple[str, str, str, str, str], list[Transition]]()
+    fired = dict[tuple[Source, str, str], list[Transition]]()
+    for row in rows:
+        kind = (row.from_method, row.to_method, row.bottleneck, row.arch, row.language)
+        cells.setdefault(kind, []).append(row)
+        for rule in row.rules:
+            fired.setdefault(("rule", rule, row.to_method), []).append(row)
+        for skill in {*row.rules.values()} - {""}:
+            fired.setdefault(("skill", skill, row.to_method), []).append(row)
+    return SearchTallies(
+        kernel_id=kernel_id,
+        search_id=search_id,
+        transitions=len(rows),
+        cells=tuple(_cell(kind, cells[kind]) for kind in sorted(cells)),
+        fired=tuple(
+            Fired(source=kind[0], id=kind[1], method=kind[2], tally=tally(fired[kind]))
+            for kind in sorted(fired)
+        ),
+    )
+
+
+def _cell(kind: tuple[str, str, str, str, str], rows: list[Transition]) -> Cell:
+    previous, method, bottleneck, arch, language = kind
+    return Cell(
+        previous=previous,
+        method=method,
+        bottleneck=bottleneck,
+        arch=arch,
+        language=language,
+        tally=tally(rows),
+    )
