@@ -1,7 +1,8 @@
-"""What libraries take for the work of the GPU examples; usage: yardsticks.py EXAMPLE_FOLDER...
+"""What libraries take for the work of the GPU examples; usage: yardsticks.py PATH...
 
-Prints JSON: milliseconds by folder and workload, and the bandwidth of a large copy. It runs in
-a process of its own, because torch has no business beside the clock of the searches.
+A path is that of a spec, or a folder with a `spec.json`. Prints JSON: milliseconds by spec (its
+name) or folder, and workload, and the bandwidth of a large copy. It runs in a process of its own,
+because torch has no business beside the clock of the searches.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ METHOD = (
 class Case:
     """One library call on one workload; `sets` are the arguments of the calls of a sample."""
 
-    folder: str
+    name: str
     workload: str
     call: Callable[..., Any]
     sets: list[dict[str, Any]]
@@ -94,13 +95,13 @@ def main() -> None:
     measure(Clock(torch), [*cases, copy], torch)
     found: dict[str, dict[str, float]] = {}
     for case in cases:
-        found.setdefault(case.folder, {})[case.workload] = median(case.blocks_ms)
+        found.setdefault(case.name, {})[case.workload] = median(case.blocks_ms)
     result = {
         "method": METHOD,
         "library": f"torch {torch.__version__}",
         "copy_bytes_per_s": 2 * COPY_BYTES / (median(copy.blocks_ms) * 1e-3),
         "ms": found,
-        "blocks_ms": {f"{c.folder}/{c.workload}": c.blocks_ms for c in [*cases, copy]},
+        "blocks_ms": {f"{c.name}/{c.workload}": c.blocks_ms for c in [*cases, copy]},
     }
     print(json.dumps(result))
 
@@ -118,23 +119,25 @@ def measure(clock: Clock, cases: list[Case], torch: Any) -> None:
             case.blocks_ms.append(clock.block_ms(case))
 
 
-def _cases(torch: Any, folder: Path) -> list[Case]:
-    spec = parse_spec(json.loads((folder / "spec.json").read_text(encoding="utf-8")))
-    call = runpy.run_path(str(folder / "yardstick.py"))["yardstick"]
+def _cases(torch: Any, path: Path) -> list[Case]:
+    file = path / "spec.json" if path.is_dir() else path
+    spec = parse_spec(json.loads(file.read_text(encoding="utf-8")))
+    call = runpy.run_path(str(file.with_name("yardstick.py")))["yardstick"]
+    name = path.name if path.is_dir() else spec.name
     return [
-        _case(torch, folder.name, call, bind(spec.io, workload.symbols, workload.name))
+        _case(torch, name, call, bind(spec.io, workload.symbols, workload.name))
         for workload in spec.workloads
     ]
 
 
-def _case(torch: Any, folder: str, call: Callable[..., Any], contract: BoundContract) -> Case:
+def _case(torch: Any, name: str, call: Callable[..., Any], contract: BoundContract) -> Case:
     arguments: dict[str, Any] = {}
     for bound in contract.arguments:
         is_array = bound.argument.role != "scalar"
         arguments[bound.name] = _tensor(torch, bound) if is_array else bound.value
     changed = [b.name for b in contract.arrays if b.argument.role == "inout"]
-    pristine = {name: arguments[name].clone() for name in changed}
-    return Case(folder, contract.label, call, [arguments], pristine)
+    pristine = {each: arguments[each].clone() for each in changed}
+    return Case(name, contract.label, call, [arguments], pristine)
 
 
 def _tensor(torch: Any, bound: BoundArgument) -> Any:

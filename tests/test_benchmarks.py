@@ -41,9 +41,10 @@ from kernelwright.runners.oracle.inputs import make_inputs
 from kernelwright.runners.specs.files import parse_spec
 
 torch = importlib.import_module("torch")
-for folder in map(Path, sys.argv[1:]):
-    spec = parse_spec(json.loads((folder / "spec.json").read_text()))
-    bound = bind(spec.io, dict(zip(spec.symbols, (33, 17, 29))), "small")
+for path in map(Path, sys.argv[1:]):
+    file = path / "spec.json" if path.is_dir() else path
+    spec, folder = parse_spec(json.loads(file.read_text())), file.parent
+    bound = bind(spec.io, dict(zip(spec.symbols, (33, 17, 29, 5))), "small")
     given = {b.name: b.value for b in bound.arguments if b.argument.role == "scalar"}
     given |= make_inputs(bound, 5)
     expected = runpy.run_path(str(folder / "reference.py"))["reference"](**given)
