@@ -12,7 +12,7 @@ from kernelwright.runners.specs.spec import KernelSpec
 from kernelwright.search.apply import apply
 from kernelwright.search.moves import NotApplicable, State
 from kernelwright.search.moves.sweep_parameters import MOST, MOVE
-from kernelwright.search.tuning import tuning_of
+from kernelwright.search.tuning import Judged, tune, tuning_of
 
 SOURCE = """
 #define TILE 32
@@ -142,3 +142,54 @@ def proposals(start: State) -> tuple[Candidate, ...]:
     found = MOVE.propose(start)
     assert not isinstance(found, NotApplicable)
     return found
+
+
+def speedup(made: Candidate) -> float:
+    """Best at WARPS=4, TILE=64."""
+    values = made.parameters or {}
+    tile = 64 if made.source and "TILE 64" in made.source else 32
+    return values.get("WARPS", 1) ** 0.5 * (2 if tile == 64 else 1)
+
+
+def tuned(knobs: dict[str, tuple[int, ...]], at_once: int = 1, builds: int = 6) -> list[Candidate]:
+    """What is tried; every configuration costs a build, but the first one is known."""
+    run = tune(tuning_of(candidate(knobs=knobs), state()), builds=builds, at_once=at_once, seed=1)
+    tried, batch = list[Candidate](), next(run)
+    try:
+        while True:
+            assert len(batch) <= at_once
+            costs = [int(bool(tried or position)) for position in range(len(batch))]
+            tried += batch
+            judged = [Judged(speedup(c), cost) for c, cost in zip(batch, costs, strict=True)]
+            batch = run.send(judged)
+    except StopIteration:
+        return tried
+
+
+def test_a_candidate_is_tuned_from_where_it_stands_until_its_builds_are_spent() -> None:
+    knobs = {"WARPS": (1, 2, 4), "TILE": (8, 16, 32, 64)}
+    tried = tuned(knobs)
+    assert tried[0] == tuning_of(candidate(knobs=knobs), state()).at({"WARPS": 1, "TILE": 32})
+    assert len(tried) == 7 and len({c.detail for c in tried}) == 7
+    assert tried == tuned(knobs)
+
+
+def test_a_small_space_is_tried_whole_and_the_best_is_found() -> None:
+    tried = tuned({"WARPS": (1, 2, 4), "TILE": (32, 64)}, at_once=4, builds=20)
+    assert len(tried) == 6
+    assert max(map(speedup, tried)) == 4
+
+
+def test_knobs_that_may_not_stay_as_they_are_begin_elsewhere() -> None:
+    assert "TILE=32" not in tuned({"TILE": (8, 16)})[0].detail
+
+
+def test_configurations_that_cost_nothing_come_to_an_end() -> None:
+    start = tuning_of(candidate(knobs={"TILE": tuple(range(1, 200))}), state())
+    run = tune(start, builds=3, at_once=2, seed=0)
+    asked, batch = 0, next(run)
+    with pytest.raises(StopIteration) as ended:
+        while True:
+            asked += len(batch)
+            batch = run.send([Judged(None, 0)] * len(batch))
+    assert asked == 12 and ended.value.value == 199

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..runners.errors import SpecError
-from ..runners.model import Candidate, ordered
-from ..runners.specs.spec import KernelType
-from .apply import apply
-from .moves.base import State, broken_constraints
-from .moves.knobs import Constant
-from .moves.knobs_cpp import cpp_constants
-from .moves.knobs_python import named_integers
-from .sweep import Configuration, Space
+from ...runners.errors import SpecError
+from ...runners.model import Candidate, ordered
+from ...runners.specs.spec import KernelType
+from ..apply import apply
+from ..moves.base import State, broken_constraints
+from ..moves.knobs import Constant
+from ..moves.knobs_cpp import cpp_constants
+from ..moves.knobs_python import named_integers
+from ..sweep import Configuration, Space
 
 CONSTANTS: Mapping[KernelType, Callable[[bytes], tuple[Constant, ...]]] = {
     "cpp": cpp_constants,
