@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ..runners.model import BuildOptions, Candidate, Variant, ordered
 from ..runners.normalise import source_key
+from ..runners.specs.spec import KernelType
 from ..search.apply import apply
 from ..search.moves import canonical_method
 from ..search.moves.base import State
@@ -30,11 +33,19 @@ def variant_from(kernel: KernelRecord, base: Variant, candidate: Candidate) -> V
     return Variant(
         kernel_id=kernel.kernel_id,
         source=state.source,
-        source_key=source_key(state.source, state.kernel_type),
+        source_key=base.source_key
+        if state.source == base.source
+        else _source_key(state.source, state.kernel_type),
         plan=None if state.plan is None else dict(state.plan),
         options=state.options,
         parameters=dict(state.parameters),
     )
+
+
+@lru_cache(maxsize=64)
+def _source_key(source: str, kernel_type: KernelType) -> str:
+    """It takes a parse, and what is built ahead comes again to be evaluated."""
+    return source_key(source, kernel_type)
 
 
 def changed(candidate: Candidate) -> str:
