@@ -13,6 +13,7 @@ from typing import Any
 
 from ..runners.model import BuildOptions, Candidate, Ending, Record
 from ..runners.specs.spec import KernelSpec
+from .memory.ideas import Idea, Recollection
 from .moves.base import State
 
 
@@ -55,8 +56,8 @@ class Statistics:
 class Context:
     """All that a planner may see when it is asked for candidates from one node.
 
-    The caller of the engine gives the first four, what a profile found, and weights; the engine
-    fills in the rest and takes held-out workloads out of the spec.
+    The caller of the engine gives the first four, what a profile found, weights and memory; the
+    engine fills in the rest and takes held-out workloads out of the spec.
     """
 
     search_id: str
@@ -76,7 +77,9 @@ class Context:
     """ids of the rules that fired on that profile, the one to act on first"""
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
     """by method: what is known of the node makes of a candidate's prior, as a factor; 1 where a
-    method is not named"""
+    method is not named, and 0 where it is to be left out"""
+    memory: Recollection = field(default_factory=Recollection)
+    """what earlier searches of the kernel tried from this state, and what failed in others"""
 
     @property
     def spec(self) -> KernelSpec:
@@ -102,6 +105,9 @@ class Question(Record):
     wanted: int
     bottleneck: str = ""
     findings: tuple[str, ...] = ()
+    remembered: tuple[Idea, ...] = ()
+    """what earlier searches of the kernel tried from this very state, and what failed in others:
+    the most telling"""
 
 
 class Reply(Record):
@@ -136,6 +142,7 @@ def question_from(context: Context) -> Question:
         wanted=context.wanted,
         bottleneck=context.bottleneck,
         findings=context.findings,
+        remembered=context.memory.ideas,
     )
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..runners.model import Candidate, Record, content_hash
+from ..runners.model import Candidate, Record
+from .memory.ideas import change_key
 from .moves import METHODS, MOVES, Method, Move, NotApplicable
 from .moves.base import State
 from .planner import Context, PlannerRun
+
+DOUBT = 0.5
+"""factor on the prior of a change that never once worked in other states of the kernel; a rule of
+thumb"""
 
 
 class Explanation(Record):
@@ -31,10 +36,11 @@ class Explanation(Record):
 def rules_planner(context: Context) -> PlannerRun:
     """The candidates of all moves that fit, best prior first, at most `context.wanted`.
 
-    Priors are those of the moves, times the weights of the context.
+    Priors are those of the moves, times the weights of the context; a method of weight 0 is left
+    out. What never worked in other states of the kernel has `DOUBT` of its prior.
 
-    Asks nobody. Changes that were proposed from this node before are left out; none left
-    means that the rules have nothing more to try here.
+    Asks nobody. Changes that were proposed from this node before, or failed from the same state in
+    an earlier search, are left out; none left means that the rules have nothing more to try here.
     """
     yield from ()
     new = [c for move in MOVES for c in _untried(move, context)]
@@ -84,19 +90,16 @@ def _untried(move: Move, context: Context) -> tuple[Candidate, ...]:
     proposals = move.propose(context.state)
     if isinstance(proposals, NotApplicable):
         return ()
-    tried = {_change(t.candidate, context.state) for t in context.history}
-    new = (c for c in proposals if _change(c, context.state) not in tried)
     weight = context.weights.get(move.method, 1.0)
-    return tuple(c.model_copy(update={"prior": c.prior * weight}) for c in new)
-
-
-def _change(candidate: Candidate, state: State) -> str:
-    """What a candidate changes, whatever it is called; values that stay are no change."""
-    changed = candidate.model_dump(include={"source", "diff", "plan", "options", "knobs"})
-    values = candidate.parameters or {}
-    now = state.assignment
-    changed["parameters"] = {n: v for n, v in values.items() if now.get(n) != v}
-    return content_hash(changed)
+    if weight == 0:
+        return ()
+    changes = {change_key(t.candidate, context.state) for t in context.history}
+    gone, doubted = changes | context.memory.closed, context.memory.doubted
+    new = ((c, key) for c in proposals if (key := change_key(c, context.state)) not in gone)
+    return tuple(
+        c.model_copy(update={"prior": c.prior * weight * (DOUBT if key in doubted else 1.0)})
+        for c, key in new
+    )
 
 
 def _count(method: str, context: Context) -> int:

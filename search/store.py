@@ -182,6 +182,11 @@ class Store:
         """Number of keys in the table."""
         return self._database.run(f"SELECT count(*) FROM {_quoted(table)}")[0][0]
 
+    def last(self, table: str) -> str:
+        """The key that `append` gave last in the table; "" when it gave none."""
+        counter = self.get("meta", f"sequence:{table}")
+        return "" if counter is None else _numbered(counter["last"])
+
     def get_record(self, table: str, key: str, model: type[Model]) -> Model | None:
         """The value as a record; raises StoreError when it does not fit the model."""
         value = self.get(table, key)
@@ -273,7 +278,7 @@ class Writer:
         counter = self.update(
             "meta", f"sequence:{table}", lambda last: {"last": (last or {"last": 0})["last"] + 1}
         )
-        key = f"{counter['last']:012d}"
+        key = _numbered(counter["last"])
         self.add(table, key, value)
         return key
 
@@ -367,6 +372,11 @@ def _prefix_end(prefix: str) -> str | None:
     following = ord(stem[-1]) + 1
     # Surrogates are no characters of UTF-8.
     return stem[:-1] + chr(0xE000 if following == 0xD800 else following)
+
+
+def _numbered(number: int) -> str:
+    """Keys of appended rows; they sort as their numbers do."""
+    return f"{number:012d}"
 
 
 def _quoted(table: str) -> str:
