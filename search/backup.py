@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from heapq import heapify, heappop, heappush
 from typing import Final
 
 from .graph import Edge, Graph, Node
+from .rewards import Worth, failure_of, reward_of
 from .selection import is_available
 from .settings import BackupName, Settings
 
-Backup = Callable[[Graph, Node], float]
+Backup = Callable[[Graph, Node, Settings], Worth]
 
 
-def max_backup(graph: Graph, node: Node) -> float:
+def max_backup(graph: Graph, node: Node, settings: Settings) -> Worth:
     """Qmax(n) = max(reward(n), max over children Qmax(child)).
 
     The search wants one best leaf, so a node is worth the best that it led to. Computed from the
@@ -21,46 +22,95 @@ def max_backup(graph: Graph, node: Node) -> float:
     share is counted right, and over the same links the order of results does not matter
     (KataGo's recompute-from-children form of graph search, with max for the mean).
     """
-    return max([node.reward, *(child.value for child in graph.children(node.key))])
+    return node.best
+
+
+def mean_backup(graph: Graph, node: Node, settings: Settings) -> Worth:
+    """Q(n) = (U(n) + sum over edges N(n,a) Q(child)) / (1 + sum over edges N(n,a)).
+
+    KataGo's graph search ("Monte-Carlo graph search from first principles", D. Wu): N(n,a) are the
+    *edge's* visits, so that visits to a shared child through other parents weigh nothing here, and
+    it is computed anew each time. U(n) is the node's own reward, or the best of the rollout that
+    went on from it, whose visits do not count again. A candidate that gave no variant is a failure.
+    With log2 rewards a failure of -10 outweighs all successes: give `failure_reward` near -2.
+    """
+    failure = failure_of(settings)
+    low, value, high = node.played
+    total = 1
+    for edge in graph.edges_of(node.key):
+        visits = edge.visits - (edge.rollout > 0)
+        if visits <= 0 or edge.ending is None or edge.closes_cycle:
+            continue
+        found = graph.nodes[edge.child].backed if edge.child else Worth(failure, failure, failure)
+        total += visits
+        low += visits * found.low
+        value += visits * found.value
+        high += visits * found.high
+    return Worth(low / total, value / total, high / total)
 
 
 def refresh(graph: Graph, keys: Iterable[str], settings: Settings) -> None:
-    """Bring `value` and `available` up to date in the given nodes and in all their ancestors.
+    """Bring all that follows from facts up to date in the given nodes and in all their ancestors.
 
     Where nothing changes the ancestors are not visited, so the work follows the change and not
-    the size of the graph. It ends: links have no cycle. Give children before their parents
-    where there is a choice.
+    the size of the graph. Levels order it: children are done before their parents, every node
+    once. It ends: links have no cycle.
+
+    Ends of intervals are backed up as the values are. Both backups grow with each of their
+    arguments: wherever in their intervals the true rewards lie, the true value lies in its own.
     """
-    backup = BACKUPS[settings.backup]
-    queue = deque(dict.fromkeys(keys))
-    waiting = set(queue)
-    while queue:
-        node = graph.nodes[queue.popleft()]
-        waiting.discard(node.key)
-        before = node.value, node.available
-        node.value = backup(graph, node)
-        node.available = is_available(graph, node, settings)
-        if before == (node.value, node.available):
+    waiting = set(keys)
+    heap = [(-graph.level(key), key) for key in waiting]
+    heapify(heap)
+    while heap:
+        node = graph.nodes[heappop(heap)[1]]
+        if not _changes(graph, node, settings):
             continue
-        for parent in graph.parents(node.key):
-            if parent.key not in waiting:
-                waiting.add(parent.key)
-                queue.append(parent.key)
+        for edge in graph.links_to(node.key):
+            if edge.parent not in waiting:
+                waiting.add(edge.parent)
+                heappush(heap, (-graph.level(edge.parent), edge.parent))
 
 
 def count_walk(graph: Graph, path: Iterable[Edge]) -> None:
-    """Count one evaluation along the path that was walked from the root, the new leaf left out.
+    """Count one evaluation along the path that was walked, the new leaf left out.
 
     A node that other paths lead to as well is counted here alone: visits say where the search
-    went, values say what it found.
+    went, values say what it found. A walk that started below the root counts from there.
     """
-    graph.root.visits += 1
-    *inner, last = path
-    for edge in inner:
+    for edge in path:
         edge.visits += 1
-        if edge.child is not None:
-            graph.nodes[edge.child].visits += 1
-    last.visits += 1
+        graph.nodes[edge.parent].visits += 1
 
 
-BACKUPS: Final[Mapping[BackupName, Backup]] = {"max": max_backup}
+def mark_walk(graph: Graph, path: Iterable[Edge], change: int) -> None:
+    """Note along a path that one evaluation more (1) or less (-1) is under way."""
+    for edge in path:
+        edge.running += change
+        graph.nodes[edge.parent].running += change
+
+
+def _changes(graph: Graph, node: Node, settings: Settings) -> bool:
+    before = node.played, node.best, node.backed, node.available
+    node.own = reward_of(node.ending, node.speedup, node.interval, settings)
+    links = [e for e in graph.edges_of(node.key) if e.child is not None and not e.closes_cycle]
+    node.played = _highest(node.own, (_child(graph, e).played for e in links if e.rollout))
+    node.best = _highest(node.own, (_child(graph, e).best for e in links))
+    node.backed = BACKUPS[settings.backup](graph, node, settings)
+    node.available = is_available(graph, node, settings)
+    return before != (node.played, node.best, node.backed, node.available)
+
+
+def _child(graph: Graph, edge: Edge) -> Node:
+    assert edge.child is not None
+    return graph.nodes[edge.child]
+
+
+def _highest(own: Worth, others: Iterator[Worth]) -> Worth:
+    low, value, high = own
+    for other in others:
+        low, value, high = max(low, other[0]), max(value, other[1]), max(high, other[2])
+    return Worth(low, value, high)
+
+
+BACKUPS: Final[Mapping[BackupName, Backup]] = {"max": max_backup, "mean": mean_backup}

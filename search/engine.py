@@ -7,15 +7,15 @@ records, because every decision follows from facts in the graph and from `settin
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from random import Random
 
 from ..runners.errors import HandleUnknown
 from ..runners.model import Candidate, Ending
-from .backup import count_walk, refresh
-from .graph import Edge, Graph, Node, edge_record, node_record
+from .admission import admit, reason_against, reopen, unknown
+from .backup import count_walk, mark_walk, refresh
+from .graph import Edge, Graph, Node
+from .graph_records import edge_record, node_record
 from .planner import (
     Context,
     Planner,
@@ -26,9 +26,11 @@ from .planner import (
     run_planner,
     without_held_out,
 )
-from .selection import EXPAND, POLICIES, slots
+from .rewards import speedup_of
+from .selection import slots
 from .settings import Settings
-from .work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting, Work, after, ledger_of
+from .walking import Walk, walk
+from .work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting, Work, after, ledger_of, newest
 
 
 class Engine:
@@ -53,12 +55,13 @@ class Engine:
         self._planner = planner
         self._context_of = context_of
         self._ceiling = ceiling
-        self._paths: dict[str, list[Edge]] = {}
+        self._running: dict[str, Walk] = {}
+        self._held = 0
+        self._newest = newest(graph)
         self._changed_nodes: dict[str, None] = {}
         self._changed_edges: dict[str, None] = {}
         self._notes: list[str] = []
-        # Later nodes first: most are descendants of earlier ones.
-        refresh(graph, reversed(graph.nodes), settings)
+        refresh(graph, graph.nodes, settings)
 
     @property
     def incumbent(self) -> Node:
@@ -75,23 +78,28 @@ class Engine:
         while True:
             if halted := self._halted():
                 return halted
-            path, leaf = self._walk()
-            if leaf is None:
-                return self._start(path)
-            found = run_planner(self._planner, self.context(leaf))
-            if isinstance(found, Question):
-                return Ask(leaf.key, found)
-            self._admit(leaf, found)
+            found = self._walk()
+            if found.expands is None:
+                return self._begin(found)
+            context = self.context(found.expands)
+            if self._reopen(found.expands, context):
+                continue
+            proposed = run_planner(self._planner, context)
+            if isinstance(proposed, Question):
+                return Ask(found.expands.key, proposed)
+            self._admit(found.expands, proposed, context)
 
     def likely_next(self, most: int) -> list[tuple[str, Candidate]]:
         """Candidates (with their parents) that `next_work` may give soon, the likeliest first.
 
         A guess, for whoever builds ahead: nothing changes, and no decision depends on it. Open
-        edges come first, then what the planner would propose at the nodes worked at now, if it
-        does so without a question.
+        edges of the nodes worked at now come first, then those on the way there, at the incumbent
+        and the root; then what the planner would propose, if it does so without a question.
         """
-        busy = dict.fromkeys(path[-1].parent for path in self._paths.values())
-        edges = [e for e in self.graph.edges.values() if e.state == "open" and not e.pruned]
+        busy = dict.fromkeys(each.path[-1].parent for each in self._running.values())
+        near = {edge.parent: None for each in self._running.values() for edge in each.path}
+        keys = dict.fromkeys((*busy, self.ledger.incumbent, *near, self.graph.root_key))
+        edges = [e for key in keys for e in self.graph.edges_of(key) if e.state == "open"]
         edges.sort(key=lambda e: (e.parent not in busy, -e.prior))
         found = [(e.parent, e.candidate) for e in edges[:most]]
         for key in dict.fromkeys((*busy, self.ledger.incumbent)):
@@ -103,10 +111,10 @@ class Engine:
         """What would be new at a node."""
         if node.exhausted:
             return []
-        proposed = run_planner(self._planner, replace(self.context(node), wanted=most))
-        known = {_identity(e.candidate) for e in self.graph.edges_of(node.key)}
-        new = () if isinstance(proposed, Question) else proposed
-        return [c for c in new if _identity(c) not in known and not self._pruned_because(c)]
+        context = replace(self.context(node), wanted=most)
+        proposed = run_planner(self._planner, context)
+        new = () if isinstance(proposed, Question) else unknown(self.graph, node, proposed)
+        return [c for c in new if not reason_against(c, self.settings, context)]
 
     def answer(self, node_id: str, reply: Reply) -> Changes:
         """Take in the candidates that answer a question about a node.
@@ -115,31 +123,43 @@ class Engine:
         No candidates: nothing more is asked about this node. Raises HandleUnknown.
         """
         node = self.graph.node(node_id)
-        candidates = run_planner(self._planner, self.context(node), (reply,))
+        context = self.context(node)
+        candidates = run_planner(self._planner, context, (reply,))
         if isinstance(candidates, Question):
             raise ValueError("a planner asks one question at a time; this one asked a second")
-        self._admit(node, candidates, exhausts=not reply.candidates)
+        self._admit(node, candidates, context, exhausts=not reply.candidates)
+        return self.changes()
+
+    def look_again(self, node_id: str) -> Changes:
+        """More is known of a node (its context changed): open again what was put aside there for a
+        reason that no longer holds. Raises HandleUnknown."""
+        node = self.graph.node(node_id)
+        self._reopen(node, self.context(node))
         return self.changes()
 
     def record(self, edge_id: str, outcome: Outcome) -> Changes:
-        """Take in how an evaluation ended. Raises HandleUnknown when the edge is not running.
+        """Take in how an evaluation ended. Raises HandleUnknown when the edge is not running, and
+        ValueError when it cost more builds than were held for it.
 
         A lost evaluation reopens its edge; the attempt counts as visits on its path, so that other
         edges come first, and towards patience, so that losing all of them comes to an end.
         """
-        path = self._path_of(edge_id)
-        edge = path[-1]
+        done = self._done(edge_id, outcome)
+        edge = done.path[-1]
         edge.steps += (self.ledger.steps,)
-        edge.builds += outcome.spent_build
+        edge.builds += outcome.builds
         edge.message = outcome.message
+        edge.rollout = done.start.step
         if outcome.ending is Ending.lost:
             edge.state = "open"
         else:
             self._settle(edge, outcome)
-        count_walk(self.graph, path)
-        self.ledger = after(self.ledger, outcome)
-        keys = [e.parent for e in reversed(path)]
-        self._touch(keys, (e.edge_id for e in path))
+        mark_walk(self.graph, done.path, -1)
+        count_walk(self.graph, done.path)
+        self.ledger = after(self.ledger, edge, outcome)
+        self._newest = edge
+        keys = [e.parent for e in done.path]
+        self._touch(keys, (e.edge_id for e in done.path))
         refresh(self.graph, [edge.child, *keys] if edge.child else keys, self.settings)
         return self.changes()
 
@@ -163,11 +183,11 @@ class Engine:
 
     def _halted(self) -> Waiting | Stopped | None:
         stopped = self._stopped()
-        return Waiting(tuple(self._paths)) if stopped and self._paths else stopped
+        return Waiting(tuple(self._running)) if stopped and self._running else stopped
 
     def _stopped(self) -> Stopped | None:
         settings, ledger = self.settings, self.ledger
-        if ledger.builds + len(self._paths) >= settings.budget_builds:
+        if ledger.builds + self._held >= settings.budget_builds:
             return Stopped("budget", f"{ledger.builds} builds are spent, the whole budget")
         if ledger.since_incumbent >= settings.patience:
             text = f"{ledger.since_incumbent} evaluations brought no new incumbent"
@@ -183,28 +203,22 @@ class Engine:
             return Stopped("exhausted", "every candidate was tried and the planner has no more")
         return None
 
-    def _walk(self) -> tuple[list[Edge], Node | None]:
-        """The path from the root to an open edge, or to the node (second) that expands."""
-        rng = Random(f"{self.settings.seed}:{self.ledger.steps}")
-        policy = POLICIES[self.settings.policy]
-        path: list[Edge] = []
-        node = self.graph.root
-        while True:
-            choice = policy(self.graph, node, self.settings, rng)
-            if choice is EXPAND:
-                return path, node
-            path.append(choice)
-            if choice.child is None:
-                return path, None
-            node = self.graph.nodes[choice.child]
+    def _walk(self) -> Walk:
+        running = self._running.values()
+        return walk(self.graph, self.settings, self.ledger.steps, self._newest, running)
 
-    def _start(self, path: list[Edge]) -> Evaluate:
-        edge = path[-1]
+    def _begin(self, found: Walk) -> Evaluate:
+        """Give an edge to be evaluated, with the builds that are held for it."""
+        edge, settings = found.path[-1], self.settings
+        wanted = 1 if edge.candidate.knobs is None else settings.sweep_builds
+        found.builds = min(wanted, settings.budget_builds - self.ledger.builds - self._held)
         edge.state = "running"
-        self._paths[edge.edge_id] = path
+        self._running[edge.edge_id] = found
+        self._held += found.builds
+        mark_walk(self.graph, found.path, 1)
         self._touch((), (edge.edge_id,))
-        refresh(self.graph, [edge.parent], self.settings)
-        return Evaluate(edge.edge_id, edge.parent, edge.candidate)
+        refresh(self.graph, [edge.parent], settings)
+        return Evaluate(edge.edge_id, edge.parent, edge.candidate, found.builds)
 
     def context(self, node: Node) -> Context:
         """What a planner sees of a node: no held-out workloads, and all that was tried there."""
@@ -215,7 +229,8 @@ class Engine:
             ending=node.ending,
             speedup=node.speedup,
             interval=node.interval,
-            best_speedup=2.0**node.value,
+            best_speedup=speedup_of(node.best.value, self.settings),
+            message=self._why(node),
         )
         return replace(
             context,
@@ -225,6 +240,11 @@ class Engine:
             wanted=max(slots(self.graph, node, self.settings), 1),
         )
 
+    def _why(self, node: Node) -> str:
+        """Why a variant failed, as the last evaluation that led to it said."""
+        links = self.graph.links_to(node.key)
+        return links[-1].message if node.failed and links else ""
+
     def _tried(self, edge: Edge) -> Tried:
         speedup = None if edge.child is None else self.graph.nodes[edge.child].speedup
         return Tried(
@@ -232,57 +252,44 @@ class Engine:
         )
 
     def _admit(
-        self, node: Node, candidates: tuple[Candidate, ...], *, exhausts: bool = True
+        self,
+        node: Node,
+        candidates: tuple[Candidate, ...],
+        context: Context,
+        *,
+        exhausts: bool = True,
     ) -> None:
         """Turn candidates into edges; when none is new the node is exhausted, if that `exhausts`.
 
         A planner that gives the same again without being asked anything has no more to give.
         """
-        fresh = self._fresh(node, candidates)
-        kept = [c for c in fresh if not self._pruned_because(c)]
-        mean = sum(c.prior for c in kept) / len(kept) if kept else 1.0
-        for candidate in fresh:
-            edge = self.graph.add_edge(node.key, candidate, candidate.prior / mean)
-            if reason := self._pruned_because(candidate):
-                edge.state, edge.message = "done", reason
-                self._notes.append(f"{candidate.method}: {reason}")
-            self._touch((), (edge.edge_id,))
-        node.exhausted = not fresh and (exhausts or node.exhausted)
-        self._touch((node.key,), ())
+        admitted = admit(self.graph, node, candidates, self.settings, context)
+        self._notes += admitted.notes
+        self._touch((node.key,), (e.edge_id for e in admitted.edges))
+        node.exhausted = not admitted.edges and (exhausts or node.exhausted)
         refresh(self.graph, [node.key], self.settings)
 
-    def _fresh(self, node: Node, candidates: Iterable[Candidate]) -> list[Candidate]:
-        """Candidates new to the node; one that was pruned may come back promising more."""
-        edges = self.graph.edges_of(node.key)
-        seen = {_identity(e.candidate) for e in edges if not e.pruned}
-        pruned = {_identity(e.candidate) for e in edges if e.pruned}
-        fresh: list[Candidate] = []
-        for candidate in candidates:
-            identity = _identity(candidate)
-            known = identity in seen or (identity in pruned and self._pruned_because(candidate))
-            if known:
-                self._notes.append(f"{candidate.method}: was proposed here before, dropped")
-            else:
-                seen.add(identity)
-                fresh.append(candidate)
-        return fresh
+    def _reopen(self, node: Node, context: Context) -> bool:
+        reopened = reopen(self.graph, node, self.settings, context)
+        self._touch((), (e.edge_id for e in reopened))
+        refresh(self.graph, [node.key], self.settings)
+        return bool(reopened)
 
-    def _pruned_because(self, candidate: Candidate) -> str:
-        gain, least = candidate.predicted_gain, self.settings.min_pred_gain
-        if gain is None or gain >= least:
-            return ""
-        return f"predicted gain {gain:.1%} is below min_pred_gain {least:.1%}"
-
-    def _path_of(self, edge_id: str) -> list[Edge]:
+    def _done(self, edge_id: str, outcome: Outcome) -> Walk:
+        """The walk whose evaluation has ended, no longer under way."""
         edge = self.graph.edge(edge_id)
-        if edge_id not in self._paths:
+        if edge_id not in self._running:
             ended = f"ended as `{edge.ending}`" if edge.ending else f"is {edge.state}"
             raise HandleUnknown(
                 f"edge `{edge_id}` is not being evaluated; it {ended}",
-                valid=", ".join(self._paths) or "no edge is running now",
+                valid=", ".join(self._running) or "no edge is running now",
                 next_step="ask the search for its next work and record the edge that it names",
             )
-        return self._paths.pop(edge_id)
+        held = self._running[edge_id].builds
+        if outcome.builds > held:
+            raise ValueError(f"{edge_id} cost {outcome.builds} builds, {held} were held for it")
+        self._held -= held
+        return self._running.pop(edge_id)
 
     def _settle(self, edge: Edge, outcome: Outcome) -> None:
         edge.state = "done"
@@ -291,21 +298,16 @@ class Engine:
         edge.became_incumbent = outcome.became_incumbent
         if outcome.variant_id is None:
             return
-        key, known = outcome.variant_id, self.graph.nodes.get(outcome.variant_id)
-        facts = (outcome.ending, outcome.speedup, outcome.interval, self.settings.failure_reward)
+        edge.same_code_as = outcome.same_code_as
+        facts = (outcome.ending, outcome.speedup, outcome.interval)
+        known = self.graph.of_variant(outcome.variant_id, outcome.same_code_as)
         if known is None:
-            self.graph.add_node(key, *facts)
-        elif outcome.ending.final and not known.ending.final:
-            self.graph.judge_again(known, *facts)
-        self.graph.link_child(edge, key)
-        if known is not None and not edge.closes_cycle:
-            known.visits += 1
-        self._touch((key,), ())
-
-
-def _identity(candidate: Candidate) -> str:
-    """What a candidate changes, whatever it is called and whatever it promises."""
-    changes = candidate.model_dump(
-        mode="json", include={"source", "diff", "plan", "options", "parameters"}
-    )
-    return json.dumps(changes, sort_keys=True)
+            known = self.graph.add_node(outcome.variant_id, *facts)
+            self.graph.link_child(edge, known.key)
+        else:
+            if outcome.ending.final and not known.ending.final:
+                self.graph.judge_again(known, *facts)
+            edge.variant = None if known.key == outcome.variant_id else outcome.variant_id
+            self.graph.link_child(edge, known.key)
+            known.visits += not edge.closes_cycle
+        self._touch((known.key,), ())

@@ -2,25 +2,25 @@
 
 Different paths may meet in one node. An edge that would close a cycle is kept as a fact
 (`closes_cycle`) but is no link: `children`, `parents` and `ancestors` never follow it, so
-whatever walks the graph comes to an end. Facts go into records; `reward`, `value` and
-`available` follow from them and are computed again on load (`backup.refresh`).
+whatever walks the graph comes to an end. Facts go into records (`graph_records`); what follows
+from them is computed again on load (`backup.refresh`).
 
 The Graph is the one mutable thing of the search; only the engine changes it.
 """
 
 from __future__ import annotations
 
-import math
-from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
 
 from ..runners.errors import HandleUnknown
 from ..runners.model import Candidate, Ending
+from .rewards import Worth
 
-JsonObject = dict[str, Any]
 EdgeState = Literal["open", "running", "done"]
+NOTHING: Final = Worth(0.0, 0.0, 0.0)
 
 
 @dataclass(slots=True)
@@ -34,21 +34,37 @@ class Node:
     """over the baseline; None unless measured"""
     interval: tuple[float, float] | None
     """95 % interval of the speedup"""
-    reward: float
-    """its own: log2 of the speedup, or the failure reward (`reward_of`)"""
-    value: float
-    """as backed up from what was reached through this node"""
     visits: int = 1
-    """evaluations on paths that came through here, its own included"""
+    """evaluations on walks that came through here, its own included"""
     exhausted: bool = False
     """the planner has nothing more to propose here"""
+    own: Worth = NOTHING
+    """its own reward"""
+    played: Worth = NOTHING
+    """the best of its own and of the rollout that went on from it"""
+    best: Worth = NOTHING
+    """the best own reward at it or below"""
+    backed: Worth = NOTHING
+    """as the search's backup says"""
     available: bool = True
     """something here or below can be chosen now"""
+    running: int = field(default=0, compare=False)
+    """evaluations under way on walks through here"""
 
     @property
     def failed(self) -> bool:
         """Whether the variant did not get as far as a measurement."""
         return not self.ending.measured
+
+    @property
+    def reward(self) -> float:
+        """Its own (`rewards.reward_of`)."""
+        return self.own.value
+
+    @property
+    def value(self) -> float:
+        """As backed up from what was reached through this node."""
+        return self.backed.value
 
 
 @dataclass(slots=True)
@@ -62,11 +78,16 @@ class Edge:
     """weight relative to an average candidate of the same question (1 = average)"""
     state: EdgeState = "open"
     child: str | None = None
-    """variant id; None until evaluated, or when the candidate gave no variant"""
+    """the node that it leads to; None until evaluated, or when the candidate gave no variant"""
+    variant: str | None = None
+    """the variant that the candidate gave, where it is not the child itself but has its machine
+    code: both sources are kept, under one measurement"""
+    same_code_as: str | None = None
+    """the variant whose measurement was shared, if that was so"""
     closes_cycle: bool = False
     """the child is the parent or one of its ancestors: recorded, never walked"""
     ending: Ending | None = None
-    """None and done: pruned, `message` says why"""
+    """None and done: put aside, `message` says why"""
     message: str = ""
     visits: int = 0
     """times that this edge was walked, whatever other edges lead to its child"""
@@ -77,6 +98,12 @@ class Edge:
     duplicate: bool = False
     """the variant was known already, nothing was evaluated"""
     became_incumbent: bool = False
+    rollout: int = 0
+    """which step of a rollout it was evaluated as; 0: of none"""
+    running: int = field(default=0, compare=False)
+    """evaluations under way on walks along it"""
+    identity: bytes = field(default=b"", compare=False)
+    """what the candidate changes, as `admission.identity_of` remembers it"""
 
     @property
     def pruned(self) -> bool:
@@ -85,14 +112,26 @@ class Edge:
 
 
 class Graph:
-    """Nodes by variant id and edges by id; starts from one root, the baseline."""
+    """Nodes by variant id and edges by id; starts from one root, the baseline.
+
+    A node's level is the length of the longest path of links from the root; its depth that of the
+    one by which it was found first. Levels rise along every link, so that an ancestor is told from
+    its level alone most of the time.
+    """
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
         self.edges: dict[str, Edge] = {}
         self.root_key: str = ""
+        self.endings: Counter[Ending] = Counter()
+        """how many nodes ended how, the root among them"""
         self._leaving: dict[str, list[Edge]] = {}
         self._links_to: dict[str, list[Edge]] = {}
+        self._levels: dict[str, int] = {}
+        self._depths: dict[str, int] = {}
+        self._layers: list[list[str]] = []
+        self._found: list[str] = []
+        self._merged: dict[str, str] = {}
 
     @property
     def root(self) -> Node:
@@ -103,8 +142,9 @@ class Graph:
         """The baseline: a tie with itself, speedup 1."""
         if self.root_key:
             raise ValueError(f"the graph already has the root {self.root_key}")
-        self.root_key = key
-        return self._add(Node(key, Ending.tie, 1.0, (1.0, 1.0), reward=0.0, value=0.0))
+        node = self._add(Node(key, Ending.tie, 1.0, (1.0, 1.0)))
+        self._take_as_root(key)
+        return node
 
     def add_node(
         self,
@@ -112,11 +152,9 @@ class Graph:
         ending: Ending,
         speedup: float | None,
         interval: tuple[float, float] | None,
-        failure_reward: float,
     ) -> Node:
         """A variant seen for the first time; `link_child` connects it."""
-        reward = reward_of(ending, speedup, interval, failure_reward)
-        return self._add(Node(key, ending, speedup, interval, reward=reward, value=reward))
+        return self._add(Node(key, ending, speedup, interval))
 
     def judge_again(
         self,
@@ -124,11 +162,11 @@ class Graph:
         ending: Ending,
         speedup: float | None,
         interval: tuple[float, float] | None,
-        failure_reward: float,
     ) -> None:
         """A new verdict on a known variant, after one that was not final."""
+        self.endings[node.ending] -= 1
+        self.endings[ending] += 1
         node.ending, node.speedup, node.interval = ending, speedup, interval
-        node.reward = reward_of(ending, speedup, interval, failure_reward)
 
     def add_edge(self, parent: str, candidate: Candidate, prior: float) -> Edge:
         """A new open edge; ids count up in the order of proposal."""
@@ -152,6 +190,13 @@ class Graph:
             )
         return self.nodes[key]
 
+    def of_variant(self, variant_id: str, same_code_as: str | None = None) -> Node | None:
+        """The node in which a variant is, or that of its machine code's twin, if it has one."""
+        for key in (variant_id, same_code_as):
+            if key is not None and (found := self.nodes.get(self._merged.get(key, key))):
+                return found
+        return None
+
     def edge(self, edge_id: str) -> Edge:
         """The edge of an id. Raises HandleUnknown."""
         if edge_id not in self.edges:
@@ -166,6 +211,10 @@ class Graph:
         """Every candidate proposed from a node, oldest first."""
         return self._leaving[key]
 
+    def links_to(self, key: str) -> Sequence[Edge]:
+        """The edges that lead to a node, oldest first."""
+        return self._links_to[key]
+
     def children(self, key: str) -> list[Node]:
         """Nodes that the node's links reach, in the order of proposal, each once."""
         keys = (e.child for e in self._leaving[key] if not e.closes_cycle)
@@ -175,145 +224,101 @@ class Graph:
         """Nodes with a link to this one, each once."""
         return [self.nodes[k] for k in dict.fromkeys(e.parent for e in self._links_to[key])]
 
-    def ancestors(self, key: str) -> Iterator[Node]:
-        """Every node from which links lead here, nearest first, without the node itself."""
+    def ancestors(self, key: str, from_level: int = 0) -> Iterator[Node]:
+        """Every node from which links lead here, nearest first, without the node itself; those
+        below a level, and what only they are reached from, left out."""
         seen, queue = {key}, deque([key])
         while queue:
             for parent in self.parents(queue.popleft()):
-                if parent.key not in seen:
+                if parent.key not in seen and self._levels[parent.key] >= from_level:
                     seen.add(parent.key)
                     queue.append(parent.key)
                     yield parent
 
+    def level(self, key: str) -> int:
+        """Links on the longest path from the root; higher than that of every ancestor."""
+        return self._levels[key]
+
+    @property
+    def layers(self) -> Sequence[Sequence[str]]:
+        """Keys by depth, each depth in the order of discovery."""
+        return self._layers
+
+    @property
+    def found(self) -> Sequence[str]:
+        """Keys in the order of discovery, the root first."""
+        return self._found
+
     def _would_close(self, parent: str, child: str) -> bool:
-        if parent == child:
+        if child in (parent, self.root_key):
             return True
-        if not self.children(child):
+        level = self._levels[child]
+        if level >= self._levels[parent] or not self._leaving[child]:
             return False
-        return any(node.key == child for node in self.ancestors(parent))
+        return any(node.key == child for node in self.ancestors(parent, level))
 
     def _add(self, node: Node) -> Node:
         if node.key in self.nodes:
             raise ValueError(f"variant {node.key} is already a node")
         self.nodes[node.key] = node
+        self.endings[node.ending] += 1
         self._leaving[node.key] = []
         self._links_to[node.key] = []
+        self._levels[node.key] = 0
         return node
+
+    def _take_as_root(self, key: str) -> None:
+        self.root_key = key
+        self._discover(key, 0)
+
+    def _discover(self, key: str, depth: int) -> None:
+        self._depths[key] = depth
+        self._found.append(key)
+        if depth == len(self._layers):
+            self._layers.append([])
+        self._layers[depth].append(key)
 
     def _insert(self, edge: Edge) -> None:
         self.edges[edge.edge_id] = edge
         self._leaving[edge.parent].append(edge)
 
     def _link(self, edge: Edge) -> None:
-        if edge.child is not None and not edge.closes_cycle:
-            self._links_to[edge.child].append(edge)
+        if edge.child is None:
+            return
+        for twin in (edge.variant, edge.same_code_as):
+            if twin is not None and twin not in self.nodes:
+                self._merged.setdefault(twin, edge.child)
+        if edge.closes_cycle:
+            return
+        self._links_to[edge.child].append(edge)
+        if edge.child not in self._depths:
+            self._discover(edge.child, self._depths[edge.parent] + 1)
+        self._lift(edge.child, self._levels[edge.parent] + 1)
+
+    def _lift(self, key: str, level: int) -> None:
+        """Raise a node to a level, and what is below it accordingly."""
+        stack = [(key, level)]
+        while stack:
+            key, level = stack.pop()
+            if self._levels[key] < level:
+                self._levels[key] = level
+                stack += [(child.key, level + 1) for child in self.children(key)]
 
     @classmethod
     def of(cls, root: str, nodes: Iterable[Node], edges: Iterable[Edge]) -> Graph:
-        """A graph of given parts; edges are put into the order of proposal."""
+        """A graph of given parts; edges are put into the order of proposal, links into that of
+        the steps."""
         graph = cls()
-        graph.root_key = root
         for node in nodes:
             graph._add(node)
-        for edge in sorted(edges, key=lambda e: int(e.edge_id[1:])):
+        graph._take_as_root(root)
+        ordered = sorted(edges, key=_number)
+        for edge in ordered:
             graph._insert(edge)
+        for edge in sorted(ordered, key=lambda e: e.steps[-1] if e.steps else -1):
             graph._link(edge)
         return graph
 
 
-def reward_of(
-    ending: Ending,
-    speedup: float | None,
-    interval: tuple[float, float] | None,
-    failure_reward: float,
-) -> float:
-    """log2 of the speedup over the baseline; `failure_reward` for what was never measured.
-
-    In log2, gains of successive moves add up and a factor of two weighs the same in
-    both directions. An `unstable` variant counts with the low end of its interval, so that
-    noise attracts nobody. A measured one is worth at least `failure_reward + 1`: any
-    success is above every failure.
-    """
-    if not ending.measured or speedup is None:
-        return failure_reward
-    trusted = interval[0] if ending is Ending.unstable and interval else speedup
-    return math.log2(max(trusted, 2.0 ** (failure_reward + 1)))
-
-
-def node_record(graph: Graph, node: Node) -> JsonObject:
-    """The facts of a node, for the store."""
-    return {
-        "key": node.key,
-        "root": node.key == graph.root_key,
-        "ending": node.ending.value,
-        "speedup": node.speedup,
-        "interval": None if node.interval is None else list(node.interval),
-        "visits": node.visits,
-        "exhausted": node.exhausted,
-    }
-
-
-def edge_record(edge: Edge) -> JsonObject:
-    """The facts of an edge, for the store."""
-    return {
-        "edge_id": edge.edge_id,
-        "parent": edge.parent,
-        "candidate": edge.candidate.model_dump(mode="json", exclude_defaults=True),
-        "prior": edge.prior,
-        "state": edge.state,
-        "child": edge.child,
-        "closes_cycle": edge.closes_cycle,
-        "ending": None if edge.ending is None else edge.ending.value,
-        "message": edge.message,
-        "visits": edge.visits,
-        "steps": list(edge.steps),
-        "builds": edge.builds,
-        "duplicate": edge.duplicate,
-        "became_incumbent": edge.became_incumbent,
-    }
-
-
-def graph_from_records(
-    nodes: Iterable[JsonObject], edges: Iterable[JsonObject], failure_reward: float
-) -> Graph:
-    """The graph that `node_record` and `edge_record` described, in any order.
-
-    Edges that were running are open again: nobody is evaluating them any more.
-    Values are those of the nodes alone until `backup.refresh` has run over all of them.
-    """
-    records = list(nodes)
-    roots = [r["key"] for r in records if r["root"]]
-    if len(roots) != 1:
-        raise ValueError(f"a search graph has one root, these records have {len(roots)}")
-    return Graph.of(
-        roots[0],
-        (_node(r, failure_reward) for r in records),
-        (_edge(r) for r in edges),
-    )
-
-
-def _node(record: JsonObject, failure_reward: float) -> Node:
-    ending, speedup = Ending(record["ending"]), record["speedup"]
-    interval = (
-        None if record["interval"] is None else (record["interval"][0], record["interval"][1])
-    )
-    reward = reward_of(ending, speedup, interval, failure_reward)
-    return Node(
-        key=record["key"],
-        ending=ending,
-        speedup=speedup,
-        interval=interval,
-        reward=reward,
-        value=reward,
-        visits=record["visits"],
-        exhausted=record["exhausted"],
-    )
-
-
-def _edge(record: JsonObject) -> Edge:
-    facts = dict(record)
-    facts["candidate"] = Candidate.model_validate(record["candidate"])
-    facts["state"] = "open" if record["state"] == "running" else record["state"]
-    facts["ending"] = None if record["ending"] is None else Ending(record["ending"])
-    facts["steps"] = tuple(record["steps"])
-    return Edge(**facts)
+def _number(edge: Edge) -> int:
+    return int(edge.edge_id[1:])

@@ -50,6 +50,8 @@ class Statistics:
     """95 % interval of the speedup"""
     best_speedup: float = 1.0
     """the largest speedup of any variant reached through this node, itself included"""
+    message: str = ""
+    """why the variant failed; empty for one that was measured"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,8 @@ class Question(Record):
     wanted: int
     bottleneck: str = ""
     findings: tuple[str, ...] = ()
+    message: str = ""
+    """why this variant failed, where its repair is asked for"""
     remembered: tuple[Idea, ...] = ()
     """what earlier searches of the kernel tried from this very state, and what failed in others:
     the most telling"""
@@ -142,6 +146,7 @@ def question_from(context: Context) -> Question:
         wanted=context.wanted,
         bottleneck=context.bottleneck,
         findings=context.findings,
+        message=context.statistics.message,
         remembered=context.memory.ideas,
     )
 

@@ -1,15 +1,24 @@
-"""Selection: which arm to follow at a node. Pure functions over the graph, one formula each."""
+"""What selection has to choose from at a node, and what is known of it; policies choose.
+
+A path never meets itself: an edge that leads back to its node or to an ancestor is no arm (its
+cycle penalty is infinite, as it was paid for once and cannot bring anything new). One that leads
+to a node that other paths share has no penalty: meeting there is what a graph is for, and its own
+visits say how often it was walked.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from enum import Enum
 from random import Random
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple, TypeVar
 
 from .graph import Edge, Graph, Node
-from .settings import PolicyName, Settings
+from .rewards import Worth, least_gain
+from .settings import Settings
+
+T = TypeVar("T")
 
 
 class Arm(Enum):
@@ -20,38 +29,94 @@ class Arm(Enum):
 
 EXPAND: Final = Arm.EXPAND
 Choice = Edge | Literal[Arm.EXPAND]
-Policy = Callable[[Graph, Node, Settings, Random], Choice]
+Choose = Callable[[Graph, Node, Settings, Random], Choice]
+
+
+class Option(NamedTuple):
+    """A legal arm with what is known of it."""
+
+    arm: Choice
+    q: float
+    """its value on 0..1 (`normalised`): the low end of the interval"""
+    prior: float
+    """weight relative to an average candidate"""
+    visits: float
+    """the edge's, with those that are under way"""
 
 
 def legal_arms(graph: Graph, node: Node, settings: Settings) -> tuple[list[Edge], bool]:
     """Edges that may be followed now, and whether the node may expand: the one mask.
 
-    Masked are edges that are running, pruned or led to no variant, those that close a cycle,
+    Masked are edges that are running, put aside or led to no variant, those that close a cycle,
     and those whose child has nothing to choose (`is_available`: closed failures, exhausted
     subtrees). A node expands under progressive widening, and when nothing else is left to do.
     """
-    if _closed(node, settings):
+    if is_closed(node, settings):
         return [], False
-    edges = graph.edges_of(node.key)
-    legal = [e for e in edges if _may_follow(graph, e)]
+    legal = [e for e in graph.edges_of(node.key) if _may_follow(graph, e)]
     return legal, not node.exhausted and (not legal or slots(graph, node, settings) > 0)
 
 
 def is_available(graph: Graph, node: Node, settings: Settings) -> bool:
     """Whether anything can be chosen at the node or below it, given its children's state."""
-    if _closed(node, settings):
+    if is_closed(node, settings):
         return False
     return not node.exhausted or any(_may_follow(graph, e) for e in graph.edges_of(node.key))
+
+
+def is_closed(node: Node, settings: Settings) -> bool:
+    """Whether it is a failure whose repair visits are used up without a success below it."""
+    repaired = node.best.value > node.own.value
+    return node.failed and not repaired and node.visits > settings.repair_visits
 
 
 def slots(graph: Graph, node: Node, settings: Settings) -> int:
     """How many more candidates the node's visits allow: ceil(C * N^alpha) less those it has.
 
     Progressive widening (Coulom 2007; in this form Couetoux et al. 2011, "Continuous upper
-    confidence trees"): breadth grows with a node's visits. Pruned candidates do not count.
+    confidence trees"): breadth grows with a node's visits. What was put aside does not count.
     """
-    allowed = math.ceil(settings.widening_c * node.visits**settings.widening_alpha)
+    allowed = math.ceil(settings.widening_c * visits_of(node, settings) ** settings.widening_alpha)
     return allowed - sum(not e.pruned for e in graph.edges_of(node.key))
+
+
+def visits_of(it: Node | Edge, settings: Settings) -> float:
+    """Visits, and `virtual_loss` more for each evaluation under way through it.
+
+    What is under way counts as visits without a result: others go elsewhere meanwhile, and no
+    value is made worse by what nobody knows yet (WU-UCT, Liu et al. 2020, "Watch the unobserved").
+    """
+    return it.visits + settings.virtual_loss * it.running
+
+
+def options(graph: Graph, node: Node, settings: Settings) -> list[Option]:
+    """The legal arms as formulas see them, in the order of proposal, `expand` last.
+
+    What was never evaluated has no value: an open edge, and the `expand` arm, take the node's own,
+    so a new idea counts as good as what is known here until it is tried (AdaExplore scores its
+    expand arm from the best child); widening bounds how many. The expand arm has the prior of an
+    average candidate and as many visits as it brought candidates. Values that cannot be told from
+    the best one equal it.
+    """
+    edges, may_expand = legal_arms(graph, node, settings)
+    known = [(e, node.backed if e.child is None else graph.nodes[e.child].backed) for e in edges]
+    top = max([worth for _, worth in known] + [node.backed] * may_expand)
+    best, gain = normalised(top.low, graph, settings), least_gain(settings)
+
+    def q(worth: Worth) -> float:
+        same = not told_apart(worth, top, gain)
+        return best if same else normalised(worth.low, graph, settings)
+
+    found = [Option(e, q(worth), e.prior, visits_of(e, settings)) for e, worth in known]
+    if may_expand:
+        found.append(Option(EXPAND, q(node.backed), 1.0, len(graph.edges_of(node.key))))
+    return found
+
+
+def told_apart(worth: Worth, better: Worth, gain: float) -> bool:
+    """Whether a value is known to be below a better one: their intervals do not meet, or their low
+    ends are `gain` apart."""
+    return worth.high < better.low or better.low - worth.low >= gain
 
 
 def normalised(value: float, graph: Graph, settings: Settings) -> float:
@@ -62,44 +127,16 @@ def normalised(value: float, graph: Graph, settings: Settings) -> float:
     for those that can gain a factor of 50. While the best is within `min_gain` of the baseline
     the scale stays at `min_gain`: noise must not be blown up to fill the range.
     """
-    scale = max(graph.root.value, math.log2(1 + settings.min_gain), 1e-9)
-    return min(max(value / scale, 0.0), 1.0)
+    baseline = graph.root.own.value
+    scale = max(graph.root.best.value - baseline, least_gain(settings))
+    return min(max((value - baseline) / scale, 0.0), 1.0)
 
 
-def puct(graph: Graph, node: Node, settings: Settings, rng: Random) -> Choice:
-    """The arm with the largest score(n,a) = Qmax(a) + c * P(a) * sqrt(N_n) / (1 + N_a).
-
-    PUCT of AlphaZero (Silver et al. 2017) with max-type values in place of means (as MaxCode and
-    AdaExplore do), normalised by `normalised`. N_n: the node's visits. N_a: the *edge's* visits,
-    never the child's, which other parents share (graph form: Czech et al. 2020). P(a): the edge's
-    share of the priors of all legal arms.
-
-    What was never evaluated has no Q: an open edge, and the `expand` arm, take the node's own
-    Qmax, so a new idea counts as good as the best one here until it is tried (AdaExplore scores
-    its expand arm from the best child); widening bounds how many. The expand arm has the prior
-    of an average candidate and as many visits as it brought candidates. Equal scores: `rng`.
-
-    The node must be available: one without a legal arm has nothing to return.
-    """
-    edges, may_expand = legal_arms(graph, node, settings)
-    unseen = normalised(node.value, graph, settings)
-    arms: list[tuple[Choice, float, float, int]] = [
-        (e, _value(graph, e, unseen, settings), e.prior, e.visits) for e in edges
-    ]
-    if may_expand:
-        arms.append((EXPAND, unseen, 1.0, len(graph.edges_of(node.key))))
-    total = sum(prior for _, _, prior, _ in arms)
-    explore = settings.c_puct * math.sqrt(node.visits) / total
-    scores = [q + explore * prior / (1 + visits) for _, q, prior, visits in arms]
+def best_of(arms: Sequence[T], scores: Sequence[float], rng: Random) -> T:
+    """The arm with the highest score; `rng` decides between equal ones."""
     best = max(scores)
-    ties = [arm for (arm, *_), score in zip(arms, scores, strict=True) if score == best]
+    ties = [arm for arm, score in zip(arms, scores, strict=True) if score == best]
     return ties[0] if len(ties) == 1 else rng.choice(ties)
-
-
-def _value(graph: Graph, edge: Edge, unseen: float, settings: Settings) -> float:
-    if edge.child is None:
-        return unseen
-    return normalised(graph.nodes[edge.child].value, graph, settings)
 
 
 def _may_follow(graph: Graph, edge: Edge) -> bool:
@@ -108,11 +145,3 @@ def _may_follow(graph: Graph, edge: Edge) -> bool:
     if edge.child is None or edge.closes_cycle:
         return False
     return graph.nodes[edge.child].available
-
-
-def _closed(node: Node, settings: Settings) -> bool:
-    repaired = node.value > settings.failure_reward
-    return node.failed and not repaired and node.visits > settings.repair_visits
-
-
-POLICIES: Final[Mapping[PolicyName, Policy]] = {"puct": puct}

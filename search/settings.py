@@ -6,32 +6,56 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-PolicyName = Literal["puct"]
-BackupName = Literal["max"]
+PolicyName = Literal["puct", "pucb", "greedy", "beam", "random"]
+BackupName = Literal["max", "mean"]
+RewardName = Literal["log2", "regrapht"]
 RegraphMode = Literal["soft", "hard", "off"]
 
 
 class Settings(BaseModel):
-    """Constants of one search; gains are fractions (0.01 = 1 %), rewards are log2 of a speedup."""
+    """Constants of one search; gains are fractions (0.01 = 1 %)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     policy: PolicyName = "puct"
-    """how an arm is chosen at a node (`selection.POLICIES`)"""
+    """how an arm is chosen at a node (`policies.POLICIES`)"""
     backup: BackupName = "max"
     """how a node's value follows from its children (`backup.BACKUPS`)"""
+    rewards: RewardName = "log2"
+    """what a speedup is worth (`rewards.REWARDS`)"""
     c_puct: float = Field(default=0.3, ge=0)
     """weight of exploration; values are normalised to 0..1 (AdaExplore ships 0.25 to 0.28)"""
+    beam_width: int = Field(default=4, ge=1)
+    """of policy beam: how many nodes of a depth are expanded"""
     widening_c: float = Field(default=2.0, gt=0)
     """a node of N visits asks for new candidates while it has fewer than ceil(C * N^alpha)"""
     widening_alpha: float = Field(default=0.5, ge=0, le=1)
     """exponent of the widening; 0.5 lets a node widen with the square root of its visits"""
+    noise_fraction: float = Field(default=0.0, ge=0, le=1)
+    """how much of the priors at the root is noise (AlphaZero: 0.25); 0: none"""
+    noise_alpha: float = Field(default=0.3, gt=0, le=100)
+    """concentration of that Dirichlet noise (AlphaZero: about 10 over the number of arms)"""
+    virtual_loss: float = Field(default=1.0, ge=0)
+    """visits that an evaluation under way counts for, so that others go elsewhere meanwhile"""
+    restart_epsilon: float = Field(default=0.0, ge=0, le=1)
+    """probability that a walk starts at a random node that is available, not at the root"""
+    rollout_steps: int = Field(default=0, ge=0)
+    """steps that go on from a new variant that worked, until one fails; 0: none"""
+    rollout_epsilon: float = Field(default=0.1, ge=0, le=1)
+    """probability that a step of a rollout takes any arm"""
+    rollout_lambda: float = Field(default=0.1, ge=0)
+    """what a visit takes off an arm's value in a rollout; values are normalised to 0..1"""
     min_pred_gain: float = Field(default=0.02, ge=0)
     """candidates that predict less than this over their node are not evaluated"""
+    min_weight: float = Field(default=0.0, ge=0)
+    """candidates of methods that weigh less than this where they are proposed, such as those that
+    take no load off a saturated roof, are put aside until they weigh more; 0: none"""
     min_gain: float = Field(default=0.01, ge=0)
     """the smallest gain that makes an incumbent; values closer than this are not told apart"""
     budget_builds: int = Field(default=50, ge=1)
     """builds that may be spent; known variants cost nothing"""
+    sweep_builds: int = Field(default=12, ge=1)
+    """builds that one candidate with knobs may spend on tuning them"""
     budget_seconds: float | None = Field(default=None, gt=0)
     """wall seconds that one process may spend on it, after which it stops; None: no limit"""
     patience: int = Field(default=25, ge=1)
@@ -40,7 +64,7 @@ class Settings(BaseModel):
     """visits that a failed variant gets after its own evaluation, to be repaired, before it closes
     for good; 0 closes it at once, and the planner sees the failure in its parent's history"""
     failure_reward: float = Field(default=-10.0, le=-2.0)
-    """reward of a variant that failed; measured ones are never below `failure_reward + 1`"""
+    """log2 reward of a variant that failed; measured ones are never below `failure_reward + 1`"""
     ncu_every: int | None = Field(default=None, ge=1)
     """after so many evaluations the incumbent of a GPU kernel is profiled, if it was not yet, and
     planners see what that found; None: never"""
@@ -49,4 +73,4 @@ class Settings(BaseModel):
     priors of candidates; hard: besides, methods that were tried elsewhere and never after the
     node's own are left out; off: neither"""
     seed: int = 0
-    """decides between arms of equal score"""
+    """decides between arms of equal score, and all that is random"""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..runners.model import Candidate, Ending
-from .graph import Edge, Graph, JsonObject
+from .graph import Edge, Graph
+from .graph_records import JsonObject
 from .planner import Question
 
 StopReason = Literal["budget", "patience", "exhausted", "headroom"]
@@ -20,6 +21,8 @@ class Evaluate:
     edge_id: str
     parent: str
     candidate: Candidate
+    builds: int = 1
+    """how many builds it may spend: they are held for it; more than one where it has knobs"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,18 @@ class Outcome:
     duplicate_of_known: bool = False
     """the very variant was known, nothing was evaluated"""
     spent_build: bool = False
+    """whether anything was built"""
     message: str = ""
+    same_code_as: str | None = None
+    """the variant with the same machine code whose measurement this one shares"""
+    builds: int = 0
+    """how many builds were spent; left out, `spent_build` stands for one"""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "builds", self.builds or int(self.spent_build))
+        object.__setattr__(self, "spent_build", self.builds > 0)
+        if self.builds < 0:
+            raise ValueError(f"{self.builds} builds cannot be spent")
         if self.ending.measured != (self.speedup is not None):
             raise ValueError(f"`{self.ending}` with speedup {self.speedup}")
         if self.speedup is not None and not 0 < self.speedup < math.inf:
@@ -102,7 +114,7 @@ def ledger_of(graph: Graph) -> Ledger:
     """What the edges of a graph say was spent, and which node is the incumbent."""
     best = max(
         (e for e in graph.edges.values() if e.became_incumbent),
-        key=lambda e: e.steps[-1],
+        key=_last_step,
         default=None,
     )
     since = -1 if best is None else best.steps[-1]
@@ -119,12 +131,21 @@ def _evaluations_after(step: int, edge: Edge) -> int:
     return sum(s > step for s in evaluated)
 
 
-def after(ledger: Ledger, outcome: Outcome) -> Ledger:
-    """The ledger with one more outcome; the same as `ledger_of` once the graph has it."""
+def after(ledger: Ledger, edge: Edge, outcome: Outcome) -> Ledger:
+    """The ledger with one more outcome, that of an edge; the same as `ledger_of` finds then."""
     since = ledger.since_incumbent + (not outcome.duplicate_of_known)
     return Ledger(
         steps=ledger.steps + 1,
-        builds=ledger.builds + outcome.spent_build,
+        builds=ledger.builds + outcome.builds,
         since_incumbent=0 if outcome.became_incumbent else since,
-        incumbent=(outcome.variant_id if outcome.became_incumbent else None) or ledger.incumbent,
+        incumbent=(edge.child if outcome.became_incumbent else None) or ledger.incumbent,
     )
+
+
+def newest(graph: Graph) -> Edge | None:
+    """The edge whose outcome was recorded last."""
+    return max((e for e in graph.edges.values() if e.steps), key=_last_step, default=None)
+
+
+def _last_step(edge: Edge) -> int:
+    return edge.steps[-1]

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.runners.model import Candidate, Ending
-from kernelwright.search.backup import BACKUPS, count_walk, max_backup, refresh
-from kernelwright.search.graph import Edge, Graph
+from kernelwright.search.backup import BACKUPS, count_walk, refresh
+from kernelwright.search.graph import NOTHING, Edge, Graph
 from kernelwright.search.settings import BackupName, Settings
 
 SETTINGS = Settings()
@@ -23,7 +23,7 @@ def add_result(graph: Graph, parent: str, child: str, speedup: float | None) -> 
     edge = graph.add_edge(parent, Candidate(method="m", parameters={"T": 1}), 1.0)
     ending = Ending.wrong if speedup is None else Ending.slower
     if child not in graph.nodes:
-        graph.add_node(child, ending, speedup, None, SETTINGS.failure_reward)
+        graph.add_node(child, ending, speedup, None)
     edge.state, edge.ending = "done", ending
     graph.link_child(edge, child)
     refresh(graph, [child, parent], SETTINGS)
@@ -80,7 +80,8 @@ def test_values_on_load_are_those_from_step_by_step(
     graph = grown(links, rewards)
     values = {key: (n.value, n.available) for key, n in graph.nodes.items()}
     for node in graph.nodes.values():
-        node.value, node.available = node.reward, True
+        node.played = node.best = node.backed = NOTHING
+        node.available = True
     refresh(graph, data.draw(st.permutations(list(graph.nodes))), SETTINGS)
     assert values == {key: (n.value, n.available) for key, n in graph.nodes.items()}
 
@@ -91,7 +92,7 @@ def test_a_value_falls_again_when_its_source_is_judged_lower() -> None:
     add_result(graph, "root", "a", 1.5)
     add_result(graph, "a", "b", 4.0)
     assert graph.root.value == 2.0
-    graph.judge_again(graph.nodes["b"], Ending.wrong, None, None, SETTINGS.failure_reward)
+    graph.judge_again(graph.nodes["b"], Ending.wrong, None, None)
     refresh(graph, ["b"], SETTINGS)
     assert graph.root.value == graph.nodes["a"].reward
     assert graph.nodes["b"].value == SETTINGS.failure_reward
@@ -111,7 +112,7 @@ def test_max_backup_leaves_a_node_its_own_reward_when_children_are_worse() -> No
     graph.add_root("root")
     add_result(graph, "root", "a", 0.5)
     add_result(graph, "root", "bad", None)
-    assert max_backup(graph, graph.root) == 0.0
+    assert graph.root.value == 0.0
 
 
 def test_visits_are_counted_along_the_walked_path_alone() -> None:

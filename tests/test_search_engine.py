@@ -1,264 +1,31 @@
-"""The engine over a small deterministic landscape. `python tests/test_search_engine.py` writes
-tests/golden/search_graph.json anew; read the difference before you commit it."""
+"""Single behaviours of the engine, over a small deterministic landscape."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from search_landscape import (
+    ROOT,
+    SPEC,
+    World,
+    ask_next,
+    asked,
+    change,
+    drive,
+    engine_with,
+    evaluate_next,
+    key_of,
+    measured,
+    point_of,
+    reply,
+)
 
 from kernelwright.runners.errors import HandleUnknown
-from kernelwright.runners.model import BuildOptions, Candidate, Ending
-from kernelwright.runners.specs.spec import KernelSpec
-from kernelwright.search.engine import Engine
-from kernelwright.search.graph import Graph, Node, graph_from_records, node_record
-from kernelwright.search.moves.base import State
-from kernelwright.search.planner import (
-    Context,
-    Planner,
-    PlannerRun,
-    Reply,
-    client_planner,
-    question_from,
-)
-from kernelwright.search.settings import Settings
-from kernelwright.search.work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting, ledger_of
-
-GOLDEN = Path(__file__).parent / "golden" / "search_graph.json"
-VALUES = {"ORDER": (0, 1, 2), "TILE": (1, 2, 4, 8, 16), "UNROLL": (1, 2, 4, 8)}
-SPEC = KernelSpec.model_validate(
-    {
-        "name": "landscape",
-        "kernel": {
-            "kernel_type": "cpp",
-            "source_code": "void f(float* y) {}",
-            "metadata": {"kernel_name": "f"},
-        },
-        "io": {"arguments": [{"name": "y", "role": "output", "dtype": "float32", "shape": ["n"]}]},
-        "symbols": {"n": None},
-        "workloads": [
-            {"name": "seen", "symbols": {"n": 64}},
-            {"name": "secret", "symbols": {"n": 96}, "held_out": True},
-        ],
-        "parameters": {name: {"values": values} for name, values in VALUES.items()},
-        "reference": "baseline",
-    }
-)
-
-Point = dict[str, int]
-
-
-def key_of(point: Point) -> str:
-    return " ".join(f"{name}={value}" for name, value in sorted(point.items()))
-
-
-def point_of(key: str) -> Point:
-    return {name: int(value) for name, value in (part.split("=") for part in key.split())}
-
-
-ROOT = key_of({name: values[0] for name, values in VALUES.items()})
-
-
-def context_of(node: Node) -> Context:
-    point = point_of(node.key)
-    state = State("cpp", "void f(float* y) {}", point, BuildOptions(), SPEC)
-    return Context(search_id="s1", variant_id=node.key, state=state, headroom="memory bound")
-
-
-def neighbours(context: Context) -> PlannerRun:
-    """A planner that asks nobody: one parameter one value up or down, upwards likelier."""
-    yield from ()
-    tried = {json.dumps(t.candidate.parameters) for t in context.history}
-    found: list[Candidate] = []
-    for name, value in context.state.parameters.items():
-        at = VALUES[name].index(value)
-        for index, prior in ((at + 1, 2.0), (at - 1, 1.0)):
-            if 0 <= index < len(VALUES[name]):
-                change = {name: VALUES[name][index]}
-                if json.dumps(change) not in tried:
-                    found.append(Candidate(method=f"set {name}", parameters=change, prior=prior))
-    return tuple(sorted(found, key=lambda c: -c.prior)[: context.wanted])
-
-
-def speedup_at(point: Point) -> float | Ending:
-    """Best at ORDER=2 TILE=8 UNROLL=4 (6x); UNROLL pays only once the order is right."""
-    order, tile, unroll = point["ORDER"], point["TILE"], point["UNROLL"]
-    if tile * unroll > 64:
-        return Ending.build_failed
-    if order == 1 and unroll == 8:
-        return Ending.wrong
-    cache = {1: 1.0, 2: 1.3, 4: 1.7, 8: 2.0, 16: 1.4}[tile]
-    flow = {1: 1.0, 2: 1.2, 4: 1.5, 8: 1.1}[unroll] if order == 2 else 1.0 / unroll**0.2
-    return cache * flow * {0: 1.0, 1: 0.9, 2: 2.0}[order]
-
-
-@dataclass
-class World:
-    """The evaluator's side: known variants cost nothing, the best so far is the incumbent."""
-
-    best: float = 1.0
-    known: frozenset[str] = frozenset({ROOT})
-
-    def __call__(self, work: Evaluate) -> Outcome:
-        point = {**point_of(work.parent), **(work.candidate.parameters or {})}
-        key, known = key_of(point), key_of(point) in self.known
-        self.known |= {key}
-        found = speedup_at(point)
-        if isinstance(found, Ending):
-            return Outcome(
-                found, key, spent_build=not known, duplicate_of_known=known, message="as always"
-            )
-        better = found >= self.best * 1.01
-        self.best = max(self.best, found)
-        return Outcome(
-            Ending.faster if better else Ending.slower,
-            key,
-            speedup=found,
-            interval=(found * 0.99, found * 1.01),
-            became_incumbent=better,
-            duplicate_of_known=known,
-            spent_build=not known,
-        )
-
-
-def new_graph() -> Graph:
-    graph = Graph()
-    graph.add_root(ROOT)
-    return graph
-
-
-def engine_with(
-    planner: Planner = neighbours, ceiling: float | None = None, **changes: Any
-) -> Engine:
-    return Engine(new_graph(), Settings(**changes), planner, context_of, ceiling)
-
-
-def evaluate_next(engine: Engine) -> Evaluate:
-    work = engine.next_work()
-    assert isinstance(work, Evaluate)
-    return work
-
-
-def drive(engine: Engine, world: Callable[[Evaluate], Outcome]) -> tuple[list[Evaluate], Stopped]:
-    done: list[Evaluate] = []
-    while isinstance(work := engine.next_work(), Evaluate):
-        done.append(work)
-        engine.record(work.edge_id, world(work))
-    assert isinstance(work, Stopped)
-    return done, work
-
-
-def picture(engine: Engine, done: list[Evaluate], stopped: Stopped) -> dict[str, Any]:
-    """The whole search, rounded, in the order of discovery."""
-    nodes = [
-        {
-            "key": n.key,
-            "ending": n.ending.value,
-            "reward": round(n.reward, 4),
-            "value": round(n.value, 4),
-            "visits": n.visits,
-            "exhausted": n.exhausted,
-            "available": n.available,
-        }
-        for n in engine.graph.nodes.values()
-    ]
-    edges = [
-        {
-            "edge": e.edge_id,
-            "from": e.parent,
-            "to": e.child,
-            "prior": round(e.prior, 4),
-            "state": e.state,
-            "visits": e.visits,
-            "duplicate": e.duplicate,
-            "closes_cycle": e.closes_cycle,
-        }
-        for e in engine.graph.edges.values()
-    ]
-    return {
-        "stopped": stopped.reason,
-        "builds": engine.ledger.builds,
-        "incumbent": engine.ledger.incumbent,
-        "evaluated": [work.edge_id for work in done],
-        "nodes": nodes,
-        "edges": edges,
-    }
-
-
-def golden_run() -> dict[str, Any]:
-    engine = engine_with(seed=7, budget_builds=30)
-    return picture(engine, *drive(engine, World()))
-
-
-def test_a_seeded_search_is_the_stored_one() -> None:
-    assert golden_run() == json.loads(GOLDEN.read_text(encoding="utf-8"))
-
-
-def test_the_search_finds_the_best_point_and_says_why_it_stops() -> None:
-    engine = engine_with(budget_builds=60, patience=60)
-    _, stopped = drive(engine, World())
-    assert engine.incumbent.key == "ORDER=2 TILE=8 UNROLL=4"
-    assert engine.graph.root.value == engine.incumbent.reward
-    assert stopped.reason == "exhausted"
-    assert len(engine.graph.nodes) == 3 * 5 * 4
-
-
-def test_the_same_seed_gives_the_same_search_and_another_seed_another() -> None:
-    runs = [drive(engine_with(seed=seed), World())[0] for seed in (1, 1, 2, 3, 4)]
-    assert runs[0] == runs[1]
-    assert any(run != runs[0] for run in runs[2:])
-
-
-# Random worlds: any ending, lost processes, known variants, candidates that give no variant.
-
-fates = st.lists(
-    st.sampled_from(["measure", "lost", "lost after build", "fail", "no variant", "unstable"]),
-    min_size=1,
-    max_size=30,
-)
-
-
-class Fateful:
-    """A world whose outcomes follow a drawn list, over and over; a variant keeps its verdict."""
-
-    def __init__(self, drawn: list[str]) -> None:
-        self.drawn = drawn
-        self.world = World()
-        self.calls = 0
-        self.failed: dict[str, bool] = {}
-        self.builds = 0
-
-    def __call__(self, work: Evaluate) -> Outcome:
-        fate = self.drawn[self.calls % len(self.drawn)]
-        self.calls += 1
-        outcome = self.outcome(work, fate)
-        self.builds += outcome.spent_build
-        return outcome
-
-    def outcome(self, work: Evaluate, fate: str) -> Outcome:
-        if fate.startswith("lost"):
-            return Outcome(Ending.lost, spent_build=fate == "lost after build")
-        if fate == "no variant":
-            return Outcome(Ending.rejected, message="the diff does not apply")
-        outcome = self.world(work)
-        assert outcome.variant_id is not None
-        if self.failed.setdefault(outcome.variant_id, fate == "fail"):
-            known = outcome.duplicate_of_known
-            return Outcome(
-                Ending.wrong,
-                outcome.variant_id,
-                duplicate_of_known=known,
-                spent_build=not known,
-            )
-        if fate == "unstable" and outcome.speedup and not outcome.duplicate_of_known:
-            return replace(outcome, ending=Ending.unstable, became_incumbent=False)
-        return outcome
+from kernelwright.runners.model import Candidate, Ending
+from kernelwright.search.planner import Context, PlannerRun, client_planner, question_from
+from kernelwright.search.work import Changes, Evaluate, Outcome, Stopped, Waiting
 
 
 def test_guesses_change_no_decision_and_are_mostly_right() -> None:
@@ -285,84 +52,6 @@ def test_nobody_is_asked_for_a_guess() -> None:
     assert [c.parameters for _, c in engine.likely_next(8)] == [{"TILE": 4}, {"TILE": 2}]
     assert evaluate_next(engine).candidate.parameters == {"TILE": 4}
     assert [c.parameters for _, c in engine.likely_next(8)] == [{"TILE": 2}]
-
-
-def reachable_cycle(graph: Graph) -> bool:
-    return any(node.key == key for key in graph.nodes for node in graph.ancestors(key))
-
-
-@given(fates, st.integers(1, 40), st.integers(1, 30), st.integers(0, 2))
-@settings(deadline=None)
-def test_the_budget_holds_and_every_search_ends(
-    drawn: list[str], budget: int, patience: int, repair_visits: int
-) -> None:
-    engine = engine_with(budget_builds=budget, patience=patience, repair_visits=repair_visits)
-    world = Fateful(drawn)
-    drive(engine, world)
-    assert world.builds == engine.ledger.builds <= budget
-    assert engine.ledger.since_incumbent <= patience
-    assert engine.ledger == ledger_of(engine.graph)
-    assert not reachable_cycle(engine.graph)
-
-
-def stored(changes: Changes, nodes: dict[str, Any], edges: dict[str, Any]) -> None:
-    """What a store does with Changes."""
-    nodes.update({r["key"]: r for r in json.loads(json.dumps(changes.nodes))})
-    edges.update({r["edge_id"]: r for r in json.loads(json.dumps(changes.edges))})
-
-
-@given(fates, st.sets(st.integers(0, 60)), st.booleans())
-@settings(deadline=None)
-def test_a_search_that_was_interrupted_decides_as_one_that_was_not(
-    drawn: list[str], cuts: set[int], commits_work: bool
-) -> None:
-    """Killed while an edge was running, with or without a commit of the work that was given."""
-    whole, _ = drive(engine_with(), Fateful(drawn))
-    engine = engine_with()
-    nodes: dict[str, Any] = {ROOT: node_record(engine.graph, engine.graph.root)}
-    edges: dict[str, Any] = {}
-    world, done = Fateful(drawn), list[Evaluate]()
-    while isinstance(work := engine.next_work(), Evaluate):
-        if len(done) in cuts:
-            cuts = cuts - {len(done)}
-            if commits_work:
-                stored(engine.changes(), nodes, edges)
-            graph = graph_from_records(nodes.values(), edges.values(), -10.0)
-            engine = Engine(graph, engine.settings, neighbours, context_of)
-            continue
-        done.append(work)
-        stored(engine.record(work.edge_id, world(work)), nodes, edges)
-    assert done == whole
-
-
-# Single behaviours.
-
-
-def change(gain: float | None = None, prior: float = 1.0, **parameters: int) -> Candidate:
-    return Candidate(
-        method="set", parameters=parameters, prior=prior, predicted_gain=gain, detail="by hand"
-    )
-
-
-def ask_next(engine: Engine) -> Ask:
-    work = engine.next_work()
-    assert isinstance(work, Ask)
-    return work
-
-
-def reply(*candidates: Candidate) -> Reply:
-    return Reply(candidates=candidates)
-
-
-def asked(*candidates: Candidate, **changes: Any) -> Engine:
-    """An engine whose client has answered the first question."""
-    engine = engine_with(client_planner, **changes)
-    engine.answer(ask_next(engine).node_id, reply(*candidates))
-    return engine
-
-
-def measured(speedup: float, key: str, **facts: Any) -> Outcome:
-    return Outcome(Ending.slower, key, speedup=speedup, **facts)
 
 
 def test_a_client_is_asked_once_and_its_candidates_are_evaluated_next() -> None:
@@ -635,7 +324,3 @@ def test_an_outcome_is_recorded_once_and_only_for_running_edges() -> None:
 def test_an_outcome_whose_parts_disagree_cannot_be_made(facts: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
         Outcome(**facts)
-
-
-if __name__ == "__main__":
-    GOLDEN.write_text(json.dumps(golden_run(), indent=1) + "\n", encoding="utf-8")

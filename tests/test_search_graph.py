@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
 from random import Random
 from typing import Any
@@ -12,17 +11,9 @@ from hypothesis import strategies as st
 
 from kernelwright.runners.errors import HandleUnknown
 from kernelwright.runners.model import Candidate, Ending
-from kernelwright.search.graph import (
-    Edge,
-    Graph,
-    Node,
-    edge_record,
-    graph_from_records,
-    node_record,
-    reward_of,
-)
+from kernelwright.search.graph import Edge, Graph, Node
+from kernelwright.search.graph_records import edge_record, graph_from_records, node_record
 
-FAILURE = -10.0
 SIZE = 7
 links = st.lists(st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1)), max_size=40)
 
@@ -34,7 +25,7 @@ def candidate(number: int = 0) -> Candidate:
 def connect(graph: Graph, parent: str, child: str, speedup: float = 1.0) -> Edge:
     edge = graph.add_edge(parent, candidate(), 1.0)
     if child not in graph.nodes:
-        graph.add_node(child, Ending.slower, speedup, None, FAILURE)
+        graph.add_node(child, Ending.slower, speedup, None)
     edge.state, edge.ending = "done", Ending.slower
     graph.link_child(edge, child)
     return edge
@@ -131,7 +122,7 @@ def test_records_in_any_order_give_the_same_graph(
     rng.shuffle(nodes)
     rng.shuffle(edges)
     stored: list[list[dict[str, Any]]] = json.loads(json.dumps([nodes, edges]))
-    again = graph_from_records(stored[0], stored[1], FAILURE)
+    again = graph_from_records(stored[0], stored[1])
     assert again.root_key == graph.root_key
     assert again.edges == graph.edges
     assert list(again.edges) == list(graph.edges)
@@ -145,7 +136,7 @@ def test_an_edge_that_was_running_is_open_again_after_a_restart() -> None:
     edge = graph.add_edge("end", candidate(3), 0.5)
     edge.state = "running"
     nodes = [node_record(graph, node) for node in graph.nodes.values()]
-    again = graph_from_records(nodes, map(edge_record, graph.edges.values()), FAILURE)
+    again = graph_from_records(nodes, map(edge_record, graph.edges.values()))
     assert again.edges[edge.edge_id].state == "open"
     assert again.edges[edge.edge_id].candidate == candidate(3)
 
@@ -154,7 +145,7 @@ def test_records_without_exactly_one_root_are_refused() -> None:
     graph = diamond()
     nodes = [node_record(graph, node) for node in graph.nodes.values()]
     with pytest.raises(ValueError, match="one root, these records have 0"):
-        graph_from_records(nodes[1:], [], FAILURE)
+        graph_from_records(nodes[1:], [])
 
 
 def test_unknown_handles_say_what_is_valid() -> None:
@@ -170,28 +161,4 @@ def test_a_second_root_or_the_same_node_twice_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="already has the root"):
         graph.add_root("other")
     with pytest.raises(ValueError, match="already a node"):
-        graph.add_node("left", Ending.wrong, None, None, FAILURE)
-
-
-def test_twice_as_fast_and_half_as_fast_weigh_the_same() -> None:
-    assert reward_of(Ending.faster, 2.0, None, FAILURE) == 1.0
-    assert reward_of(Ending.slower, 0.5, None, FAILURE) == -1.0
-
-
-def test_an_unstable_measurement_counts_with_its_low_end() -> None:
-    assert reward_of(Ending.unstable, 3.0, (0.5, 9.0), FAILURE) == -1.0
-    assert reward_of(Ending.tie, 1.0, (0.5, 2.0), FAILURE) == 0.0
-
-
-@given(
-    st.sampled_from([e for e in Ending if e.measured]),
-    st.floats(1e-300, 1e300),
-    st.floats(-1.0, 1.0),
-)
-def test_every_measured_variant_is_above_every_failure(
-    ending: Ending, speedup: float, low: float
-) -> None:
-    success = reward_of(ending, speedup, (low, speedup), FAILURE)
-    failures = [reward_of(e, None, None, FAILURE) for e in Ending if not e.measured]
-    assert math.isfinite(success)
-    assert success > max(failures)
+        graph.add_node("left", Ending.wrong, None, None)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kernelwright.runners.model import Ending
-from kernelwright.search.graph import Graph, edge_record, graph_from_records, node_record
+from kernelwright.search.graph import Graph
+from kernelwright.search.graph_records import edge_record, graph_from_records, node_record
 from kernelwright.search.replay.decisions import Log, decisions, log_of
 from kernelwright.search.replay.graph_world import EDGE, graph_world, methods_to
 from kernelwright.search.replay.recorded import (
@@ -279,5 +280,5 @@ def test_a_space_starts_where_it_is_told_to() -> None:
 def test_a_replay_that_was_stopped_goes_on_from_its_records() -> None:
     found = of(SMALL)
     nodes, edges = records(found.graph)
-    graph = graph_from_records(nodes, edges, Settings().failure_reward)
+    graph = graph_from_records(nodes, edges)
     assert recorded(graph, "k", "cuda", "sm_90a") == recorded(found.graph, "k", "cuda", "sm_90a")

@@ -10,14 +10,14 @@ import pytest
 from kernelwright.runners.model import Candidate, Ending
 from kernelwright.search.backup import refresh
 from kernelwright.search.graph import Edge, Graph
+from kernelwright.search.policies import POLICIES
+from kernelwright.search.policies.puct import puct
 from kernelwright.search.selection import (
     EXPAND,
-    POLICIES,
     Choice,
     is_available,
     legal_arms,
     normalised,
-    puct,
     slots,
 )
 from kernelwright.search.settings import PolicyName, Settings
@@ -49,7 +49,7 @@ class Scene:
         edge = self.open(parent, prior)
         ending = Ending.wrong if speedup is None else Ending.faster
         if child not in self.graph.nodes:
-            self.graph.add_node(child, ending, speedup, None, self.settings.failure_reward)
+            self.graph.add_node(child, ending, speedup, None)
         self.graph.nodes[child].exhausted = exhausted
         edge.state, edge.ending, edge.visits = "done", ending, visits
         self.graph.link_child(edge, child)

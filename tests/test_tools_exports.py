@@ -21,7 +21,8 @@ from kernelwright.runners.model import (
 from kernelwright.runners.normalise import source_key
 from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
 from kernelwright.search.diffs import apply_diff
-from kernelwright.search.graph import Graph, edge_record, node_record
+from kernelwright.search.graph import Graph
+from kernelwright.search.graph_records import edge_record, node_record
 from kernelwright.search.settings import Settings
 from kernelwright.search.store import STATE_FILE, Store
 from kernelwright.tools.difference import changed_between, source_diff
@@ -252,7 +253,7 @@ def test_the_state_and_the_trace_of_a_search_tell_its_steps(store: Store, outdir
     graph = Graph()
     graph.add_root(baseline)
     edge = graph.add_edge(baseline, Candidate(method="tile", source=FASTER), 1.0)
-    graph.add_node(winner, Ending.faster, 2.0, (1.9, 2.1), -10.0)
+    graph.add_node(winner, Ending.faster, 2.0, (1.9, 2.1))
     graph.link_child(edge, winner)
     edge.state, edge.ending, edge.steps = "done", Ending.faster, (0,)
     edge.builds, edge.became_incumbent = 1, True

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..runners.model import Evaluation
 from ..runners.specs.spec import KernelType
-from ..search.graph import graph_from_records
+from ..search.graph_records import graph_from_records
 from ..search.store import Store
 from ..search.work import ledger_of
 from .difference import changed_between, source_diff
@@ -198,7 +198,7 @@ class Exports:
         search = self._store.require_record("searches", search_id, SearchRecord)
         nodes = [value for _, value in self._store.items("nodes", search_id + "/")]
         edges = [value for _, value in self._store.items("edges", search_id + "/")]
-        graph = graph_from_records(nodes, edges, search.settings.failure_reward)
+        graph = graph_from_records(nodes, edges)
         ledger = ledger_of(graph)
         state = {
             "search": search.model_dump(mode="json"),

@@ -39,6 +39,7 @@ class Tried:
             duplicate_of_known=duplicate,
             spent_build=fresh and evaluation.ending is not Ending.rejected,
             message=evaluation.message,
+            same_code_as=evaluation.same_code_as,
         )
 
 

@@ -58,5 +58,5 @@ def learn(
         },
     )
     seconds = {} if evaluation is None else evaluation.seconds
-    spent = {"search_id": search_id, "builds": int(outcome.spent_build)}
+    spent = {"search_id": search_id, "builds": outcome.builds}
     writer.append("ledger", {**spent, "seconds": seconds if outcome.spent_build else {}})

@@ -28,7 +28,8 @@ from ..runners.model import (
 )
 from ..runners.toolchains import tier_of
 from ..search.engine import Engine
-from ..search.graph import Graph, Node, graph_from_records, node_record
+from ..search.graph import Graph, Node
+from ..search.graph_records import graph_from_records, node_record
 from ..search.planner import Context, Question, Reply
 from ..search.planners import PLANNERS, PlannerName
 from ..search.settings import Settings
@@ -117,7 +118,7 @@ class SearchSession:
                 writer.put_record("searches", search_id, record)
         nodes = [value for _, value in bench.store.items("nodes", search_id + "/")]
         edges = [value for _, value in bench.store.items("edges", search_id + "/")]
-        graph = graph_from_records(nodes, edges, record.settings.failure_reward)
+        graph = graph_from_records(nodes, edges)
         return cls(bench, record, graph)
 
     def step(self, more: int = 0) -> Step:
@@ -164,8 +165,9 @@ class SearchSession:
     def status(self) -> SearchStatus:
         """Where the search stands."""
         ledger, incumbent = self._engine.ledger, self._engine.incumbent
-        endings = Counter(n.ending.value for n in self._engine.graph.nodes.values())
-        endings.subtract([self._engine.graph.root.ending.value])
+        graph = self._engine.graph
+        endings = Counter({ending.value: count for ending, count in graph.endings.items()})
+        endings.subtract([graph.root.ending.value])
         return SearchStatus(
             search_id=self.search_id,
             kernel_id=self.record.kernel_id,
@@ -292,7 +294,7 @@ class SearchSession:
         if isinstance(tried, SpecError):
             outcome, evaluation = Outcome(Ending.rejected, message=str(tried)), None
         else:
-            outcome = tried.outcome(self._engine.graph.nodes.get(tried.variant_id))
+            outcome = tried.outcome(self._engine.graph.of_variant(tried.variant_id))
             evaluation = tried.evaluation
         parent = self._bench.evaluator.variant(work.parent)
         changes = self._engine.record(work.edge_id, outcome)

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from ...runners.model import Candidate, Ending
 from ..engine import Engine
-from ..graph import Graph, JsonObject, Node
+from ..graph import Graph, Node
+from ..graph_records import JsonObject
 from ..planner import Context, PlannerRun
 from ..settings import Settings
 from ..work import Ask, Evaluate, Outcome, Stopped, Waiting
