@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +25,7 @@ from kernelwright.search.replay.recorded import (
 )
 from kernelwright.search.replay.space_world import Configuration, space_world
 from kernelwright.search.replay.world import Replayed, World, replay
-from kernelwright.search.settings import Settings
+from kernelwright.search.settings import PolicyName, Settings
 
 NAMES = ("block", "unroll", "kind")
 TIMES: dict[Configuration, float | None] = {
@@ -131,6 +131,21 @@ def test_a_variant_that_two_paths_reach_is_paid_for_once() -> None:
     assert [s.builds for s in found.steps] == [1, 2, 2]
 
 
+def test_variants_of_one_machine_code_share_a_node() -> None:
+    def with_code(each: RecordedNode) -> RecordedNode:
+        return each.model_copy(update={"code": "same"}) if each.key in "ac" else each
+
+    twins = {
+        "nodes": tuple(map(with_code, SMALL.nodes)),
+        "edges": (edge("r", "a"), edge("r", "c", 0.5), edge("c", "u")),
+    }
+    found = of(SMALL.model_copy(update=twins))
+    assert [s.builds for s in found.steps] == [1, 2]
+    assert set(found.graph.nodes) == {"r", "a"}
+    assert {e.child for e in found.graph.edges.values()} == {"a"}
+    assert decisions(log(found, Settings(seed=1))) is None
+
+
 def test_what_the_record_says_of_priors_decides_what_comes_first() -> None:
     assert of(SMALL).steps[0].found.key == "b"
     prior = {"to a": 9.0}
@@ -187,11 +202,13 @@ def test_a_replay_keeps_its_budget_and_can_be_made_again(
 
 
 @settings(max_examples=60, deadline=None)
-@given(worlds(), st.integers(1, 3), st.integers(0, 3))
+@given(worlds(), st.integers(1, 3), st.integers(0, 3), st.sampled_from(get_args(PolicyName)))
 def test_the_engine_decides_again_as_it_was_recorded(
-    world: World, parallel: int, seed: int
+    world: World, parallel: int, seed: int, policy: PolicyName
 ) -> None:
-    chosen = Settings(seed=seed, repair_visits=1)
+    chosen = Settings(
+        seed=seed, policy=policy, repair_visits=1, restart_epsilon=0.2, rollout_steps=seed
+    )
     assert decisions(log(replay(world, chosen, parallel), chosen), parallel=parallel) is None
 
 

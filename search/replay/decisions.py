@@ -61,7 +61,7 @@ def log_of(
 
     `transitions`: the search's own; they keep what every single evaluation measured, of which a
     node keeps the last: a search that met `unstable` variants twice needs them. An edge that lost
-    evaluations says how many builds it cost in all, and these count with its last outcome.
+    evaluations says how many builds it cost in all; each attempt counts with its share.
     """
     by_key = {node["key"]: node for node in nodes}
     measured = {t["edge_id"]: t for t in transitions}
@@ -163,19 +163,21 @@ def _scale(edge: JsonObject) -> float:
 def _outcome(
     edge: JsonObject, step: int, nodes: Mapping[str, JsonObject], measured: JsonObject | None
 ) -> Outcome:
+    each, rest = divmod(edge["builds"], len(edge["steps"]))
     if step != edge["steps"][-1] or edge["state"] != "done":
-        return Outcome(Ending.lost, message=edge["message"])
+        return Outcome(Ending.lost, message=edge["message"], builds=each)
     ending = Ending(edge["ending"])
     found: Mapping[str, Any] = measured or nodes.get(edge["child"] or "", {})
     return Outcome(
         ending=ending,
-        variant_id=edge["child"],
+        variant_id=edge.get("variant") or edge["child"],
         speedup=found["speedup"] if ending.measured else None,
         interval=_interval(found.get("interval")) if ending.measured else None,
         became_incumbent=edge["became_incumbent"],
         duplicate_of_known=edge["duplicate"],
-        spent_build=edge["builds"] > 0 and not edge["duplicate"],
         message=edge["message"],
+        same_code_as=edge.get("same_code_as"),
+        builds=0 if edge["duplicate"] else each + rest,
     )
 
 

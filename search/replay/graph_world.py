@@ -35,7 +35,7 @@ def graph_world(graph: RecordedGraph, prior: Prior = recorded_prior) -> World:
         node = None if edge.child is None else nodes[edge.child]
         if node is None:
             return Found(edge.ending or Ending.rejected)
-        return Found(node.ending, node.key, node.speedup, node.interval)
+        return Found(node.ending, node.key, node.speedup, node.interval, node.code)
 
     return World(graph.root, _planner(graph, prior), look_up)
 

@@ -43,6 +43,8 @@ class Found:
     """variant id; None: the candidate gave none"""
     speedup: float | None = None
     interval: tuple[float, float] | None = None
+    code: str | None = None
+    """hash of the machine code; variants of one code share their measurement and a node"""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def replay(world: World, settings: Settings, parallel: int = 1) -> Replayed:
     graph = Graph()
     graph.add_root(world.root)
     engine = Engine(graph, settings, world.planner, world.context)
-    running, steps = deque[Evaluate](), list[Step]()
+    running, steps, codes = deque[Evaluate](), list[Step](), dict[str, str]()
     while True:
         work = engine.next_work() if len(running) < parallel else None
         if isinstance(work, Ask):
@@ -112,12 +114,16 @@ def replay(world: World, settings: Settings, parallel: int = 1) -> Replayed:
         if isinstance(work, Evaluate):
             running.append(work)
         else:
-            steps.append(_told(world, engine, running.popleft()))
+            steps.append(_told(world, engine, running.popleft(), codes))
 
 
-def _told(world: World, engine: Engine, work: Evaluate) -> Step:
+def _told(world: World, engine: Engine, work: Evaluate, codes: dict[str, str]) -> Step:
+    """Record an outcome. `codes`: the first variant of each machine code."""
     found = world.look_up(work)
-    engine.record(work.edge_id, outcome_of(found, engine))
+    twin = None
+    if found.key is not None and found.code is not None and found.ending.final:
+        twin = codes.setdefault(found.code, found.key)
+    engine.record(work.edge_id, outcome_of(found, engine, None if twin == found.key else twin))
     return Step(
         work.edge_id,
         work.parent,
@@ -128,10 +134,10 @@ def _told(world: World, engine: Engine, work: Evaluate) -> Step:
     )
 
 
-def outcome_of(found: Found, engine: Engine) -> Outcome:
+def outcome_of(found: Found, engine: Engine, twin: str | None = None) -> Outcome:
     """What the evaluator would have said: what the graph has costs nothing, and whatever is faster
-    than the incumbent by `min_gain` is the new one."""
-    known = None if found.key is None else engine.graph.nodes.get(found.key)
+    than the incumbent by `min_gain` is the new one. `twin`: a variant of the same machine code."""
+    known = None if found.key is None else engine.graph.of_variant(found.key)
     duplicate = known is not None and known.ending.final
     least = (engine.incumbent.speedup or 1.0) * (1 + engine.settings.min_gain)
     better = found.speedup is not None and found.ending.final and found.speedup >= least
@@ -143,4 +149,5 @@ def outcome_of(found: Found, engine: Engine) -> Outcome:
         became_incumbent=better and not duplicate,
         duplicate_of_known=duplicate,
         spent_build=not duplicate and found.ending is not Ending.rejected,
+        same_code_as=None if duplicate else twin,
     )

@@ -1,0 +1,174 @@
+"""Whether a ReGraph pays: kernels are searched with what was learned on other kernels, and without.
+
+    python benchmarks/regraph_replay.py GRAPHS.json.gz ... [--seeds N]
+    python benchmarks/regraph_replay.py --made-up 8 --result /tmp/regraph.json
+
+The kernels, sorted by name, are dealt to two halves in turn. From every transition in the graphs of
+one half a ReGraph is built; the other half is searched in replay, with priors times its weights and
+with the recorded priors alone; then the other way round. Counted are the builds until the incumbent
+has 95 % of the final log speedup: that which searches without a ReGraph have after the whole
+budget, in the median of the seeds. A search that does not get there counts with its budget. Seeds
+jitter the priors, the same with and without.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import recorded_graphs
+from environment import RESULTS, write
+
+from kernelwright.search.regraph.posterior import Posteriors
+from kernelwright.search.regraph.tallies import aggregate
+from kernelwright.search.regraph.transition import Transition
+from kernelwright.search.regraph.weighing import regraph_weights
+from kernelwright.search.replay.graph_world import Prior, graph_world, methods_to
+from kernelwright.search.replay.recorded import RecordedEdge, RecordedGraph
+from kernelwright.search.replay.world import Replayed, replay
+from kernelwright.search.settings import Settings
+
+SHARE = 0.95
+TARGET = 0.7
+"""of the builds without a ReGraph"""
+
+
+def main() -> None:
+    """Replay both halves both ways, and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("graphs", nargs="*", type=Path)
+    parser.add_argument("--made-up", type=int, default=0, metavar="KERNELS")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--jitter", type=float, default=0.5)
+    parser.add_argument("--budget", type=int, default=60)
+    parser.add_argument("--result", type=Path, default=RESULTS / "regraph_replay.json")
+    asked = parser.parse_args()
+    graphs = recorded_graphs.made_up(asked.made_up) or recorded_graphs.read(asked.graphs)
+    if len(graphs) < 2:
+        parser.error("two graphs at least with anything to gain; give files of collect_graph.py")
+    result = both_ways(graphs, asked.seeds, asked.jitter, asked.budget)
+    print(table(result))
+    print(f"written to {write('regraph_replay', result, asked.result)}")
+
+
+def both_ways(
+    graphs: Sequence[RecordedGraph], seeds: int, jitter: float, budget: int
+) -> dict[str, Any]:
+    """Every kernel, searched with what the half that it is not of has learned."""
+    halves = graphs[::2], graphs[1::2]
+    rows = list[dict[str, Any]]()
+    for searched, learned in (halves, halves[::-1]):
+        known = Posteriors(aggregate(t for graph in learned for t in transitions(graph)))
+        rows += [compared(graph, known, seeds, jitter, budget) for graph in searched]
+    ratios = [row["ratio"] for row in rows]
+    return {
+        "seeds": seeds,
+        "jitter": jitter,
+        "budget": budget,
+        "halves": [[graph.kernel for graph in half] for half in halves],
+        "kernels": rows,
+        "median_ratio": round(statistics.median(ratios), 3),
+        "geometric_mean_ratio": round(statistics.geometric_mean(ratios), 3),
+        "target": TARGET,
+    }
+
+
+def transitions(graph: RecordedGraph) -> list[Transition]:
+    """What a search over the whole graph would have learned."""
+    nodes, before = {node.key: node for node in graph.nodes}, methods_to(graph)
+    found = list[Transition]()
+    for edge in graph.edges:
+        if edge.ending is None:
+            continue
+        parent = nodes[edge.parent]
+        child = None if edge.child is None else nodes[edge.child]
+        speedup = None if child is None else child.speedup
+        found.append(
+            Transition(
+                kernel_id=graph.kernel,
+                search_id=graph.kernel,
+                arch=graph.arch,
+                language=graph.language,
+                from_method=before.get(edge.parent, ""),
+                to_method=edge.method,
+                ending=edge.ending,
+                speedup=speedup,
+                gain=math.log2(speedup / parent.speedup) if speedup and parent.speedup else None,
+                bottleneck=parent.bottleneck,
+                parent=edge.parent,
+                variant_id=edge.child,
+            )
+        )
+    return found
+
+
+def weighed(graph: RecordedGraph, known: Posteriors, recorded: Prior) -> Prior:
+    """Recorded priors times what a ReGraph says of the method, after the one before it."""
+    bottlenecks = {node.key: node.bottleneck for node in graph.nodes}
+    weights = dict[tuple[str, str], Mapping[str, float]]()
+
+    def prior(edge: RecordedEdge, previous_method: str) -> float:
+        place = previous_method, bottlenecks[edge.parent]
+        if place not in weights:
+            weights[place] = regraph_weights(known, *place, graph.arch, graph.language)
+        return recorded(edge, previous_method) * weights[place].get(edge.method, 1.0)
+
+    return prior
+
+
+def compared(
+    graph: RecordedGraph, known: Posteriors, seeds: int, jitter: float, budget: int
+) -> dict[str, Any]:
+    """One kernel with a ReGraph and without."""
+    settings = Settings(budget_builds=budget, patience=10**6)
+    without, with_it = list[Replayed](), list[Replayed]()
+    for seed in range(seeds):
+        chosen, prior = (
+            settings.model_copy(update={"seed": seed}),
+            recorded_graphs.jittered(seed, jitter),
+        )
+        without.append(replay(graph_world(graph, prior), chosen))
+        with_it.append(replay(graph_world(graph, weighed(graph, known, prior)), chosen))
+    final = statistics.median(found.best_after(budget) for found in without)
+    builds = [_builds(runs, final**SHARE, budget) for runs in (without, with_it)]
+    medians = [statistics.median(each) for each in builds]
+    return {
+        "kernel": graph.kernel,
+        "language": graph.language,
+        "best_speedup": graph.best.speedup,
+        "final_speedup": round(final, 4),
+        "final_speedup_with": round(
+            statistics.median(found.best_after(budget) for found in with_it), 4
+        ),
+        "builds_without": medians[0],
+        "builds_with": medians[1],
+        "never_there": [sum(each == budget for each in side) for side in builds],
+        "ratio": round(medians[1] / medians[0], 3),
+    }
+
+
+def _builds(runs: Sequence[Replayed], speedup: float, budget: int) -> list[int]:
+    return [max(found.builds_to(speedup) or budget, 1) for found in runs]
+
+
+def table(result: Mapping[str, Any]) -> str:
+    """Builds with and without by kernel in Markdown."""
+    lines = [
+        "| kernel | final speedup | builds to 95 % of it in log | with a ReGraph | ratio |",
+        "|---|---|---|---|---|",
+    ]
+    for row in result["kernels"]:
+        lines.append(
+            f"| {row['kernel']} | {row['final_speedup']:.3g}x | {row['builds_without']:g} | "
+            f"{row['builds_with']:g} | {row['ratio']:.2f} |"
+        )
+    lines.append(f"| median | | | | {result['median_ratio']:.2f} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
