@@ -4,7 +4,7 @@ the launch plan and what the compiler told, its PTX, its measured time. Signals 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..analysis.levels import Level
@@ -39,6 +39,10 @@ class Evidence:
     """what there was to look at, and what could not be read"""
     counted: bool = False
     """a profile was among it"""
+    bottleneck: str = ""
+    """class of what bounds it (`analysis/rules/bottleneck.py`); `unknown` is one"""
+    rules: Mapping[str, str] = field(default_factory=dict[str, str])
+    """rules that fired, the one to act on first, and the skill behind each"""
 
 
 def evidence(bench: Workbench, kernel: KernelRecord, variant_id: str) -> Evidence:
@@ -64,12 +68,13 @@ def evidence(bench: Workbench, kernel: KernelRecord, variant_id: str) -> Evidenc
         levels=found.levels,
         basis=_basis(label, *known, unread),
         counted=profile is not None,
+        bottleneck=found.bottleneck.kind,
+        rules={each.rule: each.skill for each in found.ranked},
     )
 
 
-def weights(bench: Workbench, kernel: KernelRecord, variant_id: str) -> dict[str, float]:
+def weights(known: Evidence) -> dict[str, float]:
     """By method, what is known of a variant makes of the priors of its candidates: a factor."""
-    known = evidence(bench, kernel, variant_id)
     return {
         each.move: each.factor for each in weigh(tuple(FACTS.values()), known.signals, known.levels)
     }

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
+from math import isfinite, log2
 
-from ..runners.model import Evaluation
+from ..runners.model import Comparison, Evaluation
+from ..search.graph import Node
+from ..search.memory.ideas import Lesson, change_key
+from ..search.moves.base import State
+from ..search.regraph.transition import Transition, difference
 from ..search.store import Writer
 from ..search.work import Evaluate, Outcome
 from .candidates import changed
+from .evidence import Evidence
 from .records import KernelRecord, VariantRecord, now
+
+
+@dataclass(frozen=True)
+class Before:
+    """The state that a candidate was tried from."""
+
+    record: VariantRecord
+    node: Node
+    state: State
+    known: Evidence
 
 
 def learn(
@@ -16,47 +32,95 @@ def learn(
     kernel: KernelRecord,
     search_id: str,
     work: Evaluate,
-    parent: VariantRecord,
+    before: Before,
     outcome: Outcome,
     evaluation: Evaluation | None,
+    reward: float | None = None,
 ) -> None:
-    """The transition for ReGraph, what the kernel's memory keeps, and what was spent."""
-    candidate, spec = work.candidate, kernel.loaded.spec
-    writer.append(
-        "transitions",
-        {
-            "time": now(),
-            "kernel_id": kernel.kernel_id,
-            "arch": spec.device_profile.arch,
-            "language": spec.kernel.kernel_type,
-            "from_method": parent.method,
-            "to_method": candidate.method,
-            "ending": outcome.ending.value,
-            "speedup": outcome.speedup,
-            "interval": outcome.interval,
-            "log2_speedup": None if outcome.speedup is None else math.log2(outcome.speedup),
-            "baseline_ms": kernel.baseline_ms,
-            "search_id": search_id,
-            "edge_id": work.edge_id,
-            "parent": work.parent,
-            "variant_id": outcome.variant_id,
-        },
-    )
+    """The transition for ReGraph, what the kernel's memory keeps, and what was spent. `reward`: the
+    engine's."""
+    step = transition(kernel, search_id, work, before, outcome, evaluation, reward)
+    writer.append("transitions", step.model_dump(mode="json"))
     if outcome.duplicate_of_known:
         return
-    writer.append(
-        "memory",
-        {
-            "kernel_id": kernel.kernel_id,
-            "method": candidate.method,
-            "detail": candidate.detail,
-            "changed": changed(candidate),
-            "ending": outcome.ending.value,
-            "speedup": outcome.speedup,
-            "lesson": outcome.message.splitlines()[0] if outcome.message else "",
-            "variant_id": outcome.variant_id,
-        },
+    candidate = work.candidate
+    lesson = Lesson(
+        kernel_id=kernel.kernel_id,
+        search_id=search_id,
+        parent=before.record.variant.variant_id,
+        change=change_key(candidate, before.state),
+        method=candidate.method,
+        detail=candidate.detail,
+        changed=changed(candidate),
+        ending=outcome.ending,
+        speedup=outcome.speedup,
+        gain=step.gain,
+        lesson=outcome.message.splitlines()[0] if outcome.message else "",
+        variant_id=outcome.variant_id,
     )
+    writer.append("memory", lesson.model_dump(mode="json"))
     seconds = {} if evaluation is None else evaluation.seconds
     spent = {"search_id": search_id, "builds": outcome.builds}
     writer.append("ledger", {**spent, "seconds": seconds if outcome.spent_build else {}})
+
+
+def transition(
+    kernel: KernelRecord,
+    search_id: str,
+    work: Evaluate,
+    before: Before,
+    outcome: Outcome,
+    evaluation: Evaluation | None,
+    reward: float | None = None,
+) -> Transition:
+    """One evaluated step, from the state before it to how it ended."""
+    spec, parent = kernel.loaded.spec, before.record
+    comparison = None if evaluation is None else evaluation.comparison
+    gain, interval = _gain(before, outcome, comparison)
+    return Transition(
+        time=now(),
+        kernel_id=kernel.kernel_id,
+        arch=spec.device_profile.arch,
+        language=spec.kernel.kernel_type,
+        from_method=parent.method,
+        to_method=work.candidate.method,
+        ending=outcome.ending,
+        ms=_times(comparison, outcome.variant_id),
+        baseline_ms=_times(comparison, kernel.baseline) or kernel.baseline_ms,
+        speedup=outcome.speedup,
+        interval=outcome.interval,
+        gain=gain,
+        gain_interval=interval,
+        reward=reward,
+        bottleneck=before.known.bottleneck,
+        rules=dict(before.known.rules),
+        search_id=search_id,
+        edge_id=work.edge_id,
+        parent=parent.variant.variant_id,
+        variant_id=outcome.variant_id,
+    )
+
+
+def _gain(
+    before: Before, outcome: Outcome, comparison: Comparison | None
+) -> tuple[float | None, tuple[float, float] | None]:
+    """log2 over the parent: of a comparison with it where there is one, else of both with the
+    baseline."""
+    parent = before.record.variant.variant_id
+    ratio = None if comparison is None else comparison.over(parent)
+    if outcome.speedup is None:
+        return None, None
+    if ratio is not None and min(ratio.low, ratio.speedup) > 0 and isfinite(ratio.high):
+        return log2(ratio.speedup), (log2(ratio.low), log2(ratio.high))
+    if before.node.speedup is None:
+        return None, None
+    speedups = log2(outcome.speedup), outcome.interval, log2(before.node.speedup)
+    return difference(*speedups, before.node.interval)
+
+
+def _times(comparison: Comparison | None, variant_id: str | None) -> dict[str, float]:
+    """Median milliseconds by workload."""
+    if comparison is None or variant_id is None:
+        return {}
+    times = {w.workload: w.median_ms.get(variant_id) for w in comparison.workloads}
+    return {name: ms for name, ms in times.items() if ms is not None}

@@ -24,6 +24,19 @@ class SearchProfile(Record):
     """why there is no profile"""
 
 
+class Learned(Record):
+    """What of earlier searches one knows: what there was when it began. Empty: nothing."""
+
+    transitions: str = ""
+    """the last row of the store's transitions that counts"""
+    memory: str = ""
+    """the last row of the kernel's memory that counts"""
+    imports: tuple[str, ...] = ()
+    """digests of imported ReGraphs"""
+    regraph: str = ""
+    """digest of all of that as a ReGraph; empty: none was used"""
+
+
 class SearchRecord(Record):
     """A search as the store keeps it; the graph lies in the tables nodes and edges."""
 
@@ -37,6 +50,7 @@ class SearchRecord(Record):
     stopped_text: str = ""
     profiles: tuple[SearchProfile, ...] = ()
     """made as `settings.ncu_every` says; one that failed ends them"""
+    learned: Learned = Learned()
 
 
 class StepReport(Record):

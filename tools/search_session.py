@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 
-from ..runners.devices import DeviceFacts
 from ..runners.errors import HandleUnknown, SpecError
 from ..runners.model import (
     Candidate,
@@ -37,10 +36,11 @@ from ..search.store import Writer
 from ..search.work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting
 from .ahead import builders
 from .candidates import changed, named, state_of, variant_from
-from .evidence import weights
+from .evidence import Evidence, evidence, weights
 from .headroom import known_headroom
 from .lanes import Lanes, Tried
-from .lessons import learn
+from .learned import Experience, learned_now
+from .lessons import Before, learn
 from .records import KernelRecord, VariantRecord, now
 from .search_profiling import is_due, profile_of
 from .search_records import (
@@ -52,6 +52,7 @@ from .search_records import (
     Ticket,
     with_budget,
 )
+from .trying import Trying
 from .workbench import Workbench
 
 Step = StepReport | NeedsCandidates | SearchStopped
@@ -68,9 +69,15 @@ class SearchSession:
         self.record = record
         self._kernel: KernelRecord = bench.evaluator.kernel(record.kernel_id)
         self._began = time.monotonic()
-        self._lanes = Lanes(bench.evaluator.lanes(record.kernel_id))
+        lanes = bench.evaluator.lanes(record.kernel_id)
+        self._lanes = Lanes(lanes)
+        least, seed = record.settings.min_gain, record.settings.seed
+        self._trying = Trying(bench.evaluator, self._kernel, least, seed, len(lanes))
         self._no_profiles = False
-        self._known = dict[str, Mapping[str, float]]()
+        self._known = dict[str, Evidence]()
+        self._experience = Experience(
+            bench.store, record.kernel_id, record.learned, record.settings.regraph
+        )
         self._engine = Engine(graph, record.settings, PLANNERS[record.planner], self._context)
 
     @property
@@ -94,6 +101,7 @@ class SearchSession:
             planner=planner,
             settings=settings,
             started_at=now(),
+            learned=learned_now(bench.store, settings.regraph),
         )
         graph = Graph()
         root = graph.add_root(kernel.baseline)
@@ -196,7 +204,8 @@ class SearchSession:
             self._headroom(node),
             bottleneck="" if seen is None else seen.bottleneck,
             findings=() if seen is None else seen.findings,
-            weights=self._weights(node),
+            weights=self._weights(record),
+            memory=self._experience.recollection(node.key),
         )
 
     def _profiled(self, report: StepReport) -> StepReport:
@@ -214,13 +223,23 @@ class SearchSession:
         self._known.pop(incumbent, None)
         return report.model_copy(update={"profile": found})
 
-    def _weights(self, node: Node) -> Mapping[str, float]:
-        """What is known of a node's variant says of moves; looked at once, for planners by rule."""
+    def _weights(self, record: VariantRecord) -> Mapping[str, float]:
+        """What is known of a node's variant says of moves, times what earlier searches measured;
+        for planners by rule."""
         if self.record.planner != "rules":
             return {}
-        if node.key not in self._known:
-            self._known[node.key] = weights(self._bench, self._kernel, node.key)
-        return self._known[node.key]
+        known, spec = self._evidence(record.variant.variant_id), self._kernel.loaded.spec
+        place = (known.bottleneck, spec.device_profile.arch, spec.kernel.kernel_type)
+        measured = self._experience.weights(record.method, *place)
+        factors = weights(known)
+        names = {*factors, *measured}
+        return {each: factors.get(each, 1.0) * measured.get(each, 1.0) for each in sorted(names)}
+
+    def _evidence(self, variant_id: str) -> Evidence:
+        """What is known of a variant; looked at once."""
+        if variant_id not in self._known:
+            self._known[variant_id] = evidence(self._bench, self._kernel, variant_id)
+        return self._known[variant_id]
 
     def _headroom(self, node: Node) -> str:
         """What limits the variant of a node, empty where nobody has measured the machine."""
@@ -259,7 +278,7 @@ class SearchSession:
             work = self._engine.next_work()
             if not isinstance(work, Evaluate):
                 return work
-            self._lanes.begin(work, partial(self._try, work))
+            self._lanes.begin(work, partial(self._trying.tried, work))
         self._build_ahead()
         return None
 
@@ -269,26 +288,12 @@ class SearchSession:
             return
         variants = list[Variant]()
         for parent, candidate in self._engine.likely_next(builders()):
+            if candidate.knobs is not None:
+                continue  # what it builds is decided as it is tuned
             base = self._bench.evaluator.variant(parent).variant
             with suppress(SpecError):  # the step that takes it will tell
                 variants.append(variant_from(self._kernel, base, candidate))
         self._bench.evaluator.build_ahead(variants)
-
-    def _try(self, work: Evaluate, lane: DeviceFacts | None) -> Tried | SpecError:
-        """Evaluate a candidate; the error where it gives no variant. For any thread."""
-        evaluator, candidate = self._bench.evaluator, work.candidate
-        parent = evaluator.variant(work.parent)
-        try:
-            variant = variant_from(self._kernel, parent.variant, candidate)
-        except SpecError as error:
-            return error
-        before = evaluator.evaluation(variant.variant_id)
-        record = VariantRecord(
-            variant=variant, parent=work.parent, method=candidate.method, detail=candidate.detail
-        )
-        evaluation = evaluator.evaluate(record, self.record.settings.min_gain, lane)
-        known = before is not None and before.evaluation_id == evaluation.evaluation_id
-        return Tried(variant.variant_id, evaluation, known)
 
     def _record(self, work: Evaluate, tried: Tried | SpecError) -> StepReport:
         if isinstance(tried, SpecError):
@@ -296,12 +301,26 @@ class SearchSession:
         else:
             outcome = tried.outcome(self._engine.graph.of_variant(tried.variant_id))
             evaluation = tried.evaluation
-        parent = self._bench.evaluator.variant(work.parent)
+        before = self._before(work.parent)
         changes = self._engine.record(work.edge_id, outcome)
+        reward = self._reward(work.edge_id)
         with self._bench.store.transaction() as writer:
             self._commit(writer, changes)
-            learn(writer, self._kernel, self.search_id, work, parent, outcome, evaluation)
+            learn(writer, self._kernel, self.search_id, work, before, outcome, evaluation, reward)
         return self._report(work, outcome)
+
+    def _before(self, parent: str) -> Before:
+        record = self._bench.evaluator.variant(parent)
+        return Before(
+            record,
+            self._engine.graph.node(parent),
+            state_of(self._kernel, record.variant),
+            self._evidence(parent),
+        )
+
+    def _reward(self, edge_id: str) -> float | None:
+        child = self._engine.graph.edge(edge_id).child
+        return None if child is None else self._engine.graph.node(child).reward
 
     def _commit(self, writer: Writer, changes: Changes) -> None:
         for node in changes.nodes:

@@ -74,7 +74,9 @@ def difference(
     in log2 add in quadrature, as errors of independent measurements do. None where one is unknown.
     """
     gain = log2_after - log2_before
-    if after is None or before is None or min(*after, *before) <= 0:
+    if after is None or before is None:
+        return gain, None
+    if min(*after, *before) <= 0 or not math.isfinite(max(*after, *before)):
         return gain, None
     low = math.hypot(log2_after - math.log2(after[0]), math.log2(before[1]) - log2_before)
     high = math.hypot(math.log2(after[1]) - log2_after, log2_before - math.log2(before[0]))

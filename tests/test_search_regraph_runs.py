@@ -1,0 +1,127 @@
+"""Two searches of one kernel, run for real: what the first learned, the second uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from lift import load
+
+from kernelwright.runners.model import Ending
+from kernelwright.search.memory.recalling import recall
+from kernelwright.search.regraph.posterior import Posteriors
+from kernelwright.search.regraph.transition import Transition
+from kernelwright.search.settings import Settings
+from kernelwright.tools.learned import import_regraph, regraph_of
+from kernelwright.tools.search_records import SearchStopped
+from kernelwright.tools.search_session import SearchSession
+from kernelwright.tools.workbench import Workbench
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
+    folder = tmp_path_factory.mktemp("regraph")
+    with Workbench(folder / "out", [folder]) as opened:
+        opened.evaluator.open(load(folder))
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def searches(bench: Workbench) -> tuple[SearchSession, SearchSession]:
+    """A search of five evaluations, and a second one after it."""
+    kernel_id = next(iter(bench.store.table("kernels")))
+    first = search(bench, kernel_id)
+    return first, search(bench, kernel_id)
+
+
+def search(bench: Workbench, kernel_id: str) -> SearchSession:
+    session = SearchSession.start(bench, kernel_id, Settings(budget_builds=5))
+    for _ in range(5):
+        if isinstance(session.step(), SearchStopped):
+            break
+    return session
+
+
+def rows(bench: Workbench, search_id: str) -> list[Transition]:
+    found = (Transition.model_validate(row) for _, row in bench.store.items("transitions"))
+    return [row for row in found if row.search_id == search_id]
+
+
+def test_a_transition_tells_times_gain_and_what_was_known_before(
+    bench: Workbench, searches: tuple[SearchSession, SearchSession]
+) -> None:
+    first, _ = searches
+    steps = rows(bench, first.search_id)
+    assert len(steps) == 5
+    for step in steps:
+        assert step.language == "cpp" and step.arch == "native"
+        if step.ending.measured:
+            assert step.ms.keys() == step.baseline_ms.keys() == {"usual"}
+            assert step.gain is not None and step.gain_interval is not None
+            assert step.gain_interval[0] <= step.gain <= step.gain_interval[1]
+            assert step.reward is not None
+        elif step.ending is not Ending.lost:
+            assert step.ms == {} and step.gain is None
+
+
+def test_a_second_search_builds_nothing_that_the_first_has_built(
+    bench: Workbench, searches: tuple[SearchSession, SearchSession]
+) -> None:
+    first, second = searches
+    earlier = {row.variant_id for row in rows(bench, first.search_id) if row.ending.final}
+    edges = [edge for _, edge in bench.store.items("edges", second.search_id + "/")]
+    again = [edge for edge in edges if edge["child"] in earlier]
+    assert again
+    assert all(edge["builds"] == 0 for edge in again)
+
+
+def test_the_regraph_of_both_searches_tells_which_method_was_tried_after_which(
+    bench: Workbench, searches: tuple[SearchSession, SearchSession]
+) -> None:
+    graph = regraph_of(bench.store)
+    assert {each.search_id for each in graph.searches} == {each.search_id for each in searches}
+    known = Posteriors(graph)
+    first, _ = searches
+    methods = {row.variant_id: row.to_method for row in rows(bench, first.search_id)}
+    for row in rows(bench, first.search_id):
+        previous = methods.get(row.parent, "baseline")
+        assert row.ending is Ending.lost or (previous, row.to_method) in known.edges
+    assert known.measured().tally.count == sum(
+        row.ending is not Ending.lost for each in searches for row in rows(bench, each.search_id)
+    )
+
+
+def test_a_search_knows_what_there_was_when_it_began_also_when_it_is_resumed(
+    bench: Workbench, searches: tuple[SearchSession, SearchSession]
+) -> None:
+    first, second = searches
+    assert first.record.learned.transitions == "" and second.record.learned.transitions != ""
+    began = second.record.learned
+    import_regraph(bench.store, regraph_of(bench.store))
+    resumed = SearchSession.resume(bench, second.search_id).record.learned
+    assert resumed == began
+    assert regraph_of(bench.store, began.transitions, began.imports).digest == began.regraph
+    assert [each.search_id for each in regraph_of(bench.store, began.transitions, ()).searches] == [
+        first.search_id
+    ]
+
+
+def test_importing_what_is_known_changes_nothing(
+    bench: Workbench, searches: tuple[SearchSession, SearchSession]
+) -> None:
+    before = regraph_of(bench.store)
+    import_regraph(bench.store, before)
+    assert regraph_of(bench.store) == before
+
+
+def test_the_kernel_remembers_each_idea_of_both_searches_once(
+    bench: Workbench, searches: tuple[SearchSession, SearchSession]
+) -> None:
+    first, second = searches
+    memory = recall(bench.store, first.record.kernel_id)
+    assert {each.search_id for each in memory.lessons} >= {first.search_id}
+    root = bench.evaluator.kernel(first.record.kernel_id).baseline
+    here = [idea for idea in memory.at(root).ideas if idea.here]
+    assert here and len({(i.method, i.changed) for i in here}) == len(here)
+    question = second.context(root)
+    assert question.memory.ideas
