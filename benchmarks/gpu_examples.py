@@ -151,12 +151,13 @@ def _ended(
     if isinstance(event, Failed):
         return {**name, "error": str(event.error)}
     try:
-        return {**name, **_row(bench, event, seconds)}
+        return {**name, **row_of(bench, event, seconds)}
     except KernelwrightError as error:
         return {**name, "error": str(error)}
 
 
-def _row(bench: Workbench, event: Finished, seconds: float) -> dict[str, Any]:
+def row_of(bench: Workbench, event: Finished, seconds: float) -> dict[str, Any]:
+    """What is told of a search: times of both sides, the confirmed speedups, what was spent."""
     kernel, found = event.kernel, event.confirmation
     baseline = bench.evaluator.variant(kernel.baseline).variant
     row: dict[str, Any] = {
@@ -179,7 +180,7 @@ def _row(bench: Workbench, event: Finished, seconds: float) -> dict[str, Any]:
                 row |= {f"{prefix}low": ratio.low, f"{prefix}high": ratio.high}
     return {
         **row,
-        **_shares(bench, kernel, row["best_ms"]),
+        **shares(bench, kernel, row["best_ms"]),
         "reaches": event.reaches,
         "builds": event.status.builds,
         "evaluations": event.status.evaluations,
@@ -188,7 +189,7 @@ def _row(bench: Workbench, event: Finished, seconds: float) -> dict[str, Any]:
     }
 
 
-def _shares(bench: Workbench, kernel: KernelRecord, ms: dict[str, float]) -> dict[str, Any]:
+def shares(bench: Workbench, kernel: KernelRecord, ms: dict[str, float]) -> dict[str, Any]:
     """By workload: of the copy bandwidth as measured, and of what the datasheet allows."""
     target = bench.gpus.target(kernel.loaded)
     assert target is not None

@@ -12,6 +12,7 @@ from typing import Any
 import evaluator_tables
 import fidelity_tables
 import gpu_tables
+import no_model_tables
 import sweep_tables
 from cells import percents, speedup, times
 from environment import RESULTS, ROOT
@@ -70,7 +71,11 @@ def gpu_table(result: dict[str, Any]) -> str:
 
 
 DOCUMENTS: Mapping[str, tuple[tuple[str, Callable[[dict[str, Any]], str]], ...]] = {
-    "README.md": (("host_examples", host_table), ("gpu_examples", gpu_table)),
+    "README.md": (
+        ("host_examples", host_table),
+        ("gpu_examples", gpu_table),
+        ("no_model", no_model_tables.markdown),
+    ),
     "docs/how-we-measure.md": (
         ("timing_fidelity*", fidelity_tables.fidelity),
         ("settling", fidelity_tables.settling),
