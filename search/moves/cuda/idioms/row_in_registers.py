@@ -1,0 +1,309 @@
+"""One thread a row becomes a team a row that keeps the row in registers: one pass over memory.
+
+Arrays that run along the columns are loaded into registers before the first loop that reads them,
+16 bytes an instruction where rows are aligned, and stored after the last loop that writes them.
+Longer rows than the registers hold take the strided loops of `row_per_team.py`, in the same kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .....runners.dtypes import DTYPES
+from .....runners.model import Candidate
+from ...base import Move, NotApplicable, Proposals, State
+from .facts import Facts, facts_of
+from .row_per_team import helpers, indent, team_edits
+from .rows import RowLoop, Rows, read_rows
+from .syntax import Item, Name, Span, within
+from .teams import Team
+from .writing import Edit, edited, launched
+
+BYTES = 16
+"""of one load or store"""
+MOST_REGISTERS = 96
+"""that rows may fill a thread, of 255: the rest is for indices, sums and the compiler"""
+ITEMS = (1, 2, 4, 8)
+"""vectors a thread and array"""
+THREADS = (32, 128, 256, 512, 1024)
+ROWS_A_BLOCK = 4
+"""where a warp does a row"""
+VARIANTS = 4
+
+MOVED = """\
+// N elements of a row, 16 bytes at a time where rows are whole; `left` of them exist
+template <int N, typename T>
+__device__ __forceinline__ void move_columns(T* to, const T* from, int left, bool whole) {
+    if (whole) {
+        if (left > 0) {
+#pragma unroll
+            for (int i = 0; i < N * (int)sizeof(T) / 16; ++i)
+                reinterpret_cast<uint4*>(to)[i] = reinterpret_cast<const uint4*>(from)[i];
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < N; ++i)
+            if (i < left) to[i] = from[i];
+    }
+}"""
+
+
+@dataclass(frozen=True)
+class Held:
+    """An array along the columns that is kept in registers."""
+
+    name: str
+    """of the registers"""
+    element: str
+    """C++ type"""
+    nbytes: int
+    """of an element"""
+    item: Item
+    """an access of it, for the text of its address"""
+    variable: str
+    """that runs along the columns there"""
+    whole: str
+    """C++: whether 16-byte accesses are aligned in every row"""
+    loaded_in: int | None
+    """number of the loop before which it is loaded"""
+    stored_in: int | None
+    """number of the loop after which it is stored"""
+    spans: tuple[Span, ...]
+    """its accesses"""
+
+
+def _write(state: State) -> Proposals:
+    facts = facts_of(state)
+    if isinstance(facts, str):
+        return NotApplicable(facts)
+    rows = read_rows(facts)
+    if isinstance(rows, str):
+        return NotApplicable(f"no kernel of one thread a row: {rows}")
+    held = _held(facts, rows)
+    if isinstance(held, str):
+        return NotApplicable(held)
+    found = [_candidate(facts, rows, held, *sizes) for sizes in _sizes(facts, rows, held)]
+    if not found:
+        return NotApplicable("the rows of the workloads are too long for registers")
+    return tuple(found)
+
+
+def _vector(held: tuple[Held, ...]) -> int:
+    return BYTES // min(h.nbytes for h in held)
+
+
+def _sizes(facts: Facts, rows: Rows, held: tuple[Held, ...]) -> Iterator[tuple[int, int, float]]:
+    """Threads and vectors a thread that hold the longest row of the workloads, and their prior."""
+    vector, longest = _vector(held), max(facts.workload_values(rows.columns))
+    registers = sum(-(-vector * h.nbytes // 4) for h in held)
+    fits = list[tuple[float, int, int]]()
+    for threads in THREADS:
+        items = next((i for i in ITEMS if i * threads * vector >= longest), None)
+        if items is None or items * registers > MOST_REGISTERS:
+            continue
+        unused = 1 - longest / (items * threads * vector)
+        fits.append(
+            (unused + abs(items - 2) * 0.1 + (0.2 if threads == 1024 else 0), threads, items)
+        )
+    for place, (_, threads, items) in enumerate(sorted(fits)[:VARIANTS]):
+        yield threads, items, 0.4 * 0.75**place
+
+
+def _held(facts: Facts, rows: Rows) -> tuple[Held, ...] | str:
+    """Every array along the columns; why not, where there is one that cannot be held."""
+    groups = dict[tuple[str, str], list[tuple[int, RowLoop, int]]]()
+    for number, found in enumerate(rows.loops):
+        for at, access in enumerate(found.accesses):
+            key = access.array, access.base.text()
+            groups.setdefault(key, []).append((number, found, at))
+    made = list[Held]()
+    for count, uses in enumerate(groups.values()):
+        accesses = [found.accesses[at] for _, found, at in uses]
+        first = accesses[0]
+        parameter = next(p for p in facts.kernel.function.parameters if p.name == first.array)
+        element = facts.arrays[first.array].dtype
+        writes = [number for (number, _, _), a in zip(uses, accesses, strict=True) if a.writes]
+        reads_first = any(
+            a.reads for (n, _, _), a in zip(uses, accesses, strict=True) if n == uses[0][0]
+        )
+        if writes and reads_first and _writes_before_reads(uses[0][1], first.array):
+            reads_first = False
+        held = Held(
+            name=f"{first.array}_row" if len([k for k in groups if k[0] == first.array]) == 1
+            else f"{first.array}_row{count}",
+            element=parameter.type,
+            nbytes=DTYPES[element].itemsize,
+            item=first.item,
+            variable=uses[0][1].loop.variable,
+            whole=_whole(facts, rows, first.array, first.base.terms, DTYPES[element].itemsize),
+            loaded_in=uses[0][0] if reads_first else None,
+            stored_in=max(writes) if writes else None,
+            spans=tuple(a.item.span for a in accesses),
+        )  # fmt: skip
+        made.append(held)
+    return tuple(made) if made else "no array runs along the columns"
+
+
+def _writes_before_reads(found: RowLoop, array: str) -> bool:
+    """Whether the first access of a column in the loop is a plain store to it."""
+    mine = sorted((a for a in found.accesses if a.array == array), key=lambda a: a.item.span)
+    statements = [s for s in found.loop.body]
+    for statement in statements:
+        inside = [a for a in mine if statement.span[0] <= a.item.span[0] < statement.span[1]]
+        if inside:
+            return all(a.writes and not a.reads for a in inside)
+    return False
+
+
+def _whole(
+    facts: Facts, rows: Rows, array: str, base: tuple[tuple[tuple[str, ...], int], ...], nbytes: int
+) -> str:
+    """`true`, a test of the columns, or `false`: are all rows of the array aligned to 16 bytes?"""
+    need = BYTES // nbytes
+    columns = rows.columns
+    if not facts.aligned(array, BYTES):
+        return "false"
+    names = columns.terms[0][0] if len(columns.terms) == 1 else ()
+    multiples = all(
+        c % need == 0 or (len(names) == 1 and columns.terms[0][1] == 1 and names[0] in m)
+        for m, c in base
+    )
+    if not multiples:
+        return "false"
+    return (
+        "true" if facts.multiple_of(columns) % need == 0 else f"{rows.columns_text} % {need} == 0"
+    )
+
+
+def _candidate(
+    facts: Facts, rows: Rows, held: tuple[Held, ...], threads: int, items: int, prior: float
+) -> Candidate:
+    team = _team(threads)
+    vector = _vector(held)
+    region = rows.body[0].span[0], rows.body[-1].span[1]
+    strided = _inside(facts, team_edits(facts, rows, team), region)
+    kept = _inside(facts, _kept_edits(facts, rows, held, team, vector), region)
+    pad = indent(facts.source, region[0])
+    body = (
+        f"// a thread holds ROW_ITEMS vectors of {vector} columns\n"
+        f"{pad}if ({rows.columns_text} <= ROW_THREADS * ROW_ITEMS * {vector}) {{\n"
+        f"{pad}{kept}\n{pad}}} else {{\n{pad}    {strided}\n{pad}}}"
+    )
+    outside = [e for e in team_edits(facts, rows, team) if e[1] <= region[0]]
+    bounds = _launch_bounds(facts, threads if threads > 32 else 32 * ROWS_A_BLOCK)
+    source = edited(
+        facts.source, [*outside, *bounds, (*region, body), helpers(facts, rows, team, MOVED)]
+    )
+    blocks = [rows.rows.text()] if threads > 32 else [f"cdiv({rows.rows.text()}, {ROWS_A_BLOCK})"]
+    block = "ROW_THREADS" if threads > 32 else f"ROW_THREADS * {ROWS_A_BLOCK}"
+    return Candidate(
+        method=MOVE.method,
+        detail=f"rows in registers: {threads} threads a row, {items} vectors of {vector} a thread",
+        source=source,
+        plan=launched(facts, blocks, [block], defines={"ROW_THREADS": threads, "ROW_ITEMS": items}),
+        prior=prior,
+    )
+
+
+def _launch_bounds(facts: Facts, threads: int) -> list[Edit]:
+    """`__launch_bounds__`, without which 1024 threads may ask for too many registers."""
+    definition = facts.source[facts.kernel.definition[0] : facts.kernel.signature[0]]
+    if b"__launch_bounds__" in definition or b"void" not in definition:
+        return []
+    at = facts.kernel.definition[0] + definition.index(b"void") + len(b"void")
+    return [(at, at, f" __launch_bounds__({threads})")]
+
+
+def _team(threads: int) -> Team:
+    if threads > 32:
+        return Team("blockIdx.x", "threadIdx.x", "ROW_THREADS", "", True)
+    return Team(
+        f"blockIdx.x * {ROWS_A_BLOCK} + threadIdx.x / 32", "threadIdx.x % 32", "32", "", False
+    )
+
+
+def _inside(facts: Facts, edits: list[Edit], region: Span) -> str:
+    start, end = region
+    inner = [(a - start, b - start, t) for a, b, t in edits if start <= a and b <= end]
+    return (
+        edited(facts.source[start:end], inner).replace("\n", "\n    ").replace("\n    \n", "\n\n")
+    )
+
+
+def _kept_edits(
+    facts: Facts, rows: Rows, held: tuple[Held, ...], team: Team, vector: int
+) -> list[Edit]:
+    edits: list[Edit] = []
+    start = rows.body[0].span[0]
+    pad = indent(facts.source, start)
+    declared = "".join(
+        f"__align__(16) {h.element} {h.name}[ROW_ITEMS * {vector}];\n{pad}" for h in held
+    )
+    edits.append((start, start, "    " + declared))
+    for number, found in enumerate(rows.loops):
+        edits += _kept_loop(facts, number, found, held, team, vector)
+    for store in rows.stores:
+        edits.append((store.span[0], store.span[0], f"if ({team.lane} == 0) "))
+    return edits
+
+
+def _kept_loop(
+    facts: Facts, number: int, found: RowLoop, held: tuple[Held, ...], team: Team, vector: int
+) -> list[Edit]:
+    loop, source = found.loop, facts.source
+    pad = indent(source, loop.span[0])
+    bound = source[loop.bound.span[0] : loop.bound.span[1]].decode()
+    first = source[loop.first.span[0] : loop.first.span[1]].decode()
+    before = "".join(
+        _moved(facts, h, "load", team, vector, bound, pad) for h in held if h.loaded_in == number
+    )
+    after = "".join(f"\n{pad}{team.reduced(r)}" for r in found.reductions) + "".join(
+        "\n" + pad + _moved(facts, h, "store", team, vector, bound, pad).rstrip()
+        for h in held
+        if h.stored_in == number
+    )
+    column = (
+        f"(row_item / {vector} * {team.threads} + {team.lane}) * {vector} + row_item % {vector}"
+    )
+    inside = f"{loop.variable} < {bound}"
+    if first.rstrip("uUlL") != "0":
+        inside = f"{loop.variable} >= {first} && {inside}"
+    head = (
+        f"{before}#pragma unroll\n{pad}for (int row_item = 0; row_item < ROW_ITEMS * {vector}; "
+        f"++row_item) {{\n{pad}    const {loop.kind} {loop.variable} = {column};\n"
+        f"{pad}    if ({inside})"
+    )
+    edits: list[Edit] = [(*loop.head, head), (loop.span[1], loop.span[1], f"\n{pad}}}{after}")]
+    own = {a.item.span for a in found.accesses}
+    for h in held:
+        edits += [(*span, f"{h.name}[row_item]") for span in h.spans if span in own]
+    return edits
+
+
+def _moved(
+    facts: Facts, held: Held, how: str, team: Team, vector: int, bound: str, pad: str
+) -> str:
+    """A loop that loads or stores the vectors of a thread."""
+    start, end = held.item.span
+    names = [e.span for e in within(held.item) if isinstance(e, Name) and e.name == held.variable]
+    address = edited(facts.source[start:end], [(a - start, b - start, "row_at") for a, b in names])
+    registers = f"{held.name} + row_item * {vector}"
+    pair = f"{registers}, &{address}" if how == "load" else f"&{address}, {registers}"
+    return (
+        f"#pragma unroll\n{pad}for (int row_item = 0; row_item < ROW_ITEMS; ++row_item) {{\n"
+        f"{pad}    const int row_at = (row_item * {team.threads} + {team.lane}) * {vector};\n"
+        f"{pad}    move_columns<{vector}>({pair}, {bound} - row_at, {held.whole});\n"
+        f"{pad}}}\n{pad}"
+    )
+
+
+MOVE = Move(
+    id="row_in_registers",
+    method="register_tiling",
+    languages=("cuda",),
+    why="A softmax or a norm reads its row two or three times. With a team of threads a row, and "
+    "the row in their registers, memory is read once and written once, 16 bytes an instruction. "
+    "Pays where rows of the workloads fit (some thousand columns).",
+    write=_write,
+)

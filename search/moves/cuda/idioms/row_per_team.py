@@ -1,0 +1,104 @@
+"""One thread a row becomes a warp or a block a row: neighbouring threads read neighbouring columns.
+
+Before: `for (int j = 0; j < cols; ++j) s += x[row * cols + j];`, where a warp's 32 addresses lie a
+row apart. After: `for (int j = threadIdx.x; j < cols; j += blockDim.x) ...; s = block_sum(s);`.
+"""
+
+from __future__ import annotations
+
+from .....runners.model import Candidate
+from ...base import Move, NotApplicable, Proposals, State
+from .facts import Facts, facts_of
+from .rows import RowLoop, Rows, read_rows
+from .syntax import Number
+from .teams import BLOCK_TEAM, WARP_TEAM, Team
+from .writing import Edit, edited, launched
+
+SHORT = 1024
+"""columns up to which a warp a row is the likelier choice: 32 elements a lane"""
+BLOCKS = (256, 512, 128)
+WARPS = (128, 256)
+
+
+def _write(state: State) -> Proposals:
+    facts = facts_of(state)
+    if isinstance(facts, str):
+        return NotApplicable(facts)
+    rows = read_rows(facts)
+    if isinstance(rows, str):
+        return NotApplicable(f"no kernel of one thread a row: {rows}")
+    short = max(facts.workload_values(rows.columns)) <= SHORT
+    found = list[Candidate]()
+    for team, blocks, likely in ((WARP_TEAM, WARPS, short), (BLOCK_TEAM, BLOCKS, not short)):
+        source = edited(facts.source, [*team_edits(facts, rows, team), helpers(facts, rows, team)])
+        for at, block in enumerate(blocks):
+            prior = (0.35 if likely else 0.2) * 0.8**at
+            found.append(_candidate(facts, rows, team, source, block, prior))
+    return tuple(found)
+
+
+def _candidate(
+    facts: Facts, rows: Rows, team: Team, source: str, block: int, prior: float
+) -> Candidate:
+    who = "a block" if team.whole_block else "a warp"
+    return Candidate(
+        method=MOVE.method,
+        detail=f"{who} a row in place of a thread, blocks of {block}",
+        source=source,
+        plan=launched(facts, [team.grid.format(rows=rows.rows.text())], [block]),
+        prior=prior,
+    )
+
+
+def helpers(facts: Facts, rows: Rows, team: Team, more: str = "") -> Edit:
+    """The device functions of the reductions, before the kernel."""
+    text = team.helpers(r for found in rows.loops for r in found.reductions)
+    at = facts.kernel.whole[0]
+    pieces = [p for p in (text, more) if p]
+    return at, at, "".join(p + "\n\n" for p in pieces)
+
+
+def team_edits(facts: Facts, rows: Rows, team: Team) -> list[Edit]:
+    """The row's number, each loop's columns, reductions after loops, stores of one thread."""
+    edits: list[Edit] = [(*rows.number, team.row)]
+    for found in rows.loops:
+        edits += loop_edits(facts, found, team)
+    for store in rows.stores:
+        start = store.span[0]
+        edits.append((start, start, f"if ({team.lane} == 0) "))
+    return edits
+
+
+def loop_edits(facts: Facts, found: RowLoop, team: Team) -> list[Edit]:
+    """`for (int j = lane; j < cols; j += threads)`, and what joins the threads' results."""
+    loop = found.loop
+    source = facts.source
+    first = source[loop.first.span[0] : loop.first.span[1]].decode()
+    bound = source[loop.bound.span[0] : loop.bound.span[1]].decode()
+    zero = isinstance(loop.first, Number) and first.rstrip("uUlL") == "0"
+    start = team.lane if zero else f"{first} + {team.lane}"
+    head = f"for ({loop.kind} {loop.variable} = {start}; {loop.variable} < {bound}; "
+    edits: list[Edit] = [(*loop.head, f"{head}{loop.variable} += {team.threads})")]
+    if found.reductions:
+        joined = "".join(
+            f"\n{indent(source, loop.span[0])}{team.reduced(r)}" for r in found.reductions
+        )
+        edits.append((loop.span[1], loop.span[1], joined))
+    return edits
+
+
+def indent(source: bytes, at: int) -> str:
+    """The blanks before a statement on its line."""
+    line = source[source.rfind(b"\n", 0, at) + 1 : at].decode()
+    return line[: len(line) - len(line.lstrip())]
+
+
+MOVE = Move(
+    id="row_per_team",
+    method="coalesce_global_accesses",
+    languages=("cuda",),
+    why="A thread a row reads with a row's length between neighbouring threads: 32 sectors a "
+    "request. A warp (short rows) or a block a row reads whole sectors, and reduces by shuffles. "
+    "Pays nearly always where rows have more than a few columns.",
+    write=_write,
+)

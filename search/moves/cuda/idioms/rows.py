@@ -1,0 +1,453 @@
+"""A kernel in which one thread does a whole row, recognised: row number, loops over the columns.
+
+A loop over columns may reduce (sums, extremes, the place of an extreme) and map at once. Whatever
+runs through a column before it (a scan) is none of these: `row_scan.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from .affine import Poly
+from .facts import Facts
+from .scope import Scope
+from .syntax import (
+    Assign,
+    Binary,
+    Call,
+    Choice,
+    Converted,
+    Declare,
+    Expr,
+    If,
+    Item,
+    Loop,
+    Name,
+    Number,
+    Return,
+    Span,
+    Statement,
+    all_expressions,
+    all_statements,
+    expressions,
+    names_in,
+    within,
+)
+from .unfit import Unfit
+
+Kind = Literal["sum", "max", "min", "greatest", "least", "first_greatest", "first_least"]
+"""max and min ignore NaN as fmaxf does, greatest and least compare; first: with its place"""
+THREAD = Poly.name("threadIdx.x")
+GRID_NAMES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+MATH = frozenset(
+    "expf exp2f logf log2f log1pf sqrtf rsqrtf tanhf fabsf fmaxf fminf powf erff sinf cosf __expf "
+    "exp log sqrt rsqrt tanh fabs max min pow abs erf floorf ceilf fmaf fma __fdividef".split()
+)
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What a loop accumulates."""
+
+    kind: Kind
+    name: str
+    place: str = ""
+    """the variable that holds the place of an extreme"""
+
+
+@dataclass(frozen=True)
+class Access:
+    """`array[base + j]` in a loop over j."""
+
+    item: Item
+    array: str
+    base: Poly
+    writes: bool
+    reads: bool
+
+
+@dataclass(frozen=True)
+class RowLoop:
+    """A loop over the columns of the row."""
+
+    loop: Loop
+    reductions: tuple[Reduction, ...]
+    accesses: tuple[Access, ...]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A kernel of one thread a row."""
+
+    number: Span
+    """of the expression that is the row's number"""
+    rows: Poly
+    columns: Poly
+    columns_text: str
+    body: tuple[Statement, ...]
+    """what is done with a row that exists"""
+    loops: tuple[RowLoop, ...]
+    stores: tuple[Assign, ...]
+    """to arrays, once a row"""
+
+
+def read_rows(facts: Facts) -> Rows | str:
+    """The kernel as rows, or why it is none."""
+    try:
+        return _read(facts)
+    except Unfit as unfit:
+        return str(unfit)
+
+
+def _read(facts: Facts) -> Rows:
+    scope, number, name, rest = _row_number(facts)
+    scope = replace(scope, integers={**scope.integers, name: Poly.name("%row")})
+    scope, rows, body = _guarded(scope, rest)
+    _only_row_numbers(body)
+    loops, stores = list[RowLoop](), list[Assign]()
+    starts = dict[str, Expr]()
+    for statement in facts.kernel.body:
+        if isinstance(statement, Declare) and statement.span[1] <= number[0]:
+            starts |= _starts(statement)
+    for statement in body:
+        if isinstance(statement, Loop):
+            loops.append(_row_loop(scope, statement, starts))
+        else:
+            stores += _once_a_row(statement)
+            starts |= _starts(statement)
+        scope = scope.declare(statement)
+    if not loops:
+        raise Unfit("there is no loop over the columns of a row")
+    bounds = {_bound_text(facts, found.loop) for found in loops}
+    columns = scope.poly(loops[0].loop.bound)
+    if len(bounds) != 1 or columns is None:
+        raise Unfit("loops over columns have different ends")
+    _check_memory(facts, body, loops, stores)
+    return Rows(number, rows, columns, bounds.pop(), body, tuple(loops), tuple(stores))
+
+
+def _row_number(facts: Facts) -> tuple[Scope, Span, str, tuple[Statement, ...]]:
+    """The declaration of the row's number, and what comes after it."""
+    scope = Scope.of(facts)
+    for at, statement in enumerate(facts.kernel.body):
+        if not isinstance(statement, Declare) or statement.value is None:
+            break
+        scope = scope.declare(statement)
+        found = scope.integers.get(statement.name)
+        if found is not None and _is_thread_number(found):
+            return scope, statement.value.span, statement.name, facts.kernel.body[at + 1 :]
+    raise Unfit("no row number `blockIdx.x * blockDim.x + threadIdx.x` at the start of the kernel")
+
+
+def _is_thread_number(index: Poly) -> bool:
+    block = index.coefficient("blockIdx.x")
+    if block is None or not block.terms:
+        return False
+    if any(name.startswith(GRID_NAMES) and name != "blockDim.x" for name in block.names):
+        return False
+    return index == Poly.name("blockIdx.x") * block + THREAD
+
+
+def _guarded(
+    scope: Scope, body: tuple[Statement, ...]
+) -> tuple[Scope, Poly, tuple[Statement, ...]]:
+    """The number of rows from the guard of the row's number, and what the guard guards."""
+    row = Poly.name("%row")
+    for at, statement in enumerate(body):
+        match statement:
+            case Declare():
+                scope = scope.declare(statement)
+            case If(test=Binary(operator=">=", left=left, right=right), then=(Return(),)) if (
+                scope.poly(left) == row and not statement.otherwise
+            ):
+                return scope, _rows(scope, right), body[at + 1 :]
+            case If(test=Binary(operator="<", left=left, right=right), then=then) if (
+                scope.poly(left) == row and not statement.otherwise and at == len(body) - 1
+            ):
+                return scope, _rows(scope, right), then
+            case _:
+                break
+    raise Unfit("the row number is not compared with the number of rows before it is used")
+
+
+def _rows(scope: Scope, bound: Expr) -> Poly:
+    found = scope.poly(bound)
+    if found is None or any(name.startswith("%") for name in found.names):
+        raise Unfit("the number of rows is no size of the contract")
+    return found
+
+
+def _only_row_numbers(body: tuple[Statement, ...]) -> None:
+    for expr in all_expressions(body):
+        if isinstance(expr, Name) and expr.name.startswith(GRID_NAMES):
+            raise Unfit(f"`{expr.name}` is used beside the row number")
+        if isinstance(expr, Call) and expr.name not in MATH:
+            raise Unfit(f"`{expr.name}` is called, which is no function of mathematics")
+
+
+def _starts(statement: Statement) -> dict[str, Expr]:
+    """Scalars and what they hold after a statement outside of loops."""
+    match statement:
+        case Declare(name=name, value=value) if value is not None:
+            return {name: value}
+        case Assign(target=Name(name=name), operator="=", value=value):
+            return {name: value}
+        case Assign(target=Name(name=name)):
+            return {name: Name(statement.span, name)}
+        case _:
+            return {}
+
+
+def _once_a_row(statement: Statement) -> Iterator[Assign]:
+    """Stores of a statement outside of loops; Unfit for one that has no place there."""
+    match statement:
+        case Declare(shared=False, sizes=()):
+            return
+        case Assign(target=Item()):
+            yield statement
+        case Assign(target=Name()):
+            return
+        case If() if all(
+            isinstance(s, If) or (isinstance(s, Assign) and isinstance(s.target, Name))
+            for s in all_statements((*statement.then, *statement.otherwise))
+        ):
+            return
+        case _:
+            raise Unfit("a statement between the loops is neither a scalar's nor a single store")
+
+
+def _bound_text(facts: Facts, loop: Loop) -> str:
+    return facts.source[loop.bound.span[0] : loop.bound.span[1]].decode()
+
+
+def _row_loop(scope: Scope, loop: Loop, starts: dict[str, Expr]) -> RowLoop:
+    variable = f"%{loop.variable}"
+    if scope.poly(loop.step) != Poly.number(1) or loop.inclusive or not loop.kind:
+        raise Unfit("a loop over columns does not go from one column to the next")
+    first = scope.poly(loop.first)
+    if first is None or first.constant is None:
+        raise Unfit("a loop over columns does not begin at a number")
+    if any(isinstance(s, Loop) for s in all_statements(loop.body)):
+        raise Unfit("there is a loop within a loop over columns")
+    inner = scope.loop(loop)
+    local = {s.name for s in all_statements(loop.body) if isinstance(s, Declare)}
+    reductions, accesses = list[Reduction](), list[Access]()
+    others = list[Statement]()
+    for statement in loop.body:
+        reduction = _reduction(statement, loop, local)
+        if reduction is None:
+            others.append(statement)
+        else:
+            _check_start(reduction, starts)
+            reductions.append(reduction)
+        accesses += _accesses(inner, statement, variable)
+        inner = inner.declare(statement)
+    _check_body(tuple(others), local, reductions, loop)
+    return RowLoop(loop, tuple(reductions), tuple(accesses))
+
+
+def _check_body(
+    others: tuple[Statement, ...], local: set[str], reductions: list[Reduction], loop: Loop
+) -> None:
+    names = {n for r in reductions for n in (r.name, r.place) if n}
+    if len(names) != sum(1 + bool(r.place) for r in reductions):
+        raise Unfit("a loop over columns reduces into one variable twice")
+    for statement in all_statements(others):
+        if isinstance(statement, Assign) and isinstance(statement.target, Name):
+            if statement.target.name not in local:
+                raise Unfit(
+                    f"`{statement.target.name}` changes from column to column, "
+                    "and is no sum, extreme or place of one"
+                )
+        elif not isinstance(statement, Assign | Declare | If):
+            raise Unfit("a loop over columns holds more than assignments and reductions")
+    for statement in loop.body:
+        if statement in others and names & _mentioned(statement):
+            raise Unfit("a loop over columns uses a reduction before it is whole")
+
+
+def _mentioned(statement: Statement) -> frozenset[str]:
+    return frozenset[str]().union(*(names_in(e) for e in all_expressions((statement,))))
+
+
+def _reduction(statement: Statement, loop: Loop, local: set[str]) -> Reduction | None:
+    match statement:
+        case Assign(target=Name(name=name), operator="+=", value=value) if name not in local:
+            return Reduction("sum", name) if name not in names_in(value) else None
+        case Assign(target=Name(name=name), operator="=", value=value) if name not in local:
+            return _assigned(name, value)
+        case If(test=test, then=then, otherwise=()):
+            return _compared(test, then, loop, local)
+        case _:
+            return None
+
+
+EXTREMES: dict[str, Kind] = {
+    "fmaxf": "max", "max": "max", "fmax": "max", "fminf": "min", "min": "min", "fmin": "min",
+}  # fmt: skip
+
+
+def _assigned(name: str, value: Expr) -> Reduction | None:
+    match value:
+        case Binary(operator="+", left=left, right=right):
+            mine = [isinstance(side, Name) and side.name == name for side in (left, right)]
+            other = right if mine[0] else left
+            found = any(mine) and name not in names_in(other)
+            return Reduction("sum", name) if found else None
+        case Call(name=called, arguments=(left, right)) if called in EXTREMES:
+            mine = [isinstance(side, Name) and side.name == name for side in (left, right)]
+            other = right if mine[0] else left
+            found = any(mine) and name not in names_in(other)
+            return Reduction(EXTREMES[called], name) if found else None
+        case Choice(test=test, yes=yes, no=Name(name=kept)) if kept == name:
+            return _extreme(name, test, yes)
+        case _:
+            return None
+
+
+def _extreme(name: str, test: Expr, value: Expr) -> Reduction | None:
+    """`value > name` (or the other way round), where `value` becomes `name`."""
+    match test:
+        case Binary(operator=">" | "<" as operator, left=left, right=Name(name=right)):
+            above, compared, other = operator == ">", left, right
+        case Binary(operator=">" | "<" as operator, left=Name(name=other), right=compared):
+            above = operator == "<"
+        case _:
+            return None
+    if other != name or _plain(compared) != _plain(value) or name in names_in(value):
+        return None
+    return Reduction("greatest" if above else "least", name)
+
+
+def _plain(expr: Expr) -> Expr:
+    while isinstance(expr, Converted):
+        expr = expr.operand
+    return expr
+
+
+def _compared(
+    test: Expr, then: tuple[Statement, ...], loop: Loop, local: set[str]
+) -> Reduction | None:
+    """`if (v > best) best = v;`, and with `place = j;` beside it."""
+    values = dict[str, Expr]()
+    for statement in then:
+        match statement:
+            case Assign(target=Name(name=name), operator="=", value=value) if name not in local:
+                values[name] = value
+            case _:
+                return None
+    places = [n for n, v in values.items() if isinstance(v, Name) and v.name == loop.variable]
+    others = [n for n in values if n not in places]
+    if len(others) != 1 or len(places) > 1 or len(then) != len(values):
+        return None
+    found = _extreme(others[0], test, values[others[0]])
+    if found is None or not places:
+        return found
+    kind: Kind = "first_greatest" if found.kind == "greatest" else "first_least"
+    return Reduction(kind, found.name, places[0])
+
+
+def _check_start(reduction: Reduction, starts: dict[str, Expr]) -> None:
+    """A sum must begin at 0, as each thread's part does; an extreme may begin anywhere."""
+    start = starts.get(reduction.name)
+    if start is None or (reduction.place and reduction.place not in starts):
+        raise Unfit(f"`{reduction.name}` is reduced, and has no value before the loop")
+    if reduction.kind == "sum" and not _is_zero(start):
+        raise Unfit(f"the sum `{reduction.name}` does not begin at 0")
+
+
+def _is_zero(expr: Expr) -> bool:
+    expr = _plain(expr)
+    return isinstance(expr, Number) and not expr.text.strip("0.fFlLuU")
+
+
+def _accesses(scope: Scope, statement: Statement, variable: str) -> Iterator[Access]:
+    written = {
+        s.target.span: s.operator != "="
+        for s in all_statements((statement,))
+        if isinstance(s, Assign) and isinstance(s.target, Item)
+    }
+    conditional = {
+        s.target.span
+        for top in all_statements((statement,)) if isinstance(top, If)
+        for s in all_statements((*top.then, *top.otherwise)) if isinstance(s, Assign)
+    }  # fmt: skip
+    for expr in (e for top in all_expressions_once(statement) for e in within(top)):
+        if not isinstance(expr, Item):
+            continue
+        place = scope.place(expr)
+        step = place.index.coefficient(variable) if place else None
+        writes = expr.span in written
+        if place is None or step is None:
+            raise Unfit(
+                f"an access of `{expr.array}` has an index that is not affine in the column"
+            )
+        if step != Poly.number(1):
+            if writes or step.terms:
+                raise Unfit(f"an access of `{expr.array}` does not go from element to element")
+            continue
+        if expr.span in conditional:
+            raise Unfit(f"`{expr.array}` is stored to in some columns only")
+        base = place.index.without(variable)
+        reads = not writes or written[expr.span]
+        yield Access(expr, place.array, base, writes, reads)
+
+
+def all_expressions_once(statement: Statement) -> Iterator[Expr]:
+    """The expressions of a statement and of those within it, not those within expressions."""
+    for inner in all_statements((statement,)):
+        yield from expressions(inner)
+
+
+def _check_memory(
+    facts: Facts, body: tuple[Statement, ...], loops: list[RowLoop], stores: list[Assign]
+) -> None:
+    """What one thread wrote, no other may read: each column stays with one thread."""
+    in_loops = {a.item.span: a for found in loops for a in found.accesses}
+    written = {a.array for a in in_loops.values() if a.writes}
+    once = {s.target.span for s in stores}
+    stored = {s.target.array for s in stores if isinstance(s.target, Item)}
+    for array in written:
+        bases = {a.base for a in in_loops.values() if a.array == array}
+        if len(bases) > 1:
+            raise Unfit(
+                f"`{array}` is written, and accessed at another place than it is written to"
+            )
+    for expr in all_expressions(body):
+        if isinstance(expr, Item) and expr.span not in in_loops and expr.span not in once:
+            if expr.array in written | stored or expr.array not in facts.inputs:
+                pointed = expr.array not in facts.arrays
+                if not pointed or written | stored:
+                    _check_pointed(facts, expr, written | stored)
+    if written & stored:
+        raise Unfit("an array is written both column by column and once a row")
+    firsts = {_first(found) for found in loops if any(a.array in written for a in found.accesses)}
+    if len(firsts) > 1:
+        raise Unfit("loops that share written columns begin at different ones")
+
+
+def _first(found: RowLoop) -> str:
+    match found.loop.first:
+        case Number(text=text):
+            return text
+        case _:
+            return "?"
+
+
+def _check_pointed(facts: Facts, expr: Item, written: set[str]) -> None:
+    """An element read outside the column's own accesses must be of an array nobody writes."""
+    array = expr.array
+    if array in facts.arrays and array not in written:
+        return
+    if array not in facts.arrays and not any(facts.arrays[w].role == "inout" for w in written):
+        pointers = [
+            s
+            for s in all_statements(facts.kernel.body)
+            if isinstance(s, Declare) and s.name == array
+        ]
+        names = {n for s in pointers if s.value is not None for n in names_in(s.value)}
+        if pointers and not names & written:
+            return
+    raise Unfit(f"`{array}` is read where another thread may have written it")

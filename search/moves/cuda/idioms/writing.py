@@ -1,0 +1,95 @@
+"""How an idiom writes what it has found: edits of the source, and the plan of the new kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from .facts import Facts
+
+TEMPLATES = Path(__file__).parent / "templates"
+Edit = tuple[int, int, str]
+"""bytes [start, end) of the source become the text"""
+
+
+def edited(source: bytes, edits: Iterable[Edit]) -> str:
+    """The source after edits that do not overlap; two at one place stay in their order."""
+    pieces, at = list[bytes](), 0
+    for start, end, text in sorted(edits, key=lambda e: (e[0], e[1])):
+        assert start >= at, "edits overlap"
+        pieces += [source[at:start], text.encode()]
+        at = end
+    return b"".join([*pieces, source[at:]]).decode()
+
+
+def signature(facts: Facts, changed: Mapping[str, str] | None = None) -> str:
+    """The parameter list with the names as they are; no two arrays overlap (`__restrict__`).
+
+    `changed`: declarations in place of those of some parameters.
+    """
+    declared = list[str]()
+    for p in facts.kernel.function.parameters:
+        if changed and p.name in changed:
+            declared.append(changed[p.name])
+        elif p.pointers:
+            const = "const " if p.const or facts.arrays[p.name].role == "input" else ""
+            declared.append(f"{const}{p.type}* __restrict__ {p.name}")
+        else:
+            declared.append(f"{p.type} {p.name}")
+    return f"({', '.join(declared)})"
+
+
+def rewritten(
+    facts: Facts,
+    body: str,
+    threads: str,
+    prelude: str = "",
+    changed: Mapping[str, str] | None = None,
+) -> str:
+    """The source with another kernel under the same name; what stands around it stays.
+
+    `threads`: of `__launch_bounds__`; `prelude`: declarations that stand before the kernel.
+    """
+    kernel = facts.kernel
+    head = f"__global__ void __launch_bounds__({threads}) {kernel.name}{signature(facts, changed)}"
+    edits = [(*kernel.definition, f"{head} {{\n{body.strip(chr(10))}\n}}")]
+    if prelude:
+        edits.append((kernel.whole[0], kernel.whole[0], prelude.strip("\n") + "\n\n"))
+    return edited(facts.source, edits)
+
+
+def launched(
+    facts: Facts,
+    grid: Sequence[int | str],
+    block: Sequence[int | str],
+    *,
+    shared: int | str = 0,
+    args: Sequence[Any] | None = None,
+    defines: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """The plan with another launch in place of its one; its other steps stay.
+
+    `defines`: macros of the source and names of the plan. `args` None: the arguments as before.
+    """
+    plan = facts.plan.model_dump(mode="json", exclude_unset=True, by_alias=True)
+    number = next(n for n, s in enumerate(plan["steps"]) if "launch" in s)
+    old = plan["steps"][number]
+    step: dict[str, Any] = {"launch": facts.step.launch, "grid": list(grid), "block": list(block)}
+    if shared:
+        step["shared"] = shared
+    given = old.get("args") if args is None else list(args)
+    if given is not None:
+        step["args"] = given
+    plan["steps"][number] = step
+    if defines:
+        plan["defines"] = {**plan.get("defines", {}), **defines}
+    return plan
+
+
+@cache
+def template(name: str) -> Template:
+    """A CUDA text of the folder `templates`, with `$NAME` where something is filled in."""
+    return Template((TEMPLATES / name).read_text(encoding="utf-8"))
