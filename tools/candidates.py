@@ -59,6 +59,8 @@ def changed(candidate: Candidate) -> str:
         parts.append(_options(candidate.options))
     if candidate.plan is not None:
         parts.append("plan")
+    if candidate.knobs is not None:
+        parts.append(f"tuned {', '.join(candidate.knobs)}")
     return ", ".join(parts)
 
 

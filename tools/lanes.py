@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -17,29 +17,54 @@ from ..search.work import Evaluate, Outcome
 
 
 @dataclass(frozen=True)
+class Several:
+    """What the tuning of a candidate's knobs cost, beside its best configuration."""
+
+    builds: int
+    said: str
+    """how many were tried, and how they ended"""
+    seconds: Mapping[str, float]
+    """spent on all, by stage"""
+
+
+@dataclass(frozen=True)
 class Tried:
-    """A candidate's variant with its evaluation. `known`: it was on disk before."""
+    """A candidate's variant with its evaluation. `known`: it was on disk before. `several`: it is
+    the best of several configurations."""
 
     variant_id: str
     evaluation: Evaluation
     known: bool
+    several: Several | None = None
+
+    @property
+    def builds(self) -> int:
+        """What it cost."""
+        if self.several is not None:
+            return self.several.builds
+        return int(not self.known and self.evaluation.ending is not Ending.rejected)
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """What was spent on it, by stage."""
+        return self.evaluation.seconds if self.several is None else self.several.seconds
 
     def outcome(self, node: Node | None) -> Outcome:
         """The engine's view of it. `node`: the variant's in the search's graph, if it has one."""
-        evaluation = self.evaluation
+        evaluation, several = self.evaluation, self.several
         # beside it another candidate may have given the same variant: it was evaluated once
         fresh = not self.known and (node is None or not node.ending.final)
-        duplicate = node is not None and not fresh
+        builds = self.builds if fresh or several else 0
         return Outcome(
             ending=evaluation.ending,
             variant_id=self.variant_id,
             speedup=evaluation.speedup,
             interval=evaluation.interval,
-            became_incumbent=evaluation.became_incumbent and not duplicate,
-            duplicate_of_known=duplicate,
-            spent_build=fresh and evaluation.ending is not Ending.rejected,
-            message=evaluation.message,
+            became_incumbent=evaluation.became_incumbent and (fresh or node is None),
+            duplicate_of_known=node is not None and not fresh and not builds,
+            message=f"{several.said}: {evaluation.message}" if several else evaluation.message,
             same_code_as=evaluation.same_code_as,
+            builds=builds,
         )
 
 

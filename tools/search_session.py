@@ -300,7 +300,7 @@ class SearchSession:
             outcome, evaluation = Outcome(Ending.rejected, message=str(tried)), None
         else:
             outcome = tried.outcome(self._engine.graph.of_variant(tried.variant_id))
-            evaluation = tried.evaluation
+            evaluation = tried.evaluation.model_copy(update={"seconds": dict(tried.seconds)})
         before = self._before(work.parent)
         changes = self._engine.record(work.edge_id, outcome)
         reward = self._reward(work.edge_id)

@@ -11,7 +11,16 @@ import re
 from collections.abc import Mapping
 
 from ...analysis.prior.model import MoveFacts
-from . import compiler_flags, cpp, cuda, cuda_flags, triton, tune_constants, tune_parameters
+from . import (
+    compiler_flags,
+    cpp,
+    cuda,
+    cuda_flags,
+    sweep_parameters,
+    triton,
+    tune_constants,
+    tune_parameters,
+)
 from .base import Move, NotApplicable, Proposals, State, broken_constraints
 from .methods import METHODS, Method
 
@@ -32,6 +41,7 @@ __all__ = [
 
 MOVES: tuple[Move, ...] = (
     tune_parameters.MOVE,
+    sweep_parameters.MOVE,
     tune_constants.MOVE,
     compiler_flags.MOVE,
     cuda_flags.MOVE,

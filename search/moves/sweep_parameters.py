@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...runners.model import Candidate, ordered
+from ...runners.model import Candidate
 from .base import Move, NotApplicable, Proposals, State
 from .tune_parameters import nearest
 
@@ -27,8 +27,7 @@ def _write(state: State) -> Proposals:
     if math.prod(1 + len(others) for others in turned.values()) < FEWEST:
         return NotApplicable(f"its parameters have fewer than {FEWEST} combinations")
     knobs = {n: tuple(sorted({*others, *_listed(state, n)})) for n, others in turned.items()}
-    around = ordered({n: now[n] for n in knobs})
-    detail = f"together, around {around}"
+    detail = f"{len(knobs)} parameters together"
     return (Candidate(method=MOVE.method, detail=detail, knobs=knobs, prior=PRIOR),)
 
 
