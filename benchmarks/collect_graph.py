@@ -98,7 +98,7 @@ def collect(bench: Workbench, path: Path, settings: Settings, depth: int) -> Col
     finally:
         session.close()
     graph = graph_of(bench, session.search_id)
-    return Collected(recorded_search(bench, kernel, graph), closed_to(graph))
+    return Collected(recorded_search(bench, session.search_id), closed_to(graph))
 
 
 def closed_to(graph: Graph) -> int:

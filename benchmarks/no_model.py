@@ -125,8 +125,8 @@ def _row(bench: Workbench, kernel: BeginnerKernel, run: Run) -> dict[str, Any]:
 def _more(bench: Workbench, event: Finished, row: dict[str, Any], run: Run) -> dict[str, Any]:
     """What this benchmark tells beside the demo of the examples."""
     name, found = event.kernel.loaded.spec.name, event.confirmation
-    graph = graph_of(bench, event.status.search_id)
-    run.graphs.append(recorded_search(bench, event.kernel, graph))
+    search_id = event.status.search_id
+    run.graphs.append(recorded_search(bench, search_id))
     winner = found.variant_id if found is not None and event.improved else event.kernel.baseline
     before = shares(bench, event.kernel, row["baseline_ms"])
     library = run.yardsticks.get("ms", {}).get(name, {})
@@ -134,7 +134,7 @@ def _more(bench: Workbench, event: Finished, row: dict[str, Any], run: Run) -> d
         "baseline_of_copy_bandwidth": before["of_copy_bandwidth"],
         "best_of_copy_bandwidth": row["of_copy_bandwidth"],
         "library_ms": {w: ms for w, ms in library.items() if w in row["best_ms"]},
-        "moves": moves_to(graph, winner),
+        "moves": moves_to(graph_of(bench, search_id), winner),
         "stopped": event.status.stopped,
         "confirmation": "" if found is None else found.message,
     }

@@ -10,6 +10,7 @@ from kernelwright.search.graph_records import graph_from_records
 from kernelwright.search.replay.recorded import RecordedGraph, recorded
 from kernelwright.search.settings import Settings
 from kernelwright.tools.records import KernelRecord
+from kernelwright.tools.search_records import SearchRecord
 from kernelwright.tools.workbench import Workbench
 
 
@@ -28,14 +29,28 @@ def graph_of(bench: Workbench, search_id: str) -> Graph:
     return graph_from_records(nodes, edges)
 
 
-def recorded_search(bench: Workbench, kernel: KernelRecord, graph: Graph) -> RecordedGraph:
-    """A search's graph in compact form, with the hash of the machine code of each variant."""
-    spec = kernel.loaded.spec
+def recorded_search(bench: Workbench, search_id: str) -> RecordedGraph:
+    """A search's graph in compact form, with the hash of each variant's machine code, and what
+    bounds those from which something was tried. Raises HandleUnknown."""
+    search = bench.store.require_record("searches", search_id, SearchRecord)
+    kernel, graph = bench.evaluator.kernel(search.kernel_id), graph_of(bench, search_id)
+    spec, bounds = kernel.loaded.spec, _bottlenecks(bench, search_id)
     compact = recorded(graph, spec.name, spec.kernel.kernel_type, arch_of(bench, kernel))
     order = {key: place for place, key in enumerate(graph.found)}
     found = sorted(compact.nodes, key=lambda node: order.get(node.key, len(order)))
-    nodes = tuple(n.model_copy(update={"code": code_of(bench, n.key)}) for n in found)
+    nodes = tuple(
+        n.model_copy(update={"code": code_of(bench, n.key), "bottleneck": bounds.get(n.key, "")})
+        for n in found
+    )
     return compact.model_copy(update={"nodes": nodes})
+
+
+def _bottlenecks(bench: Workbench, search_id: str) -> dict[str, str]:
+    """Classes of what bounds variants, as the transitions from them say."""
+    transitions = (value for _, value in bench.store.items("transitions"))
+    return {
+        t["parent"]: t.get("bottleneck", "") for t in transitions if t["search_id"] == search_id
+    }
 
 
 def arch_of(bench: Workbench, kernel: KernelRecord) -> str:
