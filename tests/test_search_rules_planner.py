@@ -101,10 +101,10 @@ def test_explanations_say_what_was_tried_and_why_a_move_does_not_fit() -> None:
     )
     told = {e.method: e for e in explain(context(history=tried))}
     assert told["tune_parameters"].tried == 2
-    assert (
-        told["tune_parameters"].reason == "all 2 candidates of this move were tried from this node"
+    assert (told["tune_parameters"].reason or "").startswith(
+        "all 2 candidates of this move were tried from this node"
     )
     told = {e.method: e for e in explain(context(parameters={}))}
-    assert told["tune_parameters"].reason == "the spec declares no parameters"
+    assert (told["tune_parameters"].reason or "").startswith("the spec declares no parameters")
     told = {e.method: e for e in explain(context(kernel_type="triton"))}
     assert told["compiler_flags"].reason == "for cpp, not triton"
