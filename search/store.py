@@ -178,6 +178,12 @@ class Store:
         rows = _select(self._database, table, prefix)
         return [(key, _decoded(self._database.path, table, key, text)) for key, text in rows]
 
+    def appended(self, table: str, after: str) -> list[tuple[str, JsonObject]]:
+        """Rows with keys above one, in order: what `append` wrote since."""
+        sql = f"SELECT key, value FROM {_quoted(table)} WHERE key > ? ORDER BY key"
+        rows = self._database.run(sql, after)
+        return [(key, _decoded(self._database.path, table, key, text)) for key, text in rows]
+
     def count(self, table: str) -> int:
         """Number of keys in the table."""
         return self._database.run(f"SELECT count(*) FROM {_quoted(table)}")[0][0]

@@ -1,4 +1,4 @@
-"""The command line: `kernelwright optimize | show | doctor | selftest | spec | serve`.
+"""The command line: `kernelwright optimize | show | regraph | doctor | selftest | spec | serve`.
 
 Commands import what they need themselves, so that `serve` starts without the tables of
 `show` and `doctor` answers where a package is broken.
@@ -18,6 +18,7 @@ from typing import Annotated
 import typer
 
 from ..runners.errors import KernelwrightError
+from .regraph import app as regraph
 
 app = typer.Typer(
     name="kernelwright",
@@ -28,6 +29,8 @@ app = typer.Typer(
 )
 
 Outdir = Annotated[Path, typer.Option(help="Folder of the state and of the exported files.")]
+
+app.add_typer(regraph, name="regraph")
 
 
 class Tier(StrEnum):

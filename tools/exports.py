@@ -21,6 +21,7 @@ from ..search.store import Store
 from ..search.work import ledger_of
 from .difference import changed_between, source_diff
 from .records import ArtifactRecord, Confirmation, KernelRecord, VariantRecord, now
+from .regraph_files import publish
 from .search_records import SearchRecord
 from .trace import SearchTrace, trace
 
@@ -82,7 +83,8 @@ class Exports:
         return True
 
     def write(self, kernel_id: str, search_id: str | None = None) -> Path:
-        """Bring all files of a kernel up to date, with one search's state and trace.
+        """Bring all files of a kernel up to date, with one search's state and trace, and what the
+        outdir keeps of ReGraph (`regraph_files.publish`).
 
         Returns the kernel's folder. Raises HandleUnknown.
         """
@@ -95,7 +97,9 @@ class Exports:
             _point(folder / "best", _place(kernel, best.variant.variant_id))
             _write_json(folder / "best_summary.json", self._summary(kernel, best, variants))
             if search_id is not None:
-                self._write_search(kernel, search_id, variants, folder)
+                search = self._store.require_record("searches", search_id, SearchRecord)
+                self._write_search(kernel, search, variants, folder)
+                publish(self._store, self._outdir, stopped=search.stopped is not None)
             self._last[kernel_id] = self._clock()
             return folder
 
@@ -191,13 +195,12 @@ class Exports:
     def _write_search(
         self,
         kernel: KernelRecord,
-        search_id: str,
+        search: SearchRecord,
         variants: dict[str, VariantRecord],
         folder: Path,
     ) -> None:
-        search = self._store.require_record("searches", search_id, SearchRecord)
-        nodes = [value for _, value in self._store.items("nodes", search_id + "/")]
-        edges = [value for _, value in self._store.items("edges", search_id + "/")]
+        nodes = [value for _, value in self._store.items("nodes", search.search_id + "/")]
+        edges = [value for _, value in self._store.items("edges", search.search_id + "/")]
         graph = graph_from_records(nodes, edges)
         ledger = ledger_of(graph)
         state = {

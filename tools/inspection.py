@@ -16,7 +16,7 @@ from .views import VIEWS, JsonObject, View, What
 if TYPE_CHECKING:
     from .workbench import Workbench
 
-WITHOUT_ID = ("kernels", "searches", "skill", "host")
+WITHOUT_ID = ("kernels", "searches", "regraph", "skill", "host")
 PAGE = {"text": 200, "entries": 20}
 PAGE_CHARS = 20_000
 
@@ -25,12 +25,13 @@ class InspectArguments(Arguments):
     """What to look at."""
 
     what: What
-    """kernels, searches and host need no id; memory takes a kernel_id; skill one that findings
-    name (poor-coalescing), or none for the list of all"""
+    """kernels, searches, regraph and host need no id; memory takes a kernel_id; skill one that
+    findings name (poor-coalescing), or none for the list of all"""
     id: str | None = None
     part: str = "summary"
     """kernel: summary source reference spec variants; variant: summary source diff build
-    evaluation history; search: summary graph history"""
+    evaluation history; search: summary graph history; memory: summary ideas; regraph: summary
+    rules"""
     offset: int = Field(default=0, ge=0)
     """first line of a text, or first entry of a list"""
     limit: int | None = Field(default=None, ge=1, le=1000)
@@ -59,12 +60,13 @@ class Inspected(Record):
 
 
 def inspect_handle(bench: Workbench, arguments: InspectArguments) -> Inspected:
-    """Show anything that has a handle: kernel, variant, search, job, memory, skill, host.
+    """Show anything that has a handle: kernel, variant, search, job, memory, regraph, skill, host.
 
     Sources, diffs and build logs come only from here, in pages of lines (offset, limit).
-    memory: all that was tried on a kernel and how it ended. skill: a page on one bottleneck or
-    technique with examples; without id a line on each. host: what this machine can do. Nothing is
-    built or run; takes under 1 s. What to try next is propose_moves, waiting for work is job.
+    memory: all that was tried on a kernel and how it ended (ideas: by idea). regraph: what methods
+    brought after which others, over all kernels. skill: a page on one bottleneck or technique with
+    examples; without id a line on each. host: what this machine can do. Nothing is built or run;
+    takes under 1 s. What to try next is propose_moves, waiting for work is job.
     Example: {"what": "variant", "id": "v0123456789ab", "part": "diff"}
     """
     parts = VIEWS[arguments.what]

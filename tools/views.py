@@ -9,11 +9,21 @@ from ..runners.errors import HandleUnknown
 from .describing import gates_in_short, interval_of, significant, speedup_of, visible_kernels
 
 if TYPE_CHECKING:
+    from ..search.regraph.report import Line
     from .records import KernelRecord, VariantRecord
     from .workbench import Workbench
 
 What = Literal[
-    "kernels", "kernel", "variant", "searches", "search", "job", "memory", "skill", "host"
+    "kernels",
+    "kernel",
+    "variant",
+    "searches",
+    "search",
+    "job",
+    "memory",
+    "regraph",
+    "skill",
+    "host",
 ]
 JsonObject = dict[str, Any]
 View = JsonObject | list[JsonObject] | str
@@ -103,6 +113,50 @@ def _memory(bench: Workbench, kernel_id: str) -> View:
         for line in lines
         if line.evaluation is not None and not line.is_baseline
     ]
+
+
+def _memory_ideas(bench: Workbench, kernel_id: str) -> View:
+    """By idea, what searches of the kernel tried; the oldest first."""
+    from ..search.memory.recalling import recall
+
+    bench.evaluator.kernel(kernel_id)
+    told = list[JsonObject]()
+    for idea in recall(bench.store, kernel_id).ideas():
+        facts = idea.model_dump(mode="json", exclude={"here"}, exclude_defaults=True)
+        rounded = {k: significant(facts[k]) for k in ("speedup", "gain") if facts.get(k)}
+        told.append(facts | rounded | {"lesson": idea.lesson[:200]})
+    return told
+
+
+def _regraph(bench: Workbench, _: str) -> View:
+    """Every step from a method to another, over all kernels, the most promising first."""
+    from ..search.regraph.posterior import Posteriors
+    from ..search.regraph.report import by_gain, edges
+    from .learned import regraph_of
+
+    lines = by_gain(edges(Posteriors(regraph_of(bench.store))))
+    return [_measured(line, {"after": line.previous, "method": line.method}) for line in lines]
+
+
+def _regraph_rules(bench: Workbench, _: str) -> View:
+    """What following each rule brought where it had fired, the most promising first."""
+    from ..search.regraph.posterior import Posteriors
+    from ..search.regraph.report import brought
+    from .learned import regraph_of
+
+    found = brought(Posteriors(regraph_of(bench.store)), "rule").items()
+    ranked = sorted(found, key=lambda each: -each[1].expected)
+    return [_measured(line, {"rule": rule}) for rule, line in ranked]
+
+
+def _measured(line: Line, names: JsonObject) -> JsonObject:
+    return names | {
+        "gain": line.gain,
+        "tries": line.count,
+        "failed": line.failed,
+        "better": line.better,
+        "kernels": line.kernels,
+    }
 
 
 def _variant(bench: Workbench, variant_id: str) -> View:
@@ -292,7 +346,8 @@ VIEWS: Mapping[What, Mapping[str, Callable[[Workbench, str], View]]] = {
     "searches": {"summary": _searches},
     "search": {"summary": _search, "graph": _search_graph, "history": _search_history},
     "job": {"summary": _job},
-    "memory": {"summary": _memory},
+    "memory": {"summary": _memory, "ideas": _memory_ideas},
+    "regraph": {"summary": _regraph, "rules": _regraph_rules},
     "skill": {"summary": _skill},
     "host": {"summary": _host},
 }

@@ -122,12 +122,19 @@ class Posteriors:
     @property
     def methods(self) -> tuple[str, ...]:
         """Every method that was tried, by name."""
-        return tuple(sorted(values[0] for values in self._table(("method",))))
+        return tuple(place["method"] for place in self.places("method"))
 
     @property
     def edges(self) -> tuple[tuple[str, str], ...]:
         """Every method with one that it was tried after: (previous, method)."""
-        return tuple(sorted((p, m) for m, p in self._table(("method", "previous"))))
+        found = self.places("method", "previous")
+        return tuple(sorted((place["previous"], place["method"]) for place in found))
+
+    def places(self, *dimensions: Dimension) -> tuple[dict[str, str], ...]:
+        """Every place of these dimensions (in the order of `ORDER`) in which something was tried,
+        sorted."""
+        found = sorted(self._table(dimensions))
+        return tuple(dict(zip(dimensions, values, strict=True)) for values in found)
 
     def average(self) -> Posterior:
         """Of any method anywhere: the broadest place."""

@@ -1,0 +1,174 @@
+"""A ReGraph for readers: lines of a table, `global_tactic_graph.json`, `patterns.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from ...runners.model import Record
+from .posterior import ORDER, Measured, Posterior, Posteriors
+from .tallies import Source
+from .transition import BASELINE
+
+FEW: Final = 15
+"""lines of each list of `patterns.md`"""
+
+
+class Line(Record):
+    """One method, one step from a method to another, or one rule: what was counted, what to expect.
+
+    Gains are log2 over the parent."""
+
+    previous: str = ""
+    method: str = ""
+    bottleneck: str = ""
+    arch: str = ""
+    language: str = ""
+    count: int
+    right: int
+    better: int
+    """with a gain of 1 % at least"""
+    mean: float
+    """of the posterior"""
+    error: float
+    """standard deviation of the mean"""
+    success: float
+    """probability of being right, of the posterior"""
+    expected: float
+    """log2 that one more try is expected to add to the best"""
+    kernels: dict[str, int]
+    """provenance: transitions by kernel"""
+
+    @property
+    def gain(self) -> str:
+        """The mean gain and its 95 % interval as speedups: `1.08x (1.02 to 1.14)`."""
+        low, high = self.mean - 1.96 * self.error, self.mean + 1.96 * self.error
+        return f"{2**self.mean:.3g}x ({2**low:.3g} to {2**high:.3g})"
+
+    @property
+    def failed(self) -> str:
+        """What part failed: `8 %`."""
+        return f"{100 * (1 - self.right / self.count):.0f} %" if self.count else ""
+
+    def describe(self) -> str:
+        """In a few words: `1.08x (1.02 to 1.14) a try in 12 tries on 3 kernels, 8 % failed`."""
+        kernels = f"{len(self.kernels)} kernel{'s' * (len(self.kernels) != 1)}"
+        tries = f"{self.count} {'try' if self.count == 1 else 'tries'}"
+        return f"{self.gain} in {tries} on {kernels}, {self.failed} failed"
+
+
+def nodes(known: Posteriors) -> tuple[Line, ...]:
+    """A line a method."""
+    return tuple(_at(known, place) for place in known.places("method"))
+
+
+def edges(known: Posteriors) -> tuple[Line, ...]:
+    """A line a step from one method to another."""
+    return tuple(_at(known, place) for place in known.places("method", "previous"))
+
+
+def places(known: Posteriors) -> tuple[Line, ...]:
+    """A line a step, class of bottleneck, architecture and language."""
+    return tuple(_at(known, place) for place in known.places(*ORDER))
+
+
+def brought(known: Posteriors, source: Source) -> dict[str, Line]:
+    """By rule, or by skill: what the methods that it asks for brought where it had fired; those
+    that nobody followed are left out."""
+    found = {each: _line(*known.brought(source, each)) for each in known.fired(source)}
+    return {each: line for each, line in found.items() if line.count}
+
+
+def by_gain(lines: Iterable[Line]) -> list[Line]:
+    """The most promising first."""
+    return sorted(lines, key=lambda each: -each.expected)
+
+
+def by_count(lines: Iterable[Line]) -> list[Line]:
+    """The most often tried first."""
+    return sorted(lines, key=lambda each: -each.count)
+
+
+def tactic_graph(known: Posteriors) -> dict[str, Any]:
+    """The content of `global_tactic_graph.json`: nodes, edges and places with counts, posteriors
+    and provenance, rules and skills, and the names that were merged."""
+    return {
+        "digest": known.regraph.digest,
+        "kernels": sorted({each.kernel_id for each in known.regraph.searches}),
+        "searches": len(known.regraph.searches),
+        "merged": {k: each.model_dump() for k, each in known.regraph.merged.items()},
+        "nodes": [_told(each) for each in nodes(known)],
+        "edges": [_told(each) for each in edges(known)],
+        "places": [_told(each) for each in places(known)],
+        "rules": {name: _told(each) for name, each in brought(known, "rule").items()},
+        "skills": {name: _told(each) for name, each in brought(known, "skill").items()},
+    }
+
+
+def patterns(known: Posteriors) -> str:
+    """The content of `patterns.md`: what pays after what, in tables."""
+    regraph = known.regraph
+    kernels = {each.kernel_id for each in regraph.searches}
+    steps = sum(each.transitions for each in regraph.searches)
+    head = f"{steps} evaluated steps of {len(regraph.searches)} searches on {len(kernels)} kernels."
+    told = [
+        "# What paid after what",
+        "",
+        head,
+        "A gain is the mean speedup over the state before the step, with its 95 % interval; with",
+        "few tries it stays near the mean of all methods.",
+        "",
+        *_table("Most promising steps", by_gain(edges(known))[:FEW]),
+        *_table("Most tried steps", by_count(edges(known))[:FEW]),
+        *_table("Methods", by_gain(nodes(known))),
+    ]
+    rules = brought(known, "rule")
+    if rules:
+        told += ["## Rules: what following them brought", "", "| rule | gain | tries | failed |"]
+        told += ["|---|---|---|---|"]
+        ranked = sorted(rules.items(), key=lambda item: -item[1].expected)
+        told += [f"| {name} | {x.gain} | {x.count} | {x.failed} |" for name, x in ranked] + [""]
+    if regraph.merged:
+        told += ["## Names that are counted as one", ""]
+        merged = regraph.merged.items()
+        told += [f"- `{name}` as `{each.into}`: {each.reason}" for name, each in merged] + [""]
+    return "\n".join(told)
+
+
+def step(line: Line) -> str:
+    """`after tune_parameters: compiler_flags`; a method alone where no other is named."""
+    if not line.previous:
+        return line.method
+    before = "at first" if line.previous == BASELINE else f"after {line.previous}"
+    return f"{before}: {line.method}"
+
+
+def _table(title: str, lines: Iterable[Line]) -> list[str]:
+    rows = [
+        f"| {step(each)} | {each.gain} | {each.count} | {each.failed} | {len(each.kernels)} |"
+        for each in lines
+    ]
+    head = ["| step | gain | tries | failed | kernels |", "|---|---|---|---|---|"]
+    return [f"## {title}", "", *head, *rows, ""]
+
+
+def _at(known: Posteriors, place: dict[str, str]) -> Line:
+    return _line(known.expect(**place), known.measured(**place), **place)
+
+
+def _line(posterior: Posterior, measured: Measured, **place: str) -> Line:
+    return Line(
+        **place,
+        count=measured.tally.count,
+        right=measured.tally.right,
+        better=measured.tally.better,
+        mean=posterior.mean,
+        error=posterior.error,
+        success=posterior.right,
+        expected=posterior.expected,
+        kernels=dict(measured.kernels),
+    )
+
+
+def _told(line: Line) -> dict[str, Any]:
+    return {k: v for k, v in line.model_dump(mode="json").items() if v != ""}
