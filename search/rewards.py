@@ -81,4 +81,4 @@ REWARDS: Final[Mapping[RewardName, Rewards]] = {
 }
 """`log2`: gains of successive moves add up, and a factor of two weighs the same both ways.
 `regrapht`: speedup - 1 for what is slower than the baseline, the speedup else, -1 for a failure
-(ReGraphT, arXiv 2510.19873); it jumps by 1 at the baseline, and large speedups outweigh the rest."""
+(ReGraphT, arXiv 2510.19873); it jumps by 1 at the baseline, and the largest weigh most."""
