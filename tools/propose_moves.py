@@ -17,8 +17,9 @@ from .describing import cut, resolve_variant, speedup_of
 from .difference import source_diff
 
 if TYPE_CHECKING:
-    from ..analysis.prior.model import MovePrior
+    from ..analysis.prior.model import MovePrior, Reason
     from .evidence import Evidence
+    from .past import Past
     from .records import KernelRecord, VariantRecord
     from .workbench import Workbench
 
@@ -92,6 +93,10 @@ class ProposedMoves(Record):
     """less likely ones"""
     do_not_fit: dict[str, str]
     """method -> why not"""
+    neighbours: tuple[str, ...] = ()
+    """what paid after this variant's method before, on any kernel, the most promising first"""
+    history: tuple[str, ...] = ()
+    """what searches of this kernel tried from this variant, and what failed from others"""
     next: str
 
 
@@ -101,22 +106,27 @@ def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> Propose
     Candidates go to compile_variant as they are (parameters, options or diff, base: this
     variant), or to search_step with a ticket. Methods under by_hand need source written by
     you; their skill says how. Priors come from a kept profile (ncu_summary makes one), the
-    compiler, the PTX and the measured time, by rules of thumb: measure. What was evaluated before
+    compiler, the PTX and the measured time, by rules of thumb, and from what earlier searches
+    measured (x1.6 measured after ...): measure. What was evaluated before
     is left out. Nothing is built or run; takes under 1 s. For rules alone let search_step do it.
     Example: {"kernel_id": "softmax-1a2b3c4d"}
     """
     from .evidence import evidence
+    from .past import past
 
     kernel = bench.evaluator.kernel(arguments.kernel_id)
     record = resolve_variant(bench, kernel, arguments.variant_id)
     variant_id = record.variant.variant_id
     found = [_fresh(bench, kernel, record, e) for e in explain(_context(kernel, record))]
     known = evidence(bench, kernel, variant_id)
-    priors = _priors(found, known)
+    before = past(bench, kernel, record, known)
+    priors = _priors(found, known, before)
     moves = [
-        _move(kernel, record, e, priors[e.method], arguments.limit) for e in found if _ready_made(e)
+        _move(kernel, record, e, priors[e.method], before, arguments.limit)
+        for e in found
+        if _ready_made(e)
     ]
-    by_hand = [_by_hand(e, priors[e.method]) for e in found if _for_you(e)]
+    by_hand = [_by_hand(e, priors[e.method], before) for e in found if _for_you(e)]
     by_hand.sort(key=lambda each: -each.prior)
     return ProposedMoves(
         kernel_id=kernel.kernel_id,
@@ -127,6 +137,8 @@ def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> Propose
         by_hand=tuple(by_hand[:MAX_BY_HAND]),
         also_by_hand=tuple(each.method for each in by_hand[MAX_BY_HAND:]),
         do_not_fit={e.method: e.reason or "" for e in found if e.method not in priors},
+        neighbours=before.neighbours,
+        history=before.remembered,
         next=_next(bench, kernel, known),
     )
 
@@ -171,50 +183,63 @@ def _for_you(found: Explanation) -> bool:
     return found.by_hand
 
 
-def _priors(found: Sequence[Explanation], known: Evidence) -> dict[str, MovePrior]:
-    """Of every method that fits. A move weighs as much as its likeliest candidate."""
+def _priors(found: Sequence[Explanation], known: Evidence, before: Past) -> dict[str, MovePrior]:
+    """Of every method that fits. A move weighs as much as its likeliest candidate, times what was
+    measured of its method."""
     from dataclasses import replace
 
     from ..analysis.prior.weighing import weigh
 
-    fitting = [
-        replace(FACTS[e.method], base=max(c.prior for c in e.candidates))
-        if e.candidates
-        else FACTS[e.method]
+    bases = {
+        e.method: max((c.prior for c in e.candidates), default=FACTS[e.method].base)
         for e in found
         if _ready_made(e) or _for_you(e)
+    }
+    fitting = [
+        replace(FACTS[method], base=base * before.factor(method)) for method, base in bases.items()
     ]
     return {each.move: each for each in weigh(fitting, known.signals, known.levels)}
 
 
-def _why(meaning: str, prior: MovePrior) -> str:
-    told = [
-        f"{each.describe()} ({cut(each.evidence, 120)})" for each in prior.reasons[:MAX_REASONS]
-    ]
+def _why(meaning: str, prior: MovePrior, before: Past) -> str:
+    told = [_reason(each, before) for each in prior.reasons[:MAX_REASONS]]
+    if measured := before.of_method(prior.move):
+        told.append(measured)
     return meaning + (f" Evidence: {'; '.join(told)}" if told else "")
 
 
-def _by_hand(found: Explanation, prior: MovePrior) -> ByHandMove:
+def _reason(reason: Reason, before: Past) -> str:
+    followed = before.of_rule(reason.signal)
+    words = cut(reason.evidence, 120) + (f"; {followed}" if followed else "")
+    return f"{reason.describe()} ({words})"
+
+
+def _by_hand(found: Explanation, prior: MovePrior, before: Past) -> ByHandMove:
     from ..skills.catalogue import catalogue
 
     skill = CANONICAL[found.method].skill
     return ByHandMove(
         method=found.method,
-        why=_why(f"{found.meaning}.", prior),
+        why=_why(f"{found.meaning}.", prior, before),
         prior=round(prior.probability, 3),
         skill=skill if skill in {page.id for page in catalogue()} else None,
     )
 
 
 def _move(
-    kernel: KernelRecord, record: VariantRecord, found: Explanation, prior: MovePrior, limit: int
+    kernel: KernelRecord,
+    record: VariantRecord,
+    found: Explanation,
+    prior: MovePrior,
+    before: Past,
+    limit: int,
 ) -> ProposedMove:
-    new = found.candidates
+    new, factor = found.candidates, prior.factor * before.factor(found.method)
     return ProposedMove(
         method=found.method,
-        why=_why(" ".join(found.why), prior),
+        why=_why(" ".join(found.why), prior, before),
         prior=round(prior.probability, 3),
-        candidates=tuple(_ready(c, kernel, record, prior.factor) for c in new[:limit]),
+        candidates=tuple(_ready(c, kernel, record, factor) for c in new[:limit]),
         more=max(0, len(new) - limit),
         tried=found.tried,
     )
