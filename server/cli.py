@@ -110,6 +110,15 @@ def optimize(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides between equal choices of the search.")] = 0,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Any setting of the search by its name, over the options above; repeatable: "
+            "policy=beam, c_puct=0.5. A name that is not known prints those that are.",
+        ),
+    ] = None,
     no_llm: Annotated[
         bool, typer.Option("--no-llm", help="Propose by rules alone (what happens anyway).")
     ] = False,
@@ -127,21 +136,23 @@ def optimize(
     Exit status: 0 a faster variant was confirmed, 2 nothing gained, 1 something failed,
     130 or 143 stopped by Ctrl-C or SIGTERM (go on with --resume).
     """
-    from ..search.settings import Settings
+    from .assignments import settings_from
     from .headless import Headless, run
 
-    settings = Settings(
-        budget_builds=50 if budget_builds is None else budget_builds,
-        budget_seconds=budget_seconds,
-        min_pred_gain=min_pred_gain,
-        min_gain=min_gain,
-        patience=patience,
-        ncu_every=ncu_every,
-        seed=seed,
-    )
+    flags = {} if budget_builds is None else {"budget_builds": budget_builds}
+    flags |= {
+        "budget_seconds": budget_seconds,
+        "min_pred_gain": min_pred_gain,
+        "min_gain": min_gain,
+        "patience": patience,
+        "ncu_every": ncu_every,
+        "seed": seed,
+    }
+    settings = settings_from(flags, assignments or ())
     print(f"planner: rules ({'--no-llm' if no_llm else 'no model is used'})", file=sys.stderr)
     roots = (input if input.is_dir() else input.parent, Path.cwd(), *(root or ()))
-    more = budget_builds if resume else None
+    told = "budget_builds" in settings.model_fields_set
+    more = settings.budget_builds if resume and told else None
     wanted = Headless(input, outdir, roots, settings, resume, more, _names(gpus))
     raise typer.Exit(run(wanted))
 

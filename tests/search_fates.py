@@ -77,15 +77,16 @@ class Fateful:
         if fate == "no variant":
             return Outcome(Ending.rejected, message="the diff does not apply")
         outcome = self.world(work)
-        assert outcome.variant_id is not None
-        twin = self.twins.setdefault(outcome.variant_id, self.first if fate == "twin" else None)
-        self.first = self.first or outcome.variant_id
+        key = outcome.variant_id
+        assert key is not None
+        twin = self.twins.setdefault(key, self.first if fate == "twin" else None)
+        self.first = self.first or key
         outcome = replace(outcome, same_code_as=twin)
-        if self.failed.setdefault(outcome.variant_id, fate == "fail"):
+        if self.failed.setdefault(key, fate == "fail"):
             known = outcome.duplicate_of_known
             return Outcome(
                 Ending.wrong,
-                outcome.variant_id,
+                key,
                 duplicate_of_known=known,
                 spent_build=not known,
                 same_code_as=twin,
