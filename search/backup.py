@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from heapq import heapify, heappop, heappush
 from typing import Final
 
@@ -93,24 +93,21 @@ def mark_walk(graph: Graph, path: Iterable[Edge], change: int) -> None:
 def _changes(graph: Graph, node: Node, settings: Settings) -> bool:
     before = node.played, node.best, node.backed, node.available
     node.own = reward_of(node.ending, node.speedup, node.interval, settings)
+    nodes = graph.nodes
     links = [e for e in graph.edges_of(node.key) if e.child is not None and not e.closes_cycle]
-    node.played = _highest(node.own, (_child(graph, e).played for e in links if e.rollout))
-    node.best = _highest(node.own, (_child(graph, e).best for e in links))
+    rolled = [nodes[e.child].played for e in links if e.rollout and e.child is not None]
+    node.played = _highest(node.own, rolled)
+    node.best = _highest(node.own, [nodes[e.child].best for e in links if e.child is not None])
     node.backed = BACKUPS[settings.backup](graph, node, settings)
     node.available = is_available(graph, node, settings)
     return before != (node.played, node.best, node.backed, node.available)
 
 
-def _child(graph: Graph, edge: Edge) -> Node:
-    assert edge.child is not None
-    return graph.nodes[edge.child]
-
-
-def _highest(own: Worth, others: Iterator[Worth]) -> Worth:
-    low, value, high = own
-    for other in others:
-        low, value, high = max(low, other[0]), max(value, other[1]), max(high, other[2])
-    return Worth(low, value, high)
+def _highest(own: Worth, others: list[Worth]) -> Worth:
+    """The largest of each end."""
+    if not others:
+        return own
+    return Worth(*map(max, zip(own, *others, strict=True)))
 
 
 BACKUPS: Final[Mapping[BackupName, Backup]] = {"max": max_backup, "mean": mean_backup}

@@ -134,7 +134,8 @@ class Engine:
         """More is known of a node (its context changed): open again what was put aside there for a
         reason that no longer holds. Raises HandleUnknown."""
         node = self.graph.node(node_id)
-        self._reopen(node, self.context(node))
+        if any(edge.pruned for edge in self.graph.edges_of(node_id)):
+            self._reopen(node, self.context(node))
         return self.changes()
 
     def record(self, edge_id: str, outcome: Outcome) -> Changes:

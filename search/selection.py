@@ -53,7 +53,7 @@ def legal_arms(graph: Graph, node: Node, settings: Settings) -> tuple[list[Edge]
     """
     if is_closed(node, settings):
         return [], False
-    legal = [e for e in graph.edges_of(node.key) if _may_follow(graph, e)]
+    legal = _to_follow(graph, node)
     return legal, not node.exhausted and (not legal or slots(graph, node, settings) > 0)
 
 
@@ -61,7 +61,7 @@ def is_available(graph: Graph, node: Node, settings: Settings) -> bool:
     """Whether anything can be chosen at the node or below it, given its children's state."""
     if is_closed(node, settings):
         return False
-    return not node.exhausted or any(_may_follow(graph, e) for e in graph.edges_of(node.key))
+    return not node.exhausted or bool(_to_follow(graph, node))
 
 
 def is_closed(node: Node, settings: Settings) -> bool:
@@ -77,7 +77,8 @@ def slots(graph: Graph, node: Node, settings: Settings) -> int:
     confidence trees"): breadth grows with a node's visits. What was put aside does not count.
     """
     allowed = math.ceil(settings.widening_c * visits_of(node, settings) ** settings.widening_alpha)
-    return allowed - sum(not e.pruned for e in graph.edges_of(node.key))
+    edges = graph.edges_of(node.key)
+    return allowed - len(edges) + sum([e.pruned for e in edges if e.ending is None])
 
 
 def visits_of(it: Node | Edge, settings: Settings) -> float:
@@ -99,24 +100,25 @@ def options(graph: Graph, node: Node, settings: Settings) -> list[Option]:
     the best one equal it.
     """
     edges, may_expand = legal_arms(graph, node, settings)
-    known = [(e, node.backed if e.child is None else graph.nodes[e.child].backed) for e in edges]
-    top = max([worth for _, worth in known] + [node.backed] * may_expand)
-    best, gain = normalised(top.low, graph, settings), least_gain(settings)
-
-    def q(worth: Worth) -> float:
-        same = not told_apart(worth, top, gain)
-        return best if same else normalised(worth.low, graph, settings)
-
-    found = [Option(e, q(worth), e.prior, visits_of(e, settings)) for e, worth in known]
+    nodes, own, loss = graph.nodes, node.backed, settings.virtual_loss
+    known = [own if e.child is None else nodes[e.child].backed for e in edges]
+    top = max([*known, own] if may_expand else known)
+    gain, place = least_gain(settings), _scale(graph, settings)
+    best = place(top.low)
+    q = [place(w.low) if told_apart(w, top, gain) else best for w in known]
+    found = [
+        Option(e, value, e.prior, e.visits + loss * e.running)
+        for e, value in zip(edges, q, strict=True)
+    ]
     if may_expand:
-        found.append(Option(EXPAND, q(node.backed), 1.0, len(graph.edges_of(node.key))))
+        value = place(own.low) if told_apart(own, top, gain) else best
+        found.append(Option(EXPAND, value, 1.0, len(graph.edges_of(node.key))))
     return found
 
 
 def told_apart(worth: Worth, better: Worth, gain: float) -> bool:
-    """Whether a value is known to be below a better one: their intervals do not meet, or their low
-    ends are `gain` apart."""
-    return worth.high < better.low or better.low - worth.low >= gain
+    """Whether a value counts as lower than a better one: their low ends are `gain` apart."""
+    return better.low - worth.low >= gain
 
 
 def normalised(value: float, graph: Graph, settings: Settings) -> float:
@@ -127,9 +129,14 @@ def normalised(value: float, graph: Graph, settings: Settings) -> float:
     for those that can gain a factor of 50. While the best is within `min_gain` of the baseline
     the scale stays at `min_gain`: noise must not be blown up to fill the range.
     """
+    return _scale(graph, settings)(value)
+
+
+def _scale(graph: Graph, settings: Settings) -> Callable[[float], float]:
+    """What normalises values now, for many of them."""
     baseline = graph.root.own.value
     scale = max(graph.root.best.value - baseline, least_gain(settings))
-    return min(max((value - baseline) / scale, 0.0), 1.0)
+    return lambda value: min(max((value - baseline) / scale, 0.0), 1.0)
 
 
 def best_of(arms: Sequence[T], scores: Sequence[float], rng: Random) -> T:
@@ -139,9 +146,13 @@ def best_of(arms: Sequence[T], scores: Sequence[float], rng: Random) -> T:
     return ties[0] if len(ties) == 1 else rng.choice(ties)
 
 
-def _may_follow(graph: Graph, edge: Edge) -> bool:
-    if edge.state != "done":
-        return edge.state == "open"
-    if edge.child is None or edge.closes_cycle:
-        return False
-    return graph.nodes[edge.child].available
+def _to_follow(graph: Graph, node: Node) -> list[Edge]:
+    """Edges that are open, and those to a node where something can be chosen; one that is running
+    has no child."""
+    nodes = graph.nodes
+    return [
+        e
+        for e in graph.edges_of(node.key)
+        if e.state == "open"
+        or (e.child is not None and not e.closes_cycle and nodes[e.child].available)
+    ]

@@ -11,13 +11,14 @@ from kernelwright.runners.model import Candidate, Ending
 from kernelwright.search.backup import refresh
 from kernelwright.search.graph import Edge, Graph
 from kernelwright.search.policies import POLICIES
-from kernelwright.search.policies.puct import puct
+from kernelwright.search.policies.puct import noisy, puct
 from kernelwright.search.selection import (
     EXPAND,
     Choice,
     is_available,
     legal_arms,
     normalised,
+    options,
     slots,
 )
 from kernelwright.search.settings import PolicyName, Settings
@@ -240,3 +241,127 @@ def test_noise_around_the_baseline_is_not_blown_up() -> None:
     scene = Scene()
     scene.done("hardly", 1.0001)
     assert normalised(math.log2(1.0001), scene.graph, SETTINGS) == pytest.approx(0.01, rel=0.01)  # pyright: ignore[reportUnknownMemberType]
+
+
+# Other policies than puct.
+
+
+def chosen(scene: Scene, policy: PolicyName, seed: int = 0, key: str = "root") -> Choice:
+    rng = Random(seed)
+    return POLICIES[policy].choose(scene.graph, scene.graph.nodes[key], scene.settings, rng)
+
+
+def test_pucb_weighs_values_against_visits_alone() -> None:
+    """N = 15, best seen 2x, worked by hand: sqrt(2 ln 16) = 2.355.
+
+    a: Q = 1,     N_a = 8: 1     + 2.355 / sqrt(9) = 1.785
+    b: Q = 0.585, N_a = 3: 0.585 + 2.355 / sqrt(4) = 1.762; with N_a = 2: 1.945
+    """
+    scene = Scene(visits=15)
+    scene.graph.root.exhausted = True
+    a = scene.done("a", 2.0, visits=8, prior=0.1)
+    b = scene.done("b", 1.5, visits=3, prior=9.0)
+    assert chosen(scene, "pucb") is a
+    b.visits = 2
+    assert chosen(scene, "pucb") is b
+
+
+def test_greedy_goes_down_to_what_is_better_and_stays_where_it_is_best() -> None:
+    scene = Scene(visits=100)
+    up = scene.done("a", 2.0)
+    likely = scene.open("a", prior=2.0)
+    scene.open("a")
+    scene.done("b", 1.5)
+    assert chosen(scene, "greedy") is up
+    assert chosen(scene, "greedy", key="a") is likely
+    scene.done("worse", 1.9, parent="a")
+    likely.state = "done"
+    assert chosen(scene, "greedy", key="a") is scene.graph.edges_of("a")[1]
+
+
+def test_greedy_tries_every_neighbour_of_the_best_before_it_leaves_it() -> None:
+    scene = Scene()
+    worse = scene.done("worse", 0.9)
+    for number in range(9):
+        scene.done(f"worse{number}", 0.5)
+    assert slots(scene.graph, scene.graph.root, SETTINGS) < 0
+    assert chosen(scene, "greedy") is EXPAND
+    scene.graph.root.exhausted = True
+    assert chosen(scene, "greedy") is worse
+
+
+def test_a_beam_expands_the_best_of_the_newest_complete_depth() -> None:
+    scene = Scene(settings=Settings(beam_width=2))
+    graph, beam = scene.graph, POLICIES["beam"]
+    for name, speedup in (("a", 1.1), ("b", 1.3), ("c", 1.2)):
+        scene.done(name, speedup)
+    waiting = scene.open()
+    assert beam.start(graph, scene.settings) is graph.root
+    assert chosen(scene, "beam") is waiting
+    waiting.state, waiting.ending = "done", Ending.rejected
+    graph.root.exhausted = True
+    assert beam.start(graph, scene.settings).key == "b"
+    scene.done("deeper", 9.0, parent="b", exhausted=True)
+    graph.nodes["b"].exhausted = True
+    assert beam.start(graph, scene.settings).key == "c"
+    graph.nodes["c"].exhausted = True
+    assert beam.start(graph, scene.settings).key == "a", "the beam has died out"
+
+
+def test_random_takes_every_legal_arm() -> None:
+    scene = Scene(visits=100)
+    edges = [scene.open(prior=9.0), scene.done("slow", 0.1)]
+    arms = {id(chosen(scene, "random", seed)) for seed in range(60)}
+    assert arms == {*map(id, edges), id(EXPAND)}
+
+
+def test_what_is_under_way_counts_as_a_visit() -> None:
+    scene = Scene(visits=9)
+    scene.graph.root.exhausted = True
+    first = scene.done("a", 2.0, visits=1, prior=1.1)
+    second = scene.done("b", 2.0, visits=1)
+    assert scene.choose() is first
+    first.running = 1
+    assert scene.choose() is second
+    scene.settings = Settings(virtual_loss=0)
+    assert scene.choose() is first
+
+
+def test_values_whose_difference_is_noise_are_equal() -> None:
+    """1.998x and 2x are told apart by no comparison, so the prior decides; 1.9x is below."""
+    scene = Scene(visits=100)
+    scene.graph.root.exhausted = True
+    scene.done("best", 2.0, visits=50)
+    near = scene.done("near", 1.998, visits=50, prior=1.01)
+    assert scene.choose() is near
+    scene.settings = Settings(min_gain=0.0)
+    assert scene.choose() is not near
+
+
+def test_a_value_counts_with_the_low_end_of_its_interval() -> None:
+    scene = Scene(visits=9, settings=Settings(c_puct=0.0))
+    scene.graph.root.exhausted = True
+    noisy = scene.done("noisy", 4.0)
+    sure = scene.done("sure", 3.0)
+    assert scene.choose() is noisy
+    scene.graph.nodes["noisy"].interval = (1.5, 9.0)
+    refresh(scene.graph, ["noisy"], scene.settings)
+    assert scene.choose() is sure
+    assert (scene.graph.root.backed.low, scene.graph.root.value) == (math.log2(3.0), 2.0)
+
+
+def test_noise_at_the_root_keeps_its_share_and_is_the_same_for_the_whole_search() -> None:
+    def shares(scene: Scene) -> list[float]:
+        found = options(scene.graph, scene.graph.root, scene.settings)
+        return noisy(found, [o.prior / sum(o.prior for o in found) for o in found], scene.settings)
+
+    settings = Settings(noise_fraction=0.25, seed=4)
+    scene = Scene(settings=settings)
+    for _ in range(4):
+        scene.open()
+    first = shares(scene)
+    assert sum(first) == pytest.approx(1.0)  # pyright: ignore[reportUnknownMemberType]
+    assert min(first) >= 0.75 / 4 and len(set(first)) == 4
+    assert shares(scene) == first
+    scene.settings = Settings(noise_fraction=0.25, seed=5)
+    assert shares(scene) != first

@@ -218,9 +218,11 @@ class SearchSession:
         self._no_profiles = bool(found.failed)
         kept = tuple(each for each in self.record.profiles if not each.failed)
         self.record = self.record.model_copy(update={"profiles": (*kept, found)})
+        self._known.pop(incumbent, None)
+        changes = self._engine.look_again(incumbent)
         with self._bench.store.transaction() as writer:
             writer.put_record("searches", self.search_id, self.record)
-        self._known.pop(incumbent, None)
+            self._commit(writer, changes)
         return report.model_copy(update={"profile": found})
 
     def _weights(self, record: VariantRecord) -> Mapping[str, float]:

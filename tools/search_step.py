@@ -87,6 +87,8 @@ class Needed(Record):
     ticket: str
     variant_id: str
     speedup: float | None = None
+    failed: str | None = None
+    """why this variant failed: a repair is asked for"""
     parameters: dict[str, int]
     options: dict[str, Any]
     source: str | None = None
@@ -99,6 +101,8 @@ class Needed(Record):
     findings: tuple[str, ...] = ()
     """rules that fired on that profile, the one to act on first; ncu_summary has all of it"""
     wanted: int
+    remembered: tuple[str, ...] = ()
+    """what earlier searches of the kernel tried from this variant, and what failed from others"""
 
 
 class Verdict(Record):
@@ -250,6 +254,7 @@ def _needed(needed: NeedsCandidates) -> Needed:
         ticket=needed.ticket,
         variant_id=question.variant_id,
         speedup=None if question.speedup is None else significant(question.speedup),
+        failed=cut(question.message, 1500) or None,
         parameters=question.parameters,
         options=question.options.model_dump(mode="json", exclude_none=True),
         source=question.source if short else None,
@@ -259,6 +264,7 @@ def _needed(needed: NeedsCandidates) -> Needed:
         bottleneck=question.bottleneck or None,
         findings=question.findings,
         wanted=question.wanted,
+        remembered=tuple(cut(idea.describe(), 160) for idea in question.remembered),
     )
 
 
