@@ -1,6 +1,22 @@
 """Rules that recognise a whole algorithm in a CUDA kernel and write it anew, one file a move."""
 
 from ...base import Move
-from . import row_in_registers, row_per_team
+from . import (
+    histogram_shared,
+    row_in_registers,
+    row_per_team,
+    row_scan,
+    sgemm_tiles,
+    sum_blocks,
+    transpose_tile,
+)
 
-MOVES: tuple[Move, ...] = (row_per_team.MOVE, row_in_registers.MOVE)
+MOVES: tuple[Move, ...] = (
+    row_per_team.MOVE,
+    row_in_registers.MOVE,
+    row_scan.MOVE,
+    sgemm_tiles.MOVE,
+    sum_blocks.MOVE,
+    histogram_shared.MOVE,
+    transpose_tile.MOVE,
+)

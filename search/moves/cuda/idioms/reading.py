@@ -27,6 +27,7 @@ from .syntax import (
     Return,
     Span,
     Statement,
+    Stepped,
     Unary,
 )
 
@@ -196,7 +197,7 @@ def _loop(node: Node) -> Statement:
         return opaque
     began = _statements(first) if first.type == "declaration" else (_effect(first, _span(first)),)
     stepped, bound = _effect(step, _span(step)), _expr(test)
-    if len(began) != 1 or not isinstance(bound, Binary) or bound.operator not in ("<", "<="):
+    if len(began) != 1:
         return opaque
     match began[0]:
         case Declare(name=variable, value=start, type=kind) if start is not None:
@@ -206,8 +207,15 @@ def _loop(node: Node) -> Statement:
         case _:
             return opaque
     by = _step(stepped, variable)
-    if by is None or bound.left != Name(bound.span, variable):
-        return opaque
+    if (
+        not isinstance(bound, Binary)
+        or by is None
+        or bound.operator not in ("<", "<=")
+        or (bound.left != Name(bound.span, variable))
+    ):
+        if not isinstance(stepped, Assign) or stepped.target != Name(_span(step), variable):
+            return opaque
+        return Stepped(_span(node), variable, start, bound, stepped, _block(body))
     end = next(c.end_byte for c in node.children if c.type == ")")
     return Loop(
         _span(node), variable, start, bound.right, by, _block(body),

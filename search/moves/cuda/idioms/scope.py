@@ -23,6 +23,7 @@ from .syntax import (
     Name,
     Number,
     Statement,
+    Stepped,
     Unary,
     all_statements,
     unconverted,
@@ -81,7 +82,7 @@ class Scope:
             return replace(hidden, integers={**hidden.integers, name: found})
         return replace(hidden, values={**hidden.values, name: value})
 
-    def loop(self, loop: Loop) -> Scope:
+    def loop(self, loop: Loop | Stepped) -> Scope:
         """Within a loop: its variable is a name of its own."""
         hidden = self._hide(loop.variable)
         return replace(

@@ -135,6 +135,17 @@ class Loop(Node):
 
 
 @dataclass(frozen=True)
+class Stepped(Node):
+    """Another `for`: `for (type variable = first; test; update) body`, such as `s /= 2`."""
+
+    variable: str
+    first: Expr
+    test: Expr
+    update: Assign
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
 class If(Node):
     """`if (test) then else otherwise`."""
 
@@ -155,7 +166,7 @@ class Evaluate(Node):
     value: Expr
 
 
-Statement = Declare | Assign | Loop | If | Return | Evaluate | Opaque
+Statement = Declare | Assign | Loop | Stepped | If | Return | Evaluate | Opaque
 
 
 def unconverted(expr: Expr) -> Expr:
@@ -196,6 +207,8 @@ def expressions(statement: Statement) -> tuple[Expr, ...]:
             return target, value
         case Loop(first=first, bound=bound, step=step):
             return first, bound, step
+        case Stepped(first=first, test=test, update=update):
+            return first, test, update.target, update.value
         case If(test=test):
             return (test,)
         case Evaluate(value=value):
@@ -210,7 +223,7 @@ def all_statements(statements: tuple[Statement, ...]) -> Iterator[Statement]:
     """These and all within them, in order."""
     for statement in statements:
         yield statement
-        if isinstance(statement, Loop):
+        if isinstance(statement, Loop | Stepped):
             yield from all_statements(statement.body)
         elif isinstance(statement, If):
             yield from all_statements(statement.then)

@@ -51,11 +51,12 @@ def rewritten(
 ) -> str:
     """The source with another kernel under the same name; what stands around it stays.
 
-    `threads`: of `__launch_bounds__`; `prelude`: declarations that stand before the kernel.
+    The body is a block within the kernel's, where its names may hide parameters. `threads`: of
+    `__launch_bounds__`; `prelude`: declarations that stand before the kernel.
     """
     kernel = facts.kernel
     head = f"__global__ void __launch_bounds__({threads}) {kernel.name}{signature(facts, changed)}"
-    edits = [(*kernel.definition, f"{head} {{\n{body.strip(chr(10))}\n}}")]
+    edits = [(*kernel.definition, f"{head} {{\n{{\n{body.strip(chr(10))}\n}}\n}}")]
     if prelude:
         edits.append((kernel.whole[0], kernel.whole[0], prelude.strip("\n") + "\n\n"))
     return edited(facts.source, edits)

@@ -1,0 +1,27 @@
+    const $T* from = $X;
+    $BIN* to = $BINS;
+    const long long count = $N;
+    // HISTOGRAM_COPIES counters a bin, side by side: lanes that count one bin do not meet
+    extern __shared__ $BIN counts[];
+    const int bins_all = $SIZE;
+    for (int i = threadIdx.x; i < bins_all * HISTOGRAM_COPIES; i += blockDim.x) counts[i] = 0;
+    __syncthreads();
+    $BIN* own = counts + threadIdx.x % HISTOGRAM_COPIES;
+    const long long vectors = count / $VECTOR, threads = (long long)gridDim.x * blockDim.x;
+    const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+#pragma unroll 2
+    for (long long at = first; at < vectors; at += threads) {
+        const $LOADED loaded = reinterpret_cast<const $LOADED*>(from)[at];
+        const $T* values = reinterpret_cast<const $T*>(&loaded);
+#pragma unroll
+        for (int v = 0; v < $VECTOR; ++v) atomicAdd(&own[values[v] * HISTOGRAM_COPIES], $AMOUNT);
+    }
+    if (first < count - vectors * $VECTOR)
+        atomicAdd(&own[from[vectors * $VECTOR + first] * HISTOGRAM_COPIES], $AMOUNT);
+    __syncthreads();
+    for (int bin = threadIdx.x; bin < bins_all; bin += blockDim.x) {
+        $BIN total = 0;
+        for (int copy = 0; copy < HISTOGRAM_COPIES; ++copy)  // from another copy a lane: no conflict
+            total += counts[bin * HISTOGRAM_COPIES + (copy + bin) % HISTOGRAM_COPIES];
+        if (total != 0) atomicAdd(&to[bin], total);
+    }
