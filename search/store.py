@@ -178,10 +178,13 @@ class Store:
         rows = _select(self._database, table, prefix)
         return [(key, _decoded(self._database.path, table, key, text)) for key, text in rows]
 
-    def appended(self, table: str, after: str) -> list[tuple[str, JsonObject]]:
-        """Rows with keys above one, in order: what `append` wrote since."""
-        sql = f"SELECT key, value FROM {_quoted(table)} WHERE key > ? ORDER BY key"
-        rows = self._database.run(sql, after)
+    def appended(
+        self, table: str, after: str = "", until: str | None = None
+    ) -> list[tuple[str, JsonObject]]:
+        """Rows that `append` wrote after one, up to and with another; None: to the last."""
+        end = self.last(table) if until is None else until
+        sql = f"SELECT key, value FROM {_quoted(table)} WHERE key > ? AND key <= ? ORDER BY key"
+        rows = self._database.run(sql, after, end)
         return [(key, _decoded(self._database.path, table, key, text)) for key, text in rows]
 
     def count(self, table: str) -> int:

@@ -80,9 +80,7 @@ def regraph_of(
 ) -> ReGraph:
     """The ReGraph of a store: of its own transitions (up to a row), and of those imported."""
     own = aggregate(
-        Transition.model_validate(row)
-        for key, row in store.items("transitions")
-        if until is None or key <= until
+        Transition.model_validate(row) for _, row in store.appended("transitions", until=until)
     )
     kept = {key.removeprefix(IMPORTED): row for key, row in store.items("meta", IMPORTED)}
     wanted = kept if imports is None else [each for each in imports if each in kept]

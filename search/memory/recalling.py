@@ -14,6 +14,6 @@ def recall(store: Store, kernel_id: str, until: str | None = None) -> Memory:
     """
     return Memory(
         Lesson.model_validate(row)
-        for key, row in store.items("memory")
-        if row["kernel_id"] == kernel_id and (until is None or key <= until)
+        for _, row in store.appended("memory", until=until)
+        if row["kernel_id"] == kernel_id
     )

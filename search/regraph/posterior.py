@@ -164,12 +164,13 @@ class Posteriors:
     def brought(self, source: Source, of: str) -> tuple[Posterior, Measured]:
         """What a rule brought where it had fired: transitions by the methods that it asks for. Of
         a skill: where a rule had pointed to it, by those methods and by its own."""
-        asked, found = asked_by(source, of), ByKernel()
+        asked, kernels = asked_by(source, of), dict[str, list[Tally]]()
         for search in self.regraph.searches:
             for cell in search.fired:
                 method = self.regraph.name(cell.method)
                 if (cell.source, cell.id) == (source, of) and method in asked:
-                    _add(found, search.kernel_id, cell.tally)
+                    kernels.setdefault(search.kernel_id, []).append(cell.tally)
+        found = _summed(kernels)
         return updated(self.average(), found.values()), _measured(found)
 
     def _named(self, place: Mapping[str, str]) -> dict[Dimension, str]:
@@ -195,11 +196,13 @@ class Posteriors:
     def _table(self, dimensions: tuple[Dimension, ...]) -> dict[Values, ByKernel]:
         """The sums of every place that is given by these dimensions."""
         if dimensions not in self._tables:
-            table = self._tables[dimensions] = {}
+            cells = dict[Values, dict[str, list[Tally]]]()
             for search in self.regraph.searches:
                 for cell in search.cells:
                     values = tuple(self._value(cell, each) for each in dimensions)
-                    _add(table.setdefault(values, {}), search.kernel_id, cell.tally)
+                    kernels = cells.setdefault(values, {})
+                    kernels.setdefault(search.kernel_id, []).append(cell.tally)
+            self._tables[dimensions] = {values: _summed(found) for values, found in cells.items()}
         return self._tables[dimensions]
 
     def _value(self, cell: Cell, dimension: Dimension) -> str:
@@ -225,8 +228,8 @@ def asked_by(source: Source, of: str) -> frozenset[str]:
     return frozenset(own | {row.move for row in ROWS if row.signal in rules and row.weight > 1})
 
 
-def _add(to: ByKernel, kernel: str, tally: Tally) -> None:
-    to[kernel] = total((to[kernel], tally)) if kernel in to else tally
+def _summed(kernels: Mapping[str, list[Tally]]) -> ByKernel:
+    return {kernel: total(tallies) for kernel, tallies in kernels.items()}
 
 
 def _measured(found: ByKernel) -> Measured:
