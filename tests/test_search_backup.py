@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import get_args
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,19 +19,30 @@ speedups = st.lists(
 pairs = st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1))
 
 
-def add_result(graph: Graph, parent: str, child: str, speedup: float | None) -> Edge:
+def add_result(
+    graph: Graph,
+    parent: str,
+    child: str,
+    speedup: float | None,
+    settings: Settings = SETTINGS,
+    visits: int = 0,
+    rollout: int = 0,
+) -> Edge:
     """What the engine does with an outcome: a node, a link, and fresh ancestors."""
     edge = graph.add_edge(parent, Candidate(method="m", parameters={"T": 1}), 1.0)
     ending = Ending.wrong if speedup is None else Ending.slower
     if child not in graph.nodes:
         graph.add_node(child, ending, speedup, None)
     edge.state, edge.ending = "done", ending
+    edge.visits, edge.rollout = visits, rollout
     graph.link_child(edge, child)
-    refresh(graph, [child, parent], SETTINGS)
+    refresh(graph, [child, parent], settings)
     return edge
 
 
-def grown(links: list[tuple[int, int]], rewards: list[float | None]) -> Graph:
+def grown(
+    links: list[tuple[int, int]], rewards: list[float | None], settings: Settings = SETTINGS
+) -> Graph:
     """Results as they arrive; one whose parent is not there yet waits for it."""
     graph = Graph()
     graph.add_root("0")
@@ -38,7 +50,9 @@ def grown(links: list[tuple[int, int]], rewards: list[float | None]) -> Graph:
     while ready := [link for link in waiting if str(link[0]) in graph.nodes]:
         parent, child = ready[0]
         waiting.remove(ready[0])
-        add_result(graph, str(parent), str(child), rewards[child - 1] if child else 1.0)
+        reward = rewards[child - 1] if child else 1.0
+        visits = (parent + child) % 4
+        add_result(graph, str(parent), str(child), reward, settings, visits, rollout=visits // 3)
     return graph
 
 
@@ -73,17 +87,38 @@ def test_values_do_not_depend_on_the_order_of_results(
     assert values == {key: (n.value, n.available) for key, n in second.nodes.items()}
 
 
+@pytest.mark.parametrize("name", get_args(BackupName))
 @given(st.lists(pairs, max_size=30), speedups, st.data())
-def test_values_on_load_are_those_from_step_by_step(
-    links: list[tuple[int, int]], rewards: list[float | None], data: st.DataObject
+def test_values_do_not_depend_on_the_order_of_backups(
+    name: BackupName,
+    links: list[tuple[int, int]],
+    rewards: list[float | None],
+    data: st.DataObject,
 ) -> None:
-    graph = grown(links, rewards)
-    values = {key: (n.value, n.available) for key, n in graph.nodes.items()}
+    """All at once, as on load, or one by one in any order: the same to the last bit."""
+    settings = Settings(backup=name)
+    graph = grown(links, rewards, settings)
+    values = {key: (n.backed, n.best, n.available) for key, n in graph.nodes.items()}
+    for together in (True, False):
+        for node in graph.nodes.values():
+            node.own = node.played = node.best = node.backed = NOTHING
+            node.available = True
+        order = data.draw(st.permutations(list(graph.nodes)))
+        for keys in [order] if together else [[key] for key in order]:
+            refresh(graph, keys, settings)
+        assert values == {key: (n.backed, n.best, n.available) for key, n in graph.nodes.items()}
+
+
+@pytest.mark.parametrize("name", get_args(BackupName))
+@given(st.lists(pairs, max_size=30), speedups)
+def test_a_value_lies_in_its_interval_and_below_the_best(
+    name: BackupName, links: list[tuple[int, int]], rewards: list[float | None]
+) -> None:
+    graph = grown(links, rewards, Settings(backup=name))
     for node in graph.nodes.values():
-        node.played = node.best = node.backed = NOTHING
-        node.available = True
-    refresh(graph, data.draw(st.permutations(list(graph.nodes))), SETTINGS)
-    assert values == {key: (n.value, n.available) for key, n in graph.nodes.items()}
+        low, value, high = node.backed
+        assert low <= value <= high
+        assert value <= node.best.value + 1e-12
 
 
 def test_a_value_falls_again_when_its_source_is_judged_lower() -> None:
@@ -132,3 +167,46 @@ def test_visits_are_counted_along_the_walked_path_alone() -> None:
         "c": 2,
         "d": 1,
     }
+
+
+MEAN = Settings(backup="mean", failure_reward=-2.0)
+
+
+def test_the_mean_weighs_children_by_the_edges_that_were_walked() -> None:
+    """root: (0 + 3 * 1 + 1 * -1) / 5; visits of `a` through other parents change nothing."""
+    graph = Graph()
+    graph.add_root("root")
+    add_result(graph, "root", "a", 2.0, MEAN, visits=3)
+    add_result(graph, "root", "b", 0.5, MEAN, visits=1)
+    assert graph.root.value == 0.4
+    graph.nodes["a"].visits = 1000
+    refresh(graph, graph.nodes, MEAN)
+    assert graph.root.value == 0.4
+    assert graph.root.best.value == 1.0
+
+
+def test_in_the_mean_a_candidate_without_a_variant_is_a_failure() -> None:
+    graph = Graph()
+    graph.add_root("root")
+    edge = graph.add_edge("root", Candidate(method="m", parameters={"T": 1}), 1.0)
+    edge.visits = 1
+    refresh(graph, ["root"], MEAN)
+    assert graph.root.value == 0.0, "open: a lost evaluation says nothing"
+    edge.state, edge.ending = "done", Ending.rejected
+    refresh(graph, ["root"], MEAN)
+    assert graph.root.value == -1.0
+
+
+def test_of_a_rollout_the_best_counts_in_the_mean_and_its_visits_do_not_count_again() -> None:
+    """a counts as 2 (c, two steps on), and so does b; root: (0 + 1 * 2) / 2."""
+    graph = Graph()
+    graph.add_root("root")
+    add_result(graph, "root", "a", 1.5, MEAN, visits=1)
+    add_result(graph, "a", "b", 0.5, MEAN, visits=1, rollout=1)
+    add_result(graph, "b", "c", 4.0, MEAN, visits=1, rollout=2)
+    assert [graph.nodes[key].value for key in ("c", "b", "a", "root")] == [2.0, 2.0, 2.0, 1.0]
+    bad = add_result(graph, "c", "d", None, MEAN, visits=1, rollout=3)
+    assert graph.root.value == 1.0
+    bad.visits = 2  # walked once more, outside of the rollout: c is (2 - 2) / 2
+    refresh(graph, ["c"], MEAN)
+    assert [graph.nodes[key].value for key in ("c", "a")] == [0.0, 2.0]
