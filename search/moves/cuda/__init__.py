@@ -1,6 +1,26 @@
 """Rules that rewrite CUDA sources, one file a move; whole algorithms in `idioms/`."""
 
 from ..base import Move
-from . import idioms, vectorize_elementwise
+from . import (
+    avoid_double,
+    grid_stride,
+    idioms,
+    launch_bounds,
+    pad_shared_tiles,
+    restrict_pointers,
+    streaming_accesses,
+    unroll_loops,
+    vectorize_elementwise,
+)
 
-MOVES: tuple[Move, ...] = (vectorize_elementwise.MOVE, *idioms.MOVES)
+MOVES: tuple[Move, ...] = (
+    restrict_pointers.MOVE,
+    vectorize_elementwise.MOVE,
+    grid_stride.MOVE,
+    streaming_accesses.MOVE,
+    unroll_loops.MOVE,
+    launch_bounds.MOVE,
+    pad_shared_tiles.MOVE,
+    avoid_double.MOVE,
+    *idioms.MOVES,
+)

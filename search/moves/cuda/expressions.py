@@ -95,6 +95,11 @@ class Locals:
             if len(values) == 1 and values[0] is not None and name not in changed
         }
 
+        self.starts: Mapping[str, tuple[Node, ...]] = {
+            name: tuple(v for v in values if v is not None) for name, values in declared.items()
+        }
+        """what each is given where it is declared, whether or not it changes later"""
+
     def behind(self, node: Node) -> Node:
         """The expression that a name stands for, followed to its end; others as they are."""
         node, seen = bare(node), set[str]()
@@ -155,16 +160,17 @@ def thread_axis(node: Node, known: Locals, launch: LaunchStep) -> Axis | None:
     return None
 
 
-def built_ins(node: Node, known: Locals | None = None) -> frozenset[str]:
-    """`threadIdx.x` and its like that an expression depends on; through names where `known`."""
+def built_ins(node: Node, values: Mapping[str, tuple[Node, ...]] | None = None) -> frozenset[str]:
+    """`threadIdx.x` and its like in an expression, and in what the names in it stand for."""
+    values = values or {}
     pending, seen, found = [node], set[str](), set[str]()
     while pending:
         for part in walk(pending.pop()):
             if part.type == "field_expression" and _BUILT_IN.fullmatch(squeezed(part)):
                 found.add(squeezed(part))
-            elif known is not None and part.type == "identifier":
+            elif part.type == "identifier":
                 name = text_of(part)
-                if name not in seen and name in known.values:
-                    pending.append(known.values[name])
+                if name not in seen and name in values:
+                    pending += values[name]
                 seen.add(name)
     return frozenset(found)

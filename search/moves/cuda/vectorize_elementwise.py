@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ....runners.specs.spec import KernelSpec
-from ..affine import Form, form_of
+from ..affine import Form
 from ..base import Move, NotApplicable, Proposals, State
-from .divisors import divisor_of, is_multiple
 from .edits import Edit, edited, indent_of, reindented, whole_lines, with_comments
 from .lanes import Vector, rest_text, vectors_of
 from .per_element import PerElement, per_element
 from .reading import CudaKernel, names_in_code, read_kernels
+from .sizes import count_of, divisor_of, is_multiple
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -58,8 +58,8 @@ def _of_kernel(
         return element
     if any(n.type in LOOPS for s in element.body for n in walk(s)):
         return NotApplicable("the work on one element is a loop")
-    bound = form_of(element.bound, lambda name: _size(name, element))
-    if bound is None or not _is_count(bound, kernel):
+    bound = count_of(element)
+    if bound is None:
         return NotApplicable(
             f"the bound `{text_of(element.bound)}` is no product of sizes of the contract"
         )
@@ -90,19 +90,6 @@ def _of_kernel(
     if not found:
         return NotApplicable("the contract promises no alignment of 8 bytes or more")
     return found
-
-
-def _size(name: str, element: PerElement) -> Form | None:
-    if name in element.known.values:
-        return form_of(element.known.values[name], lambda n: _size(n, element))
-    return Form.name(name) if name in element.kernel.scalars else None
-
-
-def _is_count(bound: Form, kernel: CudaKernel) -> bool:
-    """Whether it is surely not negative: sums of products of what the contract counts."""
-    positive = all(factor > 0 for _, factor in bound.terms)
-    values = (str(kernel.scalars[name]) for name in bound.names)
-    return positive and all(re.fullmatch(r"[\w\s*+()]+", value) for value in values)
 
 
 def _fits(vector: Vector, lanes: int) -> bool:

@@ -1,13 +1,15 @@
-"""What sizes are surely multiples of, by the domains of a contract's symbols."""
+"""What a contract says of sizes: what divides them, and that a bound is not negative."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from math import gcd
 
 from ....runners.specs.spec import KernelSpec
-from ..affine import Form
+from ..affine import Form, form_of
+from .per_element import PerElement
 from .reading import CudaKernel
 
 
@@ -61,3 +63,19 @@ def divisor_of_form(form: Form, scalars: Mapping[str, int | float | str], spec: 
 def is_multiple(form: Form | None, by: int, kernel: CudaKernel, spec: KernelSpec) -> bool:
     """Whether an index or size is a multiple of `by` for every legal size."""
     return form is not None and divisor_of_form(form, kernel.scalars, spec) % by == 0
+
+
+def count_of(element: PerElement) -> Form | None:
+    """The number of elements over the kernel's parameters, where it is surely not negative: sums
+    of products of what the contract counts. None: it is something else."""
+    bound = form_of(element.bound, lambda name: _size(name, element))
+    if bound is None or any(factor < 0 for _, factor in bound.terms):
+        return None
+    values = (str(element.kernel.scalars[name]) for name in bound.names)
+    return bound if all(re.fullmatch(r"[\w\s*+()]+", value) for value in values) else None
+
+
+def _size(name: str, element: PerElement) -> Form | None:
+    if name in element.known.values:
+        return form_of(element.known.values[name], lambda n: _size(n, element))
+    return Form.name(name) if name in element.kernel.scalars else None

@@ -1,0 +1,111 @@
+"""One element a thread becomes a grid-stride loop, with as many blocks as are resident at once."""
+
+from __future__ import annotations
+
+from ....runners.devices import device_for
+from ....runners.errors import SpecError
+from ....runners.inferring.cpp_signature import text_of, walk
+from ....runners.model import Candidate
+from ..base import Move, NotApplicable, Proposals, State
+from .edits import Edit, edited, indent_of, reindented, whole_lines, with_comments
+from .loops import LOOPS
+from .per_element import PerElement, per_element
+from .reading import CudaKernel, names_in_code, read_kernels
+from .sizes import count_of
+
+BLOCKS = ((2048, 0.15), (1024, 0.1))
+"""threads a multiprocessor, prior"""
+
+
+def _write(state: State) -> Proposals:
+    kernels = read_kernels(state)
+    if isinstance(kernels, NotApplicable):
+        return kernels
+    try:
+        count = device_for(state.spec.device_profile, ()).sm_count
+    except SpecError as error:
+        return NotApplicable(error.message)
+    found: list[Candidate] = []
+    reasons = dict[str, None]()
+    for kernel in kernels:
+        element = _element(kernel)
+        if isinstance(element, NotApplicable):
+            reasons[element.reason] = None
+        else:
+            found += [_candidate(element, count, *choice) for choice in BLOCKS]
+    return tuple(found) if found else NotApplicable("; ".join(reasons))
+
+
+def _element(kernel: CudaKernel) -> PerElement | NotApplicable:
+    element = per_element(kernel)
+    if isinstance(element, NotApplicable):
+        return element
+    if element.looped:
+        return NotApplicable("its threads go on in a grid-stride loop already")
+    if any(n.type in LOOPS for s in element.body for n in walk(s)):
+        return NotApplicable("the work on one element is a loop: a thread has enough to do")
+    if count_of(element) is None:
+        bound = text_of(element.bound)
+        return NotApplicable(f"the bound `{bound}` is no product of sizes of the contract")
+    block = kernel.launch.block
+    if kernel.launch.grid[1:] != (1, 1) or block[1:] != (1, 1) or not isinstance(block[0], int):
+        return NotApplicable("its grid has several axes, or its block no size in numbers")
+    if isinstance(kernel.launch.grid[0], int):
+        return NotApplicable("its grid is a number, whatever the size")
+    return element
+
+
+def _candidate(element: PerElement, count: int, threads: int, prior: float) -> Candidate:
+    kernel = element.kernel
+    block, grid = kernel.launch.block[0], kernel.launch.grid
+    assert isinstance(block, int)
+    blocks = count * max(1, threads // block)
+    return Candidate(
+        method=MOVE.method,
+        detail=f"{kernel.function.name}: at most {blocks} blocks, in a grid-stride loop",
+        source=_source(element),
+        plan=kernel.plan_with(grid=(f"min({grid[0]}, {blocks})", *grid[1:])),
+        prior=prior,
+    )
+
+
+def _source(element: PerElement) -> str:
+    text, wide = element.kernel.text, element.wide
+    start, end = element.work.start_byte, element.kernel.body.named_children[-1].end_byte
+    tab, at = indent_of(text, start), _fresh("at", element)
+    block, grid = "blockIdx.x", "gridDim.x"
+    if wide != "unsigned":
+        block, grid = (f"static_cast<{wide}>({name})" for name in (block, grid))
+    guards = [text_of(g) for g in element.guards]
+    test = " || ".join(guards) if element.returns else f"!({' && '.join(guards)})"
+    pieces = [
+        reindented(edited(text, (), *piece), indent_of(text, piece[0]), tab + "    ")
+        for piece in with_comments(text, element.body)
+    ]
+    lines = [
+        *([f"{tab}if ({test}) return;"] if guards else []),
+        f"{tab}for ({wide} {at} = {block} * blockDim.x + threadIdx.x; "
+        f"{at} < {text_of(element.bound)}; {at} += {grid} * blockDim.x) {{",
+        f"{tab}    const {element.type} {element.index} = {at};",
+        *pieces,
+        f"{tab}}}",
+    ]
+    gone = [Edit(*whole_lines(text, n.start_byte, n.end_byte), "") for n in element.gone]
+    return edited(text, [Edit(start, end, "\n".join(lines).lstrip()), *gone])
+
+
+def _fresh(name: str, element: PerElement) -> str:
+    while name in names_in_code(element.kernel.body):
+        name += "_"
+    return name
+
+
+MOVE = Move(
+    id="grid_stride",
+    method="persistent_kernel",
+    languages=("cuda",),
+    why="Where a thread does one element, as many blocks as are resident at once go through all of "
+    "them in a grid-stride loop, which can then be unrolled. Pays where blocks are short-lived: "
+    "what each of them computes beforehand is done once.",
+    write=_write,
+)

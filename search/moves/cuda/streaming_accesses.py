@@ -1,0 +1,138 @@
+"""Cache hints for arrays of which each element is loaded or stored once: `__ldcs`, `__stcs`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ....runners.inferring.cpp_signature import text_of, walk
+from ....runners.model import Candidate
+from ..base import Move, NotApplicable, Proposals, State
+from .accesses import Access, accesses_of
+from .edits import Edit, edited, replace_node
+from .expressions import Locals, built_ins, operator_of
+from .reading import CudaKernel, read_kernels
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+HINTED = frozenset(
+    "float float2 float4 double double2 int int2 int4 unsigned uint uint2 uint4 char char2 char4 "
+    "uchar2 uchar4 short short2 short4 ushort2 ushort4 __half half __half2 half2 __nv_bfloat16 "
+    "__nv_bfloat162".split()
+) | {"unsigned int", "unsigned char", "unsigned short", "signed char", "long long"}
+"""types for which CUDA has these functions"""
+FAMILY = (
+    # load, store, prior
+    ("__ldcs", "__stcs", 0.2),
+    ("", "__stcs", 0.15),
+    ("__ldcg", "", 0.05),
+)
+
+
+def _write(state: State) -> Proposals:
+    kernels = read_kernels(state)
+    if isinstance(kernels, NotApplicable):
+        return kernels
+    unique = {k.function.name: k for k in kernels}
+    loads: list[Access] = []
+    stores: list[Access] = []
+    for kernel in unique.values():
+        own = accesses_of(kernel, Locals(kernel.body))
+        loads += _once(kernel, own, "read")
+        stores += [a for a in _once(kernel, own, "write") if _is_statement(a.node)]
+    if not loads and not stores:
+        return NotApplicable(
+            "no array is only read, or only written, at one place that every thread has for itself"
+        )
+    found: list[Candidate] = []
+    for load, store, prior in FAMILY:
+        edits = [_loaded(a, load) for a in loads if load]
+        if load and not edits:
+            continue
+        edits += [_stored(a, store) for a in stores if store]
+        if not edits:
+            continue
+        named = [f"{load} of {_names(loads)}"] if load and loads else []
+        named += [f"{store} of {_names(stores)}"] if store and stores else []
+        found.append(
+            Candidate(
+                method=MOVE.method,
+                detail=", ".join(named),
+                source=edited(kernels[0].text, edits),
+                prior=prior,
+            )
+        )
+    return tuple(found)
+
+
+def _once(kernel: CudaKernel, accesses: Sequence[Access], mode: str) -> list[Access]:
+    """Accesses of one mode to arrays with no other, the widest of each array where it is alone."""
+    found: list[Access] = []
+    for name in kernel.pointers:
+        own = [a for a in accesses if a.pointer.name == name]
+        if not own or any(a.mode != mode for a in own):
+            continue
+        widest = [a for a in own if a.nbytes == max(b.nbytes for b in own)]
+        if len(widest) > 1 and not _either_or(widest):
+            continue
+        found += [a for a in widest if a.type in HINTED and _is_own(a.node, kernel)]
+    return found
+
+
+def _is_own(node: Node, kernel: CudaKernel) -> bool:
+    """Whether no two threads share the address: it depends on the thread along every axis of the
+    launch, and neither a remainder nor a quotient of that."""
+    if any(operator_of(n) in ("%", "/", ">>", "&") for n in walk(node)):
+        return False
+    # variables of loops count for what they start at: a grid-stride loop's is the thread's own
+    used = {name[-1] for name in built_ins(node, Locals(kernel.body).starts)}
+    launch = kernel.launch
+    sizes = zip("xyz", launch.grid, launch.block, strict=True)
+    wanted = {axis for axis, grid, block in sizes if grid != 1 or block != 1}
+    return bool(wanted) and wanted <= used
+
+
+def _either_or(accesses: Sequence[Access]) -> bool:
+    """Whether all stand in different branches of `if`."""
+    for number, one in enumerate(accesses):
+        for other in accesses[number + 1 :]:
+            above: Node | None = one.node
+            while above is not None and not (
+                above.start_byte <= other.node.start_byte and other.node.end_byte <= above.end_byte
+            ):
+                above = above.parent
+            if above is None or above.type != "if_statement":
+                return False
+    return True
+
+
+def _is_statement(node: Node) -> bool:
+    above = node.parent.parent if node.parent is not None else None
+    return above is not None and above.type == "expression_statement"
+
+
+def _names(accesses: Sequence[Access]) -> str:
+    return ", ".join(dict.fromkeys(a.pointer.name for a in accesses))
+
+
+def _loaded(access: Access, function: str) -> Edit:
+    return replace_node(access.node, f"{function}({access.address})")
+
+
+def _stored(access: Access, function: str) -> Edit:
+    statement = access.node.parent
+    assert statement is not None
+    value = text_of(statement.child_by_field_name("right"))
+    return replace_node(statement, f"{function}({access.address}, {value})")
+
+
+MOVE = Move(
+    id="streaming_accesses",
+    method="cache_policy_cg",
+    languages=("cuda",),
+    why="Marks loads and stores of arrays that are touched once as streaming (`__ldcs`, `__stcs`: "
+    "first to be evicted), or keeps such loads out of L1 (`__ldcg`). Pays where streamed data "
+    "drives out what others read again, and where output is not read soon.",
+    write=_write,
+)
