@@ -15,6 +15,7 @@ from unittest import mock
 from kernelwright.runners.builder import Builder
 from kernelwright.runners.device.probing import probe_devices
 from kernelwright.runners.devices import DeviceFacts
+from kernelwright.runners.plans.declared_plan import declared_plan
 from kernelwright.runners.processes import process
 from kernelwright.runners.runner import DeviceRunner
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest
@@ -127,4 +128,5 @@ def _defines(request: BuildRequest) -> list[str]:
     macros = {name: variant.parameters.get(name, p.start) for name, p in spec.parameters.items()}
     flags = variant.options.flags or spec.kernel.flags or ()
     own = [flag for flag in flags if flag.startswith("-D")]
-    return [*own, *(f"-D{n}={v}" for n, v in {**spec.kernel.defines, **macros}.items())]
+    planned = declared_plan(spec.kernel, variant.plan).defines
+    return [*own, *(f"-D{n}={v}" for n, v in {**spec.kernel.defines, **macros, **planned}.items())]
