@@ -12,7 +12,9 @@ from kernelwright.search.memory.recalling import recall
 from kernelwright.search.regraph.posterior import Posteriors
 from kernelwright.search.regraph.transition import Transition
 from kernelwright.search.settings import Settings
+from kernelwright.tools.inspection import InspectArguments, inspect_handle
 from kernelwright.tools.learned import import_regraph, regraph_of
+from kernelwright.tools.propose_moves import ProposeMovesArguments, propose_moves
 from kernelwright.tools.search_records import SearchStopped
 from kernelwright.tools.search_session import SearchSession
 from kernelwright.tools.workbench import Workbench
@@ -125,3 +127,41 @@ def test_the_kernel_remembers_each_idea_of_both_searches_once(
     assert here and len({(i.method, i.changed) for i in here}) == len(here)
     question = second.context(root)
     assert question.memory.ideas
+
+
+def test_proposals_tell_what_paid_before_and_what_was_tried_from_here(
+    bench: Workbench, searches: tuple[SearchSession, SearchSession]
+) -> None:
+    first, _ = searches
+    asked = ProposeMovesArguments(kernel_id=first.record.kernel_id, variant_id="baseline")
+    told = propose_moves(bench, asked)
+    tried = {row.to_method for row in rows(bench, first.search_id) if row.from_method == "baseline"}
+    assert {line.partition(":")[0] for line in told.neighbours} <= tried
+    assert told.neighbours and told.history
+    whys = [move.why for move in (*told.moves, *told.by_hand) if move.method in tried]
+    assert all("measured after baseline" in why for why in whys)
+
+
+def test_inspect_shows_ideas_steps_and_rules(
+    bench: Workbench, searches: tuple[SearchSession, SearchSession]
+) -> None:
+    first, _ = searches
+    kernel_id = first.record.kernel_id
+    ideas = inspect_handle(bench, InspectArguments(what="memory", id=kernel_id, part="ideas"))
+    assert ideas.entries and {"method", "changed", "times", "ending"} <= ideas.entries[0].keys()
+    steps = inspect_handle(bench, InspectArguments(what="regraph"))
+    assert steps.entries and steps.entries[0]["kernels"].keys() == {kernel_id}
+    rules = inspect_handle(bench, InspectArguments(what="regraph", part="rules"))
+    assert rules.entries is not None
+
+
+def test_a_search_that_is_told_to_ignores_the_regraph(
+    bench: Workbench, searches: tuple[SearchSession, SearchSession]
+) -> None:
+    first, _ = searches
+    kernel_id = first.record.kernel_id
+    off = SearchSession.start(bench, kernel_id, Settings(regraph="off"))
+    soft = SearchSession.start(bench, kernel_id, Settings())
+    assert off.record.learned.regraph == "" != soft.record.learned.regraph
+    root = bench.evaluator.kernel(kernel_id).baseline
+    assert off.context(root).weights != soft.context(root).weights

@@ -14,6 +14,8 @@ from .report import Line, by_count, edges, nodes
 
 MOST: Final = 16
 """methods on a side, the most often tried"""
+MOST_STEPS: Final = 48
+"""lines between them, likewise: more cannot be told apart"""
 LEFT: Final = 270
 RIGHT: Final = 530
 TOP: Final = 92
@@ -24,8 +26,11 @@ LARGE: Final = 12.0
 """radius of a mark, pixels: its area grows with the tries"""
 THIN: Final = 1.0
 WIDE: Final = 7.0
+"""of a line, pixels: it grows with the tries"""
 TELLING: Final = math.log2(1.01)
 """log2 gain from which a step counts as a gain or a loss"""
+EVEN: Final = "#9aa4ae"
+"""colour of what is neither"""
 
 
 def picture(known: Posteriors) -> str:
@@ -34,6 +39,7 @@ def picture(known: Posteriors) -> str:
     before = _side(steps, [each.previous for each in steps])
     after = _side(steps, [each.method for each in steps])
     shown = [each for each in steps if each.previous in before and each.method in after]
+    shown = shown[:MOST_STEPS]
     height = TOP + ROW * max(len(before), len(after), 1) + 40
     body = [
         svg.text(24, 32, "What paid after what", size=15, bold=True),
@@ -66,7 +72,7 @@ def _step(
 
 
 def _colour(gain: float) -> str:
-    return svg.BLUE if gain >= TELLING else svg.ORANGE if gain <= -TELLING else svg.GRID
+    return svg.BLUE if gain >= TELLING else svg.ORANGE if gain <= -TELLING else EVEN
 
 
 def _marks(
@@ -99,7 +105,7 @@ def _legend(y: float, left_out: int) -> list[str]:
     shapes, x = list[str](), 24.0
     told = (
         (svg.BLUE, "faster in the mean"),
-        (svg.GRID, "within 1 %"),
+        (EVEN, "within 1 %"),
         (svg.ORANGE, "slower in the mean"),
     )
     for colour, words in told:
