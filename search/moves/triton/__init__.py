@@ -1,11 +1,30 @@
 """Rules that rewrite Triton sources, one file a move."""
 
 from ..base import Move
-from . import dot_operands, grouped_program_order, matmul_tiles, tensor_descriptors
+from . import (
+    base_two_exponentials,
+    block_atomics,
+    cache_policies,
+    dot_operands,
+    grouped_program_order,
+    loop_stages,
+    matmul_tiles,
+    one_block_a_row,
+    persistent_programs,
+    tensor_descriptors,
+    unrolled_loops,
+)
 
 MOVES: tuple[Move, ...] = (
     matmul_tiles.MOVE,
     dot_operands.MOVE,
     tensor_descriptors.MOVE,
     grouped_program_order.MOVE,
+    persistent_programs.MOVE,
+    one_block_a_row.MOVE,
+    base_two_exponentials.MOVE,
+    block_atomics.MOVE,
+    loop_stages.MOVE,
+    unrolled_loops.MOVE,
+    cache_policies.MOVE,
 )

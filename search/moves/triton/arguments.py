@@ -21,7 +21,7 @@ class Arguments:
     @cached_property
     def launch(self) -> Launch | None:
         """Its launch in the source; None: the spec launches it, or it cannot be read."""
-        found = launch_of(self.kernel)
+        found = launch_of(self.state, self.kernel)
         return found if isinstance(found, Launch) else None
 
     @property
@@ -86,3 +86,22 @@ class Arguments:
         """The values that a size has in visible workloads, where it is called as its symbol."""
         visible = [w for w in self.state.spec.workloads if not w.held_out]
         return tuple(w.symbols[name] for w in visible if name in w.symbols)
+
+    def symbol(self, parameter: str) -> tuple[int, int, str] | None:
+        """Least and largest value of a size, and the symbol that it is by its name.
+
+        None: it has no symbol's name, neither here nor where it is given.
+        """
+        given = self.given(parameter)
+        names = [given.id] if isinstance(given, ast.Name) else []
+        for name in (*names, parameter):
+            if name in self.state.spec.symbols:
+                domain, listed = self.state.spec.symbols[name], self.listed(name)
+                if domain is None:
+                    return min(listed), max(listed), name
+                return domain.min, domain.max, name
+        return None
+
+    def listed(self, name: str) -> tuple[int, ...]:
+        """The values that a symbol has in workloads, held-out ones too."""
+        return tuple(w.symbols[name] for w in self.state.spec.workloads)

@@ -10,6 +10,7 @@ from ..base import Move, NotApplicable, Proposals, State
 from .arguments import Arguments
 from .matmuls import Matmul, Operand, matmul_of
 from .source import Edit, argument, is_call
+from .values import Definition
 
 NARROW = ("float16", "bfloat16")
 FP32 = ("tl.float32", "float32")
@@ -54,9 +55,7 @@ def _narrow(state: State, found: Matmul) -> Iterator[Candidate]:
         known = None if tile is None else arguments.in_contract(tile.base)
         if known is None or known.dtype not in NARROW:
             return
-        edits += [
-            found.kernel.source.replace(c, _inner(found, c)) for c in _widened(found, operand)
-        ]
+        edits += [edit for call in _widened(found, operand) for edit in _kept(found, call)]
     if edits:
         yield _candidate(found, "operands of tl.dot stay narrow", edits, 0.5)
 
@@ -66,11 +65,10 @@ def _widened(found: Matmul, operand: Operand) -> list[ast.Call]:
     converted, node, at = list[ast.Call](), operand.given, found.update
     while True:
         if isinstance(node, ast.Name):
-            reads = [n for n in ast.walk(found.kernel.function) if isinstance(n, ast.Name)
-                     and n.id == node.id and isinstance(n.ctx, ast.Load)]  # fmt: skip
-            if len(reads) != 1:
+            definition = found.values.definition(node.id, at)
+            if definition is None or _reads(found, node.id, definition) != 1:
                 return []
-            node, at = found.values.resolved(node, at)
+            node, at = definition.value, definition.statement
         elif _is_widening(node):
             assert isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
             converted.append(node)
@@ -79,17 +77,33 @@ def _widened(found: Matmul, operand: Operand) -> list[ast.Call]:
             return converted if is_call(node, "load") else []
 
 
+def _reads(found: Matmul, name: str, of: Definition) -> int:
+    """How often the value of one assignment is read."""
+    names = (n for n in ast.walk(found.kernel.function) if isinstance(n, ast.Name))
+    reads = (n for n in names if n.id == name and isinstance(n.ctx, ast.Load))
+    defined = (found.values.definition(name, found.values.statement(n)) for n in reads)
+    return sum(d is not None and d.statement is of.statement for d in defined)
+
+
+def _kept(found: Matmul, call: ast.Call) -> list[Edit]:
+    """Without the conversion; a statement that would only say `a = a` goes as well."""
+    assert isinstance(call.func, ast.Attribute)
+    source, inner = found.kernel.source, call.func.value
+    match found.values.statement(call):
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) as statement if value is call:
+            if isinstance(inner, ast.Name) and inner.id == name:
+                return source.delete(statement)
+        case _:
+            pass
+    return [source.replace(call, source.text(inner))]
+
+
 def _is_widening(node: ast.expr) -> bool:
     match node:
         case ast.Call(func=ast.Attribute(attr="to"), args=[kind]):
             return ast.unparse(kind) in FP32
         case _:
             return False
-
-
-def _inner(found: Matmul, call: ast.Call) -> str:
-    assert isinstance(call.func, ast.Attribute)
-    return found.kernel.source.text(call.func.value)
 
 
 def _precision(state: State, found: Matmul) -> Iterator[Candidate]:

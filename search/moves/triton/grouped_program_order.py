@@ -9,8 +9,8 @@ from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
 from .kernels import Kernel
 from .matmuls import matmul_of
-from .source import Edit, argument, is_call
-from .values import Values
+from .source import Edit, argument, is_call, same
+from .values import Values, primary
 
 GROUPS = ((8, 0.3), (4, 0.15), (16, 0.12))
 """rows of tiles in a group, prior: 8 is what Triton's own matmul tutorial starts from"""
@@ -85,9 +85,8 @@ def _one_axis(kernel: Kernel, values: Values, group: str) -> list[Edit] | None:
     last = max((split.statement for split in pair), key=lambda s: s.lineno)
     tile, across = pair[0].value.left, kernel.source.text(pair[0].value.right)
     count = _count(values, tile, last)
-    line = (
-        f"{row}, {column} = tl.swizzle2d({row}, {column}, {count} // ({across}), {across}, {group})"
-    )
+    rows = f"{count} // {primary(across)}"
+    line = f"{row}, {column} = tl.swizzle2d({row}, {column}, {rows}, {across}, {group})"
     return [kernel.source.after(last, line)]
 
 
@@ -108,14 +107,13 @@ def _pair(kernel: Kernel) -> tuple[Split, Split] | None:
         for name, value in _named(node.targets[0], node.value):
             if isinstance(value, ast.BinOp) and type(value.op) in found:
                 found[type(value.op)].append(Split(name, value, node))
-    rows, columns = found[ast.FloorDiv], found[ast.Mod]
-    if len(rows) != 1 or len(columns) != 1:
-        return None
-    row, column = rows[0].value, columns[0].value
-    alike = ast.dump(row.left) == ast.dump(column.left)
-    return (
-        (rows[0], columns[0]) if alike and ast.dump(row.right) == ast.dump(column.right) else None
-    )
+    pairs = [
+        (row, column)
+        for row in found[ast.FloorDiv]
+        for column in found[ast.Mod]
+        if same(row.value.left, column.value.left) and same(row.value.right, column.value.right)
+    ]
+    return pairs[0] if len(pairs) == 1 else None
 
 
 def _named(target: ast.expr, value: ast.expr) -> list[tuple[str, ast.expr]]:

@@ -193,8 +193,13 @@ class Launch:
         return Edit(end, end, "".join(f", {k}" for k in keywords))
 
 
-def launch_of(kernel: Kernel) -> Launch | NotApplicable:
+def launch_of(state: State, kernel: Kernel) -> Launch | NotApplicable:
     """The one launch of a kernel in its source, with a grid that is written as a tuple."""
+    if state.spec.kernel.launch is not None:
+        return NotApplicable(
+            f"the spec launches `{kernel.name}`: its grid can only be changed where a Python "
+            "function of the source launches it"
+        )
     calls = [
         (function, call)
         for function in kernel.source.tree.body

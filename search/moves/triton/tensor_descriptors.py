@@ -13,8 +13,8 @@ from ..base import Move, NotApplicable, Proposals, State
 from .arguments import Arguments
 from .kernels import Kernel
 from .matmuls import Matmul, matmul_of
-from .source import Edit, is_call
-from .tiles import ONE, Tile, divided
+from .source import INDENT, Edit, Source, is_call
+from .tiles import ONE, Tile, divided, tile_of
 from .values import text_of
 
 TMA_BYTES = 16
@@ -44,11 +44,13 @@ class Described:
             f"strides=[{text_of(rows.stride)}, 1], block_shape=[{rows.block}, {columns.block}])"
         )
 
-    @property
-    def loading(self) -> str:
-        """The load from it."""
+    def access(self, source: Source) -> str:
+        """The load or store through it."""
         rows, columns = self.tile.axes
-        return f"{self.name}.load([{text_of(rows.start)}, {text_of(columns.start)}])"
+        place = f"[{text_of(rows.start)}, {text_of(columns.start)}]"
+        if is_call(self.tile.access, "load"):
+            return f"{self.name}.load({place})"
+        return f"{self.name}.store({place}, {source.text(self.tile.access.args[1])})"
 
 
 def _write(state: State) -> Proposals:
@@ -59,6 +61,7 @@ def _write(state: State) -> Proposals:
         return NotApplicable("it loads through tensor descriptors already")
     arguments = Arguments(state, found.kernel)
     made = list[Described]()
+    stored = _stored(found, arguments)
     for operand, side in ((found.a, "first"), (found.b, "second")):
         if operand.tile is None:
             return NotApplicable(f"the {side} operand of tl.dot is no tile that tl.load reads")
@@ -66,14 +69,29 @@ def _write(state: State) -> Proposals:
         if isinstance(described, str):
             return NotApplicable(f"the tile of `{operand.tile.base}` {described}")
         made.append(described)
-    return (
+    families = [("tiles of both operands loaded by TMA", made, 0.5)]
+    if stored is not None:
+        families.append(("tiles of operands and result moved by TMA", [*made, stored], 0.4))
+    return tuple(
         Candidate(
             method=MOVE.method,
-            detail="tiles of both operands loaded by TMA, through tensor descriptors",
-            source=_source(found, made),
-            prior=0.5,
-        ),
+            detail=f"{told}, through tensor descriptors",
+            source=_source(found, tiles),
+            prior=prior,
+        )
+        for told, tiles, prior in families
     )
+
+
+def _stored(found: Matmul, arguments: Arguments) -> Described | None:
+    """The one store of the kernel, where it can go through a descriptor as well."""
+    stores = [n for n in ast.walk(found.kernel.function) if is_call(n, "store")]
+    if len(stores) != 1 or not isinstance(stores[0], ast.Call):
+        return None
+    tile = tile_of(found.values, stores[0])
+    whole = tile is not None and len(tile.access.args) > 1 and isinstance(tile.statement, ast.Expr)
+    described = _described(found, arguments, tile) if tile is not None and whole else ""
+    return None if isinstance(described, str) else described
 
 
 def _described(found: Matmul, arguments: Arguments, tile: Tile) -> Described | str:
@@ -85,6 +103,8 @@ def _described(found: Matmul, arguments: Arguments, tile: Tile) -> Described | s
     if known.align < TMA_BYTES:
         return f"is only promised to be aligned to {known.align} bytes"
     rows, columns = tile.axes
+    if not tile.only_bounds:
+        return "has a mask of more than its sizes, or fills with another value than 0"
     if rows.size is None or columns.size is None:
         return "has no mask that says how many rows and columns there are"
     unit = DTYPES[known.dtype].itemsize
@@ -133,16 +153,29 @@ def _source(found: Matmul, made: Sequence[Described]) -> str:
         flag = kernel.fresh("TMA")
         edits += kernel.heuristic(flag, " and ".join(conditions))
         lines = [f"if {flag}:", *(f"    {line}" for line in lines)]
-        edits += [
-            source.replace(
-                d.tile.access, f"{d.loading} if {flag} else {source.text(d.tile.access)}"
-            )
-            for d in made
-        ]
+        edits += [_either(found, d, flag) for d in made]
     else:
-        edits += [source.replace(d.tile.access, d.loading) for d in made]
-    edits.append(source.before(found.main.loop, *lines))
+        edits += [source.replace(d.tile.access, d.access(source)) for d in made]
+    edits.append(source.before(_in_front(found, made), *lines))
     return source.edited(edits)
+
+
+def _either(found: Matmul, described: Described, flag: str) -> Edit:
+    source, tile = found.kernel.source, described.tile
+    if is_call(tile.access, "load"):
+        text = f"{described.access(source)} if {flag} else {source.text(tile.access)}"
+        return source.replace(tile.access, text)
+    before = f"\n{source.indent(tile.statement)}"
+    old = source.text(tile.statement).replace("\n", f"\n{INDENT}")
+    lines = (f"if {flag}:", f"{INDENT}{described.access(source)}", "else:", f"{INDENT}{old}")
+    return source.replace(tile.statement, before.join(lines))
+
+
+def _in_front(found: Matmul, made: Sequence[Described]) -> ast.For:
+    """The outermost loop that a descriptor may stand in front of."""
+    if any(d.tile.offset.terms for d in made):
+        return found.main.loop
+    return [found.main.loop, *found.values.loops(found.main.loop)][-1]
 
 
 MOVE = Move(

@@ -36,6 +36,8 @@ class Tile:
     """of the array's first element from the base"""
     axes: tuple[Axis, Axis]
     """rows and columns of the tile"""
+    only_bounds: bool
+    """nothing but these sizes is in its mask, and it fills with 0 what lies outside"""
 
     @property
     def transposed(self) -> bool:
@@ -91,7 +93,7 @@ def tile_of(values: Values, access: ast.Call, main: Main | None = None) -> Tile 
     at = values.statement(access)
     pointer = argument(access, 0, "pointer")
     form = None if pointer is None else _pointer(values, pointer, at, main)
-    if form is None:
+    if pointer is None or form is None:
         return None
     by_axis = [next((n for n in lanes(form) if n.startswith(f"{LANE}{i}: ")), "") for i in (0, 1)]
     if not all(by_axis) or len(lanes(form)) != 2:
@@ -104,11 +106,16 @@ def tile_of(values: Values, access: ast.Call, main: Main | None = None) -> Tile 
     scalar = form.without(*by_axis) - Form.name(base)
     starts, offset = _parted(scalar, (rows, columns), by_axis, main)
     bounds = _bounds(values, access, at)
+    wrapped = _wrapped(values, pointer, at, main)
+    known = [b for b in bounds if b is not None]
     axes = [
-        Axis(block_of(lane), start, stride, _size(bounds, lane, start))
+        Axis(
+            block_of(lane), start, stride, _size(known, lane, start) or wrapped.get(block_of(lane))
+        )
         for lane, start, stride in zip(by_axis, starts, (rows, columns), strict=True)
     ]
-    return Tile(access, at, base, offset, (axes[0], axes[1]))
+    told = all(b is not None and set(by_axis) & b[0].names for b in bounds)
+    return Tile(access, at, base, offset, (axes[0], axes[1]), told and _fills_with_zero(access))
 
 
 def _pointer(values: Values, node: ast.expr, at: ast.stmt, main: Main | None) -> Form | None:
@@ -168,10 +175,14 @@ def pointer_parameters(values: Values) -> frozenset[str]:
     found = set[str]()
     for node in ast.walk(kernel.function):
         if isinstance(node, ast.Call) and is_access(node):
-            pointer = argument(node, 0, "pointer")
-            if pointer is not None:
-                found.add(_leftmost(values, pointer, values.statement(node)))
+            found.add(pointer_of(values, node))
     return frozenset(found & set(kernel.parameters))
+
+
+def pointer_of(values: Values, access: ast.Call) -> str:
+    """The leftmost name of the sum that an access goes to, through names; empty: none."""
+    pointer = argument(access, 0, "pointer")
+    return "" if pointer is None else _leftmost(values, pointer, values.statement(access))
 
 
 def is_access(node: ast.AST) -> bool:
@@ -241,13 +252,17 @@ def divided(term: Form, by: Form) -> Form | None:
     return None if factor % divisor else Form.of([(tuple(left), factor // divisor)])
 
 
-def _bounds(values: Values, access: ast.Call, at: ast.stmt) -> list[tuple[Form, Form]]:
-    """`left < right` of each comparison of a mask."""
+Bound = tuple[Form, Form]
+"""`left < right`"""
+
+
+def _bounds(values: Values, access: ast.Call, at: ast.stmt) -> list[Bound | None]:
+    """Each comparison of a mask; None for what is another condition."""
     mask = argument(access, 2 if is_call(access, "store") else 1, "mask")
     return [] if mask is None else list(_compared(values, mask, at))
 
 
-def _compared(values: Values, node: ast.expr, at: ast.stmt) -> Iterator[tuple[Form, Form]]:
+def _compared(values: Values, node: ast.expr, at: ast.stmt) -> Iterator[Bound | None]:
     node, at = values.resolved(node, at)
     match node:
         case ast.BinOp(left=left, op=ast.BitAnd(), right=right):
@@ -255,13 +270,35 @@ def _compared(values: Values, node: ast.expr, at: ast.stmt) -> Iterator[tuple[Fo
             yield from _compared(values, right, at)
         case ast.Compare(left=left, ops=[ast.Lt()], comparators=[right]):
             pair = values.form(left, at), values.form(right, at)
-            if pair[0] is not None and pair[1] is not None:
-                yield pair[0], pair[1]
+            yield None if pair[0] is None or pair[1] is None else (pair[0], pair[1])
         case _:
-            pass
+            yield None
 
 
-def _size(bounds: list[tuple[Form, Form]], lane: str, start: Form) -> Form | None:
+def _wrapped(values: Values, pointer: ast.expr, at: ast.stmt, main: Main | None) -> dict[str, Form]:
+    """Sizes that lanes are taken modulo of, by their block: `(start + tl.arange(0, B)) % M`."""
+    if isinstance(pointer, ast.Name) and main is not None:
+        first = values.definition(pointer.id, at) or values.definition(pointer.id, main.loop)
+        if first is not None:
+            pointer, at = first.value, first.statement
+    found = dict[str, Form]()
+    for node in ast.walk(values.expanded(pointer, at)):
+        match node:
+            case ast.BinOp(left=left, op=ast.Mod(), right=ast.Name(id=size)):
+                for inner in ast.walk(left):
+                    if isinstance(inner, ast.Call) and is_call(inner, "arange"):
+                        found[ast.unparse(inner.args[-1])] = Form.name(size)
+            case _:
+                pass
+    return found
+
+
+def _fills_with_zero(access: ast.Call) -> bool:
+    other = argument(access, 2, "other") if is_call(access, "load") else None
+    return other is None or (isinstance(other, ast.Constant) and other.value == 0)
+
+
+def _size(bounds: list[Bound], lane: str, start: Form) -> Form | None:
     """Of `lane + rest < bound`: bound - rest + start."""
     for left, right in bounds:
         if lane in left.names and left.coefficient(lane) == ONE:

@@ -136,10 +136,24 @@ class Values:
             isinstance(loop.target, ast.Name) and loop.target.id == name for loop in self.loops(at)
         ):
             return True
-        numbers = (n for n in ast.walk(self.kernel.function) if isinstance(n, ast.Assign))
-        return self.writes[name] == 1 and any(
-            name in written(n) and is_call(n.value, "swizzle2d") for n in numbers
-        )
+        return self._is_tile_number(name)
+
+    def _is_tile_number(self, name: str) -> bool:
+        """Whether `tl.swizzle2d` wrote it last, before anything else reads it."""
+        nodes = [n for n in ast.walk(self.kernel.function) if isinstance(n, ast.stmt)]
+        writing = [
+            n
+            for n in nodes
+            if isinstance(n, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For)
+            and name in written(n.target if isinstance(n, ast.For) else n)
+        ]
+        last = max(writing, key=lambda n: n.lineno)
+        if not (isinstance(last, ast.Assign) and is_call(last.value, "swizzle2d")):
+            return False
+        inside = {m for n in writing if not isinstance(n, ast.For) for m in ast.walk(n)}
+        names = (n for n in ast.walk(self.kernel.function) if isinstance(n, ast.Name))
+        reads = [n.lineno for n in names if n.id == name and n not in inside]
+        return all(line > last.lineno for line in reads)
 
     def form(self, node: ast.expr, at: ast.stmt, deep: int = DEEP) -> Form | None:
         """Sums and products of integers, scalars, and lanes of `tl.arange`; None: something else.
@@ -278,9 +292,14 @@ def _positive_first(form: Form) -> list[tuple[tuple[str, ...], int]]:
     return sorted(form.terms, key=lambda term: (term[1] < 0, not term[0]))
 
 
+def primary(text: str) -> str:
+    """In parentheses where it is neither a name nor a call."""
+    return text if PRIMARY.fullmatch(text) else f"({text})"
+
+
 def _product(names: tuple[str, ...], factor: int) -> str:
     ordered = sorted(names, key=lambda n: (n.isupper(), n))
-    wrapped = [n if PRIMARY.fullmatch(n) else f"({n})" for n in ordered]
+    wrapped = [primary(n) for n in ordered]
     if not wrapped:
         return str(factor)
     if abs(factor) != 1:
