@@ -156,6 +156,7 @@ _STALLS = (
         "stall_math_pipe",
         ("switch_to_mma_or_wgmma", SUGGESTS, "another unit does the products"),
         ("softmax_math_fusion", SUGGESTS, "fewer special functions for the same result"),
+        ("avoid_double_arithmetic", SUGGESTS, "the unit for double is the slower one"),
         ("pad_tail_and_mask", HINTS, "no instructions for bounds in the main loop"),
     ),
     *_rows(
@@ -197,6 +198,8 @@ _BOTTLENECK = (
         ("softmax_math_fusion", HINTS, "fewer passes over the data"),
         ("coalesce_global_accesses", HINTS, "bytes that nobody asked for are the first to save"),
         ("cache_policy_cg", HINTS, "what is read again stays nearer"),
+        ("loop_order", SUGGESTS, "lines of which every byte is used are read less often"),
+        ("tile_loops", SUGGESTS, "a tile that stays in a cache is read from memory once"),
         ("switch_to_mma_or_wgmma", AGAINST, "arithmetic is not what it waits for"),
         ("warp_uniform_branches", AGAINST, "arithmetic is not what it waits for"),
         ("increase_ilp", AGAINST, "memory is busy already"),
@@ -205,8 +208,11 @@ _BOTTLENECK = (
         "compute_bound",
         ("switch_to_mma_or_wgmma", ASKS, "a faster unit", TENSOR_PEAK),
         ("softmax_math_fusion", SUGGESTS, "fewer special functions for the same result"),
+        ("avoid_double_arithmetic", SUGGESTS, "float arithmetic is faster at least by two"),
         ("pad_tail_and_mask", SUGGESTS, "no instructions for bounds in the main loop"),
         ("warp_uniform_branches", HINTS, "threads that are off take issue slots"),
+        ("parallelise", SUGGESTS, "other cores have units of their own"),
+        ("vectorise_loops", SUGGESTS, "an instruction does several elements"),
         ("fuse_launches", AGAINST, "memory is not what it waits for"),
         ("grouped_gemm_colmajor", AGAINST, "memory is not what it waits for"),
         ("vectorize_global_loads", AGAINST, "memory is not what it waits for"),
@@ -220,6 +226,9 @@ _BOTTLENECK = (
         ("tune_parameters", HINTS, "sizes of blocks and tiles are parameters as a rule"),
         ("split_reduction", HINTS, "more blocks to choose from"),
         ("vectorize_global_loads", HINTS, "more bytes under way with each load"),
+        ("loop_order", SUGGESTS, "the next element is in the line that is there already"),
+        ("parallelise", SUGGESTS, "other cores wait at the same time"),
+        ("vectorise_loops", HINTS, "several elements are under way with each instruction"),
     ),
 )
 _STRUCTURE = (

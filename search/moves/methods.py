@@ -13,6 +13,7 @@ REWRITE = 0.3
 """the base weight of a rewrite: one that often pays (`Move` has the scale)"""
 EVERY: tuple[KernelType, ...] = ("triton", "cuda", "cpp")
 GPU: tuple[KernelType, ...] = ("triton", "cuda")
+HOST: tuple[KernelType, ...] = ("cpp",)
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ METHODS: tuple[Method, ...] = (
         "",
         tuple(sorted(ALL_ROOFS)),
         EVERY,
-        base=1.0,
+        base=0.2,
     ),
     Method(
         "tune_constants",
@@ -59,7 +60,7 @@ METHODS: tuple[Method, ...] = (
         "",
         tuple(sorted(ALL_ROOFS)),
         EVERY,
-        base=1.0,
+        base=0.15,
     ),
     Method(
         "compiler_flags",
@@ -68,7 +69,7 @@ METHODS: tuple[Method, ...] = (
         "",
         ("compute",),
         ("cpp",),
-        base=1.0,
+        base=0.15,
     ),
     Method(
         "cuda_flags",
@@ -77,7 +78,7 @@ METHODS: tuple[Method, ...] = (
         "",
         ("compute", "L1"),
         ("cuda",),
-        base=1.0,
+        base=0.1,
     ),
     Method(
         "enable_async_pipeline",
@@ -121,6 +122,7 @@ METHODS: tuple[Method, ...] = (
         "gmem",
         "low-l2-hit",
         ("L2", "DRAM"),
+        EVERY,
     ),
     Method(
         "avoid_atomics_reduce",
@@ -212,5 +214,45 @@ METHODS: tuple[Method, ...] = (
         "as many blocks as fit, each of which does many tiles",
         "schedule",
         "persistent-kernels",
+    ),
+    Method(
+        "avoid_double_arithmetic",
+        "single precision where no array is wider: float literals, functions and variables",
+        "compute",
+        "stall-math-pipe",
+        ("compute",),
+        ("cuda", "cpp"),
+    ),
+    Method(
+        "loop_order",
+        "nested loops in an order in which the innermost walks along memory",
+        "smem",
+        "host-loops",
+        ("L1", "L2", "DRAM"),
+        HOST,
+    ),
+    Method(
+        "tile_loops",
+        "loops over tiles that stay in a cache while they are used",
+        "smem",
+        "host-loops",
+        ("L2", "DRAM"),
+        HOST,
+    ),
+    Method(
+        "parallelise",
+        "iterations that do not depend on each other, divided among threads",
+        "schedule",
+        "host-loops",
+        ("compute", "L1", "L2"),
+        HOST,
+    ),
+    Method(
+        "vectorise_loops",
+        "tell the compiler what keeps it from vectorising: arrays apart, iterations apart",
+        "compute",
+        "host-loops",
+        ("compute", "L1"),
+        HOST,
     ),
 )

@@ -1,5 +1,30 @@
 """Rules that rewrite host C++ sources, one file a move."""
 
 from ..base import Move
+from . import (
+    cache_tiles,
+    exact_exp,
+    inside_and_rim,
+    keep_terms,
+    loop_order,
+    partial_sums,
+    register_tile,
+    restrict,
+    rows_added_up,
+    threads,
+    unroll,
+)
 
-MOVES: tuple[Move, ...] = ()
+MOVES: tuple[Move, ...] = (
+    loop_order.MOVE,
+    rows_added_up.MOVE,
+    register_tile.MOVE,
+    cache_tiles.MOVE,
+    inside_and_rim.MOVE,
+    partial_sums.MOVE,
+    exact_exp.MOVE,
+    keep_terms.MOVE,
+    threads.MOVE,
+    restrict.MOVE,
+    unroll.MOVE,
+)

@@ -1,0 +1,133 @@
+"""Loops of a perfect nest in another order, so that the innermost one walks along memory."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ....runners.model import Candidate
+from ..base import Move, NotApplicable, Proposals, State
+from ..cuda.edits import Edit
+from .dependence import carried_scalar, divided, same_element
+from .effects import Effects, effects_of
+from .program import Loop, Program, read_program, text
+from .rewrite import nest_from, rewritten
+from .scope import Scope, bounds
+
+PRIOR = 0.4
+INVARIANT, ALONG, ACROSS = 1.0, 1.0, 0.0
+"""what an access is worth in an innermost loop that does not move it, moves it to the next
+element, or moves it further"""
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Loops, each the whole body of the one before, and what the innermost body does."""
+
+    loops: tuple[Loop, ...]
+    effects: Effects
+
+
+def _write(state: State) -> Proposals:
+    program = read_program(state)
+    if isinstance(program, NotApplicable):
+        return program
+    scope = Scope(program, program.entry, state.spec)
+    reasons = list[str]()
+    found = list[Candidate]()
+    seen = set[int]()
+    for loop in program.entry.loops:
+        loops = nest_from(loop)
+        if len(loops) < 2 or loop.node.id in seen:
+            continue
+        seen |= {each.node.id for each in loops}
+        nest = Nest(loops, effects_of(loops[-1].body, scope, program))
+        candidate = _better(program, nest, scope)
+        if isinstance(candidate, str):
+            reasons.append(candidate)
+        else:
+            found.append(candidate)
+    if found:
+        return tuple(found)
+    return NotApplicable(
+        reasons[0] if reasons else "no loop is the whole body of another: there is nothing to swap"
+    )
+
+
+def _better(program: Program, nest: Nest, scope: Scope) -> Candidate | str:
+    if any(loop.pragmas for loop in nest.loops):
+        return "a pragma speaks of this order of the loops"
+    why = any_order_meets(nest.loops, nest.effects, scope)
+    if why is not None:
+        return why
+    names = [loop.variable for loop in nest.loops]
+    scores = {name: walks(nest.effects, name) for name in names}
+    best = max(names, key=lambda name: (scores[name], names.index(name)))
+    if scores[best] <= scores[names[-1]]:
+        return f"the innermost loop, over {names[-1]}, walks along memory as well as any other"
+    order = [name for name in names if name != best] + [best]
+    heads = {loop.variable: loop.header for loop in nest.loops}
+    edits = [
+        Edit(loop.node.start_byte, loop.node.start_byte + len(loop.header.encode()), heads[name])
+        for loop, name in zip(nest.loops, order, strict=True)
+    ]
+    detail = f"loops {', '.join(names)} -> {', '.join(order)}"
+    return rewritten(program, MOVE.method, detail, edits, PRIOR)
+
+
+def any_order_meets(loops: tuple[Loop, ...], effects: Effects, scope: Scope) -> str | None:
+    """Why loops of a perfect nest cannot be put in another order; None when they can.
+
+    They can when an iteration touches elements of its own, or touches one element again in
+    iterations of a loop that its index does not name: their order stays as it is.
+    """
+    why = carried_scalar(loops[0], effects)
+    if why is not None:
+        return why
+    names = {loop.variable for loop in loops}
+    for loop in loops:
+        limits = (text(loop.lower), text(loop.bound))
+        if any(name in _words(limit) for limit in limits for name in names):
+            return f"the bounds of the loop over {loop.variable} name another loop's variable"
+        if bounds(loop, scope) is None:
+            return f"the bounds of the loop over {loop.variable} are no sizes of the contract"
+    for array in sorted(effects.written):
+        index = same_element(effects, array)
+        if index is None:
+            return f"`{array}` is written and used at more than one index, or at an unknown one"
+        if not divided(index, [loop for loop in loops if loop.variable in index.names], scope):
+            return f"iterations may touch the same elements of `{array}`, as far as its index tells"
+    return None
+
+
+def _words(code: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", code))
+
+
+def walks(effects: Effects, variable: str) -> float:
+    """The share of accesses that a variable leaves in place or moves to the next element."""
+    worth = list[float]()
+    for access in effects.accesses:
+        *outer, last = access.place.index
+        if last is None or None in outer:
+            continue
+        if any(variable in form.names for form in outer if form is not None):
+            worth.append(ACROSS)
+            continue
+        factor = last.coefficient(variable)
+        if factor is None:
+            continue
+        by = factor.constant
+        worth.append(INVARIANT if by == 0 else ALONG if by in (1, -1) else ACROSS)
+    return sum(worth) / len(worth) if worth else 0.0
+
+
+MOVE = Move(
+    id="loop_order",
+    method="loop_order",
+    languages=("cpp",),
+    why="Swaps the loops of a perfect nest so that the innermost one walks along memory. Pays "
+    "where the inner loop jumps from row to row: each cache line is then used whole, and the "
+    "compiler can vectorise.",
+    write=_write,
+)

@@ -1,0 +1,57 @@
+"""The outermost loop whose iterations are apart, divided among threads by OpenMP."""
+
+from __future__ import annotations
+
+from ..base import Move, NotApplicable, Proposals, State
+from ..compiler_flags import effective_flags
+from .dependence import iterations_meet
+from .program import Loop, Program, contains, read_program
+from .rewrite import instead, rewritten, written
+from .scope import Scope
+
+PRIOR = 0.3
+PRAGMA = "#pragma omp parallel for"
+FLAG = "-fopenmp"
+
+
+def _write(state: State) -> Proposals:
+    program = read_program(state)
+    if isinstance(program, NotApplicable):
+        return program
+    if FLAG not in effective_flags(state):
+        return NotApplicable(
+            f"the source is built without {FLAG}, so that its threads would not run"
+        )
+    if b"omp parallel" in program.source or b"std::thread" in program.source:
+        return NotApplicable("the source starts threads already")
+    scope = Scope(program, program.entry, state.spec)
+    reasons = list[str]()
+    apart = list[Loop]()
+    for loop in program.entry.loops:
+        if any(contains(outer.node, loop.node) for outer in apart):
+            continue
+        why = "a pragma speaks of it" if loop.pragmas else iterations_meet(loop, scope, program)
+        if why is None:
+            apart.append(loop)
+        else:
+            reasons.append(why)
+    if not apart:
+        return NotApplicable(reasons[0] if reasons else "the entry has no counted loop")
+    edits = [instead(program, loop.node, [PRAGMA, *_same(program, loop)]) for loop in apart]
+    names = ", ".join(loop.variable for loop in apart)
+    return (rewritten(program, MOVE.method, f"threads over {names}", edits, PRIOR),)
+
+
+def _same(program: Program, loop: Loop) -> list[str]:
+    return written(program, loop.node)
+
+
+MOVE = Move(
+    id="threads",
+    method="parallelise",
+    languages=("cpp",),
+    why="Divides the outermost loops whose iterations are apart among threads. Pays where a call "
+    "takes well over 50 microseconds and more than one core is there; threads that only wait for "
+    "one memory win little.",
+    write=_write,
+)

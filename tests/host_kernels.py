@@ -1,0 +1,472 @@
+"""Host C++ kernels as people write them, and how to compile and run many versions of one."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelwright.runners.model import BuildOptions
+from kernelwright.runners.specs.spec import KernelSpec
+from kernelwright.search.moves import State
+
+Array = NDArray[Any]
+INCLUDE = re.compile(r"(?m)^\s*#\s*include.*$")
+OUTSIDE = re.compile(rf'{INCLUDE.pattern}|extern "C"')
+"""what has no place in a namespace"""
+
+
+@dataclass(frozen=True)
+class HostKernel:
+    """A source, its contract and shapes to run it at, odd ones among them."""
+
+    entry: str
+    source: str
+    arguments: tuple[Mapping[str, Any], ...]
+    sizes: tuple[Mapping[str, int], ...]
+    math: str = "ieee"
+    symbols: Mapping[str, Any] = field(default_factory=lambda: {})
+
+    def spec(self) -> KernelSpec:
+        """Its contract; every size of the domain from 1 unless the kernel says otherwise."""
+        names = sorted(self.sizes[0])
+        domain = {n: {"min": 1, "max": 4096} for n in names} | dict(self.symbols)
+        return KernelSpec.model_validate(
+            {
+                "name": self.entry,
+                "kernel": {
+                    "kernel_type": "cpp",
+                    "source_code": self.source,
+                    "metadata": {"kernel_name": self.entry},
+                },
+                "io": {"arguments": list(self.arguments), "math": self.math},
+                "symbols": domain,
+                "workloads": [{"name": "w", "symbols": dict(self.sizes[0])}],
+                "reference": "baseline",
+            }
+        )
+
+    def state(self, source: str | None = None, **options: Any) -> State:
+        """As a node of a search has it."""
+        return State("cpp", source or self.source, {}, BuildOptions(**options), self.spec())
+
+
+def array(name: str, role: str, *shape: str, dtype: str = "float32") -> dict[str, Any]:
+    return {"name": name, "role": role, "dtype": dtype, "shape": list(shape)}
+
+
+def scalar(name: str, value: str | float | None = None, dtype: str = "int32") -> dict[str, Any]:
+    return {
+        "name": name,
+        "role": "scalar",
+        "dtype": dtype,
+        "value": name if value is None else value,
+    }
+
+
+def compiled(sources: Sequence[str], entry: str, folder: Path) -> list[Any]:
+    """Every source's entry as a function of pointers to its arguments; all in one library."""
+    headers = sorted({line.strip() for s in sources for line in INCLUDE.findall(s)})
+    parts = [*headers, "#include <utility>"]
+    parts.append(
+        "template <class... T, std::size_t... I> void apply(void (*f)(T...), void** p, "
+        "std::index_sequence<I...>) { f(*static_cast<T*>(p[I])...); }\n"
+        "template <class... T> void apply(void (*f)(T...), void** p) "
+        "{ apply(f, p, std::index_sequence_for<T...>{}); }"
+    )
+    for number, source in enumerate(sources):
+        parts.append(f"namespace v{number} {{\n{OUTSIDE.sub('', source)}\n}}")
+        parts.append(f'extern "C" void call{number}(void** p) {{ apply(&v{number}::{entry}, p); }}')
+    file, library = folder / "all.cpp", folder / "all.so"
+    file.write_text("\n".join(parts))
+    flags = ["-O1", "-fopenmp", "-std=c++17", "-shared", "-fPIC", "-Wno-unknown-pragmas"]
+    done = subprocess.run(
+        ["g++", *flags, str(file), "-o", str(library)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[:3000]
+    loaded = ctypes.CDLL(str(library))
+    return [getattr(loaded, f"call{number}") for number in range(len(sources))]
+
+
+def run(function: Any, kernel: HostKernel, sizes: Mapping[str, int], seed: int) -> list[Array]:
+    """The outputs of one call, of values that the seed decides."""
+    rng = np.random.default_rng(seed)
+    held = list[Array]()
+    outputs = list[Array]()
+    for argument in kernel.arguments:
+        if argument["role"] == "scalar":
+            value = eval(str(argument["value"]), {}, dict(sizes))
+            held.append(np.array(value, argument["dtype"]))
+            continue
+        shape = [eval(str(s), {}, dict(sizes)) for s in argument["shape"]]
+        values = rng.standard_normal(shape) * 3
+        if argument["dtype"].startswith("int"):
+            values = rng.integers(0, 8, shape)
+        filled = np.ascontiguousarray(values.astype(argument["dtype"]))
+        held.append(filled)
+        if argument["role"] in ("output", "inout"):
+            outputs.append(filled)
+    call(function, *held)
+    return outputs
+
+
+def call(function: Any, *arguments: Array) -> None:
+    """One call; what has no dimensions is a scalar."""
+    pointers = (ctypes.c_void_p * len(arguments))()
+    addresses = [ctypes.c_void_p(each.ctypes.data) for each in arguments]
+    for index, each in enumerate(arguments):
+        scalar_value = each.ndim == 0
+        pointers[index] = each.ctypes.data if scalar_value else ctypes.addressof(addresses[index])
+    function(pointers)
+
+
+MATMUL = HostKernel(
+    "matmul",
+    """\
+// C = A B.
+void matmul(const float* A, const float* B, float* C, int M, int N, int K) {
+    for (int i = 0; i < M; ++i) {
+        for (int j = 0; j < N; ++j) {
+            float sum = 0.0f;  // of products
+            for (int k = 0; k < K; ++k) sum += A[i * K + k] * B[k * N + j];
+            C[i * N + j] = sum;
+        }
+    }
+}
+""",
+    (
+        array("A", "input", "M", "K"),
+        array("B", "input", "K", "N"),
+        array("C", "output", "M", "N"),
+        *map(scalar, "MNK"),
+    ),
+    (
+        {"M": 24, "N": 64, "K": 16},
+        {"M": 9, "N": 37, "K": 5},
+        {"M": 3, "N": 5, "K": 7},
+        {"M": 1, "N": 1, "K": 1},
+        {"M": 17, "N": 33, "K": 1},
+    ),
+)
+GEMM = HostKernel(
+    "gemm",
+    """\
+#include <cstddef>
+
+void gemm(const float* a, const float* b, float* c, int rows, int cols, int inner, float alpha,
+          float beta) {
+    for (size_t r = 0; r < (size_t)rows; r++)
+        for (size_t col = 0; col < (size_t)cols; col++) {
+            const size_t at = r * cols + col;
+            double acc = 0;
+            for (size_t k = 0; k < (size_t)inner; k++)
+                acc = acc + (double)a[r * inner + k] * b[k * cols + col];
+            c[at] = alpha * acc + beta * c[at];
+        }
+}
+""",
+    (
+        array("a", "input", "M", "K"),
+        array("b", "input", "K", "N"),
+        array("c", "inout", "M", "N"),
+        scalar("rows", "M"),
+        scalar("cols", "N"),
+        scalar("inner", "K"),
+        scalar("alpha", 0.5, "float32"),
+        scalar("beta", 2.0, "float32"),
+    ),
+    ({"M": 24, "N": 64, "K": 16}, {"M": 9, "N": 19, "K": 5}, {"M": 1, "N": 1, "K": 1}),
+)
+STENCIL = HostKernel(
+    "heat",
+    """\
+void heat(const float* u, float* out, int H, int W, float alpha) {
+    for (int j = 0; j < W; ++j) {
+        for (int i = 0; i < H; ++i) {
+            const int north = i > 0 ? i - 1 : i;
+            const int south = i < H - 1 ? i + 1 : i;
+            const int west = j > 0 ? j - 1 : j;
+            const int east = j < W - 1 ? j + 1 : j;
+            const float centre = u[i * W + j];
+            out[i * W + j] = centre + alpha * (u[north * W + j] + u[south * W + j] +
+                                               u[i * W + west] + u[i * W + east] - 4.0f * centre);
+        }
+    }
+}
+""",
+    (
+        array("u", "input", "H", "W"),
+        array("out", "output", "H", "W"),
+        *map(scalar, "HW"),
+        scalar("alpha", 0.125, "float32"),
+    ),
+    ({"H": 20, "W": 30}, {"H": 1, "W": 9}, {"H": 7, "W": 2}, {"H": 1, "W": 1}, {"H": 3, "W": 3}),
+)
+BLUR = HostKernel(
+    "blur",
+    """\
+void blur(const float* image, float* result, int height, int width) {
+    for (int y = 0; y < height; y++) {
+        for (int x = 0; x < width; x++) {
+            float total = 0.0f;
+            int count = 0;
+            for (int dy = -1; dy <= 1; dy++) {
+                for (int dx = -1; dx <= 1; dx++) {
+                    int yy = y + dy;
+                    int xx = x + dx;
+                    if (yy >= 0 && yy < height && xx >= 0 && xx < width) {
+                        total += image[yy * width + xx];
+                        count++;
+                    }
+                }
+            }
+            result[y * width + x] = total / count;
+        }
+    }
+}
+""",
+    (
+        array("image", "input", "H", "W"),
+        array("result", "output", "H", "W"),
+        scalar("height", "H"),
+        scalar("width", "W"),
+    ),
+    ({"H": 12, "W": 19}, {"H": 1, "W": 5}, {"H": 6, "W": 1}, {"H": 2, "W": 2}),
+)
+EDGES = HostKernel(
+    "edges",
+    """\
+#include <algorithm>
+
+void edges(const float* in, float* out, int n) {
+    for (int i = 0; i < n; ++i) {
+        if (i == 0 || i == n - 1) {
+            out[i] = in[i];
+        } else {
+            const float left = in[std::max(i - 1, 0)], right = in[std::min(i + 1, n - 1)];
+            out[i] = 0.25f * left + 0.5f * in[i] + 0.25f * right;
+        }
+    }
+}
+""",
+    (array("in", "input", "n"), array("out", "output", "n"), scalar("n")),
+    ({"n": 40}, {"n": 1}, {"n": 2}, {"n": 3}),
+)
+SOFTMAX = HostKernel(
+    "softmax",
+    """\
+#include <cmath>
+
+void softmax(const float* x, float* y, int R, int N) {
+    for (int i = 0; i < R; ++i) {
+        float largest = x[i * N];
+        for (int j = 1; j < N; ++j) {
+            if (x[i * N + j] > largest) largest = x[i * N + j];
+        }
+        double sum = 0.0;
+        for (int j = 0; j < N; ++j) sum += std::exp(x[i * N + j] - largest);
+        for (int j = 0; j < N; ++j) {
+            y[i * N + j] = std::exp(x[i * N + j] - largest) / static_cast<float>(sum);
+        }
+    }
+}
+""",
+    (array("x", "input", "R", "N"), array("y", "output", "R", "N"), scalar("R"), scalar("N")),
+    ({"R": 3, "N": 100}, {"R": 2, "N": 1}, {"R": 5, "N": 32}, {"R": 1, "N": 33}),
+)
+ROW_POINTERS = HostKernel(
+    "softmax",
+    """\
+#include <math.h>
+
+static float row_max(const float* row, int n) {
+    float m = row[0];
+    for (int i = 1; i < n; i++) m = fmaxf(m, row[i]);
+    return m;
+}
+
+extern "C" void softmax(const float* in, float* out, int rows, int n) {
+    for (int r = 0; r < rows; r++) {
+        const float* x = in + r * n;
+        float* y = &out[r * n];
+        float m = x[0];
+        for (int i = 1; i < n; i++) m = x[i] > m ? x[i] : m;
+        float total = 0;
+        for (int i = 0; i < n; i++) {
+            y[i] = expf(x[i] - m);
+            total += y[i];
+        }
+        for (int i = 0; i < n; i++) y[i] /= total;
+    }
+}
+""",
+    (
+        array("in", "input", "R", "N"),
+        array("out", "output", "R", "N"),
+        scalar("rows", "R"),
+        scalar("n", "N"),
+    ),
+    ({"R": 3, "N": 100}, {"R": 2, "N": 1}, {"R": 4, "N": 31}),
+)
+TRANSPOSE = HostKernel(
+    "transpose",
+    """\
+void transpose(const float* in, float* out, int rows, int cols) {
+    for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < cols; ++j)
+            out[j * rows + i] = in[i * cols + j];
+}
+""",
+    (
+        array("in", "input", "H", "W"),
+        array("out", "output", "W", "H"),
+        scalar("rows", "H"),
+        scalar("cols", "W"),
+    ),
+    ({"H": 40, "W": 70}, {"H": 1, "W": 33}, {"H": 33, "W": 1}),
+)
+NORM = HostKernel(
+    "rmsnorm",
+    """\
+#include <cmath>
+
+void rmsnorm(const float* x, const float* gain, float* y, int rows, int n) {
+    for (int i = 0; i < rows; ++i) {
+        float squares = 0.0f, lowest = 1e30f;
+        for (int j = 0; j < n; ++j) {
+            const float value = x[i * n + j];
+            squares += value * value;
+            lowest = std::min(lowest, value);
+        }
+        const float scale = 1.0f / std::sqrt(squares / n + 1e-6f);
+        for (int j = 0; j < n; ++j) y[i * n + j] = x[i * n + j] * scale * gain[j] + lowest * 0.0f;
+    }
+}
+""".replace("#include <cmath>", "#include <algorithm>\n#include <cmath>"),
+    (
+        array("x", "input", "R", "N"),
+        array("gain", "input", "N"),
+        array("y", "output", "R", "N"),
+        scalar("rows", "R"),
+        scalar("n", "N"),
+    ),
+    ({"R": 3, "N": 100}, {"R": 2, "N": 1}, {"R": 4, "N": 32}),
+)
+GELU = HostKernel(
+    "bias_silu",
+    """\
+#include <cmath>
+
+static float silu(float v) { return v / (1.0f + expf(-v)); }
+
+void bias_silu(const float* x, const float* bias, float* y, long rows, long cols) {
+    for (long i = 0; i < rows; ++i)
+        for (long j = 0; j < cols; ++j) {
+            long at = i * cols + j;
+            y[at] = silu(x[at] + bias[j]);
+        }
+}
+""",
+    (
+        array("x", "input", "R", "N"),
+        array("bias", "input", "N"),
+        array("y", "output", "R", "N"),
+        scalar("rows", "R", "int64"),
+        scalar("cols", "N", "int64"),
+    ),
+    ({"R": 3, "N": 100}, {"R": 2, "N": 1}),
+)
+SUM = HostKernel(
+    "total",
+    """\
+void total(const float* x, float* out, int n) {
+    float s = 0.f;
+    for (int i = 0; i < n; ++i) s += x[i];
+    out[0] = s;
+}
+""",
+    (array("x", "input", "n"), array("out", "output", "1"), scalar("n")),
+    ({"n": 1000}, {"n": 1}, {"n": 31}, {"n": 32}),
+)
+HISTOGRAM = HostKernel(
+    "histogram",
+    """\
+void histogram(const int* values, int* bins, int n) {
+    for (int i = 0; i < n; ++i) bins[values[i]]++;
+}
+""",
+    (
+        array("values", "input", "n", dtype="int32"),
+        array("bins", "inout", "8", dtype="int32"),
+        scalar("n"),
+    ),
+    ({"n": 100}, {"n": 1}),
+)
+SCAN = HostKernel(
+    "scan",
+    """\
+void scan(const float* x, float* y, int rows, int n) {
+    for (int i = 0; i < rows; ++i) {
+        float running = 0.0f;
+        for (int j = 0; j < n; ++j) {
+            running += x[i * n + j];
+            y[i * n + j] = running;
+        }
+    }
+}
+""",
+    (
+        array("x", "input", "R", "N"),
+        array("y", "output", "R", "N"),
+        scalar("rows", "R"),
+        scalar("n", "N"),
+    ),
+    ({"R": 3, "N": 50}, {"R": 1, "N": 1}),
+)
+SMOOTH = HostKernel(
+    "smooth",
+    """\
+void smooth(float* x, int n) {
+    for (int i = 1; i < n; ++i) x[i] = 0.5f * (x[i] + x[i - 1]);
+}
+""",
+    (array("x", "inout", "n"), scalar("n")),
+    ({"n": 50}, {"n": 1}),
+)
+DISTANCES = HostKernel(
+    "distances",
+    """\
+void distances(const float* p, const float* q, float* d, int n, int m, int dims) {
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < m; ++j) {
+            float c = 0;
+            for (int k = 0; k < dims; ++k) {
+                float diff = p[i * dims + k] - q[k * m + j];
+                c += diff * diff;
+            }
+            d[i * m + j] = c;
+        }
+    }
+}
+""",
+    (
+        array("p", "input", "n", "k"),
+        array("q", "input", "k", "m"),
+        array("d", "output", "n", "m"),
+        scalar("n"),
+        scalar("m"),
+        scalar("dims", "k"),
+    ),
+    ({"n": 16, "m": 40, "k": 3}, {"n": 9, "m": 33, "k": 2}, {"n": 1, "m": 1, "k": 1}),
+)
+KERNELS = (
+    *(MATMUL, GEMM, STENCIL, BLUR, EDGES, SOFTMAX, ROW_POINTERS, TRANSPOSE, NORM, GELU),
+    *(SUM, HISTOGRAM, SCAN, SMOOTH, DISTANCES),
+)

@@ -1,0 +1,364 @@
+"""Moves for host C++: what they make of kernels as people write them, and what they leave alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import host_kernels as hk
+import numpy as np
+import pytest
+
+from kernelwright.runners.model import Candidate
+from kernelwright.search.moves import NotApplicable
+from kernelwright.search.moves.cpp import MOVES, inside_and_rim
+from kernelwright.search.moves.cpp.cache_tiles import MOVE as CACHE_TILES
+from kernelwright.search.moves.cpp.exact_exp import MOVE as EXACT_EXP
+from kernelwright.search.moves.cpp.inside_and_rim import MOVE as INSIDE_AND_RIM
+from kernelwright.search.moves.cpp.keep_terms import MOVE as KEEP_TERMS
+from kernelwright.search.moves.cpp.loop_order import MOVE as LOOP_ORDER
+from kernelwright.search.moves.cpp.partial_sums import MOVE as PARTIAL_SUMS
+from kernelwright.search.moves.cpp.register_tile import MOVE as REGISTER_TILE
+from kernelwright.search.moves.cpp.restrict import MOVE as RESTRICT
+from kernelwright.search.moves.cpp.rows_added_up import MOVE as ROWS_ADDED_UP
+from kernelwright.search.moves.cpp.threads import MOVE as THREADS
+
+IDS = [f"{k.entry}-{n}" for n, k in enumerate(hk.KERNELS)]
+
+
+def proposed(result: tuple[Candidate, ...] | NotApplicable) -> tuple[Candidate, ...]:
+    assert not isinstance(result, NotApplicable), result.reason
+    return result
+
+
+def sources(candidates: tuple[Candidate, ...]) -> list[str]:
+    return [c.source for c in candidates if c.source is not None]
+
+
+def reason(result: tuple[Candidate, ...] | NotApplicable) -> str:
+    assert isinstance(result, NotApplicable)
+    return result.reason
+
+
+def first(result: tuple[Candidate, ...] | NotApplicable) -> str:
+    return sources(proposed(result))[0]
+
+
+# --- laws of all moves
+
+
+def all_candidates(kernel: hk.HostKernel, source: str | None = None) -> list[Candidate]:
+    found = (move.propose(kernel.state(source)) for move in MOVES)
+    return [c for each in found if not isinstance(each, NotApplicable) for c in each]
+
+
+@pytest.mark.parametrize("kernel", hk.KERNELS, ids=IDS)
+def test_what_moves_write_compiles_and_computes_the_same_also_after_a_second_move(
+    kernel: hk.HostKernel, tmp_path: Path
+) -> None:
+    once = all_candidates(kernel)
+    twice = [c for each in once for c in all_candidates(kernel, each.source)[::2]]
+    written = list({c.source: c for c in (*once, *twice) if c.source is not None}.values())
+    texts = [kernel.source, *(c.source or "" for c in written)]
+    plain, *changed = hk.compiled(texts, kernel.entry, tmp_path)
+    for sizes in kernel.sizes:
+        expected = hk.run(plain, kernel, sizes, seed=1)
+        for function, candidate in zip(changed, written, strict=True):
+            for mine, right in zip(hk.run(function, kernel, sizes, seed=1), expected, strict=True):
+                np.testing.assert_allclose(
+                    mine, right, rtol=2e-5, atol=1e-5, err_msg=f"{candidate.detail} at {sizes}"
+                )
+
+
+@pytest.mark.parametrize("kernel", hk.KERNELS, ids=IDS)
+def test_a_candidate_changes_something_and_is_not_proposed_of_its_own_result(
+    kernel: hk.HostKernel,
+) -> None:
+    for candidate in all_candidates(kernel):
+        assert candidate.source is not None and candidate.source != kernel.source
+        again = all_candidates(kernel, candidate.source)
+        assert candidate.source not in [c.source for c in again]
+
+
+@pytest.mark.parametrize("move", MOVES, ids=lambda move: move.id)
+def test_a_source_that_cannot_be_read_is_left_alone(move: object) -> None:
+    for source in ("void matmul(", "int other() { return 1; }"):
+        for each in MOVES:
+            assert isinstance(each.propose(hk.MATMUL.state(source)), NotApplicable)
+
+
+@pytest.mark.parametrize("kernel", hk.KERNELS, ids=IDS)
+def test_comments_stay(kernel: hk.HostKernel) -> None:
+    comments = [c for c in ("// C = A B.",) if c in kernel.source]
+    for candidate in all_candidates(kernel):
+        assert all(c in (candidate.source or "") for c in comments)
+
+
+# --- one by one
+
+
+def test_columns_become_rows_by_swapping_the_heads_of_two_loops() -> None:
+    swapped = first(LOOP_ORDER.propose(hk.STENCIL.state()))
+    outer, inner = "for (int j = 0; j < W; ++j) {", "for (int i = 0; i < H; ++i) {"
+    marked = hk.STENCIL.source.replace(outer, "@").replace(inner, outer).replace("@", inner)
+    assert swapped == marked
+
+
+def test_loops_that_walk_along_memory_are_not_swapped() -> None:
+    swapped = first(LOOP_ORDER.propose(hk.STENCIL.state()))
+    assert "as well as any other" in reason(LOOP_ORDER.propose(hk.STENCIL.state(swapped)))
+
+
+def test_loops_whose_iterations_meet_are_not_swapped() -> None:
+    source = """
+void heat(float* u, float* out, int H, int W, float alpha) {
+    for (int j = 1; j < W; ++j)
+        for (int i = 0; i < H; ++i) u[i * W + j] = u[i * W + j - 1] + alpha;
+}"""
+    assert "more than one index" in reason(LOOP_ORDER.propose(hk.STENCIL.state(source)))
+
+
+def test_a_sum_for_each_element_becomes_rows_that_are_added_up() -> None:
+    assert (
+        first(ROWS_ADDED_UP.propose(hk.MATMUL.state()))
+        == """\
+// C = A B.
+void matmul(const float* A, const float* B, float* C, int M, int N, int K) {
+    for (int i = 0; i < M; ++i) {
+        for (int j = 0; j < N; ++j) {
+            C[i * N + j] = 0.0f;
+        }
+        for (int k = 0; k < K; ++k) {
+            for (int j = 0; j < N; ++j) {
+                C[i * N + j] += A[i * K + k] * B[k * N + j];
+            }
+        }
+    }
+}
+"""
+    )
+
+
+def test_a_sum_of_another_type_than_the_output_stays_where_it_is() -> None:
+    wider = hk.MATMUL.source.replace("float sum = 0.0f", "double sum = 0.0")
+    assert "rounded in another way" in reason(ROWS_ADDED_UP.propose(hk.MATMUL.state(wider)))
+
+
+def test_a_tile_of_sums_stays_in_registers_over_the_inner_loop() -> None:
+    wide, narrow = sources(proposed(REGISTER_TILE.propose(hk.MATMUL.state())))
+    assert "constexpr int kTileRows = 8, kTileColumns = 32;" in wide
+    assert "constexpr int kTileRows = 4, kTileColumns = 16;" in narrow
+    assert (
+        """\
+                for (int k = 0; k < K; ++k) {
+#pragma GCC unroll 16
+                    for (int r = 0; r < kTileRows; ++r) {
+                        const int i = i_first + r;
+#pragma omp simd
+                        for (int c = 0; c < kTileColumns; ++c) {
+                            const int j = j_first + c;
+                            sum[r][c] += A[i * K + k] * B[k * N + j];
+                        }
+                    }
+                }
+"""
+        in wide
+    )
+    kept = hk.MATMUL.source[hk.MATMUL.source.index("        for (int j") :].splitlines()[:4]
+    assert "\n".join(f"    {line}" for line in kept) in wide, "small sizes keep their loops"
+
+
+def test_a_tile_keeps_the_threads_of_the_loops_that_it_replaces() -> None:
+    threaded = first(THREADS.propose(hk.MATMUL.state()))
+    tiled = first(REGISTER_TILE.propose(hk.MATMUL.state(threaded)))
+    assert tiled.index("#pragma omp parallel for") < tiled.index("for (int j_tile = 0")
+
+
+def test_products_with_a_transposed_matrix_are_not_tiled_in_registers() -> None:
+    transposed = hk.MATMUL.source.replace("B[k * N + j]", "B[j * K + k]")
+    assert "walks along memory" in reason(REGISTER_TILE.propose(hk.MATMUL.state(transposed)))
+
+
+def test_a_transpose_is_taken_in_tiles() -> None:
+    assert (
+        first(CACHE_TILES.propose(hk.TRANSPOSE.state()))
+        == """\
+#include <algorithm>
+
+void transpose(const float* in, float* out, int rows, int cols) {
+    constexpr int kTile = 32;
+    for (int i_tile = 0; i_tile < rows; i_tile += kTile) {
+        for (int j_tile = 0; j_tile < cols; j_tile += kTile) {
+            for (int i = i_tile; i < std::min<int>(i_tile + kTile, rows); ++i) {
+                for (int j = j_tile; j < std::min<int>(j_tile + kTile, cols); ++j) {
+                    out[j * rows + i] = in[i * cols + j];
+                }
+            }
+        }
+    }
+}
+"""
+    )
+
+
+def test_border_checks_are_left_out_inside() -> None:
+    rows = first(LOOP_ORDER.propose(hk.STENCIL.state()))
+    divided = first(INSIDE_AND_RIM.propose(hk.STENCIL.state(rows)))
+    assert (
+        """\
+        for (int j = 1; j < W - 1; ++j) {
+            const int north = i > 0 ? i - 1 : i;
+            const int south = i < H - 1 ? i + 1 : i;
+            const int west = j - 1;
+            const int east = j + 1;
+"""
+        in divided
+    )
+    assert "for (int j = 0; j < std::min<int>(1, W); ++j) {" in divided
+    assert "for (int j = std::max<int>(1, W - 1); j < W; ++j) {" in divided
+
+
+def test_border_checks_by_if_min_and_max_are_left_out_too() -> None:
+    divided = first(INSIDE_AND_RIM.propose(hk.EDGES.state()))
+    assert (
+        """\
+    for (int i = 1; i < n - 1; ++i) {
+        {
+            const float left = in[i - 1], right = in[i + 1];
+            out[i] = 0.25f * left + 0.5f * in[i] + 0.25f * right;
+        }
+    }
+"""
+        in divided
+    )
+
+
+def test_checks_of_an_offset_that_an_inner_loop_adds_are_left_out() -> None:
+    candidates = proposed(INSIDE_AND_RIM.propose(hk.BLUR.state()))
+    assert "x from 1 to width - 1" in candidates[0].detail
+    assert "if (yy >= 0 && yy < height) {" in (candidates[0].source or "")
+
+
+def test_a_rim_of_unsigned_sizes_that_may_be_too_small_is_not_cut_off() -> None:
+    unsigned = hk.EDGES.source.replace("int i", "size_t i").replace("int n", "size_t n")
+    assert isinstance(inside_and_rim.MOVE.propose(hk.EDGES.state(unsigned)), tuple)
+    wide = unsigned.replace("n - 1", "n - 2")
+    assert isinstance(inside_and_rim.MOVE.propose(hk.EDGES.state(wide)), NotApplicable)
+
+
+def test_a_sum_and_a_maximum_are_reduced_in_parts() -> None:
+    candidates = proposed(PARTIAL_SUMS.propose(hk.SUM.state()))
+    assert candidates[0].detail == "`s` over i in 32 parts (sums in another order)"
+    assert (
+        candidates[0].source
+        == """\
+void total(const float* x, float* out, int n) {
+    float s = 0.f;
+    {
+        constexpr int kLanes = 32;
+        float s_parts[kLanes];
+        for (int lane = 0; lane < kLanes; ++lane) {
+            s_parts[lane] = 0;
+        }
+        for (int i_first = 0; i_first <= n - kLanes; i_first += kLanes) {
+            for (int lane = 0; lane < kLanes; ++lane) {
+                const int i = i_first + lane;
+                s_parts[lane] += x[i];
+            }
+        }
+        for (int i = n - n % kLanes; i < n; ++i) {
+            s += x[i];
+        }
+        for (int lane = 0; lane < kLanes; ++lane) {
+            s += s_parts[lane];
+        }
+    }
+    out[0] = s;
+}
+"""
+    )
+    assert "in another order" not in proposed(PARTIAL_SUMS.propose(hk.SOFTMAX.state()))[2].detail
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [(hk.SCAN, "more than one reduction"), (hk.HISTOGRAM, "nothing to a scalar")],
+)
+def test_a_running_sum_is_no_reduction(kernel: hk.HostKernel, words: str) -> None:
+    assert words in reason(PARTIAL_SUMS.propose(kernel.state()))
+
+
+def test_exp_of_floats_is_written_without_a_call() -> None:
+    (exact,) = sources(proposed(EXACT_EXP.propose(hk.SOFTMAX.state())))
+    assert "sum += exponential(x[i * N + j] - largest);" in exact
+    assert "std::exp" not in exact
+
+
+def test_exp_that_works_in_float_is_for_fast_math_only() -> None:
+    fast = hk.HostKernel(
+        hk.SOFTMAX.entry, hk.SOFTMAX.source, hk.SOFTMAX.arguments, hk.SOFTMAX.sizes, math="fast"
+    )
+    assert len(proposed(EXACT_EXP.propose(fast.state()))) == 2
+    loose = fast.state(flags=("-O3", "-ffast-math"))
+    assert "-ffast-math" in reason(EXACT_EXP.propose(loose))
+
+
+def test_exp_of_doubles_stays() -> None:
+    wide = hk.SOFTMAX.source.replace("float", "double")
+    assert "exp of a float" in reason(EXACT_EXP.propose(hk.SOFTMAX.state(wide)))
+
+
+def test_the_exact_exp_is_as_exact_as_it_says_everywhere(tmp_path: Path) -> None:
+    kernel = hk.HostKernel(
+        "exps",
+        "#include <cmath>\nvoid exps(const float* x, float* y, int n) {\n"
+        "    for (int i = 0; i < n; ++i) y[i] = std::exp(x[i]);\n}\n",
+        (hk.array("x", "input", "n"), hk.array("y", "output", "n"), hk.scalar("n")),
+        ({"n": 1},),
+    )
+    (function,) = hk.compiled([first(EXACT_EXP.propose(kernel.state()))], "exps", tmp_path)
+    special = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-40, 88.8, 200.0, -200.0, 3e38, -3e38]
+    x = np.concatenate([np.linspace(-110, 90, 400_001), special]).astype(np.float32)
+    y = np.zeros_like(x)
+    hk.call(function, x, y, np.array(x.size, np.int32))
+    with np.errstate(over="ignore", under="ignore"):
+        true = np.exp(x.astype(np.float64))
+        rounded = true.astype(np.float32)
+    finite = np.isfinite(rounded)
+    assert np.array_equal(y[~finite], rounded[~finite], equal_nan=True)
+    unit = np.spacing(rounded[finite]).astype(np.float64)
+    assert float(np.max(np.abs(y[finite] - true[finite]) / unit)) < 0.504
+
+
+def test_terms_that_are_computed_twice_are_kept_in_the_output() -> None:
+    kept = first(KEEP_TERMS.propose(hk.SOFTMAX.state()))
+    assert (
+        """\
+        for (int j = 0; j < N; ++j) {
+            y[i * N + j] = std::exp(x[i * N + j] - largest);
+            sum += y[i * N + j];
+        }
+        for (int j = 0; j < N; ++j) {
+            y[i * N + j] = y[i * N + j] / static_cast<float>(sum);
+        }
+"""
+        in kept
+    )
+
+
+def test_rows_are_divided_among_threads_and_running_values_are_not() -> None:
+    threaded = first(THREADS.propose(hk.SOFTMAX.state()))
+    loop = "    for (int i = 0; i < R; ++i) {"
+    assert threaded == hk.SOFTMAX.source.replace(loop, f"    #pragma omp parallel for\n{loop}")
+    assert "may touch the same elements" in reason(THREADS.propose(hk.HISTOGRAM.state()))
+    assert "may touch the same elements" in reason(THREADS.propose(hk.SMOOTH.state()))
+    assert "writes `s`" in reason(THREADS.propose(hk.SUM.state()))
+
+
+def test_no_threads_without_the_flag_that_they_need() -> None:
+    assert "-fopenmp" in reason(THREADS.propose(hk.SOFTMAX.state(flags=("-O3",))))
+
+
+def test_the_contracts_promise_of_no_overlap_is_written_once() -> None:
+    told = first(RESTRICT.propose(hk.SOFTMAX.state()))
+    assert "void softmax(const float* __restrict x, float* __restrict y, int R, int N)" in told
+    assert "already" in reason(RESTRICT.propose(hk.SOFTMAX.state(told)))
