@@ -148,6 +148,15 @@ def test_the_dataset_grows_by_what_is_new_and_is_written_anew_where_it_is_damage
         assert path.read_text() == whole
 
 
+def test_a_dataset_of_a_state_that_is_gone_is_written_anew(tmp_path: Path) -> None:
+    old, new = outdir(tmp_path / "old"), outdir(tmp_path / "new", STEPS[:1])
+    path = tmp_path / DATASET
+    for folder in (old, new):
+        with Store.open(folder / STATE_FILE) as store:
+            append_dataset(store, path)
+    assert len(path.read_text().splitlines()) == 1
+
+
 def test_the_rest_is_written_when_a_search_stopped(tmp_path: Path) -> None:
     with Store.open(tmp_path / STATE_FILE) as store:
         keep(store, STEPS)

@@ -107,7 +107,7 @@ class Memory:
         here = [each for each in self.lessons if each.parent == parent]
         elsewhere = [each for each in self.lessons if each.parent != parent]
         measured = {each.change for each in elsewhere if each.ending.measured}
-        closed = {each.change for each in here if each.ending.final and not each.ending.measured}
+        closed = {each.change for each in here if not each.ending.measured}
         return Recollection(
             closed=frozenset(closed - {""}),
             doubted=frozenset({each.change for each in elsewhere} - measured - {""}),
