@@ -15,7 +15,7 @@ from random import Random
 from typing import Final, Literal, NamedTuple, TypeVar
 
 from .graph import Edge, Graph, Node
-from .rewards import Worth, least_gain
+from .rewards import least_gain
 from .settings import Settings
 
 T = TypeVar("T")
@@ -100,25 +100,16 @@ def options(graph: Graph, node: Node, settings: Settings) -> list[Option]:
     the best one equal it.
     """
     edges, may_expand = legal_arms(graph, node, settings)
-    nodes, own, loss = graph.nodes, node.backed, settings.virtual_loss
-    known = [own if e.child is None else nodes[e.child].backed for e in edges]
-    top = max([*known, own] if may_expand else known)
-    gain, place = least_gain(settings), _scale(graph, settings)
-    best = place(top.low)
-    q = [place(w.low) if told_apart(w, top, gain) else best for w in known]
-    found = [
-        Option(e, value, e.prior, e.visits + loss * e.running)
-        for e, value in zip(edges, q, strict=True)
-    ]
+    nodes, own, loss = graph.nodes, node.backed.low, settings.virtual_loss
+    lows = [own if e.child is None else nodes[e.child].backed.low for e in edges]
+    arms: list[Choice] = [*edges]
+    priors, visits = [e.prior for e in edges], [e.visits + loss * e.running for e in edges]
     if may_expand:
-        value = place(own.low) if told_apart(own, top, gain) else best
-        found.append(Option(EXPAND, value, 1.0, len(graph.edges_of(node.key))))
-    return found
-
-
-def told_apart(worth: Worth, better: Worth, gain: float) -> bool:
-    """Whether a value counts as lower than a better one: their low ends are `gain` apart."""
-    return better.low - worth.low >= gain
+        arms.append(EXPAND)
+        lows.append(own)
+        priors.append(1.0)
+        visits.append(len(graph.edges_of(node.key)))
+    return list(map(Option, arms, _placed(lows, graph, settings), priors, visits))
 
 
 def normalised(value: float, graph: Graph, settings: Settings) -> float:
@@ -129,14 +120,26 @@ def normalised(value: float, graph: Graph, settings: Settings) -> float:
     for those that can gain a factor of 50. While the best is within `min_gain` of the baseline
     the scale stays at `min_gain`: noise must not be blown up to fill the range.
     """
-    return _scale(graph, settings)(value)
+    baseline, scale = _scale(graph, settings)
+    return min(max((value - baseline) / scale, 0.0), 1.0)
 
 
-def _scale(graph: Graph, settings: Settings) -> Callable[[float], float]:
-    """What normalises values now, for many of them."""
+def _placed(lows: Sequence[float], graph: Graph, settings: Settings) -> list[float]:
+    """Values normalised, where those less than `min_gain` below the best of them equal it.
+
+    One pass: with hundreds of arms a node, on every node of a walk, this is where the time goes.
+    """
+    top, (baseline, scale) = max(lows), _scale(graph, settings)
+    best, apart = normalised(top, graph, settings), top - least_gain(settings)
+    return [
+        best if low > apart else (low - baseline) / scale if low > baseline else 0.0 for low in lows
+    ]
+
+
+def _scale(graph: Graph, settings: Settings) -> tuple[float, float]:
+    """The value that is 0 when normalised, and how far above it 1 is."""
     baseline = graph.root.own.value
-    scale = max(graph.root.best.value - baseline, least_gain(settings))
-    return lambda value: min(max((value - baseline) / scale, 0.0), 1.0)
+    return baseline, max(graph.root.best.value - baseline, least_gain(settings))
 
 
 def best_of(arms: Sequence[T], scores: Sequence[float], rng: Random) -> T:

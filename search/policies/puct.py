@@ -21,15 +21,14 @@ def puct(graph: Graph, node: Node, settings: Settings, rng: Random) -> Choice:
     share of the priors of all legal arms; at the root with noise (`noisy`). Equal scores: `rng`.
     """
     found = options(graph, node, settings)
-    shares = _shares(found)
-    if node.key == graph.root_key and settings.noise_fraction:
-        shares = noisy(found, shares, settings)
     explore = settings.c_puct * math.sqrt(visits_of(node, settings))
-    scores = [o.q + explore * p / (1 + o.visits) for o, p in zip(found, shares, strict=True)]
-    return best_of(found, scores, rng).arm
+    if node.key == graph.root_key and settings.noise_fraction:
+        found = [o._replace(prior=p) for o, p in zip(found, noisy(found, settings), strict=True)]
+    explore /= sum([o.prior for o in found])
+    return best_of(found, [q + explore * p / (1 + n) for _, q, p, n in found], rng).arm
 
 
-def noisy(found: Sequence[Option], shares: Sequence[float], settings: Settings) -> list[float]:
+def noisy(found: Sequence[Option], settings: Settings) -> list[float]:
     """(1 - fraction) * P(a) + fraction * Dirichlet(alpha), AlphaZero's noise at the root.
 
     A Dirichlet draw is gamma draws over their sum. Each arm has its own, made from the seed and
@@ -37,15 +36,11 @@ def noisy(found: Sequence[Option], shares: Sequence[float], settings: Settings) 
     """
     draws = [_gamma(settings.seed, settings.noise_alpha, _name(o.arm)) for o in found]
     total, fraction = sum(draws), settings.noise_fraction
+    priors = sum(o.prior for o in found)
     return [
-        (1 - fraction) * share + fraction * draw / total
-        for share, draw in zip(shares, draws, strict=True)
+        (1 - fraction) * o.prior / priors + fraction * draw / total
+        for o, draw in zip(found, draws, strict=True)
     ]
-
-
-def _shares(found: Sequence[Option]) -> list[float]:
-    total = sum(o.prior for o in found)
-    return [o.prior / total for o in found]
 
 
 def _name(arm: Choice) -> str:
