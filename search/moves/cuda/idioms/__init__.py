@@ -2,6 +2,7 @@
 
 from ...base import Move
 from . import (
+    hgemm_wgmma,
     histogram_shared,
     row_in_registers,
     row_per_team,
@@ -16,6 +17,7 @@ MOVES: tuple[Move, ...] = (
     row_in_registers.MOVE,
     row_scan.MOVE,
     sgemm_tiles.MOVE,
+    hgemm_wgmma.MOVE,
     sum_blocks.MOVE,
     histogram_shared.MOVE,
     transpose_tile.MOVE,

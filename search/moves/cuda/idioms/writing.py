@@ -25,10 +25,12 @@ def edited(source: bytes, edits: Iterable[Edit]) -> str:
     return b"".join([*pieces, source[at:]]).decode()
 
 
-def signature(facts: Facts, changed: Mapping[str, str] | None = None) -> str:
+def signature(
+    facts: Facts, changed: Mapping[str, str] | None = None, more: Sequence[str] = ()
+) -> str:
     """The parameter list with the names as they are; no two arrays overlap (`__restrict__`).
 
-    `changed`: declarations in place of those of some parameters.
+    `changed`: declarations in place of those of some parameters; `more`: further ones.
     """
     declared = list[str]()
     for p in facts.kernel.function.parameters:
@@ -39,7 +41,7 @@ def signature(facts: Facts, changed: Mapping[str, str] | None = None) -> str:
             declared.append(f"{const}{p.type}* __restrict__ {p.name}")
         else:
             declared.append(f"{p.type} {p.name}")
-    return f"({', '.join(declared)})"
+    return f"({', '.join([*declared, *more])})"
 
 
 def rewritten(
@@ -48,6 +50,7 @@ def rewritten(
     threads: str,
     prelude: str = "",
     changed: Mapping[str, str] | None = None,
+    more: Sequence[str] = (),
 ) -> str:
     """The source with another kernel under the same name; what stands around it stays.
 
@@ -55,7 +58,8 @@ def rewritten(
     `__launch_bounds__`; `prelude`: declarations that stand before the kernel.
     """
     kernel = facts.kernel
-    head = f"__global__ void __launch_bounds__({threads}) {kernel.name}{signature(facts, changed)}"
+    listed = signature(facts, changed, more)
+    head = f"__global__ void __launch_bounds__({threads}) {kernel.name}{listed}"
     edits = [(*kernel.definition, f"{head} {{\n{{\n{body.strip(chr(10))}\n}}\n}}")]
     if prelude:
         edits.append((kernel.whole[0], kernel.whole[0], prelude.strip("\n") + "\n\n"))
