@@ -20,8 +20,9 @@ from kernelwright.search.regraph.tallies import ReGraph, aggregate, from_json
 from kernelwright.search.regraph.transition import Transition
 from kernelwright.search.store import STATE_FILE, Store
 from kernelwright.server.cli import app
-from kernelwright.tools.learned import regraph_of
+from kernelwright.tools.learned import Experience, learned_now, regraph_of
 from kernelwright.tools.regraph_files import DATASET, append_dataset, publish
+from kernelwright.tools.search_records import Learned
 
 SVG = "{http://www.w3.org/2000/svg}"
 FIRED = {"poor_coalescing": "poor-coalescing"}
@@ -155,6 +156,19 @@ def test_a_dataset_of_a_state_that_is_gone_is_written_anew(tmp_path: Path) -> No
         with Store.open(folder / STATE_FILE) as store:
             append_dataset(store, path)
     assert len(path.read_text().splitlines()) == 1
+
+
+def test_a_search_weighs_by_what_there_was_when_it_began(tmp_path: Path) -> None:
+    place = ("baseline", "unknown", "sm_90a", "cuda")
+    with Store.open(outdir(tmp_path, STEPS[:3]) / STATE_FILE) as store:
+        began = learned_now(store, "hard")
+        keep(store, STEPS[3:])
+        soft = Experience(store, "k", began, "soft").weights(*place)
+        hard = Experience(store, "k", began, "hard").weights("tune_parameters", *place[1:])
+        assert Experience(store, "k", began, "off").weights(*place) == {}
+        assert Experience(store, "k", Learned(), "soft").weights(*place) == {}
+    assert soft.keys() == {"coalesce_global_accesses", "tune_parameters"}
+    assert hard["tune_parameters"] == 0 < hard["coalesce_global_accesses"]
 
 
 def test_the_rest_is_written_when_a_search_stopped(tmp_path: Path) -> None:
