@@ -3,6 +3,8 @@
 from ..base import Move
 from . import (
     avoid_double,
+    block_shapes,
+    coarsen_rows,
     grid_stride,
     idioms,
     launch_bounds,
@@ -21,6 +23,8 @@ MOVES: tuple[Move, ...] = (
     unroll_loops.MOVE,
     launch_bounds.MOVE,
     pad_shared_tiles.MOVE,
+    block_shapes.MOVE,
+    coarsen_rows.MOVE,
     avoid_double.MOVE,
     *idioms.MOVES,
 )

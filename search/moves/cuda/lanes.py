@@ -1,12 +1,13 @@
 """Which arrays of a per-element kernel a thread can move as vectors of neighbouring elements.
 
-Element `i` of a row is `p[rest + i]`, where `rest` is the same for all elements of the vector.
+Element `i` of a row is `p[rest + i]`, where `rest` is the same for all elements of the vector. With
+`p[rest + i - 1]` or `+ 1` beside it, or around it, the vector becomes a window.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ....runners.inferring.cpp_signature import text_of, walk
@@ -18,6 +19,8 @@ from .reading import Pointer
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+HALO = 3
+"""elements beside a vector that count as its neighbours"""
 _CONDITIONAL = {
     "if_statement": ("consequence", "alternative"),
     "conditional_expression": ("consequence", "alternative"),
@@ -34,12 +37,60 @@ class Vector:
 
     pointer: Pointer
     rest: Form
-    accesses: tuple[Node, ...]
-    """subscripts `p[...]`, in the order of the source"""
+    accesses: tuple[tuple[Node, int], ...]
+    """subscripts `p[rest + i + shift]` in the order of the source, each with its shift"""
     loaded: bool
     stored: bool
     modulo: str | None = None
     """the row length that wraps the index: `p[i % cols]`; `rest` is nothing then"""
+
+    @property
+    def shifts(self) -> tuple[int, ...]:
+        """All shifts, in order."""
+        return tuple(sorted({shift for _, shift in self.accesses}))
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """How many elements before and behind the vector are needed; None: no others."""
+        found = -min(0, *self.shifts, 0), max(0, *self.shifts, 0)
+        return found if any(found) else None
+
+    def covers(self, lanes: int) -> bool:
+        """Whether some element of the vector needs each of its lanes: none is read for nothing."""
+        needed = {lane + shift for lane in range(lanes) for shift in self.shifts}
+        return needed >= set(range(lanes))
+
+
+@dataclass(frozen=True)
+class Interior:
+    """Elements that are not treated as edges: `if (edge) ... else ...` ends the work on one."""
+
+    edge: Node
+    """a condition without side effects, over the index and what all elements share"""
+    element: PerElement
+    """the kernel with the work on an element that is no edge"""
+
+
+def interior_of(found: PerElement) -> Interior | None:
+    """The work on elements inside, where its last statement tells them from those at an edge."""
+    *before, last = found.body
+    if last.type != "if_statement" or any(n.type != "declaration" for n in before):
+        return None
+    condition, other = (last.child_by_field_name(f) for f in ("condition", "alternative"))
+    if condition is None or other is None or condition.named_child_count != 1:
+        return None
+    edge = condition.named_children[0]
+    plain = ("call_expression", "subscript_expression", "assignment_expression",
+             "update_expression", "pointer_expression")  # fmt: skip
+    if any(n.type in plain for s in (edge, *before) for n in walk(s)):
+        return None
+    names = {text_of(n) for n in walk(edge) if n.type == "identifier"}
+    if not names <= _outer(found) | {found.index}:
+        return None
+    inner = other.named_children[-1]
+    inside = [n for n in inner.named_children if n.type != "comment"]
+    body = inside if inner.type == "compound_statement" else [inner]
+    return Interior(edge, replace(found, body=(*before, *body))) if body else None
 
 
 def vectors_of(found: PerElement) -> tuple[Vector, ...]:
@@ -56,11 +107,17 @@ def _vectors(found: PerElement, pointer: Pointer) -> list[Vector]:
     subscripts = [n.parent for n in uses if n.parent is not None and _is_base(n, n.parent)]
     if not uses or len(subscripts) < len(uses):
         return []
-    groups: dict[tuple[Form | None, str | None], list[Node]] = {}
+    groups: dict[tuple[Form | None, str | None], list[tuple[Node, int]]] = {}
     for node in subscripts:
-        groups.setdefault(_place(node, found), []).append(node)
+        rest, modulo = _place(node, found)
+        shift = sum(factor for monomial, factor in rest.terms if not monomial) if rest else 0
+        if rest is not None and abs(shift) <= HALO:
+            rest = rest - Form.number(shift)
+        else:
+            shift = 0
+        groups.setdefault((rest, modulo), []).append((node, shift))
     written = any(_is_written(n) for n in subscripts)
-    if written and len(groups) > 1:
+    if written and (len(groups) > 1 or any(s for nodes in groups.values() for _, s in nodes)):
         return []
     vectors = (
         _vector(pointer, rest, modulo, nodes, found) for (rest, modulo), nodes in groups.items()
@@ -73,19 +130,26 @@ def _is_base(node: Node, parent: Node) -> bool:
 
 
 def _vector(
-    pointer: Pointer, rest: Form | None, modulo: str | None, nodes: list[Node], found: PerElement
+    pointer: Pointer,
+    rest: Form | None,
+    modulo: str | None,
+    accesses: list[tuple[Node, int]],
+    found: PerElement,
 ) -> Vector | None:
     if rest is None:
         return None
-    always = [n for n in nodes if _is_certain(n, found.body)]
+    nodes = [n for n, _ in accesses]
+    always = [(n, s) for n, s in accesses if _is_certain(n, found.body)]
     if not any(_is_written(n) for n in nodes):
-        return Vector(pointer, rest, tuple(nodes), True, False, modulo) if always else None
+        certain = {shift for _, shift in always}
+        kept = tuple((n, s) for n, s in accesses if s in certain)
+        return Vector(pointer, rest, kept, True, False, modulo) if kept else None
     if modulo is not None or not _is_always_written(nodes, found.body):
         return None
     first_writes = _is_plain_write(nodes[0]) and not _reads_own(nodes[0], nodes)
     if not first_writes and not always:
         return None
-    return Vector(pointer, rest, tuple(nodes), not first_writes, True)
+    return Vector(pointer, rest, tuple(accesses), not first_writes, True)
 
 
 def _place(node: Node, found: PerElement) -> tuple[Form | None, str | None]:
@@ -202,15 +266,10 @@ def _stores(node: Node, writes: list[Node]) -> bool:
     )
 
 
-def same_place(one: Vector, other: Vector) -> bool:
-    """Whether two vectors start at multiples of their length under the same condition."""
-    return one.rest == other.rest and one.modulo == other.modulo
-
-
 def rest_text(form: Form) -> str:
     """A form in C: `row * cols - cols`; empty for none."""
     words: list[str] = []
-    for monomial, factor in form.terms:
+    for monomial, factor in sorted(form.terms, key=lambda term: (term[1] < 0, not term[0])):
         shown = [str(abs(factor))] if abs(factor) != 1 or not monomial else []
         sign = "-" if factor < 0 else "+"
         words += [sign, " * ".join([*shown, *monomial])]

@@ -14,6 +14,7 @@ from ....runners.inferring.cpp_signature import text_of, walk
 from ..base import NotApplicable
 from .expressions import (
     MIRRORED,
+    Axis,
     Locals,
     bare,
     built_ins,
@@ -41,8 +42,10 @@ class PerElement:
 
     kernel: CudaKernel
     known: Locals
+    axis: Axis
+    """along which a thread does one element"""
     index: str
-    """the variable that numbers the elements along x"""
+    """the variable that numbers the elements"""
     type: str
     """its type as it is declared, without const"""
     before: tuple[Node, ...]
@@ -67,8 +70,8 @@ class PerElement:
         return "unsigned" if self.type in plain else self.type
 
 
-def per_element(kernel: CudaKernel) -> PerElement | NotApplicable:
-    """The kernel taken apart, or what is in the way."""
+def per_element(kernel: CudaKernel, axis: Axis = "x") -> PerElement | NotApplicable:
+    """The kernel taken apart along an axis of its launch, or what is in the way."""
     body = kernel.body
     statements = [n for n in body.named_children if n.type != "comment"]
     conditional = any(n.type.startswith("preproc_if") for n in walk(body))
@@ -78,20 +81,20 @@ def per_element(kernel: CudaKernel) -> PerElement | NotApplicable:
     if reason is not None:
         return NotApplicable(reason)
     known = Locals(body)
-    index = _index(statements, known, kernel)
-    looped = _grid_stride(statements[-1], known, kernel)
+    index = _index(statements, known, kernel, axis)
+    looped = _grid_stride(statements[-1], known, kernel) if axis == "x" else None
     if looped is not None:
-        return _taken_apart(kernel, known, statements[:-1], looped)
+        return _taken_apart(kernel, known, statements[:-1], looped, axis)
     if index is None:
         return NotApplicable(
-            "no `int i = blockIdx.x * blockDim.x + threadIdx.x` numbers the elements"
+            f"no `int i = blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}` numbers elements"
         )
     guarded = _guarded(statements, index[0], known)
     if guarded is None:
         return NotApplicable(
             f"no `if ({index[0]} < n)` around all that follows, nor one that returns, was found"
         )
-    return _taken_apart(kernel, known, guarded.before, guarded, index)
+    return _taken_apart(kernel, known, guarded.before, guarded, axis, index)
 
 
 @dataclass(frozen=True)
@@ -119,13 +122,15 @@ def _in_the_way(body: Node) -> str | None:
     return None
 
 
-def _index(statements: list[Node], known: Locals, kernel: CudaKernel) -> tuple[str, str] | None:
-    """Name and type of the variable that is the number of the thread along x."""
+def _index(
+    statements: list[Node], known: Locals, kernel: CudaKernel, axis: Axis
+) -> tuple[str, str] | None:
+    """Name and type of the variable that is the number of the thread along the axis."""
     for node in statements:
         if (declared := _single(node)) is None:
             continue
         name, kind, value = declared
-        if thread_axis(value, known, kernel.launch) == "x" and name in known.values:
+        if thread_axis(value, known, kernel.launch) == axis and name in known.values:
             return name, kind
     return None
 
@@ -237,6 +242,7 @@ def _taken_apart(
     known: Locals,
     statements: list[Node],
     found: _Guarded,
+    axis: Axis,
     index: tuple[str, str] | None = None,
 ) -> PerElement | NotApplicable:
     name, kind = found.index or index or ("", "")
@@ -257,12 +263,16 @@ def _taken_apart(
         return NotApplicable("the work on one element is left by return, continue, break or goto")
     if name in _changed_in(found.body):
         return NotApplicable(f"`{name}` changes within the work on one element")
-    threads = frozenset[str]().union(*(built_ins(n) for n in body)) & {"threadIdx.x", "blockIdx.x"}
+    threads = frozenset[str]().union(*(built_ins(n) for n in body)) & {
+        f"threadIdx.{axis}",
+        f"blockIdx.{axis}",
+    }
     if threads:
         return NotApplicable(f"the work on one element uses {min(threads)} itself")
     return PerElement(
         kernel=kernel,
         known=known,
+        axis=axis,
         index=name,
         type=kind,
         before=tuple(before),
