@@ -141,6 +141,35 @@ def test_an_edge_that_was_running_is_open_again_after_a_restart() -> None:
     assert again.edges[edge.edge_id].candidate == candidate(3)
 
 
+def test_records_of_the_first_version_still_load() -> None:
+    """Written before rollouts, twins and knobs: what they lack has its default."""
+    graph = diamond()
+    later = {"variant", "same_code_as", "rollout"}
+    edges = [
+        {name: value for name, value in edge_record(edge).items() if name not in later}
+        for edge in graph.edges.values()
+    ]
+    nodes = [node_record(graph, node) for node in graph.nodes.values()]
+    again = graph_from_records(nodes, edges)
+    assert again.edges == graph.edges
+    assert again.nodes == graph.nodes
+
+
+def test_levels_rise_along_every_link_and_depths_stay() -> None:
+    graph = diamond()
+    connect(graph, "left", "right")
+    assert [graph.level(key) for key in ("root", "left", "right", "end")] == [0, 1, 2, 3]
+    assert graph.layers == [["root"], ["left", "right"], ["end"]]
+    assert graph.found == ["root", "left", "right", "end"]
+
+
+@given(links)
+def test_a_level_is_above_that_of_every_ancestor(pairs: list[tuple[int, int]]) -> None:
+    graph = random_graph(pairs)
+    for key in graph.nodes:
+        assert all(graph.level(above.key) < graph.level(key) for above in graph.ancestors(key))
+
+
 def test_records_without_exactly_one_root_are_refused() -> None:
     graph = diamond()
     nodes = [node_record(graph, node) for node in graph.nodes.values()]

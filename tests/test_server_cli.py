@@ -371,6 +371,14 @@ def _events() -> list[Event]:
     return [Opening(path), Began(search, False), Failed(path, SpecError("no such field"))]
 
 
+def test_settings_are_read_before_anything_is_opened(tmp_path: Path) -> None:
+    write_spec(tmp_path, [64, 1])
+    done = optimize(tmp_path, "--set", "polcy=beam")
+    assert done.returncode == FAILED
+    assert "polcy: unknown field; did you mean `policy`?" in done.stderr
+    assert not (tmp_path / "out" / "kernels").exists()
+
+
 def test_a_signal_while_an_event_is_shown_ends_the_run_before_its_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,47 @@
+"""A search whose candidates give one machine code from two sources: real builds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kernels import FASTER, tiny_kernel, with_known_peaks
+
+from kernelwright.runners.model import BuildOptions, Candidate
+from kernelwright.runners.specs.files import Roots, load_file
+from kernelwright.search.settings import Settings
+from kernelwright.tools.search_records import NeedsCandidates, StepReport
+from kernelwright.tools.search_session import SearchSession
+from kernelwright.tools.workbench import Workbench
+
+FAST = Candidate(method="flags", options=BuildOptions.model_validate(FASTER))
+FAST_TOO = FAST.model_copy(update={"parameters": {"UNROLL": 4}})
+"""the source does not use UNROLL"""
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[SearchSession]:
+    tiny_kernel(tmp_path)
+    with Workbench(with_known_peaks(tmp_path / "out"), [tmp_path]) as bench:
+        loaded = load_file(tmp_path / "spec.json", Roots([tmp_path]))
+        kernel_id = bench.evaluator.open(loaded).kernel_id
+        yield SearchSession.start(bench, kernel_id, Settings(budget_builds=5), "client")
+
+
+def step_with(session: SearchSession, *candidates: Candidate) -> list[StepReport]:
+    asked = session.step()
+    assert isinstance(asked, NeedsCandidates)
+    session.answer(asked.ticket, candidates)
+    steps = [session.step() for _ in candidates]
+    return [each for each in steps if isinstance(each, StepReport)]
+
+
+def test_equal_machine_code_is_one_node_that_knows_both_variants(session: SearchSession) -> None:
+    first, second = step_with(session, FAST, FAST_TOO)
+    assert first.variant_id != second.variant_id
+    assert first.speedup == second.speedup
+    assert (second.builds, second.duplicate, second.became_incumbent) == (2, False, False)
+    status = session.status()
+    assert sum(status.endings.values()) == 1
+    assert status.incumbent == first.variant_id
