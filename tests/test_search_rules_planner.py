@@ -72,7 +72,8 @@ def test_no_more_candidates_than_wanted() -> None:
 
 def test_what_was_tried_from_the_node_is_not_proposed_again_whatever_it_was_called() -> None:
     everything = candidates(context())
-    again = everything[0].model_copy(update={"method": "by hand", "prior": 9.0})
+    found = next(c for c in everything if c.parameters is not None)
+    again = found.model_copy(update={"method": "by hand", "prior": 9.0})
     spelled_out = Candidate(method="by hand", parameters={"TILE": 1})
     tried = (Tried(candidate=again), Tried(candidate=spelled_out))
     left = candidates(context(history=tried))

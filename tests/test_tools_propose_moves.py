@@ -10,12 +10,22 @@ from pathlib import Path
 import pytest
 from kernels import tiny_kernel, with_known_peaks
 from planted import PLANTED, profile
+from pydantic import ValidationError
 
+from kernelwright.runners.errors import HandleUnknown
 from kernelwright.runners.profiling.model import Profile
+from kernelwright.search.moves import METHODS
 from kernelwright.skills.catalogue import catalogue
 from kernelwright.tools import evidence as evidence_of
+from kernelwright.tools.compile_variant import CompileVariantArguments, compile_variant
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
-from kernelwright.tools.propose_moves import ProposedMoves, ProposeMovesArguments, propose_moves
+from kernelwright.tools.propose_moves import (
+    ByHandMove,
+    ProposedMove,
+    ProposedMoves,
+    ProposeMovesArguments,
+    propose_moves,
+)
 from kernelwright.tools.records import ArtifactRecord
 from kernelwright.tools.workbench import Workbench
 
@@ -42,6 +52,12 @@ def ask(bench: Workbench, kernel: str) -> ProposedMoves:
     return reply
 
 
+def told(reply: ProposedMoves) -> dict[str, ProposedMove | ByHandMove]:
+    """What is told of methods, ready-made or to be written, the likeliest first."""
+    every = sorted((*reply.moves, *reply.by_hand), key=lambda each: -each.prior)
+    return {each.method: each for each in every}
+
+
 def profiled(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
     """As if ncu_summary had kept a profile with this fault."""
     fault = profile(PLANTED[rule])
@@ -55,9 +71,9 @@ def profiled(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
 @needs_cuda
 def test_without_a_gpu_the_structure_ranks_what_is_written_by_hand(bench: Workbench) -> None:
     reply = ask(bench, kernel_id(bench, "cuda_sgemm"))
-    first = {each.method: each for each in reply.by_hand[:3]}
-    assert set(first) == {"enable_async_pipeline", "vectorize_global_loads", "fewer_barriers"}
-    assert "Evidence: x2 unpipelined_loads (region" in first["enable_async_pipeline"].why
+    found = told(reply)
+    assert {"enable_async_pipeline", "fewer_barriers"} <= set(tuple(found)[:6])
+    assert "Evidence: x2 unpipelined_loads (region" in found["enable_async_pipeline"].why
     assert "avoid_atomics_reduce" in reply.also_by_hand
     assert "launch plan and compiler" in reply.basis and "the structure of its PTX" in reply.basis
     assert "ncu_summary" not in reply.next, "there is no GPU to profile on"
@@ -68,11 +84,13 @@ def test_a_kept_profile_decides_over_the_structure(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel = kernel_id(bench, "cuda_sgemm")
-    before = {each.method: each.prior for each in ask(bench, kernel).by_hand}
+    before = tuple(told(ask(bench, kernel)))
     profiled(monkeypatch, "smem_bank_conflicts")
     reply = ask(bench, kernel)
-    assert reply.by_hand[0].method == "swizzle_shared_memory" not in before
-    assert "smem_bank_conflicts (94 % of the shared memory wavefronts" in reply.by_hand[0].why
+    found = told(reply)
+    assert "swizzle_shared_memory" in tuple(found)[:2]
+    assert "swizzle_shared_memory" not in before[:2]
+    assert "smem_bank_conflicts (94 % of the shared" in found["swizzle_shared_memory"].why
     assert "the counters of its profile" in reply.basis and "measured time" not in reply.basis
 
 
@@ -96,7 +114,7 @@ def test_probabilities_of_everything_that_fits_add_up_to_one_at_most(bench: Work
     reply = ask(bench, kernel_id(bench, "cuda_histogram"))
     shown = [each.prior for each in (*reply.moves, *reply.by_hand)]
     assert 0 < sum(shown) <= 1.01
-    assert reply.by_hand[0].method == "avoid_atomics_reduce"
+    assert "avoid_atomics_reduce" in tuple(told(reply))[:2]
     assert [each.prior for each in reply.moves] == sorted(
         (each.prior for each in reply.moves), reverse=True
     )
@@ -128,8 +146,30 @@ def test_of_host_code_the_measured_time_is_what_there_is(tmp_path: Path) -> None
         opened = open_kernel(bench, OpenKernelArguments(spec_path="spec.json"))
         reply = ask(bench, opened.kernel_id)
     assert reply.basis == "its measured time (main)"
-    assert {each.method for each in reply.by_hand} <= {
-        *("pad_tail_and_mask", "change_block_sizes", "avoid_atomics_reduce"),
-        *("softmax_math_fusion", "register_tiling", "increase_ilp"),
-    }
-    assert "for triton and cuda" in reply.do_not_fit["swizzle_shared_memory"]
+    known = {*told(reply), *reply.also_ready, *reply.also_by_hand, *reply.do_not_fit}
+    assert known == {method.id for method in METHODS if "cpp" in method.languages}
+
+
+def test_a_ready_made_candidate_is_built_by_its_handle(tmp_path: Path) -> None:
+    tiny_kernel(tmp_path)
+    with Workbench(with_known_peaks(tmp_path / "out"), [tmp_path]) as bench:
+        opened = open_kernel(bench, OpenKernelArguments(spec_path="spec.json"))
+        restrict = next(
+            c
+            for move in ask(bench, opened.kernel_id).moves
+            for c in move.candidates
+            if "__restrict" in (c.diff or "")
+        )
+        asked = CompileVariantArguments(kernel_id=opened.kernel_id, ready=restrict.ready)
+        built = compile_variant(bench, asked)
+        assert built.ok and built.changed.startswith("source (")
+        made = bench.evaluator.variant(built.variant_id)
+        assert made.detail == restrict.detail and "__restrict" in made.variant.source
+        odd = asked.model_copy(update={"ready": "r00000000"})
+        with pytest.raises(HandleUnknown, match="no rule writes a candidate `r00000000`"):
+            compile_variant(bench, odd)
+
+
+def test_a_ready_made_candidate_comes_alone() -> None:
+    with pytest.raises(ValidationError, match="comes alone"):
+        CompileVariantArguments(kernel_id="k", ready="r1", parameters={"TILE": 8})

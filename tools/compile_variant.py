@@ -36,6 +36,9 @@ class CompileVariantArguments(WorkArguments):
     kernel_id: str
     base: str = "incumbent"
     """what the candidate starts from: a variant_id, incumbent or baseline"""
+    ready: str | None = None
+    """a ready-made candidate by the handle that propose_moves told for this base, in place of all
+    others"""
     source: str | None = None
     """the whole new file; or give a diff, not both"""
     diff: str | None = None
@@ -55,6 +58,9 @@ class CompileVariantArguments(WorkArguments):
     def _one_source(self) -> CompileVariantArguments:
         if self.source is not None and self.diff is not None:
             raise ValueError("give source or diff, not both")
+        own = (self.source, self.diff, self.plan, self.parameters, self.options)
+        if self.ready is not None and any(part is not None for part in own):
+            raise ValueError("a ready-made candidate comes alone: leave out what it would change")
         return self
 
 
@@ -92,15 +98,16 @@ class CompiledVariant(Record):
 def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> CompiledVariant:
     """Build a candidate and say what the compiler says, and what rules find without a run.
 
-    Give any of source, diff, plan, parameters and options; they are applied to `base` (default: the
-    incumbent). A build that fails is an answer: ok is false, diagnostics hold the errors. Then
-    call time_variant with the variant_id. Use search_step instead to let a search keep account
-    of what was tried. Takes 0.3 to 5 s.
+    Give any of source, diff, plan, parameters and options, or `ready` alone; applied to `base`
+    (default: the incumbent). A build that fails is an answer: ok is false, diagnostics hold the
+    errors. Then call time_variant with the variant_id. Use search_step instead to let a search
+    keep account of what was tried. Takes 0.3 to 5 s.
     Example: {"kernel_id": "softmax-1a2b3c4d", "parameters": {"UNROLL": 8}}
     """
     kernel = bench.evaluator.kernel(arguments.kernel_id)
     base = resolve_variant(bench, kernel, arguments.base)
-    variant = _variant(kernel, base.variant, arguments)
+    candidate = _candidate(kernel, base, arguments)
+    variant = base.variant if candidate is None else _variant(kernel, base.variant, candidate)
     changed = changed_between(base.variant, variant) or "nothing"
     known = bench.store.get("variants", variant.variant_id) is not None
     spec = kernel.loaded.spec.kernel
@@ -112,8 +119,8 @@ def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> Com
     record = VariantRecord(
         variant=variant,
         parent=base.variant.variant_id,
-        method=arguments.method,
-        detail=arguments.detail,
+        method=arguments.method if candidate is None else candidate.method,
+        detail=arguments.detail if candidate is None else candidate.detail,
     )
     outcome = bench.evaluator.build(record)
     if outcome.artifact is None:
@@ -126,9 +133,14 @@ def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> Com
     return built.model_copy(update={"logic": cut(said, 800)})
 
 
-def _variant(kernel: KernelRecord, base: Variant, arguments: CompileVariantArguments) -> Variant:
-    from .candidates import variant_from
+def _candidate(
+    kernel: KernelRecord, base: VariantRecord, arguments: CompileVariantArguments
+) -> Candidate | None:
+    """None: the base itself."""
+    from .ready_made import ready_made
 
+    if arguments.ready is not None:
+        return ready_made(kernel, base, arguments.ready)
     wanted: dict[str, Any] = {
         "source": arguments.source,
         "diff": arguments.diff,
@@ -137,8 +149,14 @@ def _variant(kernel: KernelRecord, base: Variant, arguments: CompileVariantArgum
         "options": arguments.options,
     }
     if all(value is None for value in wanted.values()):
-        return base
-    return variant_from(kernel, base, Candidate(method=arguments.method, **wanted))
+        return None
+    return Candidate(method=arguments.method, detail=arguments.detail, **wanted)
+
+
+def _variant(kernel: KernelRecord, base: Variant, candidate: Candidate) -> Variant:
+    from .candidates import variant_from
+
+    return variant_from(kernel, base, candidate)
 
 
 def _failed(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from ..runners.errors import SpecError
-from ..runners.model import Candidate, Record
+from ..runners.model import Record
 from ..search.moves import CANONICAL, FACTS
-from ..search.planner import Context, without_held_out
-from ..search.rules_planner import Explanation, explain
+from ..search.rules_planner import Explanation
 from .base import Arguments, Tool
 from .describing import cut, resolve_variant, speedup_of
-from .difference import source_diff
+from .ready_made import ReadyCandidate, explained, ready_candidate, without_evaluated
 
 if TYPE_CHECKING:
     from ..analysis.prior.model import MovePrior, Reason
@@ -23,8 +21,8 @@ if TYPE_CHECKING:
     from .records import KernelRecord, VariantRecord
     from .workbench import Workbench
 
-LONGEST_DIFF = 800
-MAX_BY_HAND, MAX_REASONS = 6, 3
+MAX_MOVES, MAX_BY_HAND, MAX_REASONS = 5, 4, 2
+MEANING_CHARS, REASON_CHARS, EVIDENCE_CHARS = 140, 80, 70
 
 
 class ProposeMovesArguments(Arguments):
@@ -33,22 +31,8 @@ class ProposeMovesArguments(Arguments):
     kernel_id: str
     variant_id: str = "incumbent"
     """a variant_id, incumbent or baseline"""
-    limit: int = Field(default=4, ge=1, le=50)
+    limit: int = Field(default=2, ge=1, le=50)
     """ready-made candidates a move, 1 to 50"""
-
-
-class ReadyCandidate(Record):
-    """A candidate as compile_variant and search_step take it."""
-
-    detail: str
-    prior: float
-    """weight beside other candidates; predicted by rule, not measured"""
-    predicted_gain: float | None = None
-    parameters: dict[str, int] | None = None
-    options: dict[str, Any] | None = None
-    diff: str | None = None
-    left_out: str | None = None
-    """why its source or diff is not here"""
 
 
 class ProposedMove(Record):
@@ -87,12 +71,14 @@ class ProposedMoves(Record):
     basis: str
     """what the priors rest on"""
     moves: tuple[ProposedMove, ...]
+    also_ready: tuple[str, ...] = ()
+    """less likely methods with ready-made candidates; raise limit to see them"""
     by_hand: tuple[ByHandMove, ...]
     """the likeliest methods that no rule writes"""
     also_by_hand: tuple[str, ...] = ()
     """less likely ones"""
     do_not_fit: dict[str, str]
-    """method -> why not"""
+    """method of this language -> why no rule writes it here"""
     neighbours: tuple[str, ...] = ()
     """what paid after this variant's method before, on any kernel, the most promising first"""
     history: tuple[str, ...] = ()
@@ -103,12 +89,12 @@ class ProposedMoves(Record):
 def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> ProposedMoves:
     """List what could be tried from a variant: moves by prior, with ready-made candidates.
 
-    Candidates go to compile_variant as they are (parameters, options or diff, base: this
-    variant), or to search_step with a ticket. Methods under by_hand need source written by
-    you; their skill says how. Priors come from a kept profile (ncu_summary makes one), the
-    compiler, the PTX and the measured time, by rules of thumb, and from what earlier searches
-    measured (x1.6 measured after ...): measure. What was evaluated before
-    is left out. Nothing is built or run; takes under 1 s. For rules alone let search_step do it.
+    A candidate goes to compile_variant by its handle (`ready`, with this variant as base). Methods
+    under by_hand need source written by you; their skill says how. Priors come from a kept profile
+    (ncu_summary makes one), the compiler, the PTX and the measured time, by rules of thumb, and
+    from what earlier searches measured (x1.6 measured after ...): measure. What was evaluated
+    before is left out. Nothing is built or run; takes under 1 s. For rules alone let search_step
+    do it.
     Example: {"kernel_id": "softmax-1a2b3c4d"}
     """
     from .evidence import evidence
@@ -117,26 +103,35 @@ def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> Propose
     kernel = bench.evaluator.kernel(arguments.kernel_id)
     record = resolve_variant(bench, kernel, arguments.variant_id)
     variant_id = record.variant.variant_id
-    found = [_fresh(bench, kernel, record, e) for e in explain(_context(kernel, record))]
+    found = [
+        without_evaluated(bench, kernel, record, each)
+        for each in explained(kernel, record)
+        if kernel.spec.kernel.kernel_type in CANONICAL[each.method].languages
+    ]
     known = evidence(bench, kernel, variant_id)
     before = past(bench, kernel, record, known)
     priors = _priors(found, known, before)
     moves = [
         _move(kernel, record, e, priors[e.method], before, arguments.limit)
         for e in found
-        if _ready_made(e)
+        if e.candidates
     ]
-    by_hand = [_by_hand(e, priors[e.method], before) for e in found if _for_you(e)]
+    moves.sort(key=lambda each: -each.prior)
+    most = max(MAX_MOVES, arguments.limit)
+    by_hand = [_by_hand(e, priors[e.method], before) for e in found if e.by_hand]
     by_hand.sort(key=lambda each: -each.prior)
     return ProposedMoves(
         kernel_id=kernel.kernel_id,
         variant_id=variant_id,
         speedup=speedup_of(bench, variant_id),
         basis="; ".join(known.basis) or "rules of thumb alone",
-        moves=tuple(sorted(moves, key=lambda m: -m.prior)),
+        moves=tuple(moves[:most]),
+        also_ready=tuple(each.method for each in moves[most:]),
         by_hand=tuple(by_hand[:MAX_BY_HAND]),
         also_by_hand=tuple(each.method for each in by_hand[MAX_BY_HAND:]),
-        do_not_fit={e.method: e.reason or "" for e in found if e.method not in priors},
+        do_not_fit={
+            e.method: cut(e.reason or "", REASON_CHARS) for e in found if e.method not in priors
+        },
         neighbours=before.neighbours,
         history=before.remembered,
         next=_next(bench, kernel, known),
@@ -153,36 +148,6 @@ def _next(bench: Workbench, kernel: KernelRecord, known: Evidence) -> str:
     )
 
 
-def _context(kernel: KernelRecord, record: VariantRecord) -> Context:
-    from dataclasses import replace
-
-    from .candidates import state_of
-
-    state = state_of(kernel, record.variant)
-    state = replace(state, spec=without_held_out(state.spec))
-    return Context(search_id="", variant_id=record.variant.variant_id, state=state)
-
-
-def _fresh(
-    bench: Workbench, kernel: KernelRecord, record: VariantRecord, found: Explanation
-) -> Explanation:
-    """Without candidates that were evaluated before."""
-    new = tuple(c for c in found.candidates if not _was_evaluated(bench, kernel, record, c))
-    tried = len(found.candidates) - len(new)
-    if not tried:
-        return found
-    reason = None if new else f"all {tried} candidates were tried"
-    return found.model_copy(update={"candidates": new, "tried": tried, "reason": reason})
-
-
-def _ready_made(found: Explanation) -> bool:
-    return bool(found.candidates)
-
-
-def _for_you(found: Explanation) -> bool:
-    return found.by_hand
-
-
 def _priors(found: Sequence[Explanation], known: Evidence, before: Past) -> dict[str, MovePrior]:
     """Of every method that fits. A move weighs as much as its likeliest candidate, times what was
     measured of its method."""
@@ -193,7 +158,7 @@ def _priors(found: Sequence[Explanation], known: Evidence, before: Past) -> dict
     bases = {
         e.method: max((c.prior for c in e.candidates), default=FACTS[e.method].base)
         for e in found
-        if _ready_made(e) or _for_you(e)
+        if e.candidates or e.by_hand
     }
     fitting = [
         replace(FACTS[method], base=base * before.factor(method)) for method, base in bases.items()
@@ -205,12 +170,12 @@ def _why(meaning: str, prior: MovePrior, before: Past) -> str:
     told = [_reason(each, before) for each in prior.reasons[:MAX_REASONS]]
     if measured := before.of_method(prior.move):
         told.append(measured)
-    return meaning + (f" Evidence: {'; '.join(told)}" if told else "")
+    return cut(meaning, MEANING_CHARS) + (f" Evidence: {'; '.join(told)}" if told else "")
 
 
 def _reason(reason: Reason, before: Past) -> str:
     followed = before.of_rule(reason.signal)
-    words = cut(reason.evidence, 120) + (f"; {followed}" if followed else "")
+    words = cut(reason.evidence, EVIDENCE_CHARS) + (f"; {followed}" if followed else "")
     return f"{reason.describe()} ({words})"
 
 
@@ -239,42 +204,9 @@ def _move(
         method=found.method,
         why=_why(" ".join(found.why), prior, before),
         prior=round(prior.probability, 3),
-        candidates=tuple(_ready(c, kernel, record, factor) for c in new[:limit]),
+        candidates=tuple(ready_candidate(kernel, record, c, factor) for c in new[:limit]),
         more=max(0, len(new) - limit),
         tried=found.tried,
-    )
-
-
-def _was_evaluated(
-    bench: Workbench, kernel: KernelRecord, record: VariantRecord, candidate: Candidate
-) -> bool:
-    from .candidates import variant_from
-
-    try:
-        variant = variant_from(kernel, record.variant, candidate)
-    except SpecError:  # the evaluation would reject it; whoever sends it is told why
-        return False
-    known = bench.evaluator.evaluation(variant.variant_id)
-    return known is not None and known.ending.final
-
-
-def _ready(
-    candidate: Candidate, kernel: KernelRecord, record: VariantRecord, factor: float
-) -> ReadyCandidate:
-    diff = candidate.diff
-    if candidate.source is not None:
-        name = kernel.loaded.source_name
-        diff = source_diff(record.variant.source, candidate.source, name)
-    long = len(diff or "") > LONGEST_DIFF
-    options = candidate.options
-    return ReadyCandidate(
-        detail=cut(candidate.detail, 200),
-        prior=round(candidate.prior * factor, 3),
-        predicted_gain=candidate.predicted_gain,
-        parameters=candidate.parameters,
-        options=None if options is None else options.model_dump(exclude_none=True, mode="json"),
-        diff=None if long else diff,
-        left_out="its diff is long: search_step with planner rules evaluates it" if long else None,
     )
 
 

@@ -12,7 +12,8 @@ FEWEST = 8
 """configurations; fewer are tried one after another"""
 MOST = 20_000
 """configurations of the box around the present one: what a sweep looks at as a whole"""
-PRIOR = 1.0
+PRIOR = 0.25
+"""above a single step, which knows less; below a rewrite, after which all are tuned again"""
 
 
 def _write(state: State) -> Proposals:

@@ -20,7 +20,7 @@ FINDERS: Mapping[KernelType, Callable[[bytes], tuple[Constant, ...]]] = {
     "cuda": cpp_knobs,
     "triton": python_knobs,
 }
-FACTORS = ((2, 1, 0.3), (1, 2, 0.3), (4, 1, 0.15), (1, 4, 0.15))  # times, over, prior
+FACTORS = ((2, 1, 0.15), (1, 2, 0.15), (4, 1, 0.08), (1, 4, 0.08))  # times, over, prior
 LARGEST = 1 << 20
 
 

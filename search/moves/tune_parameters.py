@@ -9,8 +9,9 @@ from ...runners.specs.expressions import names_in
 from ...runners.specs.spec import KernelSpec
 from .base import Move, NotApplicable, Proposals, State, broken_constraints
 
-# A knob's k-th choice weighs DECAY**k whatever the knob: by weight, every knob has had its
-# nearest values tried before any knob has had all of its own.
+# A knob's k-th choice weighs NEAREST * DECAY**k whatever the knob: by weight, every knob has had
+# its nearest values tried before any knob has had all of its own.
+NEAREST = 0.2
 DECAY = 0.7
 PAIR_WEIGHT = 0.5
 
@@ -24,7 +25,7 @@ def _write(state: State) -> Proposals:
         for rank, value in enumerate(nearest(spec.parameters[name].values, now[name])):
             changes = _completed(spec, now, name, value)
             if changes is not None:
-                weight = DECAY**rank * (PAIR_WEIGHT if len(changes) > 1 else 1.0)
+                weight = NEAREST * DECAY**rank * (PAIR_WEIGHT if len(changes) > 1 else 1.0)
                 found.setdefault(tuple(sorted(changes.items())), _candidate(now, changes, weight))
     if not found:
         return NotApplicable("no other value of any parameter meets the spec's constraints")
