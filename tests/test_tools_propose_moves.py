@@ -158,7 +158,7 @@ def test_a_ready_made_candidate_is_built_by_its_handle(tmp_path: Path) -> None:
             c
             for move in ask(bench, opened.kernel_id).moves
             for c in move.candidates
-            if "__restrict" in (c.diff or "")
+            if "__restrict" in c.detail
         )
         asked = CompileVariantArguments(kernel_id=opened.kernel_id, ready=restrict.ready)
         built = compile_variant(bench, asked)

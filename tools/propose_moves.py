@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .workbench import Workbench
 
 MAX_MOVES, MAX_BY_HAND, MAX_REASONS = 5, 4, 2
-MEANING_CHARS, REASON_CHARS, EVIDENCE_CHARS = 140, 80, 70
+MEANING_CHARS, REASON_CHARS, EVIDENCE_CHARS = 120, 70, 70
 
 
 class ProposeMovesArguments(Arguments):
