@@ -99,9 +99,10 @@ def test_a_saturated_roof_pushes_ready_made_candidates_that_keep_its_load_down(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel = kernel_id(bench, "cuda_sgemm")
-    before = {each.method: each for each in ask(bench, kernel).moves}
+    everything = ProposeMovesArguments(kernel_id=kernel, limit=50)
+    before = {each.method: each for each in propose_moves(bench, everything).moves}
     profiled(monkeypatch, "severe_memory_bound")
-    after = {each.method: each for each in ask(bench, kernel).moves}
+    after = {each.method: each for each in propose_moves(bench, everything).moves}
     flags = [moves["cuda_flags"].candidates[0].prior for moves in (before, after)]
     assert flags[1] == pytest.approx(flags[0] / 4)
     assert "x0.25 saturated (DRAM at 92 %)" in after["cuda_flags"].why
