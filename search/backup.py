@@ -72,15 +72,16 @@ def refresh(graph: Graph, keys: Iterable[str], settings: Settings) -> None:
                 heappush(heap, (-graph.level(edge.parent), edge.parent))
 
 
-def count_walk(graph: Graph, path: Iterable[Edge]) -> None:
-    """Count one evaluation along the path that was walked, the new leaf left out.
+def count_walk(graph: Graph, path: Iterable[Edge], step: int = 0) -> None:
+    """Count one evaluation, of that step, along the path that was walked, the new leaf left out.
 
     A node that other paths lead to as well is counted here alone: visits say where the search
     went, values say what it found. A walk that started below the root counts from there.
     """
     for edge in path:
-        edge.visits += 1
-        graph.nodes[edge.parent].visits += 1
+        node = graph.nodes[edge.parent]
+        edge.visits, edge.walked = edge.visits + 1, step + 1
+        node.visits, node.walked = node.visits + 1, step + 1
 
 
 def mark_walk(graph: Graph, path: Iterable[Edge], change: int) -> None:

@@ -15,7 +15,7 @@ from ..runners.model import Candidate, Ending
 from .admission import admit, reason_against, reopen, unknown
 from .backup import count_walk, mark_walk, refresh
 from .graph import Edge, Graph, Node
-from .graph_records import edge_record, node_record
+from .graph_records import edge_record, node_record, numbers_of
 from .planner import (
     Context,
     Planner,
@@ -156,11 +156,13 @@ class Engine:
         else:
             self._settle(edge, outcome)
         mark_walk(self.graph, done.path, -1)
-        count_walk(self.graph, done.path)
+        count_walk(self.graph, done.path, self.ledger.steps)
+        edge.walks += (numbers_of(done.path[:-1]),)
         self.ledger = after(self.ledger, edge, outcome)
         self._newest = edge
         keys = [e.parent for e in done.path]
-        self._touch(keys, (e.edge_id for e in done.path))
+        # Visits on the way there follow from the walk that this edge remembers.
+        self._touch((), (edge_id,))
         refresh(self.graph, [edge.child, *keys] if edge.child else keys, self.settings)
         return self.changes()
 

@@ -36,6 +36,8 @@ class Node:
     """95 % interval of the speedup"""
     visits: int = 1
     """evaluations on walks that came through here, its own included"""
+    walked: int = field(default=0, compare=False)
+    """steps made when the last of these walks was counted"""
     exhausted: bool = False
     """the planner has nothing more to propose here"""
     own: Worth = NOTHING
@@ -91,6 +93,10 @@ class Edge:
     message: str = ""
     visits: int = 0
     """times that this edge was walked, whatever other edges lead to its child"""
+    walked: int = field(default=0, compare=False)
+    """steps made when the last of these walks was counted"""
+    walks: tuple[str, ...] = ()
+    """for each of its last steps, the numbers of the edges that were walked before it"""
     steps: tuple[int, ...] = ()
     """numbers of the steps whose outcome was recorded here; more than one if some were lost"""
     builds: int = 0

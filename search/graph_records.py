@@ -1,4 +1,9 @@
-"""A search graph as records for the store, and back."""
+"""A search graph as records for the store, and back.
+
+Every step visits a whole path of nodes and edges, and all but its end changes in visits alone. So
+that a step writes no more than its end, an edge remembers the walks that ended with it; a record's
+visits are those of the first `walked` steps, and the others are counted again on load.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +25,7 @@ def node_record(graph: Graph, node: Node) -> JsonObject:
         "speedup": node.speedup,
         "interval": None if node.interval is None else list(node.interval),
         "visits": node.visits,
+        "walked": node.walked,
         "exhausted": node.exhausted,
     }
 
@@ -39,6 +45,8 @@ def edge_record(edge: Edge) -> JsonObject:
         "ending": None if edge.ending is None else edge.ending.value,
         "message": edge.message,
         "visits": edge.visits,
+        "walked": edge.walked,
+        "walks": list(edge.walks),
         "steps": list(edge.steps),
         "builds": edge.builds,
         "duplicate": edge.duplicate,
@@ -58,7 +66,31 @@ def graph_from_records(nodes: Iterable[JsonObject], edges: Iterable[JsonObject])
     roots = [r["key"] for r in records if r["root"]]
     if len(roots) != 1:
         raise ValueError(f"a search graph has one root, these records have {len(roots)}")
-    return Graph.of(roots[0], map(_node, records), map(_edge, edges))
+    graph = Graph.of(roots[0], map(_node, records), map(_edge, edges))
+    _count_walks(graph)
+    return graph
+
+
+def numbers_of(path: Iterable[Edge]) -> str:
+    """A path in brief, for `Edge.walks`."""
+    return " ".join([edge.edge_id[1:].lstrip("0") or "0" for edge in path])
+
+
+def _count_walks(graph: Graph) -> None:
+    """Count the walks that records were not written anew for."""
+    by_number = [(edge, graph.nodes[edge.parent]) for edge in graph.edges.values()]
+    walks = list[tuple[int, Edge, str]]()
+    for edge, _ in by_number:
+        last = edge.steps[-len(edge.walks) :] if edge.walks else ()
+        walks += [(step, edge, walk) for step, walk in zip(last, edge.walks, strict=True)]
+    walks.sort(key=lambda each: each[0])
+    for step, end, walk in walks:
+        path = [by_number[int(number)] for number in walk.split()]
+        for edge, node in (*path, (end, graph.nodes[end.parent])):
+            if edge.walked <= step:
+                edge.visits, edge.walked = edge.visits + 1, step + 1
+            if node.walked <= step:
+                node.visits, node.walked = node.visits + 1, step + 1
 
 
 def _node(record: JsonObject) -> Node:
@@ -69,6 +101,7 @@ def _node(record: JsonObject) -> Node:
         speedup=record["speedup"],
         interval=None if interval is None else (interval[0], interval[1]),
         visits=record["visits"],
+        walked=record.get("walked", 0),
         exhausted=record["exhausted"],
     )
 
@@ -79,4 +112,5 @@ def _edge(record: JsonObject) -> Edge:
     facts["state"] = "open" if record["state"] == "running" else record["state"]
     facts["ending"] = None if record["ending"] is None else Ending(record["ending"])
     facts["steps"] = tuple(record["steps"])
+    facts["walks"] = tuple(record.get("walks", ()))
     return Edge(**facts)

@@ -183,18 +183,21 @@ def test_two_paths_to_one_variant_meet_and_the_second_costs_no_build() -> None:
     assert {n.key for n in engine.graph.parents(both)} == {tile, unroll}
     assert [engine.graph.nodes[k].value for k in (ROOT, tile, unroll, both)] == [2.0] * 4
     assert (engine.ledger.builds, engine.graph.nodes[both].visits) == (3, 2)
-    assert {r["key"] for r in changes.nodes} == {ROOT, second.parent, both}
+    assert {r["key"] for r in changes.nodes} == {both}
 
 
-def test_changes_name_the_new_node_and_all_that_was_walked() -> None:
+def test_changes_name_the_new_node_and_the_edge_that_remembers_the_walk() -> None:
     engine = asked(change(TILE=2))
     near, far = "TILE=2", "TILE=2 UNROLL=2"
     engine.record(evaluate_next(engine).edge_id, measured(1.5, near))
     engine.answer(near, reply(change(UNROLL=2)))
     work = evaluate_next(engine)
     changes = engine.record(work.edge_id, measured(1.6, far))
-    assert {r["key"]: r["visits"] for r in changes.nodes} == {ROOT: 3, near: 2, far: 1}
-    assert {r["edge_id"]: r["visits"] for r in changes.edges} == {"e000000": 2, "e000001": 1}
+    assert {r["key"]: r["visits"] for r in changes.nodes} == {far: 1}
+    assert {r["edge_id"]: r["walks"] for r in changes.edges} == {"e000001": ["0"]}
+    graph = engine.graph
+    assert {key: n.visits for key, n in graph.nodes.items()} == {ROOT: 3, near: 2, far: 1}
+    assert {key: e.visits for key, e in graph.edges.items()} == {"e000000": 2, "e000001": 1}
     assert engine.changes() == Changes((), ())
 
 

@@ -16,12 +16,13 @@ from typing import Any
 
 from ..runners.model import Evaluation
 from ..runners.specs.spec import KernelType
-from ..search.graph_records import graph_from_records
+from ..search.graph_records import edge_record, node_record
 from ..search.store import Store
 from ..search.work import ledger_of
 from .difference import changed_between, source_diff
 from .records import ArtifactRecord, Confirmation, KernelRecord, VariantRecord, now
 from .regraph_files import publish
+from .search_graph import graph_of
 from .search_records import SearchRecord
 from .trace import SearchTrace, trace
 
@@ -199,17 +200,15 @@ class Exports:
         variants: dict[str, VariantRecord],
         folder: Path,
     ) -> None:
-        nodes = [value for _, value in self._store.items("nodes", search.search_id + "/")]
-        edges = [value for _, value in self._store.items("edges", search.search_id + "/")]
-        graph = graph_from_records(nodes, edges)
+        graph = graph_of(self._store, search.search_id)
         ledger = ledger_of(graph)
         state = {
             "search": search.model_dump(mode="json"),
             "builds": ledger.builds,
             "evaluations": ledger.steps,
             "incumbent": ledger.incumbent,
-            "nodes": nodes,
-            "edges": [_without_sources(edge) for edge in edges],
+            "nodes": [node_record(graph, node) for node in graph.nodes.values()],
+            "edges": [_without_sources(edge_record(edge)) for edge in graph.edges.values()],
         }
         _write_json(folder / "search_state.json", state)
         confirmation = self._confirmation(kernel.incumbent)

@@ -28,7 +28,7 @@ from ..runners.model import (
 from ..runners.toolchains import tier_of
 from ..search.engine import Engine
 from ..search.graph import Graph, Node
-from ..search.graph_records import graph_from_records, node_record
+from ..search.graph_records import node_record
 from ..search.planner import Context, Question, Reply
 from ..search.planners import PLANNERS, PlannerName
 from ..search.settings import Settings
@@ -42,6 +42,7 @@ from .lanes import Lanes, Tried
 from .learned import Experience, learned_now
 from .lessons import Before, learn
 from .records import KernelRecord, VariantRecord, now
+from .search_graph import graph_of
 from .search_profiling import is_due, profile_of
 from .search_records import (
     NeedsCandidates,
@@ -124,10 +125,7 @@ class SearchSession:
             record = with_budget(record, budget_builds)
             with bench.store.transaction() as writer:
                 writer.put_record("searches", search_id, record)
-        nodes = [value for _, value in bench.store.items("nodes", search_id + "/")]
-        edges = [value for _, value in bench.store.items("edges", search_id + "/")]
-        graph = graph_from_records(nodes, edges)
-        return cls(bench, record, graph)
+        return cls(bench, record, graph_of(bench.store, search_id))
 
     def step(self, more: int = 0) -> Step:
         """One evaluation, or the question, or the stop verdict; on disk when it returns.
@@ -318,6 +316,7 @@ class SearchSession:
             self._engine.graph.node(parent),
             state_of(self._kernel, record.variant),
             self._evidence(parent),
+            self._experience.recollection(parent),
         )
 
     def _reward(self, edge_id: str) -> float | None:

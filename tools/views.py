@@ -271,15 +271,20 @@ def _search(bench: Workbench, search_id: str) -> View:
 
 
 def _search_graph(bench: Workbench, search_id: str) -> View:
-    bench.store.require("searches", search_id)
-    return [value for _, value in bench.store.items("nodes", search_id + "/")]
+    from ..search.graph_records import node_record
+    from .search_graph import graph_of
+
+    graph = graph_of(bench.store, search_id)
+    return [node_record(graph, node) for node in graph.nodes.values()]
 
 
 def _search_history(bench: Workbench, search_id: str) -> View:
     """Every candidate in the order of proposal, without sources."""
-    bench.store.require("searches", search_id)
+    from ..search.graph_records import edge_record
+    from .search_graph import graph_of
+
     edges = list[JsonObject]()
-    for _, edge in bench.store.items("edges", search_id + "/"):
+    for edge in map(edge_record, graph_of(bench.store, search_id).edges.values()):
         candidate = {k: v for k, v in edge["candidate"].items() if k not in ("source", "diff")}
         kept = ("edge_id", "parent", "child", "state", "ending", "visits", "message")
         edges.append({k: edge[k] for k in kept if edge[k] not in (None, "")} | candidate)

@@ -95,14 +95,17 @@ class Replayed:
         return next((s.builds for s in self.steps if s.best >= speedup), None)
 
 
-def replay(world: World, settings: Settings, parallel: int = 1) -> Replayed:
+def replay(
+    world: World, settings: Settings, parallel: int = 1, graph: Graph | None = None
+) -> Replayed:
     """The engine over a world until it stops, with so many evaluations under way at a time.
 
     Outcomes are told in the order in which the work was given, as sessions do. The same world
-    and settings give the same replay.
+    and settings give the same replay. `graph`: of an earlier replay in this world, to go on with.
     """
-    graph = Graph()
-    graph.add_root(world.root)
+    if graph is None:
+        graph = Graph()
+        graph.add_root(world.root)
     engine = Engine(graph, settings, world.planner, world.context)
     running, steps, codes = deque[Evaluate](), list[Step](), dict[str, str]()
     while True:
