@@ -155,6 +155,40 @@ void matmul(const float* A, const float* B, float* C, int M, int N, int K) {
         {"M": 17, "N": 33, "K": 1},
     ),
 )
+MEMORY_SUM = HostKernel(
+    "matmul",
+    """\
+void matmul(const float* A, const float* B, float* C, int M, int N, int K) {
+    for (int i = 0; i < M; i++) {
+        for (int j = 0; j < N; j++) {
+            C[i * N + j] = 0.0f;
+            for (int k = 0; k < K; k++) {
+                C[i * N + j] += A[i * K + k] * B[k * N + j];
+            }
+        }
+    }
+}
+""",
+    MATMUL.arguments,
+    MATMUL.sizes,
+)
+COLUMN_SUMS = HostKernel(
+    "column_sums",
+    """\
+void column_sums(const float* x, float* sums, int rows, int cols) {
+    for (int j = 0; j < cols; ++j) {
+        for (int i = 0; i < rows; ++i) sums[j] += x[i * cols + j];
+    }
+}
+""",
+    (
+        array("x", "input", "R", "N"),
+        array("sums", "inout", "N"),
+        scalar("rows", "R"),
+        scalar("cols", "N"),
+    ),
+    ({"R": 9, "N": 40}, {"R": 1, "N": 1}),
+)
 GEMM = HostKernel(
     "gemm",
     """\
@@ -467,6 +501,7 @@ void distances(const float* p, const float* q, float* d, int n, int m, int dims)
     ({"n": 16, "m": 40, "k": 3}, {"n": 9, "m": 33, "k": 2}, {"n": 1, "m": 1, "k": 1}),
 )
 KERNELS = (
+    *(MEMORY_SUM, COLUMN_SUMS),
     *(MATMUL, GEMM, STENCIL, BLUR, EDGES, SOFTMAX, ROW_POINTERS, TRANSPOSE, NORM, GELU),
     *(SUM, HISTOGRAM, SCAN, SMOOTH, DISTANCES),
 )

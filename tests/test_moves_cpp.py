@@ -20,6 +20,7 @@ from kernelwright.search.moves.cpp.partial_sums import MOVE as PARTIAL_SUMS
 from kernelwright.search.moves.cpp.register_tile import MOVE as REGISTER_TILE
 from kernelwright.search.moves.cpp.restrict import MOVE as RESTRICT
 from kernelwright.search.moves.cpp.rows_added_up import MOVE as ROWS_ADDED_UP
+from kernelwright.search.moves.cpp.sum_in_register import MOVE as SUM_IN_REGISTER
 from kernelwright.search.moves.cpp.threads import MOVE as THREADS
 
 IDS = [f"{k.entry}-{n}" for n, k in enumerate(hk.KERNELS)]
@@ -176,6 +177,23 @@ def test_a_tile_keeps_the_threads_of_the_loops_that_it_replaces() -> None:
 def test_products_with_a_transposed_matrix_are_not_tiled_in_registers() -> None:
     transposed = hk.MATMUL.source.replace("B[k * N + j]", "B[j * K + k]")
     assert "walks along memory" in reason(REGISTER_TILE.propose(hk.MATMUL.state(transposed)))
+
+
+def test_an_element_that_a_loop_adds_to_becomes_a_scalar() -> None:
+    assert """\
+            float sum = 0.0f;
+            for (int k = 0; k < K; k++) {
+                sum += A[i * K + k] * B[k * N + j];
+            }
+            C[i * N + j] = sum;
+""" in first(SUM_IN_REGISTER.propose(hk.MEMORY_SUM.state()))
+    assert "float sum = sums[j];" in first(SUM_IN_REGISTER.propose(hk.COLUMN_SUMS.state()))
+    assert "no inner loop adds" in reason(SUM_IN_REGISTER.propose(hk.MATMUL.state()))
+
+
+def test_sums_in_memory_are_tiled_in_registers_in_one_step() -> None:
+    assert "sum[r][c] += A" in first(REGISTER_TILE.propose(hk.MEMORY_SUM.state()))
+    assert "C[i * N + j] += A" in first(ROWS_ADDED_UP.propose(hk.MEMORY_SUM.state()))
 
 
 def test_a_transpose_is_taken_in_tiles() -> None:

@@ -11,6 +11,7 @@ from . import (
     register_tile,
     restrict,
     rows_added_up,
+    sum_in_register,
     threads,
     unroll,
 )
@@ -19,6 +20,7 @@ MOVES: tuple[Move, ...] = (
     loop_order.MOVE,
     rows_added_up.MOVE,
     register_tile.MOVE,
+    sum_in_register.MOVE,
     cache_tiles.MOVE,
     inside_and_rim.MOVE,
     partial_sums.MOVE,

@@ -87,10 +87,11 @@ def _checked(program: Program, twice: Twice, scope: Scope, output: str) -> Twice
     touched = effects_of(twice.first.body, scope, program)
     if touched.trouble or any(a.place.array == output for a in touched.accesses):
         return f"the earlier loop uses `{output}` itself"
-    used = {text(n) for n in inside(twice.term) if n.type == "identifier"}
+    kept = (twice.term, twice.element)
+    used = {text(n) for part in kept for n in inside(part) if n.type == "identifier"}
     for between in _between(twice):
         done = effects_of(between, scope, program)
-        if done.trouble or done.written or used & set(done.scalars):
+        if done.trouble or done.written or used & {*done.scalars, *done.private}:
             return "what is between the loops may change the terms or the output"
         if any(a.place.array == output for a in done.accesses):
             return f"`{output}` is used between the loops"

@@ -86,7 +86,9 @@ def _reductions(
         return f"{where} reduces nothing to a scalar"
     if loop.step != 1 or loop.pragmas:
         return f"{where} steps by more than one, or a pragma speaks of it"
-    if _lane_of_another(program, loop):
+    if any(n.type == "call_expression" for n in inside(loop.bound)):
+        return f"the bound of {where} is a call"
+    if re.search(r"\bkLanes\d*\b", loop.header):
         return f"{where} is over parts already"
     found = list[Reduction]()
     for name, changes in effects.scalars.items():
@@ -106,12 +108,6 @@ def _reductions(
         return f"{where} counts without signs, and may have no iterations"
     why = carried_by_arrays(loop, effects, scope)
     return why or tuple(found)
-
-
-def _lane_of_another(program: Program, loop: Loop) -> bool:
-    """Whether the loop is one that this move has written: a few lanes, or what is left over."""
-    words = set(re.findall(r"kLanes\d*", loop.header))
-    return bool(words)
 
 
 def _uses(statement: Node, name: str) -> int:

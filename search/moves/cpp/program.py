@@ -253,12 +253,18 @@ def _plain(node: Node) -> bool:
 
 def read_program(state: State) -> Program | NotApplicable:
     """The source's entry with its functions, or why it cannot be read."""
-    source = state.source.encode()
-    root = parse_cpp(source).root_node
-    if root.has_error:
-        return NotApplicable("the source does not parse as C++ without its macros")
     name = state.spec.kernel.metadata.kernel_name
+    source = state.source.encode()
+    if parse_cpp(source).root_node.has_error:
+        return NotApplicable("the source does not parse as C++ without its macros")
+    found = program_of(source, name)
+    return found or NotApplicable(f"no function `{name}` with a body is in the source")
+
+
+def program_of(source: bytes, entry: str) -> Program | None:
+    """A source that parses, with the function of that name; None without one."""
+    root = parse_cpp(source).root_node
     for node in inside(root):
-        if node.type == "function_definition" and _plain(node) and Function(node).name == name:
+        if node.type == "function_definition" and _plain(node) and Function(node).name == entry:
             return Program(source, root, Function(node))
-    return NotApplicable(f"no function `{name}` with a body is in the source")
+    return None

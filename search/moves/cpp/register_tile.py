@@ -29,6 +29,7 @@ from .rewrite import (
     written,
 )
 from .scope import Scope
+from .sum_in_register import with_sums_in_registers
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -57,17 +58,25 @@ def _write(state: State) -> Proposals:
     if isinstance(program, NotApplicable):
         return program
     scope = Scope(program, program.entry, state.spec)
+    found = _tilings(program, scope)
+    if isinstance(found, str):
+        scalar = with_sums_in_registers(program, scope)
+        if scalar is not None:
+            again = _tilings(scalar, Scope(scalar, scalar.entry, state.spec))
+            found = found if isinstance(again, str) else again
+    return NotApplicable(found) if isinstance(found, str) else found
+
+
+def _tilings(program: Program, scope: Scope) -> tuple[Candidate, ...] | str:
     reasons = list[str]()
     for loop in program.entry.loops:
         if len(loop.statements) != 1:
             continue
         found = _tiling(program, loop, scope)
         if not isinstance(found, str):
-            return tuple(_candidate(program, found, scope, *tile) for tile in TILES)
+            return tuple(_candidate(program, found, *tile) for tile in TILES)
         reasons.append(found)
-    return NotApplicable(
-        reasons[0] if reasons else "no two nested loops hold a third that adds up into a scalar"
-    )
+    return reasons[0] if reasons else "no two nested loops hold a third that adds up into a scalar"
 
 
 def _tiling(program: Program, outer: Loop, scope: Scope) -> Tiling | str:
@@ -145,7 +154,7 @@ def _unfit(
 
 
 def _candidate(
-    program: Program, tiling: Tiling, scope: Scope, rows: int, columns: int, prior: float
+    program: Program, tiling: Tiling, rows: int, columns: int, prior: float
 ) -> Candidate:
     double = any(a.kind == "double" for a in tiling.read.accumulators)
     columns = columns // 2 if double else columns

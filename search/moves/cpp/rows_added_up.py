@@ -13,6 +13,7 @@ from .loop_order import ALONG, walks
 from .program import Loop, Program, field, read_program, text
 from .rewrite import block, instead, outdented, renamed, rewritten, written
 from .scope import Scope, bounds
+from .sum_in_register import with_sums_in_registers
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -27,17 +28,25 @@ def _write(state: State) -> Proposals:
     if isinstance(program, NotApplicable):
         return program
     scope = Scope(program, program.entry, state.spec)
+    found = _first(program, scope)
+    if isinstance(found, str):
+        scalar = with_sums_in_registers(program, scope)
+        if scalar is not None:
+            again = _first(scalar, Scope(scalar, scalar.entry, state.spec))
+            found = found if isinstance(again, str) else again
+    return NotApplicable(found) if isinstance(found, str) else (found,)
+
+
+def _first(program: Program, scope: Scope) -> Candidate | str:
     reasons = list[str]()
     for loop in program.entry.loops:
         if not any(text(n).startswith("for") for n in loop.statements):
             continue
         found = _added_up(program, loop, scope)
         if not isinstance(found, str):
-            return (found,)
+            return found
         reasons.append(found)
-    return NotApplicable(
-        reasons[-1] if reasons else "no loop holds another that adds up into a scalar"
-    )
+    return reasons[-1] if reasons else "no loop holds another that adds up into a scalar"
 
 
 def _added_up(program: Program, loop: Loop, scope: Scope) -> Candidate | str:

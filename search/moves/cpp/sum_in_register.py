@@ -1,0 +1,154 @@
+"""An element that a loop adds to becomes a scalar that is stored once, behind the loop.
+
+The compiler does not do it where a store might change what the loop reads. Results stay the same
+to the last bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..base import Move, NotApplicable, Proposals, State
+from ..cuda.edits import Edit, edited
+from .effects import effects_of
+from .program import Loop, Program, field, inside, loop_of, parents, program_of, read_program, text
+from .rewrite import free_name, instead, outdented, placed, rewritten
+from .scope import Place, Scope
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+PRIOR = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class MemorySum:
+    """`outer` adds to `element` in each of its iterations, in the expression `target` of it."""
+
+    outer: Loop
+    target: Node
+    place: Place
+    kind: str
+    first: Node | None
+    """the statement before the loop that sets the element"""
+
+
+def _write(state: State) -> Proposals:
+    program = read_program(state)
+    if isinstance(program, NotApplicable):
+        return program
+    scope = Scope(program, program.entry, state.spec)
+    edits = sums_in_registers(program, scope)
+    if not edits:
+        return NotApplicable("no inner loop adds to one element of an array again and again")
+    detail = "sums of inner loops are kept in scalars and stored once"
+    return (rewritten(program, MOVE.method, detail, edits, PRIOR),)
+
+
+def with_sums_in_registers(program: Program, scope: Scope) -> Program | None:
+    """The program after this move; None where it does not apply."""
+    edits = sums_in_registers(program, scope)
+    if not edits:
+        return None
+    return program_of(edited(program.source, edits).encode(), program.entry.name)
+
+
+def sums_in_registers(program: Program, scope: Scope) -> list[Edit]:
+    """The edits that make scalars of all such sums."""
+    edits: list[Edit] = []
+    for loop in program.entry.loops:
+        found = _memory_sum(program, loop, scope)
+        if found is not None:
+            edits += _edits(program, found)
+    return edits
+
+
+def _memory_sum(program: Program, innermost: Loop, scope: Scope) -> MemorySum | None:
+    if any(n.type == "for_statement" for n in inside(innermost.body)) or innermost.pragmas:
+        return None
+    effects = effects_of(innermost.body, scope, program)
+    written_to = [a for a in effects.accesses if a.writes]
+    if effects.trouble or effects.jumps or effects.scalars or len(written_to) != 1:
+        return None
+    target = written_to[0]
+    array, above = target.place.array, target.node.parent
+    if len(effects.of(array)) != 1 or not target.reads or above is None:
+        return None
+    if above.parent is None or above.parent.type != "expression_statement":
+        return None
+    kind = scope.arrays.get(array)
+    outer = _outermost(innermost, target.place)
+    if kind is None or None in target.place.index or outer is None:
+        return None
+    return MemorySum(
+        outer, target.node, target.place, kind, _set_before(outer, target.place, scope)
+    )
+
+
+def _outermost(innermost: Loop, place: Place) -> Loop | None:
+    """The outermost of loops that are each other's whole body and leave the element in place."""
+    names = {name for form in place.index if form is not None for name in form.names}
+    if innermost.variable in names:
+        return None
+    found = innermost
+    for above in parents(innermost.node):
+        if above.type == "compound_statement":
+            continue
+        loop = loop_of(above)
+        if loop is None or len(loop.statements) != 1 or loop.variable in names or loop.pragmas:
+            break
+        found = loop
+    return found
+
+
+def _set_before(outer: Loop, place: Place, scope: Scope) -> Node | None:
+    """`C[i] = 0;` right before the loop."""
+    before = outer.node.prev_named_sibling
+    while before is not None and before.type == "comment":
+        before = before.prev_named_sibling
+    if before is None or before.type != "expression_statement" or not before.named_children:
+        return None
+    given = before.named_children[0]
+    if given.type != "assignment_expression" or text(field(given, "operator")) != "=":
+        return None
+    return before if scope.place(field(given, "left")) == place else None
+
+
+def _edits(program: Program, found: MemorySum) -> list[Edit]:
+    name = free_name(program, "sum")
+    element = text(found.target)
+    start = found.outer.node.start_byte
+    body = edited(
+        found.outer.node.text or b"",
+        [Edit(found.target.start_byte - start, found.target.end_byte - start, name)],
+    )
+    store = f"{element} = {name};"
+    loop = outdented(program, found.outer.node, body).split("\n")
+    if found.first is None:
+        declared = [f"{found.kind} {name} = {element};"]
+        return [instead(program, found.outer.node, [*declared, *loop, store])]
+    value = text(field(found.first.named_children[0], "right"))
+    return [
+        Edit(
+            found.first.start_byte,
+            found.first.end_byte,
+            placed(program, found.first, [f"{found.kind} {name} = {value};"]),
+        ),
+        Edit(
+            start,
+            found.outer.node.end_byte,
+            placed(program, found.outer.node, [*loop, store]),
+        ),
+    ]
+
+
+MOVE = Move(
+    id="sum_in_register",
+    method="vectorise_loops",
+    languages=("cpp",),
+    why="Adds up in a scalar what an inner loop adds to one element of an array, and stores it "
+    "once. Pays where each iteration waits for the store of the one before, and opens the way for "
+    "sums in parts and for tiles of registers.",
+    write=_write,
+)
