@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cuda_moves import after, array, candidates, compiles, cuda_state, reason, scalar
 
+from kernelwright.runners.model import BuildOptions
+from kernelwright.runners.specs.spec import KernelSpec
 from kernelwright.search.moves import NotApplicable, State
 from kernelwright.search.moves.cuda.avoid_double import MOVE as AVOID_DOUBLE
+from kernelwright.search.moves.cuda.block_shapes import MOVE as SHAPES
+from kernelwright.search.moves.cuda.coarsen_rows import MOVE as COARSEN
 from kernelwright.search.moves.cuda.grid_stride import MOVE as GRID_STRIDE
 from kernelwright.search.moves.cuda.launch_bounds import MOVE as LAUNCH_BOUNDS
 from kernelwright.search.moves.cuda.pad_shared_tiles import MOVE as PAD
@@ -20,7 +25,10 @@ from kernelwright.search.moves.cuda.vectorize_elementwise import MOVE as VECTORI
 
 ROWS: dict[str, Any] = {"rows": {"max": 4096}, "cols": {"max": 4096}}
 SIZES = [scalar("rows"), scalar("cols")]
-ALL = (RESTRICT, VECTORIZE, GRID_STRIDE, STREAM, UNROLL, LAUNCH_BOUNDS, PAD, AVOID_DOUBLE)
+ALL = (
+    RESTRICT, VECTORIZE, GRID_STRIDE, STREAM, UNROLL, LAUNCH_BOUNDS, PAD, SHAPES, COARSEN,
+    AVOID_DOUBLE,
+)  # fmt: skip
 
 
 def matrix(source: str, launch: dict[str, Any] | None = None, **more: Any) -> State:
@@ -208,3 +216,42 @@ def test_a_grid_of_resident_blocks_goes_through_all_elements() -> None:
         "steps": [{"launch": "f", "grid": ["min(cdiv(rows * cols, 256), 1056)"], "block": [256]}]
     }
     assert "no size in numbers" not in reason(GRID_STRIDE, after(state, first))
+
+
+ROOT = Path(__file__).parents[1]
+BEGINNERS = sorted(
+    [*ROOT.glob("benchmarks/kernels/*/cuda.json"), *ROOT.glob("examples/cuda_*/spec.json")]
+)
+
+
+def beginner(path: Path) -> State:
+    data = json.loads(path.read_text(encoding="utf-8"))
+    spec = KernelSpec.model_validate(data)
+    source = (path.parent / data["kernel"]["source_path"]).read_text(encoding="utf-8")
+    return State("cuda", source, {}, BuildOptions(), spec)
+
+
+@pytest.mark.parametrize("path", BEGINNERS, ids=lambda p: p.parent.name)
+def test_what_local_moves_make_of_beginners_kernels_compiles(path: Path, tmp_path: Path) -> None:
+    state = beginner(path)
+    for move in ALL:
+        found = move.propose(state)
+        if not isinstance(found, NotApplicable):
+            compiles(after(state, found[0]), tmp_path / move.id)
+
+
+def test_a_value_that_is_loaded_and_stored_at_once_streams_twice() -> None:
+    body = "int i = blockIdx.x * blockDim.x + threadIdx.x;\n if (i < rows * cols) y[i] = x[i];"
+    state = matrix(f"__global__ void f(float* x, float* y, int rows, int cols) {{\n {body}\n}}")
+    both = candidates(STREAM, state)[0].source
+    assert both is not None and "__stcs(&y[i], __ldcs(&x[i]));" in both
+
+
+def test_rows_that_lie_far_apart_do_not_stream() -> None:
+    assert "no array" in reason(STREAM, CORPUS["mean"])
+
+
+def test_loops_of_macros_are_left_to_the_compiler() -> None:
+    source = MEAN.replace("k < cols", "k < ITEMS")
+    state = matrix(source, ROWWISE, parameters={"ITEMS": {"values": [2, 4]}})
+    assert "no innermost `for` loop" in reason(UNROLL, state)

@@ -126,7 +126,7 @@ MOVE = Move(
     method="change_block_sizes",
     languages=("cuda",),
     why="Other shapes of a two-dimensional block, both sides at once: a warp along a row uses all "
-    "of its lines of memory, and taller blocks share more rows in L1. Pays where blocks are square, "
-    "as beginners choose them.",
+    "of its lines of memory, and taller blocks share more rows in L1. Pays where blocks are "
+    "square, as beginners choose them.",
     write=_write,
 )

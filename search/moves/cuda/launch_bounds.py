@@ -19,7 +19,7 @@ REGISTERS = 65536
 """of a multiprocessor; compute capability 5.0 to 12.x"""
 THREADS = 2048
 """resident on a multiprocessor of compute capability 8.0 and 9.0"""
-CAPS = ((64, 0.15), (32, 0.1), (128, 0.1), (40, 0.05), (255, 0.1))
+CAPS = ((64, 0.12), (32, 0.08), (128, 0.05), (255, 0.05))
 """registers a thread that a number of resident blocks leaves, prior; the last: no cap"""
 
 

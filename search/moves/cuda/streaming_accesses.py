@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ....runners.inferring.cpp_signature import text_of, walk
+from ....runners.inferring.cpp_signature import walk
 from ....runners.model import Candidate
+from ..affine import Form, form_of
 from ..base import Move, NotApplicable, Proposals, State
 from .accesses import Access, accesses_of
 from .edits import Edit, edited, replace_node
@@ -50,7 +51,7 @@ def _write(state: State) -> Proposals:
         edits = [_loaded(a, load) for a in loads if load]
         if load and not edits:
             continue
-        edits += [_stored(a, store) for a in stores if store]
+        edits += [edit for a in stores if store for edit in _stored(a, store)]
         if not edits:
             continue
         named = [f"{load} of {_names(loads)}"] if load and loads else []
@@ -82,15 +83,28 @@ def _once(kernel: CudaKernel, accesses: Sequence[Access], mode: str) -> list[Acc
 
 def _is_own(node: Node, kernel: CudaKernel) -> bool:
     """Whether no two threads share the address: it depends on the thread along every axis of the
-    launch, and neither a remainder nor a quotient of that."""
+    launch, and neither a remainder nor a quotient of that; and neighbours are side by side."""
     if any(operator_of(n) in ("%", "/", ">>", "&") for n in walk(node)):
         return False
     # variables of loops count for what they start at: a grid-stride loop's is the thread's own
-    used = {name[-1] for name in built_ins(node, Locals(kernel.body).starts)}
-    launch = kernel.launch
-    sizes = zip("xyz", launch.grid, launch.block, strict=True)
-    wanted = {axis for axis, grid, block in sizes if grid != 1 or block != 1}
-    return bool(wanted) and wanted <= used
+    known, launch = Locals(kernel.body), kernel.launch
+    used = built_ins(node, known.starts)
+    blocks = {f"blockIdx.{a}" for a, n in zip("xyz", launch.grid, strict=True) if n != 1}
+    threads = {f"threadIdx.{a}" for a, n in zip("xyz", launch.block, strict=True) if n != 1}
+    return bool(blocks | threads) and blocks | threads <= used and not _strided(node, known)
+
+
+def _strided(node: Node, known: Locals) -> bool:
+    """Whether neighbouring threads are surely far apart: each then wants its own line to stay."""
+    listed = node.child_by_field_name("indices")
+
+    def resolve(name: str) -> Form | None:
+        value = known.values.get(name)
+        return Form.name(name) if value is None else form_of(value, resolve)
+
+    form = form_of(listed.named_children[0], resolve) if listed is not None else None
+    thread = form.coefficient("threadIdx.x") if form is not None else None
+    return thread is not None and thread not in (Form(), Form.number(1))
 
 
 def _either_or(accesses: Sequence[Access]) -> bool:
@@ -120,11 +134,13 @@ def _loaded(access: Access, function: str) -> Edit:
     return replace_node(access.node, f"{function}({access.address})")
 
 
-def _stored(access: Access, function: str) -> Edit:
+def _stored(access: Access, function: str) -> tuple[Edit, Edit]:
+    """Around the value, which may hold loads that change as well."""
     statement = access.node.parent
-    assert statement is not None
-    value = text_of(statement.child_by_field_name("right"))
-    return replace_node(statement, f"{function}({access.address}, {value})")
+    value = statement.child_by_field_name("right") if statement is not None else None
+    assert statement is not None and value is not None
+    head = Edit(statement.start_byte, value.start_byte, f"{function}({access.address}, ")
+    return head, Edit(value.end_byte, value.end_byte, ")")
 
 
 MOVE = Move(

@@ -9,6 +9,7 @@ from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
 from .edits import Edit, edited, indent_of
+from .expressions import Locals
 from .loops import innermost_loops, plain_loop, pragma_above
 from .reading import CudaKernel, is_dead, read_kernels
 
@@ -26,7 +27,8 @@ def _write(state: State) -> Proposals:
     if isinstance(kernels, NotApplicable):
         return kernels
     unique = {k.function.name: k for k in kernels}
-    loops = [(k, n) for k in unique.values() for n in _unrollable(k)]
+    constant = {*state.assignment, *state.spec.kernel.defines}
+    loops = [(k, n) for k in unique.values() for n in _unrollable(k, constant)]
     if not loops:
         return NotApplicable(
             "no innermost `for` loop on lines of its own, without a barrier, that could be unrolled"
@@ -43,7 +45,8 @@ def _write(state: State) -> Proposals:
     )
 
 
-def _unrollable(kernel: CudaKernel) -> list[Node]:
+def _unrollable(kernel: CudaKernel, constant: set[str]) -> list[Node]:
+    known = Locals(kernel.body)
     return [
         node
         for node in innermost_loops(kernel.body)
@@ -52,7 +55,7 @@ def _unrollable(kernel: CudaKernel) -> list[Node]:
         and not is_dead(node)
         and not _has_barrier(node)
         and _factor(node) != 0
-        and not _is_short(node)
+        and not _is_short(node, known, constant)
     ]
 
 
@@ -64,10 +67,15 @@ def _has_barrier(node: Node) -> bool:
     )
 
 
-def _is_short(node: Node) -> bool:
-    """Whether the compiler unrolls the loop as a whole by itself."""
+def _is_short(node: Node, known: Locals, constant: set[str]) -> bool:
+    """Whether the compiler unrolls the loop as a whole by itself: few trips, or macros' many."""
     loop = plain_loop(node)
-    return loop is not None and loop.trips is not None and loop.trips <= SMALL
+    if loop is None:
+        return False
+    if loop.trips is not None:
+        return loop.trips <= SMALL
+    bounds = (known.behind(b) for b in (loop.bound, loop.start))
+    return all(b.type == "number_literal" or text_of(b) in constant for b in bounds)
 
 
 def _factor(node: Node) -> int | None:

@@ -8,15 +8,18 @@ from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ....runners.specs.spec import KernelSpec
 from ..base import Move, NotApplicable, Proposals, State
+from .accesses import accesses_of
 from .lanes import Vector, interior_of, vectors_of
 from .loops import LOOPS
-from .per_element import per_element
+from .per_element import PerElement, per_element
 from .reading import CudaKernel, read_kernels
 from .sizes import count_of
 from .vector_text import BITS, VectorKernel
 
 FAMILY = ((16, 1, 0.3), (16, 2, 0.3), (16, 4, 0.15), (8, 2, 0.1), (8, 4, 0.1))
 """bytes of the widest vector, vectors a thread, prior"""
+SCATTERED = 0.3
+"""of the prior, where a store stays one element at a time: that is what it waits for"""
 
 
 def _write(state: State) -> Proposals:
@@ -64,18 +67,26 @@ def _of_kernel(
             continue
         vectorised = VectorKernel(element, interior, fitting, lanes, bound, spec)
         names = ", ".join(dict.fromkeys(v.pointer.name for v in fitting))
+        stores = {v.pointer.name for v in fitting if v.stored}
+        scattered = bool(_stored(element) - stores)
         found.append(
             Candidate(
                 method=MOVE.method,
                 detail=f"{where}{names}: {unroll} x {lanes} elements a thread",
                 source=vectorised.source(unroll),
                 plan=_plan(kernel, lanes * unroll),
-                prior=prior,
+                prior=prior * (SCATTERED if scattered else 1),
             )
         )
     if not found:
         return NotApplicable("the contract promises no alignment of 8 bytes or more")
     return found
+
+
+def _stored(element: PerElement) -> set[str]:
+    """The arrays that are stored to by assignment."""
+    made = accesses_of(element.kernel, element.known)
+    return {a.pointer.name for a in made if a.mode == "write"}
 
 
 def _fits(vector: Vector, lanes: int) -> bool:
