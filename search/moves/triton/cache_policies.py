@@ -22,7 +22,11 @@ def _write(state: State) -> Proposals:
     kernels = kernels_of(state)
     if isinstance(kernels, NotApplicable):
         return kernels
-    found = [c for kernel in kernels for c in _of(state, kernel)]
+    found = [
+        c if len(kernels) == 1 else c.model_copy(update={"detail": f"{c.detail} ({kernel.name})"})
+        for kernel in kernels
+        for c in _of(state, kernel)
+    ]
     if not found:
         return NotApplicable("its accesses have cache hints already, or tl.dot reads what it loads")
     return tuple(found)
@@ -32,17 +36,7 @@ def _of(state: State, kernel: Kernel) -> list[Candidate]:
     if any(is_call(n, "dot") for n in ast.walk(kernel.function)):
         return []
     values, arguments = Values(kernel), Arguments(state, kernel)
-    loads, stores = defaultdict[str, list[ast.Call]](list), list[ast.Call]()
-    for node in ast.walk(kernel.function):
-        if isinstance(node, ast.Call) and is_call(node, "load", "store"):
-            if HINTS & {k.arg for k in node.keywords}:
-                continue
-            if is_call(node, "store"):
-                stores.append(node)
-            else:
-                loads[pointer_of(values, node)].append(node)
-    for calls in loads.values():
-        calls.sort(key=lambda c: c.lineno)
+    loads, stores = _open(values, "load"), [c for s in _open(values, "store").values() for c in s]
     small = _small(state.spec, arguments, loads)
     streams = [calls[-1] for base, calls in loads.items() if base not in small]
     again = [c for base, calls in loads.items() for c in (calls if base in small else calls[:-1])]
@@ -64,6 +58,19 @@ def _of(state: State, kernel: Kernel) -> list[Candidate]:
         for told, changes, prior in wanted
         if changes
     ]
+
+
+def _open(values: Values, kind: str) -> dict[str, list[ast.Call]]:
+    """Accesses in order by array, of those arrays that none has a hint for."""
+    found = defaultdict[str, list[ast.Call]](list)
+    for node in ast.walk(values.kernel.function):
+        if isinstance(node, ast.Call) and is_call(node, kind):
+            found[pointer_of(values, node)].append(node)
+    return {
+        base: sorted(calls, key=lambda c: c.lineno)
+        for base, calls in found.items()
+        if not any(HINTS & {k.arg for k in call.keywords} for call in calls)
+    }
 
 
 def _small(spec: KernelSpec, arguments: Arguments, bases: dict[str, list[ast.Call]]) -> set[str]:

@@ -50,31 +50,38 @@ def _narrow(state: State, found: Matmul) -> Iterator[Candidate]:
     """fp16 and bf16 are multiplied exactly in fp32 by tensor cores: to widen them first is slow."""
     arguments = Arguments(state, found.kernel)
     edits = list[Edit]()
+    dtypes = set[str]()
     for operand in (found.a, found.b):
         tile = operand.tile
         known = None if tile is None else arguments.in_contract(tile.base)
-        if known is None or known.dtype not in NARROW:
+        dtypes |= {"" if known is None else known.dtype}
+        if len(dtypes) > 1 or not dtypes <= {*NARROW}:
             return
-        edits += [edit for call in _widened(found, operand) for edit in _kept(found, call)]
+        widened = _widened(found, operand)
+        if widened is None:
+            return
+        edits += [edit for call in widened for edit in _kept(found, call)]
     if edits:
         yield _candidate(found, "operands of tl.dot stay narrow", edits, 0.5)
 
 
-def _widened(found: Matmul, operand: Operand) -> list[ast.Call]:
-    """Every `.to(tl.float32)` between the load and tl.dot, of a value that nothing else reads."""
+def _widened(found: Matmul, operand: Operand) -> list[ast.Call] | None:
+    """Every `.to(tl.float32)` between the load and tl.dot; None where one has other readers."""
     converted, node, at = list[ast.Call](), operand.given, found.update
     while True:
         if isinstance(node, ast.Name):
             definition = found.values.definition(node.id, at)
-            if definition is None or _reads(found, node.id, definition) != 1:
-                return []
+            if definition is None:
+                return None
+            if _is_widening(definition.value) and _reads(found, node.id, definition) != 1:
+                return None
             node, at = definition.value, definition.statement
         elif _is_widening(node):
             assert isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
             converted.append(node)
             node = node.func.value
         else:
-            return converted if is_call(node, "load") else []
+            return converted if is_call(node, "load") else None
 
 
 def _reads(found: Matmul, name: str, of: Definition) -> int:

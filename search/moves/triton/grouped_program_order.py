@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
-from .kernels import Kernel
+from .kernels import Kernel, Launch, launch_of
 from .matmuls import matmul_of
 from .source import Edit, argument, is_call, same
 from .values import Values, primary
@@ -29,13 +29,13 @@ def _write(state: State) -> Proposals:
     if axes == {0, 1}:
         edits = _two_axes(kernel, group)
     elif axes == {0}:
-        edits = _one_axis(kernel, values, group)
+        edits = _one_axis(state, values, group)
     else:
         edits = None
     if edits is None:
         return NotApplicable(
             "its tiles are neither numbered by program_id(0) and program_id(1), nor by "
-            "`tile // n` and `tile % n` of one number"
+            "`tile // n` and `tile % n` of one number below `rows * n`"
         )
     return tuple(
         Candidate(
@@ -76,15 +76,18 @@ def _two_axes(kernel: Kernel, group: str) -> list[Edit]:
     return [*edits, kernel.source.before(kernel.body[0], line)]
 
 
-def _one_axis(kernel: Kernel, values: Values, group: str) -> list[Edit] | None:
-    """`row = tile // n` and `column = tile % n`, wherever the number comes from."""
+def _one_axis(state: State, values: Values, group: str) -> list[Edit] | None:
+    """`row = tile // n` and `column = tile % n`, of as many tiles as rows times columns."""
+    kernel = values.kernel
     pair = _pair(kernel)
     if pair is None:
         return None
     row, column = (split.name for split in pair)
     last = max((split.statement for split in pair), key=lambda s: s.lineno)
     tile, across = pair[0].value.left, kernel.source.text(pair[0].value.right)
-    count = _count(values, tile, last)
+    count = _count(state, values, tile, last)
+    if count is None:
+        return None
     rows = f"{count} // {primary(across)}"
     line = f"{row}, {column} = tl.swizzle2d({row}, {column}, {rows}, {across}, {group})"
     return [kernel.source.after(last, line)]
@@ -127,14 +130,28 @@ def _named(target: ast.expr, value: ast.expr) -> list[tuple[str, ast.expr]]:
             return []
 
 
-def _count(values: Values, tile: ast.expr, at: ast.stmt) -> str:
-    """How many tiles there are: programs, or the end of the loop that numbers them."""
+def _count(state: State, values: Values, tile: ast.expr, at: ast.stmt) -> str | None:
+    """How many tiles there are: programs, or the end of the loop that numbers them.
+
+    None where it is not written as a product: then rows may not be whole.
+    """
+    number, _ = values.resolved(tile, at)
     for loop in values.loops(at):
-        if isinstance(tile, ast.Name) and isinstance(loop.target, ast.Name):
-            if loop.target.id == tile.id and isinstance(loop.iter, ast.Call):
+        if isinstance(number, ast.Name) and isinstance(loop.target, ast.Name):
+            if loop.target.id == number.id and isinstance(loop.iter, ast.Call):
                 end = loop.iter.args[min(1, len(loop.iter.args) - 1)]
-                return f"({values.kernel.source.text(end)})"
-    return "tl.num_programs(0)"
+                return primary(values.kernel.source.text(end)) if _is_product(end) else None
+    launch, spec = launch_of(state, values.kernel), state.spec.kernel.launch
+    if isinstance(launch, Launch):
+        whole = len(launch.grid) == 1 and _is_product(launch.grid[0])
+    else:
+        grid = getattr(spec, "grid", ())
+        whole = len(grid) == 1 and _is_product(ast.parse(str(grid[0]), mode="eval").body)
+    return "tl.num_programs(0)" if whole else None
+
+
+def _is_product(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
 
 
 MOVE = Move(

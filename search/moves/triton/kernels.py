@@ -217,6 +217,8 @@ def launch_of(state: State, kernel: Kernel) -> Launch | NotApplicable:
         )
     function, call = calls[0]
     assert isinstance(call.func, ast.Subscript)
+    if isinstance(call.func.slice, ast.Name) and _reads(function, call.func.slice.id) > 1:
+        return NotApplicable(f"`{call.func.slice.id}` is more than the grid of `{kernel.name}`")
     grid = _grid(call.func.slice, function)
     if grid is None or not (call.args or call.keywords):
         return NotApplicable(f"the grid of `{kernel.name}` is not written as a tuple")
@@ -233,6 +235,11 @@ def _grid(node: ast.expr, function: ast.FunctionDef) -> tuple[ast.Tuple, str | N
             return _named_grid(name, function)
         case _:
             return None
+
+
+def _reads(function: ast.FunctionDef, name: str) -> int:
+    names = (n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name)
+    return sum(isinstance(n.ctx, ast.Load) for n in names)
 
 
 def _named_grid(name: str, function: ast.FunctionDef) -> tuple[ast.Tuple, str | None] | None:

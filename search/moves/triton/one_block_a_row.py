@@ -12,7 +12,7 @@ from .arguments import Arguments
 from .kernels import Kernel, kernel_of, kernels_of
 from .repeated_loads import loaded_once
 from .source import Edit, is_call
-from .tiles import Main, main_of
+from .tiles import Main, is_access, main_of, stays_below
 from .values import Values
 
 LONGEST = 1 << 17
@@ -34,6 +34,10 @@ def _write(state: State) -> Proposals:
     row = loops[0].end
     if not isinstance(row, ast.Name) or row.id not in kernel.parameters:
         return NotApplicable("the length of the rows is no parameter of the kernel")
+    values = Values(kernel)
+    accesses = (n for n in ast.walk(kernel.function) if isinstance(n, ast.Call) and is_access(n))
+    if not all(stays_below(values, access, row.id) for access in accesses):
+        return NotApplicable(f"a load or store has no mask that keeps it below `{row.id}`")
     size = arguments.symbol(row.id)
     if size is None:
         return NotApplicable(f"`{row.id}` is no symbol of the contract: its largest value is open")

@@ -105,6 +105,8 @@ def tile_of(values: Values, access: ast.Call, main: Main | None = None) -> Tile 
     rows, columns = (s for s in strides if s is not None)
     scalar = form.without(*by_axis) - Form.name(base)
     starts, offset = _parted(scalar, (rows, columns), by_axis, main)
+    if main is not None and main.variable in offset.names:
+        return None
     bounds = _bounds(values, access, at)
     wrapped = _wrapped(values, pointer, at, main)
     known = [b for b in bounds if b is not None]
@@ -254,6 +256,20 @@ def divided(term: Form, by: Form) -> Form | None:
 
 Bound = tuple[Form, Form]
 """`left < right`"""
+
+
+def stays_below(values: Values, access: ast.Call, size: str) -> bool:
+    """Whether a mask keeps an access's lanes below a size; one without lanes needs none."""
+    at = values.statement(access)
+    pointer = argument(access, 0, "pointer")
+    if pointer is None or not _has_lanes(values, pointer, at):
+        return True
+    limit = Form.name(size)
+    return any(b is not None and lanes(b[0]) and b[1] == limit for b in _bounds(values, access, at))
+
+
+def _has_lanes(values: Values, node: ast.expr, at: ast.stmt) -> bool:
+    return any(is_call(n, "arange") for n in ast.walk(values.expanded(node, at)))
 
 
 def _bounds(values: Values, access: ast.Call, at: ast.stmt) -> list[Bound | None]:
