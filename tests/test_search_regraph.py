@@ -148,6 +148,11 @@ def test_a_lost_evaluation_says_nothing() -> None:
     assert aggregate([lost]) == ReGraph() == merge_all([])
 
 
+def test_a_step_that_an_earlier_search_had_made_is_not_counted_again() -> None:
+    again = step(search="later").model_copy(update={"repeated": True})
+    assert aggregate([step(), again]) == aggregate([step()])
+
+
 def test_another_text_is_no_regraph() -> None:
     with pytest.raises(ValidationError):
         from_json('{"format": 1, "nodes": []}')

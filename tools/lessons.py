@@ -7,7 +7,7 @@ from math import isfinite, log2
 
 from ..runners.model import Comparison, Evaluation
 from ..search.graph import Node
-from ..search.memory.ideas import Lesson, change_key
+from ..search.memory.ideas import Lesson, Recollection, change_key
 from ..search.moves.base import State
 from ..search.regraph.transition import Transition, difference
 from ..search.store import Writer
@@ -25,6 +25,7 @@ class Before:
     node: Node
     state: State
     known: Evidence
+    memory: Recollection
 
 
 def learn(
@@ -98,6 +99,7 @@ def transition(
         edge_id=work.edge_id,
         parent=parent.variant.variant_id,
         variant_id=outcome.variant_id,
+        repeated=outcome.variant_id in before.memory.reached,
     )
 
 

@@ -80,6 +80,8 @@ class Recollection:
     """of what was never measured from other states, whenever it was tried"""
     ideas: tuple[Idea, ...] = ()
     """the most telling, at most `TOLD`"""
+    reached: frozenset[str] = frozenset()
+    """variants that were reached from this state, with a verdict that stays"""
 
 
 class Memory:
@@ -112,6 +114,7 @@ class Memory:
             closed=frozenset(closed - {""}),
             doubted=frozenset({each.change for each in elsewhere} - measured - {""}),
             ideas=most_telling(self.ideas(parent)),
+            reached=frozenset(e.variant_id for e in here if e.variant_id and e.ending.final),
         )
 
 

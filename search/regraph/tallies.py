@@ -103,10 +103,11 @@ class ReGraph(Record):
 
 
 def aggregate(transitions: Iterable[Transition], *, merging: bool = True) -> ReGraph:
-    """The sums of transitions; their order does not matter. Lost evaluations are left out."""
+    """The sums of transitions; their order does not matter. Lost evaluations are left out,
+    and steps that an earlier search of the kernel had made."""
     groups = dict[tuple[str, str], list[Transition]]()
     for each in completed(transitions):
-        if each.ending is not Ending.lost:
+        if each.ending is not Ending.lost and not each.repeated:
             groups.setdefault((each.kernel_id, each.search_id), []).append(each)
     return _regraph((_of_search(*key, rows) for key, rows in groups.items()), merging)
 

@@ -58,6 +58,9 @@ class Transition(BaseModel):
     parent: str = ""
     """variant id"""
     variant_id: str | None = None
+    repeated: bool = False
+    """an earlier search of the kernel had made the very same step, with a verdict that stays: not
+    to be counted again"""
 
     @property
     def right(self) -> bool:
