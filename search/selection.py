@@ -93,20 +93,21 @@ def visits_of(it: Node | Edge, settings: Settings) -> float:
 def options(graph: Graph, node: Node, settings: Settings) -> list[Option]:
     """The legal arms as formulas see them, in the order of proposal, `expand` last.
 
-    What was never evaluated has no value: an open edge, and the `expand` arm, take the node's own,
-    so a new idea counts as good as what is known here until it is tried (AdaExplore scores its
-    expand arm from the best child); widening bounds how many. The expand arm has the prior of an
+    What was never evaluated has no value: an open edge, and the `expand` arm, take one between the
+    node's own reward and what is backed up to it (`first_play`; AdaExplore scores its expand arm
+    from the best child); widening bounds how many. The expand arm has the prior of an
     average candidate and as many visits as it brought candidates. Values that cannot be told from
     the best one equal it.
     """
     edges, may_expand = legal_arms(graph, node, settings)
-    nodes, own, loss = graph.nodes, node.backed.low, settings.virtual_loss
-    lows = [own if e.child is None else nodes[e.child].backed.low for e in edges]
+    nodes, loss, first = graph.nodes, settings.virtual_loss, settings.first_play
+    unseen = first * node.backed.low + (1 - first) * node.own.low
+    lows = [unseen if e.child is None else nodes[e.child].backed.low for e in edges]
     arms: list[Choice] = [*edges]
     priors, visits = [e.prior for e in edges], [e.visits + loss * e.running for e in edges]
     if may_expand:
         arms.append(EXPAND)
-        lows.append(own)
+        lows.append(unseen)
         priors.append(1.0)
         visits.append(len(graph.edges_of(node.key)))
     return list(map(Option, arms, _placed(lows, graph, settings), priors, visits))

@@ -25,6 +25,9 @@ class Settings(BaseModel):
     """what a speedup is worth (`rewards.REWARDS`)"""
     c_puct: float = Field(default=0.3, ge=0)
     """weight of exploration; values are normalised to 0..1 (AdaExplore ships 0.25 to 0.28)"""
+    first_play: float = Field(default=1.0, ge=0, le=1)
+    """what an idea is worth until it is tried: 0 as much as the node that it starts from, 1 as much
+    as the best found below that node, and in between"""
     beam_width: int = Field(default=4, ge=1)
     """of policy beam: how many nodes of a depth are expanded"""
     widening_c: float = Field(default=2.0, gt=0)

@@ -21,6 +21,7 @@ ways = st.fixed_dictionaries(
         "policy": st.sampled_from(["puct", "pucb", "greedy", "beam", "random"]),
         "backup": st.sampled_from(["max", "mean"]),
         "rewards": st.sampled_from(["log2", "regrapht"]),
+        "first_play": st.sampled_from([0.5, 1.0]),
         "noise_fraction": st.sampled_from([0.0, 0.5]),
         "restart_epsilon": st.sampled_from([0.0, 0.3]),
         "rollout_steps": st.sampled_from([0, 3]),

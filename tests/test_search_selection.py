@@ -364,3 +364,15 @@ def test_noise_at_the_root_keeps_its_share_and_is_the_same_for_the_whole_search(
     assert shares(scene) == first
     scene.settings = Settings(noise_fraction=0.25, seed=5)
     assert shares(scene) != first
+
+
+def test_what_was_never_tried_is_worth_something_between_its_node_and_the_best_below() -> None:
+    scene = Scene(settings=Settings(first_play=1.0, min_gain=0.0))
+    scene.done("best", 4.0, visits=3)
+    scene.open()
+
+    def values(first_play: float) -> list[float]:
+        scene.settings = Settings(first_play=first_play, min_gain=0.0)
+        return [o.q for o in options(scene.graph, scene.graph.root, scene.settings)]
+
+    assert [values(f)[:2] for f in (0.0, 0.25, 1.0)] == [[1.0, 0.0], [1.0, 0.25], [1.0, 1.0]]
