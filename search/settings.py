@@ -34,6 +34,8 @@ class Settings(BaseModel):
     """a node of N visits asks for new candidates while it has fewer than ceil(C * N^alpha)"""
     widening_alpha: float = Field(default=0.5, ge=0, le=1)
     """exponent of the widening; 0.5 lets a node widen with the square root of its visits"""
+    # Noise, restarts and rollouts are off: in replays of measured tuning spaces the first two made
+    # no difference, and rollouts cost more builds than they were worth (they follow every success).
     noise_fraction: float = Field(default=0.0, ge=0, le=1)
     """how much of the priors at the root is noise (AlphaZero: 0.25); 0: none"""
     noise_alpha: float = Field(default=0.3, gt=0, le=100)
