@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
 import host_kernels as hk
@@ -20,6 +21,8 @@ from kernelwright.search.moves.cpp.partial_sums import MOVE as PARTIAL_SUMS
 from kernelwright.search.moves.cpp.register_tile import MOVE as REGISTER_TILE
 from kernelwright.search.moves.cpp.restrict import MOVE as RESTRICT
 from kernelwright.search.moves.cpp.rows_added_up import MOVE as ROWS_ADDED_UP
+from kernelwright.search.moves.cpp.stream_stores import MOVE as STREAM_STORES
+from kernelwright.search.moves.cpp.stream_stores import X86
 from kernelwright.search.moves.cpp.sum_in_register import MOVE as SUM_IN_REGISTER
 from kernelwright.search.moves.cpp.threads import MOVE as THREADS
 
@@ -374,6 +377,55 @@ def test_rows_are_divided_among_threads_and_running_values_are_not() -> None:
 
 def test_no_threads_without_the_flag_that_they_need() -> None:
     assert "-fopenmp" in reason(THREADS.propose(hk.SOFTMAX.state(flags=("-O3",))))
+
+
+LARGE_COPY = hk.HostKernel(
+    "scaled",
+    """\
+void scaled(const float* x, float* y, int n, float by) {
+    for (int i = 0; i < n; ++i) {
+        const float value = x[i];
+        y[i] = by * value;
+    }
+}
+""",
+    (
+        hk.array("x", "input", "n"),
+        hk.array("y", "output", "n"),
+        hk.scalar("n"),
+        hk.scalar("by", 3.0, "float32"),
+    ),
+    ({"n": 3_000_000}, {"n": 1}, {"n": 45}),
+    symbols={"n": {"max": 3_000_000}},
+)
+x86 = pytest.mark.skipif(platform.machine() not in X86, reason="x86 alone has such stores")
+
+
+@x86
+def test_a_large_output_is_stored_past_the_caches_and_right(tmp_path: Path) -> None:
+    streamed = first(STREAM_STORES.propose(LARGE_COPY.state()))
+    assert "stream_line(&y[i], line);" in streamed
+    plain, mine = hk.compiled([LARGE_COPY.source, streamed], "scaled", tmp_path)
+    for sizes in LARGE_COPY.sizes:
+        expected = hk.run(plain, LARGE_COPY, sizes, seed=1)
+        assert np.array_equal(hk.run(mine, LARGE_COPY, sizes, seed=1)[0], expected[0])
+    assert "already" in reason(STREAM_STORES.propose(LARGE_COPY.state(streamed)))
+
+
+@x86
+def test_a_small_output_stays_in_the_caches() -> None:
+    assert "smaller than 8 MiB" in reason(STREAM_STORES.propose(hk.EDGES.state(EDGE_FREE)))
+    assert "is read again" in reason(STREAM_STORES.propose(hk.SOFTMAX.state(KEPT)))
+
+
+EDGE_FREE = """
+void edges(const float* in, float* out, int n) {
+    for (int i = 0; i < n; ++i) out[i] = 1;
+}"""
+KEPT = """
+void softmax(const float* x, float* y, int R, int N) {
+    for (int i = 0; i < R * N; ++i) y[i] = x[i] + y[i];
+}"""
 
 
 def test_the_contracts_promise_of_no_overlap_is_written_once() -> None:

@@ -11,6 +11,7 @@ from . import (
     register_tile,
     restrict,
     rows_added_up,
+    stream_stores,
     sum_in_register,
     threads,
     unroll,
@@ -28,5 +29,6 @@ MOVES: tuple[Move, ...] = (
     keep_terms.MOVE,
     threads.MOVE,
     restrict.MOVE,
+    stream_stores.MOVE,
     unroll.MOVE,
 )

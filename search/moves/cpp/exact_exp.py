@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ..base import Move, NotApplicable, Proposals, State
 from ..compiler_flags import effective_flags
 from ..cuda.edits import Edit
-from .program import Function, Program, field, inside, read_program, text
-from .rewrite import free_name, rewritten, with_includes
+from .program import Function, field, inside, read_program, text
+from .rewrite import before_functions, free_name, rewritten, with_includes
 from .types import kind_of
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ def _write(state: State) -> Proposals:
             MOVE.method,
             f"exp as a polynomial that vectorises, {what}",
             [
-                *_definition(program, form.format(name=name, far=FAR.format(limit=limit))),
+                *with_includes(program, "<cstdint>", "<cstring>"),
+                before_functions(program, form.format(name=name, far=FAR.format(limit=limit))),
                 *(_renamed(call, name) for call, _ in calls),
             ],
             prior,
@@ -146,22 +147,6 @@ def _above(node: Node) -> list[Node]:
 def _renamed(call: Node, name: str) -> Edit:
     function = field(call, "function")
     return Edit(function.start_byte, function.end_byte, name)
-
-
-def _definition(program: Program, code: str) -> list[Edit]:
-    """The new function before the first one of the source, behind the headers that it needs."""
-    first = min((f.node for f in program.functions), key=lambda n: n.start_byte)
-    while first.parent is not None and first.parent.type != "translation_unit":
-        first = first.parent
-    above = first.prev_sibling
-    while above is not None and above.type == "comment":  # what is said of that function
-        if above.end_point[0] + 1 < first.start_point[0]:
-            break
-        first, above = above, above.prev_sibling
-    return [
-        *with_includes(program, "<cstdint>", "<cstring>"),
-        Edit(first.start_byte, first.start_byte, f"{code}\n"),
-    ]
 
 
 MOVE = Move(

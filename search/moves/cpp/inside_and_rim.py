@@ -10,14 +10,16 @@ from ....runners.model import Candidate
 from ..affine import Form
 from ..base import Move, NotApplicable, Proposals, State
 from .borders import Comparisons, Rim
+from .effects import effects_of
 from .folding import Folding
+from .loop_order import ALONG, walks
 from .program import Loop, Program, inside, loop_of, read_program, text
 from .rewrite import counted, instead, outdented, rewritten, with_includes, written
 from .scope import Scope
 
 PRIOR, OUTER_PRIOR = 0.35, 0.1
-"""of an innermost loop (short ones in it do not count); of others, whose borders compilers often
-move out themselves"""
+"""of an innermost loop (short ones in it do not count) along memory; of others, whose borders
+compilers often move out themselves, or which do not vectorise without them either"""
 
 
 def _write(state: State) -> Proposals:
@@ -55,7 +57,8 @@ def _divided(program: Program, loop: Loop, scope: Scope) -> Candidate | None:
     inside_of = f"{loop.variable} from {_plus(text(loop.lower), rim.first)} to {_end(loop, rim)}"
     inner = [each for n in inside(loop.body) if (each := loop_of(n)) is not None]
     innermost = all(each.bound.type == "number_literal" for each in inner)
-    prior = PRIOR if innermost else OUTER_PRIOR
+    along = walks(effects_of(loop.body, scope, program), loop.variable) > ALONG / 2
+    prior = PRIOR if innermost and along else OUTER_PRIOR
     return rewritten(program, MOVE.method, f"no border checks for {inside_of}", edits, prior)
 
 

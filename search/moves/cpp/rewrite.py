@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ....runners.model import Candidate
 from ..cuda.edits import Edit, edited, indent_of
-from .program import Loop, Program, inside, text
+from .program import Loop, Program, inside, loop_of, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -98,6 +98,19 @@ def with_includes(program: Program, *wanted: str) -> list[Edit]:
     return [Edit(at, at, f"{lines}\n")]
 
 
+def before_functions(program: Program, code: str) -> Edit:
+    """An edit that puts code before the first function of the source and what is said of it."""
+    first = min((f.node for f in program.functions), key=lambda n: n.start_byte)
+    while first.parent is not None and first.parent.type != "translation_unit":
+        first = first.parent
+    above = first.prev_sibling
+    while above is not None and above.type == "comment":
+        if above.end_point[0] + 1 < first.start_point[0]:
+            break
+        first, above = above, above.prev_sibling
+    return Edit(first.start_byte, first.start_byte, f"{code}\n")
+
+
 def _after_comments(root: Node) -> int:
     """Where the first thing that is no comment begins."""
     for node in root.children:
@@ -117,8 +130,6 @@ def rewritten(
 
 def nest_from(loop: Loop) -> tuple[Loop, ...]:
     """The loop and those that are each the whole body of the one around it."""
-    from .program import loop_of
-
     found = [loop]
     while len(found[-1].statements) == 1:
         inner = loop_of(found[-1].statements[0])
