@@ -315,6 +315,46 @@ def test_warps_of_one_block_suit_the_rows() -> None:
     assert [c.parameters for c in found] == [{"num_warps": 16}, {"num_warps": 8}]
 
 
+# --- masks
+
+
+def test_masks_are_left_out_of_launches_of_whole_blocks() -> None:
+    assert changes("triton_vector_add", "whole_blocks") == [
+        '+@triton.heuristics({"WHOLE": lambda args: args["n"] % args["BLOCK"] == 0})',
+        "-def vector_add(x, y, out, n, BLOCK: tl.constexpr):",
+        "+def vector_add(x, y, out, n, BLOCK: tl.constexpr, WHOLE: tl.constexpr):",
+        "-    tl.store(out + at, tl.load(x + at, mask=inside) + tl.load(y + at, mask=inside), "
+        "mask=inside)",
+        "+    tl.store(out + at, tl.load(x + at, mask=None if WHOLE else inside) + "
+        "tl.load(y + at, mask=None if WHOLE else inside), mask=None if WHOLE else inside)",
+    ]
+
+
+def test_a_mask_of_a_row_in_one_block_goes_where_the_row_fills_it() -> None:
+    lines = changes("triton_softmax", "whole_blocks")
+    assert 'args["cols"] >= args["BLOCK_COLS"]' in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("(triton.cdiv(n, 1024),)", "(triton.cdiv(n, 1024) + 1,)"),
+        ("tl.program_id(0) * BLOCK", "tl.program_id(0) * BLOCK + 1"),
+        ("mask=at < n", "mask=(at < n) & (at > 2)"),
+        ("BLOCK=1024", ""),
+    ],
+)
+def test_masks_that_may_be_needed_stay(old: str, new: str) -> None:
+    assert old in SUM
+    changed = SUM.replace(old, new).replace("BLOCK: tl.constexpr", "BLOCK: tl.constexpr = 1024")
+    assert "no mask only keeps blocks" in reason("whole_blocks", state("sum", changed))
+
+
+def test_rows_whose_masks_are_left_out_keep_their_loops() -> None:
+    whole = chain("softmax_triton", "whole_blocks")
+    assert "no mask that keeps it below" in reason("one_block_a_row", whole)
+
+
 # --- loops, atomics, caches, exponentials
 
 

@@ -42,6 +42,9 @@ CHAINS = (
     ("stencil_triton", "persistent_programs:1"),
     ("histogram_triton", "block_atomics:1"),
     ("sum", "block_atomics"),
+    ("tutorial", "whole_blocks", "tensor_descriptors"),
+    ("gemm_triton", "whole_blocks", "persistent_programs"),
+    ("transpose_triton", "whole_blocks"),
 )
 BUILT = (
     ("gemm_triton", "grouped_program_order", "tensor_descriptors:1", "persistent_programs:1"),
@@ -86,10 +89,13 @@ def variant(kernel: LoadedKernel, found: State, **parameters: int) -> Variant:
 DESCRIBED = tuple(c for c in CHAINS if any("descriptors" in step for step in c))
 """these take TMA at sizes whose rows are multiples of 16 bytes, and plain loads at others"""
 
+WHOLE = tuple(c for c in CHAINS if "whole_blocks" in c)
+"""these have no masks where sizes are multiples of 32, as long as the blocks are here"""
+
 
 @pytest.mark.parametrize(
     ("steps", "multiple_of"),
-    [*((c, 1) for c in CHAINS), *((c, 8) for c in DESCRIBED)],
+    [*((c, 1) for c in CHAINS), *((c, 8) for c in DESCRIBED), *((c, 32) for c in WHOLE)],
     ids=lambda value: ids(value) if isinstance(value, tuple) else f"of_{value}",  # pyright: ignore
 )
 def test_moves_keep_the_results(bench: Bench, steps: tuple[str, ...], multiple_of: int) -> None:

@@ -13,6 +13,7 @@ from . import (
     persistent_programs,
     tensor_descriptors,
     unrolled_loops,
+    whole_blocks,
 )
 
 MOVES: tuple[Move, ...] = (
@@ -27,4 +28,5 @@ MOVES: tuple[Move, ...] = (
     loop_stages.MOVE,
     unrolled_loops.MOVE,
     cache_policies.MOVE,
+    whole_blocks.MOVE,
 )

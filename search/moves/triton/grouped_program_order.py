@@ -10,7 +10,8 @@ from ..base import Move, NotApplicable, Proposals, State
 from .kernels import Kernel, Launch, launch_of
 from .matmuls import matmul_of
 from .source import Edit, argument, is_call, same
-from .values import Values, primary
+from .texts import primary
+from .values import Values
 
 GROUPS = ((8, 0.3), (4, 0.15), (16, 0.12))
 """rows of tiles in a group, prior: 8 is what Triton's own matmul tutorial starts from"""

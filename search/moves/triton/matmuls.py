@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from ..base import NotApplicable, State
 from .kernels import Kernel, kernels_of
 from .source import argument, is_call
+from .texts import text_of
 from .tiles import Main, Tile, main_of, tile_of
-from .values import Values, text_of
+from .values import Values
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
 from .kernels import Kernel, Launch, kernel_of, launch_of
 from .source import INDENT, Edit, argument, is_call, names_in
-from .values import primary
+from .texts import primary
 
 AXES = "xyz"
 PROCESSORS = "torch.cuda.get_device_properties(0).multi_processor_count"
@@ -106,11 +106,11 @@ def _counts(kernel: Kernel, launch: Launch) -> Counts | None:
         names = tuple(kernel.fresh(f"programs_{AXES[i]}") for i in range(len(texts)))
         passed = tuple(f"{n}={t}" for n, t in zip(names, texts, strict=True))
         return Counts(names, passed, texts)
-    inside = [_in_kernel(kernel, launch, e) for e in launch.grid]
+    inside = [in_kernel(kernel, launch, e) for e in launch.grid]
     return None if None in inside else Counts(tuple(t for t in inside if t), (), texts)
 
 
-def _in_kernel(kernel: Kernel, launch: Launch, element: ast.expr) -> str | None:
+def in_kernel(kernel: Kernel, launch: Launch, element: ast.expr) -> str | None:
     """A size of the grid in the kernel's own names; None where it has no name for a part."""
     own = {ast.dump(given): name for name, given in launch.bound(kernel).items()}
 

@@ -14,8 +14,8 @@ from .arguments import Arguments
 from .kernels import Kernel
 from .matmuls import Matmul, matmul_of
 from .source import INDENT, Edit, Source, is_call
+from .texts import text_of
 from .tiles import ONE, Tile, divided, tile_of
-from .values import text_of
 
 TMA_BYTES = 16
 """strides and the base of a tensor map are multiples of it (CUDA driver API, cuTensorMapEncode)"""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..affine import Form
+from .masks import Bound, bounds_of
 from .source import argument, is_call
 from .values import LANE, Definition, Values, block_of, lanes
 
@@ -107,7 +107,7 @@ def tile_of(values: Values, access: ast.Call, main: Main | None = None) -> Tile 
     starts, offset = _parted(scalar, (rows, columns), by_axis, main)
     if main is not None and main.variable in offset.names:
         return None
-    bounds = _bounds(values, access, at)
+    bounds = bounds_of(values, access, always=False)
     wrapped = _wrapped(values, pointer, at, main)
     known = [b for b in bounds if b is not None]
     axes = [
@@ -254,43 +254,6 @@ def divided(term: Form, by: Form) -> Form | None:
     return None if factor % divisor else Form.of([(tuple(left), factor // divisor)])
 
 
-Bound = tuple[Form, Form]
-"""`left < right`"""
-
-
-def stays_below(values: Values, access: ast.Call, size: str) -> bool:
-    """Whether a mask keeps an access's lanes below a size; one without lanes needs none."""
-    at = values.statement(access)
-    pointer = argument(access, 0, "pointer")
-    if pointer is None or not _has_lanes(values, pointer, at):
-        return True
-    limit = Form.name(size)
-    return any(b is not None and lanes(b[0]) and b[1] == limit for b in _bounds(values, access, at))
-
-
-def _has_lanes(values: Values, node: ast.expr, at: ast.stmt) -> bool:
-    return any(is_call(n, "arange") for n in ast.walk(values.expanded(node, at)))
-
-
-def _bounds(values: Values, access: ast.Call, at: ast.stmt) -> list[Bound | None]:
-    """Each comparison of a mask; None for what is another condition."""
-    mask = argument(access, 2 if is_call(access, "store") else 1, "mask")
-    return [] if mask is None else list(_compared(values, mask, at))
-
-
-def _compared(values: Values, node: ast.expr, at: ast.stmt) -> Iterator[Bound | None]:
-    node, at = values.resolved(node, at)
-    match node:
-        case ast.BinOp(left=left, op=ast.BitAnd(), right=right):
-            yield from _compared(values, left, at)
-            yield from _compared(values, right, at)
-        case ast.Compare(left=left, ops=[ast.Lt()], comparators=[right]):
-            pair = values.form(left, at), values.form(right, at)
-            yield None if pair[0] is None or pair[1] is None else (pair[0], pair[1])
-        case _:
-            yield None
-
-
 def _wrapped(values: Values, pointer: ast.expr, at: ast.stmt, main: Main | None) -> dict[str, Form]:
     """Sizes that lanes are taken modulo of, by their block: `(start + tl.arange(0, B)) % M`."""
     if isinstance(pointer, ast.Name) and main is not None:
@@ -311,6 +274,8 @@ def _wrapped(values: Values, pointer: ast.expr, at: ast.stmt, main: Main | None)
 
 def _fills_with_zero(access: ast.Call) -> bool:
     other = argument(access, 2, "other") if is_call(access, "load") else None
+    if isinstance(other, ast.IfExp):
+        other = other.orelse
     return other is None or (isinstance(other, ast.Constant) and other.value == 0)
 
 
