@@ -22,6 +22,7 @@ from kernelwright.runners.oracle.stress import KINDS
 from kernelwright.runners.plans.declared_plan import check_declared
 from kernelwright.runners.specs.files import parse_spec
 from kernelwright.search.moves import MOVES
+from kernelwright.search.settings import Settings
 from kernelwright.server.cli import app
 from kernelwright.tools import TOOLS
 
@@ -45,6 +46,7 @@ def test_readme_names_every_command(name: str) -> None:
 
 
 GATES = (ROOT / "docs/gates.md").read_text(encoding="utf-8")
+SEARCH = (ROOT / "docs/search.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", [*ENDINGS, FRESH, ANEW, REPEATS, SHAPES, STRESS, *WINNERS])
@@ -59,6 +61,14 @@ def test_the_page_on_gates_explains_every_kind_of_stress(kind: str) -> None:
 
 def test_every_move_says_when_it_pays() -> None:
     assert all(len(move.why) > 20 for move in MOVES)
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_the_page_on_the_search_has_every_setting(name: str) -> None:
+    field = Settings.model_fields[name]
+    default = "none" if field.default is None else field.default
+    meaning = " ".join((field.description or "").split())
+    assert f"| `{name}` | {default} | {meaning} |" in SEARCH
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
