@@ -182,7 +182,7 @@ def drive(session: SearchSession, lookup: LookUp, outdir: Path, steps: int) -> T
             kind = "question" if isinstance(report, NeedsCandidates) else "step"
             timed.seconds[kind].append(seconds)
             if isinstance(report, NeedsCandidates):
-                _timed(timed, "answer", lambda report=report: _answer(session, report))
+                _timed(timed, "answer", lambda report=report: answer(session, report))
                 continue
             made += 1
             timed.busy.append(busy)
@@ -193,7 +193,8 @@ def drive(session: SearchSession, lookup: LookUp, outdir: Path, steps: int) -> T
     return timed
 
 
-def _answer(session: SearchSession, needed: NeedsCandidates) -> None:
+def answer(session: SearchSession, needed: NeedsCandidates) -> None:
+    """Answer with the landscape's candidates."""
     question = needed.question
     rewrites = {landscape.source(number): number for number in range(landscape.REWRITES)}
     places = tuple(landscape.VALUES.index(question.parameters[n]) for n in landscape.NAMES)

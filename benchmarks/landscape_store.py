@@ -75,7 +75,7 @@ def write(outdir: Path, nodes: int, more_builds: int) -> int:
 
     Rows of evaluations are brief, all others are what a search leaves.
     """
-    settings = Settings(budget_builds=nodes + more_builds, patience=10 * nodes)
+    settings = Settings(budget_builds=nodes + more_builds, patience=10 * (nodes + more_builds))
     searched, found = search(nodes - 1, settings)
     with Store.open(outdir / STATE_FILE) as store, store.transaction() as writer:
         writer.put_record("kernels", searched.start.kernel_id, _kernel(searched))

@@ -50,6 +50,9 @@ TABLES: Final = (
 )
 BUSY_SECONDS: Final = 10.0
 """how long a write waits for another process; a transaction takes well under 5 ms"""
+CHECKPOINT_PAGES: Final = 4000
+"""the log's pages after which a commit moves them into the file, 16 MB; that takes tens of
+milliseconds, and with SQLite's own 1000 more than one commit in a hundred would have to wait"""
 
 _LIST = "call `inspect` to list what there is"
 _NEXT_STEP: Final = {
@@ -349,6 +352,7 @@ class _Database:
                 next_step="choose an --outdir on a local disk",
             )
         self.run("PRAGMA synchronous = FULL")
+        self.run(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
 
     def _try_wal(self, last: bool) -> str | None:
         # SQLite does not wait the busy time here when two connections switch at once.

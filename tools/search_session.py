@@ -42,7 +42,7 @@ from .lanes import Lanes, Tried
 from .learned import Experience, learned_now
 from .lessons import Before, learn
 from .records import KernelRecord, VariantRecord, now
-from .search_graph import graph_of
+from .search_graph import graph_of, no_collections
 from .search_profiling import is_due, profile_of
 from .search_records import (
     NeedsCandidates,
@@ -125,7 +125,8 @@ class SearchSession:
             record = with_budget(record, budget_builds)
             with bench.store.transaction() as writer:
                 writer.put_record("searches", search_id, record)
-        return cls(bench, record, graph_of(bench.store, search_id))
+        with no_collections():
+            return cls(bench, record, graph_of(bench.store, search_id))
 
     def step(self, more: int = 0) -> Step:
         """One evaluation, or the question, or the stop verdict; on disk when it returns.
@@ -255,7 +256,9 @@ class SearchSession:
         ticket = "t" + content_hash(asked, 10)
         with self._bench.store.transaction() as writer:
             self._commit(writer, self._engine.changes())
-            if writer.get("tickets", ticket) is None:
+            known = writer.get("tickets", ticket)
+            # Asked again after an answer of which nothing was new, it takes another one.
+            if known is None or known["answered"]:
                 writer.put_record(
                     "tickets", ticket, Ticket(search_id=self.search_id, node_id=node_id)
                 )
