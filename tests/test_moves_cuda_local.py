@@ -82,6 +82,20 @@ SPELLINGS = {
         y[i] = a * x[i];
     }
 """,
+    "several items, a block apart": """\
+    int first = blockIdx.x * 64 * 4 + threadIdx.x;
+    for (int k = 0; k < 4; ++k) {
+        int i = first + k * 64;
+        if (i < n) y[i] = a * x[i];
+    }
+""",
+    "several items side by side": """\
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int item = 0; item < 3; ++item) {
+        const int i = t * 3 + item;
+        if (i < n) { y[i] = a * x[i]; }
+    }
+""",
     "both branches store": """\
     unsigned i = blockIdx.x * 64 + threadIdx.x;
     if (i < n) {
@@ -286,6 +300,16 @@ REFUSED = {
     "an end within": (
         f"{INDEX}    if (i < n) {{ if (x[i] < 0) return; y[i] = x[i]; }}\n",
         "left by return",
+    ),
+    "items that overlap": (
+        "    int t = blockIdx.x * 64 + threadIdx.x;\n"
+        "    for (int k = 0; k < 4; ++k) { int i = t + k; if (i < n) y[i] = x[i]; }\n",
+        "no `if (t < n)`",
+    ),
+    "its item": (
+        "    int t = blockIdx.x * 256 + threadIdx.x;\n"
+        "    for (int k = 0; k < 4; ++k) { int i = t + k * 64; if (i < n) y[i] = x[i] + k; }\n",
+        "uses the number of its thread or item",
     ),
     "a loop": (
         f"{INDEX}    if (i < n) {{ for (int k = 0; k < i; ++k) y[i] = x[k]; }}\n",

@@ -40,8 +40,8 @@ def _element(kernel: CudaKernel) -> PerElement | NotApplicable:
     element = per_element(kernel)
     if isinstance(element, NotApplicable):
         return element
-    if element.looped:
-        return NotApplicable("its threads go on in a grid-stride loop already")
+    if element.looped or element.items:
+        return NotApplicable("its threads go on in a loop already")
     if any(n.type in LOOPS for s in element.body for n in walk(s)):
         return NotApplicable("the work on one element is a loop: a thread has enough to do")
     if count_of(element) is None:

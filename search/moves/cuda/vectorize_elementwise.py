@@ -45,6 +45,8 @@ def _of_kernel(
         return element
     if any(n.type in LOOPS for s in element.body for n in walk(s)):
         return NotApplicable("the work on one element is a loop")
+    if element.items and not (element.items.isdigit() or element.items in spec.parameters):
+        return NotApplicable(f"`{element.items}` is neither a number nor a parameter of the spec")
     bound = count_of(element)
     if bound is None:
         return NotApplicable(
@@ -74,7 +76,7 @@ def _of_kernel(
                 method=MOVE.method,
                 detail=f"{where}{names}: {unroll} x {lanes} elements a thread",
                 source=vectorised.source(unroll),
-                plan=_plan(kernel, lanes * unroll),
+                plan=_plan(element, lanes * unroll),
                 prior=prior * (SCATTERED if scattered else 1),
             )
         )
@@ -95,17 +97,19 @@ def _fits(vector: Vector, lanes: int) -> bool:
     return nbytes in BITS and aligned and (vector.stored or vector.covers(lanes))
 
 
-def _plan(kernel: CudaKernel, elements: int) -> dict[str, object]:
-    """Fewer blocks along x, each of which does so many times the elements."""
-    x, y, z = kernel.launch.grid
+def _plan(element: PerElement, elements: int) -> dict[str, object]:
+    """As many blocks along x as do all elements, so many times more in each."""
+    x, y, z = element.kernel.launch.grid
+    if element.items:
+        return element.kernel.plan_with(grid=(f"cdiv(({x}) * {element.items}, {elements})", y, z))
     if isinstance(x, int):
-        return kernel.plan_with(grid=(-(-x // elements), y, z))
+        return element.kernel.plan_with(grid=(-(-x // elements), y, z))
     simple = re.fullmatch(r"cdiv\(([\w\s*]+), (\d+)\)", x)
     if simple is not None:
         fewer = f"cdiv({simple[1]}, {int(simple[2]) * elements})"
     else:
         fewer = f"cdiv({x}, {elements})"
-    return kernel.plan_with(grid=(fewer, y, z))
+    return element.kernel.plan_with(grid=(fewer, y, z))
 
 
 MOVE = Move(
