@@ -238,7 +238,7 @@ def _kept_edits(
     start = rows.body[0].span[0]
     pad = indent(facts.source, start)
     declared = "".join(
-        f"__align__(16) {h.element} {h.name}[ROW_ITEMS * {vector}];\n{pad}" for h in held
+        f"alignas(16) {h.element} {h.name}[ROW_ITEMS * {vector}];\n{pad}" for h in held
     )
     edits.append((start, start, "    " + declared))
     for number, found in enumerate(rows.loops):

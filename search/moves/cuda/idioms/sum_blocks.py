@@ -12,6 +12,7 @@ from typing import Any
 
 from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
+from .....runners.plans.declared_plan_model import FillStep
 from ...base import Move, NotApplicable, Proposals, State
 from .facts import Facts, facts_of
 from .rows import Reduction
@@ -40,8 +41,21 @@ def _write(state: State) -> Proposals:
     if count is None:
         return NotApplicable("no argument holds the number of elements")
     atomic = not state.spec.io.deterministic or "int" in facts.arrays[found.output].dtype
-    makers = (_one_launch, _two_launches) if atomic else (_two_launches,)
+    makers = [_one_launch] if atomic else []
+    if _cleared(facts, found):
+        makers.append(_two_launches)
+    if not makers:
+        return NotApplicable("the sum is added to what the output held, and must be deterministic")
     return tuple(make(facts, found, count) for make in makers)
+
+
+def _cleared(facts: Facts, found: Sum) -> bool:
+    """Whether the plan sets the output to zero before the launch, so that it may be stored to."""
+    name = facts.arrays[found.output].name
+    before = facts.plan.steps[: facts.plan.steps.index(facts.step)]
+    return any(
+        isinstance(s, FillStep) and s.fill == name and not s.pattern.strip("0") for s in before
+    )
 
 
 def _body(facts: Facts, found: Sum, count: str, to: str, store: str) -> str:

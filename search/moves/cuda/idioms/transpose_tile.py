@@ -26,8 +26,7 @@ def _write(state: State) -> Proposals:
     if isinstance(facts, str):
         return NotApplicable(facts)
     try:
-        source, target = _copied(facts)
-        rows, columns = _turned(facts, source, target)
+        rows, columns, source, target = _read(facts)
     except Unfit as unfit:
         return NotApplicable(f"no transpose: {unfit}")
     sizes = facts.size_text(rows), facts.size_text(columns)
@@ -46,8 +45,8 @@ def _write(state: State) -> Proposals:
     return tuple(_candidate(facts, text, rows, columns, *shape) for shape in SHAPES)
 
 
-def _copied(facts: Facts) -> tuple[Place, Place]:
-    """The element that is read and the one that it is written to."""
+def _read(facts: Facts) -> tuple[Poly, Poly, Place, Place]:
+    """Rows and columns of the input, the element that is read and the one that is written."""
     flat = list(flattened(Scope.of(facts), facts.kernel.body))
     others = [s for s, _ in flat if not isinstance(s, Declare)]
     last, scope = flat[-1] if flat else (None, None)
@@ -58,30 +57,21 @@ def _copied(facts: Facts) -> tuple[Place, Place]:
         raise Unfit("it is not an element of an input that is stored")
     if facts.arrays[source.array].dtype != facts.arrays[target.array].dtype:
         raise Unfit("the element changes its type")
-    return source, target
-
-
-def _turned(facts: Facts, source: Place, target: Place) -> tuple[Poly, Poly]:
-    """Rows and columns of the input, if the output is its transpose."""
     shape, turned = facts.shape(source.array), facts.shape(target.array)
     if shape is None or len(shape) != 2 or turned != (shape[1], shape[0]):
         raise Unfit("the contract's shapes are not those of a matrix and its transpose")
     rows, columns = shape
-    found = _row(source.index, columns)
-    column = source.index - found * columns
-    if target.index != column * rows + found:
+    candidates = [*scope.integers.values(), _row(source.index, columns)]
+    turns = [(source.index - row * columns) * rows + row for row in candidates if row is not None]
+    if target.index not in turns:
         raise Unfit("an element is not stored at its mirrored place")
-    return rows, columns
+    return rows, columns, source, target
 
 
-def _row(index: Poly, columns: Poly) -> Poly:
-    """The row of `row * columns + column`: what is multiplied by the columns."""
+def _row(index: Poly, columns: Poly) -> Poly | None:
+    """The row of `row * columns + column` where it has no name: what the columns multiply."""
     names = columns.names
-    multiplied = Poly.of((m, c) for m, c in index.terms if names and names <= set(m))
-    row = exact(multiplied, columns)
-    if row is None or not row.terms:
-        raise Unfit("the row of an element cannot be told from its index")
-    return row
+    return exact(Poly.of((m, c) for m, c in index.terms if names and names <= set(m)), columns)
 
 
 def _candidate(

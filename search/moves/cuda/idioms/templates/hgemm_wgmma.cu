@@ -34,7 +34,7 @@
     }
 
     extern __shared__ unsigned char wgmma_room[];
-    __shared__ __align__(8) unsigned long long wgmma_full[WGMMA_STAGES], wgmma_empty[WGMMA_STAGES];
+    alignas(8) __shared__ unsigned long long wgmma_full[WGMMA_STAGES], wgmma_empty[WGMMA_STAGES];
     // tiles of 128-byte rows with the 128-byte swizzle begin at multiples of 1024
     const unsigned room = (wgmma_address(wgmma_room) + 1023u) & ~1023u;
     const unsigned full = wgmma_address(wgmma_full), empty = wgmma_address(wgmma_empty);

@@ -10,7 +10,7 @@
     for (int round = 0, first = 0; first < columns_all;
          round ^= 1, first += SCAN_THREADS * SCAN_VECTOR) {
         const int at = first + threadIdx.x * SCAN_VECTOR, left = columns_all - at;
-        __align__(16) $T elements[SCAN_VECTOR];
+        alignas(16) $T elements[SCAN_VECTOR];
 #pragma unroll
         for (int v = 0; v < SCAN_VECTOR; ++v) elements[v] = $T(0);
         move_columns<SCAN_VECTOR>(elements, from + at, left, whole_rows);
@@ -40,7 +40,7 @@
         $SUM base = __shfl_up_sync(0xffffffffu, through, 1);
         base = before + (warp == 0 ? $SUM(0) : earlier_warps) + (lane == 0 ? $SUM(0) : base);
         before += __shfl_sync(0xffffffffu, of_warp, warps - 1);
-        __align__(16) $OUT results[SCAN_VECTOR];
+        alignas(16) $OUT results[SCAN_VECTOR];
 #pragma unroll
         for (int v = 0; v < SCAN_VECTOR; ++v) results[v] = base + sums[v];
         move_columns<SCAN_VECTOR>(to + at, results, left, whole_rows);

@@ -14,8 +14,8 @@
     static_assert(A_LOADS * THREADS * 4 == TILE_M * TILE_K, "whole loads of a tile of $A");
     static_assert(B_LOADS * THREADS * 4 == TILE_K * TILE_N, "whole loads of a tile of $B");
     constexpr int A_PITCH = TILE_M + 4;  // $A lies transposed: stores spread over banks
-    __shared__ __align__(16) float a_tile[2][TILE_K][A_PITCH];
-    __shared__ __align__(16) float b_tile[2][TILE_K][TILE_N];
+    alignas(16) __shared__ float a_tile[2][TILE_K][A_PITCH];
+    alignas(16) __shared__ float b_tile[2][TILE_K][TILE_N];
 
     const int tile_rows = (m_size + TILE_M - 1) / TILE_M;
     const int tile_columns = (n_size + TILE_N - 1) / TILE_N;
@@ -77,9 +77,10 @@ $BATCH
             *reinterpret_cast<float4*>(b_own) = *reinterpret_cast<float4*>(&b_tile[stage][k][n_own]);
             *reinterpret_cast<float4*>(b_own + 4) = *reinterpret_cast<float4*>(&b_tile[stage][k][n_own + 16]);
 #pragma unroll
-            for (int i = 0; i < 8; ++i)
+            for (int i = 0; i < 8; ++i) {
 #pragma unroll
                 for (int j = 0; j < 8; ++j) total[i][j] += a_own[i] * b_own[j];
+            }
         }
         if (more) put(stage ^ 1);  // nobody reads it since the barrier before
         __syncthreads();
