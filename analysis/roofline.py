@@ -18,9 +18,6 @@ from ..runners.model import Record
 from ..runners.specs.spec import KernelSpec
 
 Bound = Literal["memory", "compute", "unknown"]
-FLOOR_MARGIN = 0.95
-"""What declared work and a datasheet may be off by: design, "Physics floor"."""
-
 CACHE_SHARE = 0.5
 """What of the last-level cache data can count on: others use it too, and a working set near its
 size has mostly been evicted when it comes round again."""
@@ -155,20 +152,6 @@ def roofline(work: Work, peaks: Peaks, time_s: float) -> Roofline:
         cached=cached,
         headroom=None if not floor_s or (cached and memory_alone) else time_s / floor_s,
     )
-
-
-def ceiling(baseline_s: float, roofline: Roofline) -> float | None:
-    """The largest speedup over a baseline's seconds that physics allows; None: no such bound.
-
-    Only a datasheet gives one. A measured peak can be beaten (another program slowed the
-    measurement, reads alone outrun a copy, narrow types outrun fp32), so it is a note for the
-    reader and never ends a search.
-    """
-    if roofline.source != "datasheet" or roofline.bound == "unknown":
-        return None
-    if roofline.headroom is None or not roofline.floor_s:
-        return None
-    return baseline_s / (FLOOR_MARGIN * roofline.floor_s)
 
 
 def summary(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.analysis.roofline import ceiling, reaches, roofline, summary
+from kernelwright.analysis.roofline import reaches, roofline, summary
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.runners.limits import Peaks, Work
 from kernelwright.runners.specs.spec import KernelSpec
@@ -154,23 +154,6 @@ def test_one_declared_part_still_gives_its_own_floor_and_share() -> None:
     assert found.share_of_peak is None
     assert "4 of 40 GB/s copy bandwidth (10 %)" in found.describe()
     assert "served from cache" in roofline(Work(bytes=80 * GB), PEAKS, 1.0).describe()
-
-
-@given(works, seconds, seconds)
-def test_measured_peaks_never_limit_a_search(work: Work, time_s: float, baseline_s: float) -> None:
-    assert ceiling(baseline_s, roofline(work, PEAKS, time_s)) is None
-
-
-def test_a_datasheet_limits_the_speedup_to_what_its_floor_allows_with_a_margin() -> None:
-    found = roofline(Work(bytes=4 * GB, flops=GB), DATASHEET, 0.5)
-    assert ceiling(1.0, found) == pytest.approx(10 / 0.95)
-
-
-@pytest.mark.parametrize(
-    "work", [Work(), Work(bytes=4 * GB), Work(flops=GB), Work(bytes=1e6, flops=1e3)]
-)
-def test_a_datasheet_limits_nothing_that_is_unknown_or_in_the_cache(work: Work) -> None:
-    assert ceiling(1.0, roofline(work, DATASHEET, 0.5)) is None
 
 
 @pytest.mark.parametrize("time_s", [0.0, -1.0, float("nan")])

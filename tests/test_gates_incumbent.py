@@ -20,10 +20,12 @@ from kernelwright.runners.gates.incumbent import (
     refused_build,
 )
 from kernelwright.runners.gates.physics import (
+    Floor,
     Floors,
     fastest_flops,
     floors,
     is_plausibly_fast,
+    most_speedup,
     obeys_physics,
 )
 from kernelwright.runners.gates.winner import (
@@ -211,6 +213,17 @@ def test_a_time_below_the_floor_is_a_cheat_with_the_numbers() -> None:
     within = obeys_physics(compared(0.96e3 * floor.seconds, 9.0), copying, "b")
     assert within.outcome == "passed"
     assert within.evidence["time_over_floor"] == {"big": 0.96}
+
+
+def test_the_floors_of_all_workloads_say_how_fast_a_variant_can_be() -> None:
+    two = Floors((Floor("a", 1e-3, ""), Floor("b", 2e-3, "")))
+    times = {"a": 2.0 * 0.95, "b": 16.0 * 0.95}
+    assert most_speedup(two, times, {"a": 1.0}) == pytest.approx(2)
+    assert most_speedup(two, times, {"a": 1.0, "b": 1.0}) == pytest.approx(4)
+    assert most_speedup(two, times, {"a": 2.0, "b": 1.0}) == pytest.approx(2 ** (2 / 3) * 2)
+    assert most_speedup(two, times, {"a": 1.0, "c": 1.0}) is None
+    assert most_speedup(two, {"a": 0.5}, {"a": 1.0}) is None
+    assert most_speedup(Floors(missing="no datasheet"), times, {"a": 1.0}) is None
 
 
 def test_outputs_that_fit_in_the_cache_need_not_reach_memory() -> None:

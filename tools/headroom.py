@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..runners.errors import KernelwrightError
+from ..runners.errors import DeviceMissing, KernelwrightError
 
 if TYPE_CHECKING:
     from ..runners.limits import Peaks
@@ -77,6 +77,23 @@ def known_headroom(bench: Workbench, kernel: KernelRecord, ms: Mapping[str, floa
     except KernelwrightError as error:
         return f"unknown: {error.message}"
     return None if peaks is None else describe(kernel, peaks, ms)
+
+
+def most_speedup(bench: Workbench, kernel: KernelRecord) -> float | None:
+    """The largest speedup over the baseline that datasheet and declared work allow; None: no such
+    bound is known, as on a host, whose measured peaks can be beaten."""
+    from ..runners.contract import workload_contracts
+    from ..runners.errors import ExpressionError, SpecError
+    from ..runners.gates import physics
+
+    spec = kernel.loaded.spec
+    try:
+        target = bench.gpus.target(kernel.loaded)
+        known = physics.floors(spec.io, workload_contracts(spec), target)
+    except (DeviceMissing, ExpressionError, SpecError):
+        return None
+    weights = {w.name: w.weight for w in spec.workloads if not w.held_out}
+    return physics.most_speedup(known, kernel.baseline_ms, weights)
 
 
 def describe(kernel: KernelRecord, peaks: Peaks, ms: Mapping[str, float]) -> str:

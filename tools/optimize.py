@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,8 @@ class _Run:
         """One kernel from its search's start to its result."""
         kernel_id = kernel.kernel_id
         known = last_search(self.bench, kernel_id) if resume else None
+        with suppress(KernelwrightError):  # `_reaches` tells; a search goes on without
+            peaks_for(self.bench, kernel)  # priors and headroom rest on it
         if known is None:
             session = SearchSession.start(self.bench, kernel_id, settings)
         else:

@@ -37,7 +37,7 @@ from ..search.work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting
 from .ahead import builders
 from .candidates import changed, named, state_of, variant_from
 from .evidence import Evidence, evidence, weights
-from .headroom import known_headroom
+from .headroom import known_headroom, most_speedup
 from .lanes import Lanes, Tried
 from .learned import Experience, learned_now
 from .lessons import Before, learn
@@ -79,7 +79,13 @@ class SearchSession:
         self._experience = Experience(
             bench.store, record.kernel_id, record.learned, record.settings.regraph
         )
-        self._engine = Engine(graph, record.settings, PLANNERS[record.planner], self._context)
+        self._engine = Engine(
+            graph,
+            record.settings,
+            PLANNERS[record.planner],
+            self._context,
+            most_speedup(bench, self._kernel),
+        )
 
     @property
     def _on_gpu(self) -> bool:

@@ -8,7 +8,8 @@ tensor cores.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..contract import BoundContract
@@ -104,6 +105,20 @@ def obeys_physics(comparison: Comparison, floors: Floors, baseline: str) -> Gate
         message=", ".join(f"{s:.3g} x the floor on `{name}`" for name, s in shares.items()),
         evidence={"time_over_floor": {name: round(s, 3) for name, s in shares.items()}},
     )
+
+
+def most_speedup(
+    floors: Floors, baseline_ms: Mapping[str, float], weights: Mapping[str, float]
+) -> float | None:
+    """The largest speedup that physics allows: the weighted geometric mean, over the workloads in
+    `weights`, of the baseline's time over its floor. None where one of them has no floor, and where
+    the baseline is below it: then what is declared is wrong, and allows nothing to be said."""
+    known = {floor.workload: FLOOR_SHARE * floor.seconds for floor in floors.known}
+    if not weights or any(not known.get(name) or name not in baseline_ms for name in weights):
+        return None
+    logs = (w * math.log(baseline_ms[name] * 1e-3 / known[name]) for name, w in weights.items())
+    found = math.exp(sum(logs) / sum(weights.values()))
+    return found if found >= 1 else None
 
 
 def is_plausibly_fast(comparison: Comparison, baseline: str) -> GateResult:
