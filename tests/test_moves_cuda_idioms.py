@@ -156,6 +156,7 @@ def test_a_sum_that_is_added_to_an_output_is_never_stored_over_it() -> None:
 
 ROWS = "in place, with a weight a column"
 PRODUCT = "a product by one-dimensional blocks, factors the other way round"
+SCALED = "a product with alpha, beta and a bias"
 TREE = "a sum by a tree that halves"
 ATOMIC = "a sum, an atomic addition an element"
 COUNTS = "a histogram in steps of the grid"
@@ -174,6 +175,7 @@ REFUSED = (
     ("sgemm_tiles", PRODUCT, "b[p * N + j]", "b[p * N + i]", "those of a product"),
     ("sgemm_tiles", PRODUCT, "c[idx] = acc;", "c[idx] = acc * threadIdx.x;", "threadIdx.x"),
     ("sgemm_tiles", PRODUCT, "c[idx] = acc;", "c[idx] = acc; c[0] = 1;", "stored once"),
+    ("sgemm_tiles", SCALED, "r < m", "r < m - 1", "may leave parts"),
     ("sum_blocks", TREE, "s[threadIdx.x + half]", "s[threadIdx.x]", "adds a value twice"),
     ("sum_blocks", TREE, "threadIdx.x < half)", "threadIdx.x < half / 2)", "every thread's value"),
     ("sum_blocks", ATOMIC, "i < n", "i < n / 2", "number of elements"),

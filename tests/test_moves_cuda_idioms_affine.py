@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.search.moves.cuda.idioms.affine import Poly, quotient, remainder
-from kernelwright.search.moves.cuda.idioms.products import exact
+from kernelwright.search.moves.cuda.idioms.product_terms import exact
 
 NAMES = ("i", "j", "n", "%k")
 numbers = st.integers(-9, 9)

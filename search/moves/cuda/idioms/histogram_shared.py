@@ -13,7 +13,7 @@ from ...base import Move, NotApplicable, Proposals, State
 from .affine import Poly
 from .coverage import covers
 from .facts import Facts, facts_of
-from .products import flattened
+from .product_terms import flattened
 from .scope import Place, Scope
 from .syntax import Call, Declare, Evaluate, Expr, Item, Loop, Number, Statement, Unary
 from .unfit import Unfit

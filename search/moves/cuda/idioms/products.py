@@ -7,35 +7,26 @@ covers all of it: which thread does which element need not be looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from .affine import Poly, quotient
+from .affine import Poly
 from .epilogues import Epilogue, read_epilogue
 from .facts import Facts
+from .product_terms import K, comparisons, exact, flattened, multiplied
+from .product_tiles import tiled
 from .scope import Place, Scope
 from .syntax import (
     Assign,
-    Binary,
-    Call,
-    Choice,
     Converted,
     Declare,
-    Evaluate,
-    Expr,
     If,
     Item,
     Loop,
-    Name,
     Number,
-    Return,
     Statement,
     all_statements,
-    within,
 )
 from .unfit import Unfit
-
-K = "%k"
 
 
 @dataclass(frozen=True)
@@ -70,24 +61,6 @@ def read_product(facts: Facts) -> Product | str:
         return str(unfit)
 
 
-def flattened(scope: Scope, body: tuple[Statement, ...]) -> Iterator[tuple[Statement, Scope]]:
-    """The statements with the scope before each, guards of indices opened or left out."""
-    for statement in body:
-        if isinstance(statement, If) and not statement.otherwise and _of_indices(statement.test):
-            if all(isinstance(s, Return) for s in statement.then):
-                continue
-            if any(isinstance(s, Return) for s in all_statements(statement.then)):
-                raise Unfit("a guard returns in the middle of its work")
-            yield from flattened(scope, statement.then)
-            continue
-        yield statement, scope
-        scope = scope.declare(statement)
-
-
-def _of_indices(test: Expr) -> bool:
-    return not any(isinstance(e, Item | Call) for e in within(test))
-
-
 def _read(facts: Facts) -> Product:
     flat = list(flattened(Scope.of(facts), facts.kernel.body))
     loops = [(s, scope) for s, scope in flat if isinstance(s, Loop)]
@@ -111,8 +84,23 @@ def _read(facts: Facts) -> Product:
     matched = _matched(facts, left, right, target, whole)
     carried = tuple(s for s, _ in after[:-1])
     row, column = matched[1], matched[2]
+    if facts.arrays[target.array].role == "inout":
+        _whole_output(facts, inner, matched[0], row, column)
     epilogue = read_epilogue(facts, inner, accumulator, carried, store, row, column)
     return replace(matched[0], epilogue=epilogue)
+
+
+def _whole_output(facts: Facts, scope: Scope, product: Product, row: Poly, column: Poly) -> None:
+    """An output that holds something before may be updated in part: no guard may leave any out."""
+    bounds = {(row, product.m), (column, product.n)}
+    bounds.add((row * product.n + column, product.m * product.n))
+    for statement in all_statements(facts.kernel.body):
+        if not isinstance(statement, If):
+            continue
+        for test in comparisons(statement.test):
+            sides = (scope.poly(test.left), scope.poly(test.right)) if test is not None else None
+            if test is None or test.operator not in ("<", ">=") or sides not in bounds:
+                raise Unfit("a guard may leave parts of an output out that is read and written")
 
 
 def _starts_at_zero(accumulator: str, before: list[Statement]) -> None:
@@ -130,7 +118,7 @@ def _contracted(facts: Facts, loop: Loop, scope: Scope) -> tuple[str, Place, Pla
     """Accumulator, both factors with `%k` in their index, and how long k is."""
     inner = [s for s in loop.body if isinstance(s, Loop)]
     if len(inner) == 1:
-        return _tiled(facts, loop, inner[0], scope)
+        return tiled(facts, loop, inner[0], scope)
     if inner:
         raise Unfit("the loop over k holds several loops")
     bound, step = scope.poly(loop.bound), scope.poly(loop.step)
@@ -141,150 +129,13 @@ def _contracted(facts: Facts, loop: Loop, scope: Scope) -> tuple[str, Place, Pla
         or loop.inclusive
     ):
         raise Unfit("the loop over k does not go from 0 to a size in steps of 1")
-    accumulator, factors, within_loop = _multiplied(loop, scope.loop(loop))
+    accumulator, factors, within_loop = multiplied(loop, scope.loop(loop))
     places = [within_loop.place(f) for f in factors]
     if any(p is None or p.array not in facts.inputs for p in places):
         raise Unfit("a factor is no element of an input with an affine index")
     renamed = {f"%{loop.variable}": Poly.name(K)}
     left, right = (Place(p.array, p.index.substitute(renamed)) for p in places if p is not None)
     return accumulator, left, right, bound
-
-
-def _multiplied(loop: Loop, scope: Scope) -> tuple[str, tuple[Expr, Expr], Scope]:
-    """`sum += a * b` as the only effect of a loop; names that only hold values are seen through."""
-    found: tuple[str, tuple[Expr, Expr]] | None = None
-    for statement in loop.body:
-        match statement:
-            case Declare(sizes=()):
-                scope = scope.declare(statement)
-            case Assign(target=Name(name=name)) if found is None:
-                factors = _factors(name, statement, scope)
-                if factors is None:
-                    raise Unfit(f"`{name}` is no sum of products of two elements")
-                found = name, factors
-            case _:
-                raise Unfit("the loop over k does more than add up products")
-    if found is None:
-        raise Unfit("the loop over k adds nothing up")
-    return *found, scope
-
-
-def _factors(name: str, statement: Assign, scope: Scope) -> tuple[Expr, Expr] | None:
-    def mine(expr: Expr) -> bool:
-        return isinstance(expr, Name) and expr.name == name
-
-    match statement.operator, scope.value(statement.value):
-        case "+=", value:
-            product = value
-        case "=", Binary(operator="+", left=left, right=right) if mine(left) or mine(right):
-            product = scope.value(right if mine(left) else left)
-        case "=", Call(name="fmaf" | "__fmaf_rn" | "fma", arguments=(a, b, c)) if mine(c):
-            return scope.value(a), scope.value(b)
-        case _:
-            return None
-    if isinstance(product, Binary) and product.operator == "*":
-        return scope.value(product.left), scope.value(product.right)
-    return None
-
-
-def _tiled(facts: Facts, outer: Loop, inner: Loop, scope: Scope) -> tuple[str, Place, Place, Poly]:
-    """The form of the tutorials: tiles of both factors in shared memory, barriers around."""
-    tiles = dict[str, tuple[tuple[Poly, ...], Place]]()
-    length = within_outer = None
-    scope = scope.loop(outer)
-    for statement in outer.body:
-        match statement:
-            case Declare():
-                scope = scope.declare(statement)
-            case Evaluate(value=Call(name="__syncthreads")):
-                pass
-            case Assign() | If():
-                tiles |= _filled(statement, scope)
-            case Loop() if statement is inner:
-                length, within_outer = scope.poly(inner.bound), scope
-            case _:
-                raise Unfit("the loop over tiles does more than fill tiles and multiply them")
-    if length is None or within_outer is None or within_outer.poly(inner.first) != Poly():
-        raise Unfit("the loop within a tile does not go from 0 to the tile's size")
-    accumulator, factors, inmost = _multiplied(inner, within_outer.loop(inner))
-    places = [_from_tile(f, tiles, inmost) for f in factors]
-    names = f"%{outer.variable}", f"%{inner.variable}"
-    left, right = (_joined(p, *names, inmost.poly(outer.step), length) for p in places)
-    if left.array not in facts.inputs or right.array not in facts.inputs:
-        raise Unfit("a tile is filled from an array that is no input")
-    shape = facts.shape(left.array)
-    k = (
-        None
-        if shape is None
-        else shape[-1]
-        if left.index.coefficient(K) == Poly.number(1)
-        else shape[-2]
-    )
-    step, bound = scope.poly(outer.step), scope.poly(outer.bound)
-    one = Poly.number(1)
-    if k is None:
-        raise Unfit(f"`{left.array}` has no contiguous axes in the contract")
-    rounded = quotient(k + length - one, length), quotient(k - one, length) + one
-    ends = (k,) if step == length else (*rounded, quotient(k, length))
-    if bound not in ends or scope.poly(outer.first) != Poly():
-        raise Unfit("the loop over tiles does not go over all of k")
-    return accumulator, left, right, k
-
-
-def _filled(statement: Assign | If, scope: Scope) -> dict[str, tuple[tuple[Poly, ...], Place]]:
-    """What a statement puts into shared tiles: elements of arrays, or 0 outside of them."""
-    if isinstance(statement, If):
-        if not _of_indices(statement.test):
-            raise Unfit("a tile is filled depending on data")
-        found = dict[str, tuple[tuple[Poly, ...], Place]]()
-        for inner in (*statement.then, *statement.otherwise):
-            if not isinstance(inner, Assign):
-                raise Unfit("a tile is filled in a form that is not known")
-            found |= _filled(inner, scope)
-        return found
-    target, value = statement.target, scope.value(statement.value)
-    if not isinstance(target, Item) or statement.operator != "=":
-        raise Unfit("the loop over tiles does more than fill tiles and multiply them")
-    if isinstance(value, Choice) and _of_indices(value.test):
-        sides = scope.value(value.yes), scope.value(value.no)
-        value = next((s for s in sides if not isinstance(s, Number)), value)
-    if isinstance(value, Number):
-        return {}
-    indices = tuple(scope.poly(i) for i in target.indices)
-    place = scope.place(value)
-    if place is None or any(i is None for i in indices):
-        raise Unfit(f"the tile `{target.array}` is not filled from one array")
-    return {target.array: (tuple(i for i in indices if i is not None), place)}
-
-
-def _from_tile(
-    factor: Expr, tiles: dict[str, tuple[tuple[Poly, ...], Place]], scope: Scope
-) -> Place:
-    """The element of the array that a tile's element is a copy of."""
-    if not isinstance(factor, Item) or factor.array not in tiles:
-        raise Unfit("a factor does not come from a tile")
-    stored, place = tiles[factor.array]
-    wanted = [scope.poly(i) for i in factor.indices]
-    values = dict[str, Poly]()
-    for name, poly in zip(stored, wanted, strict=False):
-        only = name.terms[0][0] if len(name.terms) == 1 and name.terms[0][1] == 1 else ()
-        if len(only) != 1 or not only[0].startswith("threadIdx") or poly is None:
-            raise Unfit("a tile's element is not stored by the thread of its place")
-        values[only[0]] = poly
-    if len(values) != len(wanted) or len(wanted) != len(stored):
-        raise Unfit("a tile's element is not stored by the thread of its place")
-    return Place(place.array, place.index.substitute(values))
-
-
-def _joined(place: Place, outer: str, inner: str, step: Poly | None, length: Poly) -> Place:
-    """One `%k` in place of the tile's number and the place within it."""
-    fast, slow = place.index.coefficient(inner), place.index.coefficient(outer)
-    if fast is None or slow is None or step is None:
-        raise Unfit("a factor's index is not affine in k")
-    if slow != (fast if step == length else fast * length):
-        raise Unfit("tiles of k do not follow each other")
-    rest = place.index.without(inner).without(outer)
-    return Place(place.array, rest + fast * Poly.name(K))
 
 
 def _matched(
@@ -343,21 +194,3 @@ def _operand(facts: Facts, place: Place, outer: Poly, k: Poly) -> Operand | None
     if shape[-2:] == (k, outer) and step == outer:
         return Operand(place.array, False)
     return None
-
-
-def exact(a: Poly, b: Poly) -> Poly | None:
-    """`a / b` where b is a single product and divides every term; else None."""
-    if len(b.terms) != 1:
-        return None
-    names, by = b.terms[0]
-    terms = list[tuple[tuple[str, ...], int]]()
-    for monomial, coefficient in a.terms:
-        left = list(monomial)
-        for name in names:
-            if name not in left:
-                return None
-            left.remove(name)
-        if coefficient % by:
-            return None
-        terms.append((tuple(left), coefficient // by))
-    return Poly.of(terms)

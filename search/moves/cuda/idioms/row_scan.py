@@ -9,7 +9,7 @@ from .....runners.model import Candidate
 from ...base import Move, NotApplicable, Proposals, State
 from .affine import Poly
 from .facts import Facts, facts_of
-from .products import exact, flattened
+from .product_terms import exact, flattened
 from .row_in_registers import MOVED
 from .scope import Place, Scope
 from .syntax import (
@@ -158,6 +158,8 @@ def _rows(facts: Facts, source: Place, target: Place | None, columns: Poly, vari
     shape = facts.shape(source.array)
     if target is None or target.array not in facts.arrays or shape is None or len(shape) != 2:
         raise Unfit("the arrays have no rows and columns in the contract")
+    if facts.arrays[target.array].role != "output":
+        raise Unfit("the output held something before, of which a guard may leave parts")
     if facts.shape(target.array) != shape or shape[1] != columns or target.index != source.index:
         raise Unfit("input and output are not accessed alike, over all their columns")
     row = exact(source.index.without(variable), columns)

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from .affine import Poly
 from .facts import Facts
+from .reductions import Reduction, check_start, read_reduction
 from .scope import Scope
 from .syntax import (
     Assign,
     Binary,
     Call,
-    Choice,
-    Converted,
     Declare,
     Expr,
     If,
@@ -37,24 +35,12 @@ from .syntax import (
 )
 from .unfit import Unfit
 
-Kind = Literal["sum", "max", "min", "greatest", "least", "first_greatest", "first_least"]
-"""max and min ignore NaN as fmaxf does, greatest and least compare; first: with its place"""
 THREAD = Poly.name("threadIdx.x")
 GRID_NAMES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 MATH = frozenset(
     "expf exp2f logf log2f log1pf sqrtf rsqrtf tanhf fabsf fmaxf fminf powf erff sinf cosf __expf "
     "exp log sqrt rsqrt tanh fabs max min pow abs erf floorf ceilf fmaf fma __fdividef".split()
 )
-
-
-@dataclass(frozen=True)
-class Reduction:
-    """What a loop accumulates."""
-
-    kind: Kind
-    name: str
-    place: str = ""
-    """the variable that holds the place of an extreme"""
 
 
 @dataclass(frozen=True)
@@ -236,11 +222,11 @@ def _row_loop(scope: Scope, loop: Loop, starts: dict[str, Expr]) -> RowLoop:
     reductions, accesses = list[Reduction](), list[Access]()
     others = list[Statement]()
     for statement in loop.body:
-        reduction = _reduction(statement, loop, local)
+        reduction = read_reduction(statement, loop, local)
         if reduction is None:
             others.append(statement)
         else:
-            _check_start(reduction, starts)
+            check_start(reduction, starts)
             reductions.append(reduction)
         accesses += _accesses(inner, statement, variable)
         inner = inner.declare(statement)
@@ -270,97 +256,6 @@ def _check_body(
 
 def _mentioned(statement: Statement) -> frozenset[str]:
     return frozenset[str]().union(*(names_in(e) for e in all_expressions((statement,))))
-
-
-def _reduction(statement: Statement, loop: Loop, local: set[str]) -> Reduction | None:
-    match statement:
-        case Assign(target=Name(name=name), operator="+=", value=value) if name not in local:
-            return Reduction("sum", name) if name not in names_in(value) else None
-        case Assign(target=Name(name=name), operator="=", value=value) if name not in local:
-            return _assigned(name, value)
-        case If(test=test, then=then, otherwise=()):
-            return _compared(test, then, loop, local)
-        case _:
-            return None
-
-
-EXTREMES: dict[str, Kind] = {
-    "fmaxf": "max", "max": "max", "fmax": "max", "fminf": "min", "min": "min", "fmin": "min",
-}  # fmt: skip
-
-
-def _assigned(name: str, value: Expr) -> Reduction | None:
-    match value:
-        case Binary(operator="+", left=left, right=right):
-            mine = [isinstance(side, Name) and side.name == name for side in (left, right)]
-            other = right if mine[0] else left
-            found = any(mine) and name not in names_in(other)
-            return Reduction("sum", name) if found else None
-        case Call(name=called, arguments=(left, right)) if called in EXTREMES:
-            mine = [isinstance(side, Name) and side.name == name for side in (left, right)]
-            other = right if mine[0] else left
-            found = any(mine) and name not in names_in(other)
-            return Reduction(EXTREMES[called], name) if found else None
-        case Choice(test=test, yes=yes, no=Name(name=kept)) if kept == name:
-            return _extreme(name, test, yes)
-        case _:
-            return None
-
-
-def _extreme(name: str, test: Expr, value: Expr) -> Reduction | None:
-    """`value > name` (or the other way round), where `value` becomes `name`."""
-    match test:
-        case Binary(operator=">" | "<" as operator, left=left, right=Name(name=right)):
-            above, compared, other = operator == ">", left, right
-        case Binary(operator=">" | "<" as operator, left=Name(name=other), right=compared):
-            above = operator == "<"
-        case _:
-            return None
-    if other != name or _plain(compared) != _plain(value) or name in names_in(value):
-        return None
-    return Reduction("greatest" if above else "least", name)
-
-
-def _plain(expr: Expr) -> Expr:
-    while isinstance(expr, Converted):
-        expr = expr.operand
-    return expr
-
-
-def _compared(
-    test: Expr, then: tuple[Statement, ...], loop: Loop, local: set[str]
-) -> Reduction | None:
-    """`if (v > best) best = v;`, and with `place = j;` beside it."""
-    values = dict[str, Expr]()
-    for statement in then:
-        match statement:
-            case Assign(target=Name(name=name), operator="=", value=value) if name not in local:
-                values[name] = value
-            case _:
-                return None
-    places = [n for n, v in values.items() if isinstance(v, Name) and v.name == loop.variable]
-    others = [n for n in values if n not in places]
-    if len(others) != 1 or len(places) > 1 or len(then) != len(values):
-        return None
-    found = _extreme(others[0], test, values[others[0]])
-    if found is None or not places:
-        return found
-    kind: Kind = "first_greatest" if found.kind == "greatest" else "first_least"
-    return Reduction(kind, found.name, places[0])
-
-
-def _check_start(reduction: Reduction, starts: dict[str, Expr]) -> None:
-    """A sum must begin at 0, as each thread's part does; an extreme may begin anywhere."""
-    start = starts.get(reduction.name)
-    if start is None or (reduction.place and reduction.place not in starts):
-        raise Unfit(f"`{reduction.name}` is reduced, and has no value before the loop")
-    if reduction.kind == "sum" and not _is_zero(start):
-        raise Unfit(f"the sum `{reduction.name}` does not begin at 0")
-
-
-def _is_zero(expr: Expr) -> bool:
-    expr = _plain(expr)
-    return isinstance(expr, Number) and not expr.text.strip("0.fFlLuU")
 
 
 def _accesses(scope: Scope, statement: Statement, variable: str) -> Iterator[Access]:

@@ -15,7 +15,7 @@ from .....runners.model import Candidate
 from .....runners.plans.declared_plan_model import FillStep
 from ...base import Move, NotApplicable, Proposals, State
 from .facts import Facts, facts_of
-from .rows import Reduction
+from .reductions import Reduction
 from .sums import Sum, read_sum
 from .teams import BLOCK_TEAM
 from .writing import launched, rewritten, template

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .affine import Poly
 from .coverage import covers
 from .facts import Facts
-from .products import flattened
+from .product_terms import flattened
 from .scope import Scope
 from .syntax import (
     Assign,

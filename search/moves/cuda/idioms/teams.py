@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .rows import Kind, Reduction
+from .reductions import Kind, Reduction
 
 WARP = 32
 

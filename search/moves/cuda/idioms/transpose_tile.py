@@ -11,7 +11,7 @@ from .....runners.model import Candidate
 from ...base import Move, NotApplicable, Proposals, State
 from .affine import Poly
 from .facts import Facts, facts_of
-from .products import exact, flattened
+from .product_terms import exact, flattened
 from .scope import Place, Scope
 from .syntax import Assign, Declare
 from .unfit import Unfit
@@ -55,6 +55,8 @@ def _read(facts: Facts) -> tuple[Poly, Poly, Place, Place]:
     source, target = scope.place(scope.value(last.value)), scope.place(last.target)
     if source is None or target is None or source.array not in facts.inputs:
         raise Unfit("it is not an element of an input that is stored")
+    if facts.arrays[target.array].role != "output":
+        raise Unfit("the output held something before, of which a guard may leave parts")
     if facts.arrays[source.array].dtype != facts.arrays[target.array].dtype:
         raise Unfit("the element changes its type")
     shape, turned = facts.shape(source.array), facts.shape(target.array)

@@ -1,0 +1,111 @@
+"""Terms that readers of products share: guards left out, sums of products, exact quotients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .affine import Poly
+from .scope import Scope
+from .syntax import (
+    Assign,
+    Binary,
+    Call,
+    Declare,
+    Expr,
+    If,
+    Item,
+    Loop,
+    Name,
+    Return,
+    Statement,
+    all_statements,
+    within,
+)
+from .unfit import Unfit
+
+K = "%k"
+
+
+def flattened(scope: Scope, body: tuple[Statement, ...]) -> Iterator[tuple[Statement, Scope]]:
+    """The statements with the scope before each, guards of indices opened or left out."""
+    for statement in body:
+        if isinstance(statement, If) and not statement.otherwise and of_indices(statement.test):
+            if all(isinstance(s, Return) for s in statement.then):
+                continue
+            if any(isinstance(s, Return) for s in all_statements(statement.then)):
+                raise Unfit("a guard returns in the middle of its work")
+            yield from flattened(scope, statement.then)
+            continue
+        yield statement, scope
+        scope = scope.declare(statement)
+
+
+def of_indices(test: Expr) -> bool:
+    return not any(isinstance(e, Item | Call) for e in within(test))
+
+
+def multiplied(loop: Loop, scope: Scope) -> tuple[str, tuple[Expr, Expr], Scope]:
+    """`sum += a * b` as the only effect of a loop; names that only hold values are seen through."""
+    found: tuple[str, tuple[Expr, Expr]] | None = None
+    for statement in loop.body:
+        match statement:
+            case Declare(sizes=()):
+                scope = scope.declare(statement)
+            case Assign(target=Name(name=name)) if found is None:
+                factors = _factors(name, statement, scope)
+                if factors is None:
+                    raise Unfit(f"`{name}` is no sum of products of two elements")
+                found = name, factors
+            case _:
+                raise Unfit("the loop over k does more than add up products")
+    if found is None:
+        raise Unfit("the loop over k adds nothing up")
+    return *found, scope
+
+
+def _factors(name: str, statement: Assign, scope: Scope) -> tuple[Expr, Expr] | None:
+    def mine(expr: Expr) -> bool:
+        return isinstance(expr, Name) and expr.name == name
+
+    match statement.operator, scope.value(statement.value):
+        case "+=", value:
+            product = value
+        case "=", Binary(operator="+", left=left, right=right) if mine(left) or mine(right):
+            product = scope.value(right if mine(left) else left)
+        case "=", Call(name="fmaf" | "__fmaf_rn" | "fma", arguments=(a, b, c)) if mine(c):
+            return scope.value(a), scope.value(b)
+        case _:
+            return None
+    if isinstance(product, Binary) and product.operator == "*":
+        return scope.value(product.left), scope.value(product.right)
+    return None
+
+
+def comparisons(test: Expr) -> Iterator[Binary | None]:
+    """The parts of a test that is joined by `&&` or `||`; None for one that compares nothing."""
+    match test:
+        case Binary(operator="&&" | "||", left=left, right=right):
+            yield from comparisons(left)
+            yield from comparisons(right)
+        case Binary():
+            yield test
+        case _:
+            yield None
+
+
+def exact(a: Poly, b: Poly) -> Poly | None:
+    """`a / b` where b is a single product and divides every term; else None."""
+    if len(b.terms) != 1:
+        return None
+    names, by = b.terms[0]
+    terms = list[tuple[tuple[str, ...], int]]()
+    for monomial, coefficient in a.terms:
+        left = list(monomial)
+        for name in names:
+            if name not in left:
+                return None
+            left.remove(name)
+        if coefficient % by:
+            return None
+        terms.append((tuple(left), coefficient // by))
+    return Poly.of(terms)
