@@ -386,6 +386,23 @@ CHAINS = {
 }
 
 
+def test_a_stencil_with_the_inside_first_is_the_same(lab: PretendedLab) -> None:
+    body, tests = STENCIL.split("    if (row == 0")[0], "row > 0 && row < rows - 1 && col > 0"
+    source = f"""{body}\
+    if ({tests} && col < cols - 1)
+        out[i] = 0.25f * (u[i - cols] + u[i + cols] + u[i - 1] + u[i + 1]);
+    else
+        out[i] = u[i];
+}}
+"""
+    state = dataclasses.replace(stencil(), source=source)
+    first = candidates(VECTORIZE, state)[0]
+    assert first.source is not None and "if (!(row > 0 && " in first.source
+    u = np.random.default_rng(5).standard_normal((9, 24), np.float32)
+    (found,) = lab.outputs(after(state, first), ({"rows": 9, "cols": 24}, {"u": u}))
+    assert np.array_equal(found["out"], averaged(u).ravel())
+
+
 @pytest.mark.parametrize("chain", CHAINS)
 def test_a_stencil_stays_right_through_chains_of_moves(lab: PretendedLab, chain: str) -> None:
     state = stencil()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from cuda_moves import after, array, candidates, compiles, cuda_state, reason, scalar
+from cuda_moves import PretendedLab, after, array, candidates, compiles, cuda_state, reason, scalar
+from pretend_gpu import pretended_gpu
 
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.specs.spec import KernelSpec
-from kernelwright.search.moves import NotApplicable, State
+from kernelwright.search.moves import Move, NotApplicable, State
 from kernelwright.search.moves.cuda.avoid_double import MOVE as AVOID_DOUBLE
 from kernelwright.search.moves.cuda.block_shapes import MOVE as SHAPES
 from kernelwright.search.moves.cuda.coarsen_rows import MOVE as COARSEN
@@ -22,12 +25,13 @@ from kernelwright.search.moves.cuda.restrict_pointers import MOVE as RESTRICT
 from kernelwright.search.moves.cuda.streaming_accesses import MOVE as STREAM
 from kernelwright.search.moves.cuda.unroll_loops import MOVE as UNROLL
 from kernelwright.search.moves.cuda.vectorize_elementwise import MOVE as VECTORIZE
+from kernelwright.search.moves.cuda.warp_barriers import MOVE as WARP
 
 ROWS: dict[str, Any] = {"rows": {"max": 4096}, "cols": {"max": 4096}}
 SIZES = [scalar("rows"), scalar("cols")]
 ALL = (
     RESTRICT, VECTORIZE, GRID_STRIDE, STREAM, UNROLL, LAUNCH_BOUNDS, PAD, SHAPES, COARSEN,
-    AVOID_DOUBLE,
+    AVOID_DOUBLE, WARP,
 )  # fmt: skip
 
 
@@ -60,6 +64,13 @@ extern "C" __global__ void f(const float* x, float* y, int rows, int cols) {
     }
 }
 """
+SQUARE = """\
+extern "C" __global__ void f(const float* x, float* y, int rows, int cols) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < rows * cols) y[i] = 0.5 * pow(x[i], 2);
+}
+"""
+SUMS = MEAN.replace("sum / cols", "sum")
 TILE = """\
 #define TILE 32
 extern "C" __global__ void f(const float* x, float* y, int rows, int cols) {
@@ -80,6 +91,15 @@ CORPUS = {
     "mean": matrix(MEAN, ROWWISE),
     "tile": matrix(TILE, TILED),
 }
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PretendedLab]:
+    folder = tmp_path_factory.mktemp("gpu")
+    with pretended_gpu(folder) as gpu:
+        opened = PretendedLab(gpu, folder / "runs")
+        yield opened
+        opened.close()
 
 
 @pytest.mark.parametrize("name", CORPUS)
@@ -255,3 +275,37 @@ def test_loops_of_macros_are_left_to_the_compiler() -> None:
     source = MEAN.replace("k < cols", "k < ITEMS")
     state = matrix(source, ROWWISE, parameters={"ITEMS": {"values": [2, 4]}})
     assert "no innermost `for` loop" in reason(UNROLL, state)
+
+
+def test_a_block_of_one_warp_waits_as_a_warp() -> None:
+    small = {"grid": ["cdiv(cols, 32)", "cdiv(rows, 32)"], "block": [32, 1]}
+    (found,) = candidates(WARP, matrix(TILE, small))
+    assert found.source == TILE.replace("__syncthreads", "__syncwarp")
+    assert "no kernel is launched" in reason(WARP, matrix(TILE, TILED))
+    assert "no kernel whose block" in reason(WARP, after(matrix(TILE, small), found))
+
+
+RESULTS: dict[str, tuple[Move, State]] = {
+    "grid-stride": (GRID_STRIDE, matrix(SQUARE)),
+    "unrolled": (UNROLL, matrix(SUMS, ROWWISE)),
+    "float": (AVOID_DOUBLE, matrix(SQUARE)),
+    "streams": (STREAM, matrix(SQUARE)),
+    "restrict": (RESTRICT, matrix(SUMS, ROWWISE)),
+    "bounds": (LAUNCH_BOUNDS, matrix(SUMS, ROWWISE)),
+    "padded": (PAD, matrix(TILE, TILED)),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_small_moves_change_no_result(name: str, lab: PretendedLab) -> None:
+    move, state = RESULTS[name]
+    rng = np.random.default_rng(4)
+    shapes = ((33, 40), (1, 1), (64, 31))
+    runs = [
+        ({"rows": r, "cols": c}, {"x": rng.integers(-8, 8, (r, c)).astype(np.float32)})
+        for r, c in shapes
+    ]
+    before = lab.outputs(state, *runs)
+    moved = lab.outputs(after(state, candidates(move, state)[0]), *runs)
+    for one, other in zip(before, moved, strict=True):
+        assert np.array_equal(one["y"], other["y"])

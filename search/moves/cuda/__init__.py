@@ -13,6 +13,7 @@ from . import (
     streaming_accesses,
     unroll_loops,
     vectorize_elementwise,
+    warp_barriers,
 )
 
 MOVES: tuple[Move, ...] = (
@@ -25,6 +26,7 @@ MOVES: tuple[Move, ...] = (
     pad_shared_tiles.MOVE,
     block_shapes.MOVE,
     coarsen_rows.MOVE,
+    warp_barriers.MOVE,
     avoid_double.MOVE,
     *idioms.MOVES,
 )

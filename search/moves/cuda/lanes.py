@@ -63,34 +63,45 @@ class Vector:
 
 @dataclass(frozen=True)
 class Interior:
-    """Elements that are not treated as edges: `if (edge) ... else ...` ends the work on one."""
+    """Elements that are no edges: `if (edge) ... else ...` ends the work on one, or the reverse."""
 
-    edge: Node
+    edge: str
     """a condition without side effects, over the index and what all elements share"""
     element: PerElement
     """the kernel with the work on an element that is no edge"""
 
 
 def interior_of(found: PerElement) -> Interior | None:
-    """The work on elements inside, where its last statement tells them from those at an edge."""
+    """The work on elements inside, where its last statement tells them from those at an edge.
+
+    Inside is the branch with more accesses.
+    """
     *before, last = found.body
     if last.type != "if_statement" or any(n.type != "declaration" for n in before):
         return None
-    condition, other = (last.child_by_field_name(f) for f in ("condition", "alternative"))
-    if condition is None or other is None or condition.named_child_count != 1:
+    fields = ("condition", "consequence", "alternative")
+    condition, then, other = (last.child_by_field_name(f) for f in fields)
+    if not (condition and then and other) or condition.named_child_count != 1:
         return None
-    edge = condition.named_children[0]
+    test = condition.named_children[0]
     plain = ("call_expression", "subscript_expression", "assignment_expression",
              "update_expression", "pointer_expression")  # fmt: skip
-    if any(n.type in plain for s in (edge, *before) for n in walk(s)):
+    if any(n.type in plain for s in (test, *before) for n in walk(s)):
         return None
-    names = {text_of(n) for n in walk(edge) if n.type == "identifier"}
+    names = {text_of(n) for n in walk(test) if n.type == "identifier"}
     if not names <= _outer(found) | {found.index}:
         return None
-    inner = other.named_children[-1]
+    other = other.named_children[-1]
+    reverse = _subscripts(then) > _subscripts(other)
+    inner = then if reverse else other
     inside = [n for n in inner.named_children if n.type != "comment"]
     body = inside if inner.type == "compound_statement" else [inner]
+    edge = f"!({text_of(test)})" if reverse else text_of(test)
     return Interior(edge, replace(found, body=(*before, *body))) if body else None
+
+
+def _subscripts(node: Node) -> int:
+    return sum(n.type == "subscript_expression" for n in walk(node))
 
 
 def vectors_of(found: PerElement) -> tuple[Vector, ...]:

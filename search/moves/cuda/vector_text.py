@@ -98,7 +98,7 @@ class VectorKernel:
                 f"{tab}    {inside} = {self._is_vector(first, count)};",
                 f"#pragma unroll\n{tab}    {self._each_lane(lane)} {{",
                 f"{tab}        const {self.element.type} {self.element.index} = {first} + {lane};",
-                f"{tab}        if ({text_of(self.interior.edge)}) {inside} = false;",
+                f"{tab}        if ({self.interior.edge}) {inside} = false;",
                 f"{tab}    }}",
             ]
         if loads:

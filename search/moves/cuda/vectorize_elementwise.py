@@ -81,7 +81,9 @@ def _of_kernel(
             )
         )
     if not found:
-        return NotApplicable("the contract promises no alignment of 8 bytes or more")
+        return NotApplicable(
+            "the contract promises no alignment of 8 bytes or more, or elements are vectors already"
+        )
     return found
 
 
