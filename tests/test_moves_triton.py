@@ -8,7 +8,18 @@ import io
 import tokenize
 
 import pytest
-from triton_moves import BY_ID, SPECS, SUM, TUTORIAL, applied, chain, proposals, reason, state
+from triton_moves import (
+    BY_ID,
+    PRODUCTS,
+    SPECS,
+    SUM,
+    TUTORIAL,
+    applied,
+    chain,
+    proposals,
+    reason,
+    state,
+)
 
 from kernelwright.runners.normalise import source_key
 from kernelwright.search.moves.base import NotApplicable
@@ -71,6 +82,25 @@ def test_what_is_no_triton_kernel_is_refused_in_words(move: str) -> None:
 
 
 # --- matrix products
+
+
+def test_sums_of_broadcast_products_become_tl_dot() -> None:
+    assert changes("products", "dot_products") == [
+        "-        acc += tl.sum(a[:, :, None] * b[None, :, :], axis=1)",
+        "+        acc += tl.dot(a, b)",
+    ]
+    assert "has no `tl.sum(a[:, :, None]" in reason("dot_products", state("tutorial"))
+    swapped = PRODUCTS.replace("axis=1", "axis=0")
+    assert "has no `tl.sum(a[:, :, None]" in reason("dot_products", state("products", swapped))
+
+
+def test_fp32_products_stay_fp32_where_the_contract_says_ieee() -> None:
+    io = SPECS["products"]["io"]
+    wide = io | {"arguments": [{**a, "dtype": "float32"} for a in io["arguments"]]}
+    exact = proposals("dot_products", state("products", io=wide))[0].source or ""
+    assert 'tl.dot(a, b, input_precision="ieee")' in exact
+    loose = proposals("dot_products", state("products", io=wide | {"math": "tf32"}))[0].source
+    assert "acc += tl.dot(a, b)\n" in (loose or "")
 
 
 def test_tiles_on_two_axes_of_the_grid_are_numbered_in_groups() -> None:

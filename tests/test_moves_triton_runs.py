@@ -43,6 +43,7 @@ CHAINS = (
     ("histogram_triton", "block_atomics:1"),
     ("sum", "block_atomics"),
     ("tutorial", "whole_blocks", "tensor_descriptors"),
+    ("products", "dot_products", "dot_operands"),
     ("gemm_triton", "whole_blocks", "persistent_programs"),
     ("transpose_triton", "whole_blocks"),
 )

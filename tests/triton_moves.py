@@ -73,6 +73,9 @@ def matmul(a, b):
     )
     return c
 '''
+PRODUCTS = TUTORIAL.replace(
+    "acc += tl.dot(a, b)", "acc += tl.sum(a[:, :, None] * b[None, :, :], axis=1)"
+)
 SUM = """\
 import torch
 import triton
@@ -103,10 +106,10 @@ def _json(path: str) -> dict[str, Any]:
     return data | {"reference": {"source_code": reference}}
 
 
-def _tutorial() -> dict[str, Any]:
+def _tutorial(name: str, source: str) -> dict[str, Any]:
     data = _json("benchmarks/kernels/gemm/triton.json")
-    kernel = {"source_code": TUTORIAL, "metadata": {"kernel_name": "matmul"}}
-    return data | {"name": "tutorial", "kernel": data["kernel"] | kernel, "parameters": {}}
+    kernel = {"source_code": source, "metadata": {"kernel_name": "matmul"}}
+    return data | {"name": name, "kernel": data["kernel"] | kernel, "parameters": {}}
 
 
 def _sum() -> dict[str, Any]:
@@ -124,10 +127,11 @@ def _sum() -> dict[str, Any]:
 
 
 def specs() -> dict[str, dict[str, Any]]:
-    """Every Triton kernel of benchmarks and examples by name, and two of our own."""
+    """Every Triton kernel of benchmarks and examples by name, and some of our own."""
     paths = [*ROOT.glob("benchmarks/kernels/*/triton.json"), *ROOT.glob("examples/triton_*/*.json")]
     found = [_json(str(p.relative_to(ROOT))) for p in sorted(paths)]
-    return {d["name"]: d for d in (*found, _tutorial(), _sum())}
+    ours = (_tutorial("tutorial", TUTORIAL), _tutorial("products", PRODUCTS), _sum())
+    return {d["name"]: d for d in (*found, *ours)}
 
 
 SPECS = specs()

@@ -6,6 +6,7 @@ from . import (
     block_atomics,
     cache_policies,
     dot_operands,
+    dot_products,
     grouped_program_order,
     loop_stages,
     matmul_tiles,
@@ -17,6 +18,7 @@ from . import (
 )
 
 MOVES: tuple[Move, ...] = (
+    dot_products.MOVE,
     matmul_tiles.MOVE,
     dot_operands.MOVE,
     tensor_descriptors.MOVE,
