@@ -28,7 +28,7 @@ from kernelwright.tools.workbench import Workbench
 
 ROOT = Path(__file__).parents[1]
 KERNELS = ROOT / "benchmarks" / "kernels"
-CUDA = sorted(KERNELS.glob("*/cuda.json"))
+CUDA = sorted(KERNELS.glob("*/cuda*.json"))
 TRITON = sorted(KERNELS.glob("*/triton.json"))
 SPECS = sorted([*CUDA, *TRITON])
 TINY = {"rows": 4, "cols": 7, "n": 301, "batch": 2, "M": 3, "N": 5, "K": 6}
@@ -58,8 +58,8 @@ def test_every_kernel_of_the_issue_is_there_in_both_languages(
     chosen = importlib.import_module("beginner_kernels").beginner_kernels
     every = chosen()
     languages = [each.language for each in every]
-    assert languages.count("triton") == languages.count("cuda") == 12
-    assert len({each.name for each in every}) == 24
+    assert (languages.count("triton"), languages.count("cuda")) == (12, 13)
+    assert len({each.name for each in every}) == 25
     assert [each.name for each in chosen(["softmax", "sum_cuda"])] == [
         "softmax_cuda",
         "softmax_triton",
@@ -72,7 +72,7 @@ def test_every_kernel_of_the_issue_is_there_in_both_languages(
 @pytest.mark.parametrize("path", SPECS, ids=name_of)
 def test_a_spec_has_one_workload_to_search_on_and_one_held_out(path: Path) -> None:
     spec = loaded(path).spec
-    assert spec.name == f"{path.parent.name}_{path.stem}" == f"{path.parent.name}_{kind(spec)}"
+    assert spec.name == f"{path.parent.name}_{path.stem}" and path.stem.startswith(kind(spec))
     assert [w.held_out for w in spec.workloads] == [False, True]
     assert all(domain is not None for domain in spec.symbols.values())
 
@@ -222,8 +222,10 @@ def gpu_bench(
 
 @pytest.mark.parametrize("path", CUDA, ids=name_of)
 def test_a_cuda_kernel_builds_for_an_h100_and_is_right_when_it_runs(
-    gpu_bench: Workbench, path: Path
+    gpu_bench: Workbench, path: Path, request: pytest.FixtureRequest
 ) -> None:
+    if path.stem.endswith("fp16") and "pretended" in request.node.name:
+        pytest.skip("the pretended GPU has no half precision")
     data = json.loads(path.read_text(encoding="utf-8"))
     small = {name: SMALL[name] for name in data["symbols"]}
     data["workloads"] = [{"name": "small", "symbols": small}]
