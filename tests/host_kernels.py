@@ -189,6 +189,31 @@ void column_sums(const float* x, float* sums, int rows, int cols) {
     ),
     ({"R": 9, "N": 40}, {"R": 1, "N": 1}),
 )
+BOUNDS = HostKernel(
+    "bounds",
+    """\
+void bounds(const float* x, float* y, int rows, int n) {
+    for (int r = 0; r <= rows - 1; r += 1) {
+        float total = 0.0f, half = 0.0f, lowest = 1e9f;
+        for (int i = 1; i <= n - 2; ++i) total += x[r * n + i];
+        for (int i = 0; i < n / 2; ++i) half = half + x[r * n + i];
+        for (int i = n > 2 ? 1 : 0; n > i; i++) {
+            lowest = lowest < x[r * n + i] ? lowest : x[r * n + i];
+        }
+        for (int i = 0; i <= n - 1; ++i) {
+            y[r * n + i] = total - half + lowest + (i >= n - 1 ? 0.5f : x[r * n + i + 1]);
+        }
+    }
+}
+""",
+    (
+        array("x", "input", "R", "N"),
+        array("y", "output", "R", "N"),
+        scalar("rows", "R"),
+        scalar("n", "N"),
+    ),
+    ({"R": 3, "N": 101}, {"R": 1, "N": 1}, {"R": 2, "N": 2}, {"R": 2, "N": 3}, {"R": 1, "N": 67}),
+)
 GEMM = HostKernel(
     "gemm",
     """\
@@ -501,7 +526,7 @@ void distances(const float* p, const float* q, float* d, int n, int m, int dims)
     ({"n": 16, "m": 40, "k": 3}, {"n": 9, "m": 33, "k": 2}, {"n": 1, "m": 1, "k": 1}),
 )
 KERNELS = (
-    *(MEMORY_SUM, COLUMN_SUMS),
+    *(MEMORY_SUM, COLUMN_SUMS, BOUNDS),
     *(MATMUL, GEMM, STENCIL, BLUR, EDGES, SOFTMAX, ROW_POINTERS, TRANSPOSE, NORM, GELU),
     *(SUM, HISTOGRAM, SCAN, SMOOTH, DISTANCES),
 )

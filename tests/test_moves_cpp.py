@@ -375,6 +375,31 @@ def test_rows_are_divided_among_threads_and_running_values_are_not() -> None:
     assert "writes `s`" in reason(THREADS.propose(hk.SUM.state()))
 
 
+def test_threads_take_rows_and_never_the_lanes_of_a_vector() -> None:
+    source = hk.SOFTMAX.source
+    for move in (KEEP_TERMS, EXACT_EXP, PARTIAL_SUMS, THREADS):
+        source = first(move.propose(hk.SOFTMAX.state(source)))
+    assert source.count("omp parallel") == 1
+    assert "    #pragma omp parallel for\n    for (int i = 0; i < R; ++i) {" in source
+
+
+def test_a_name_that_stands_for_an_element_keeps_threads_and_swaps_away() -> None:
+    source = """
+void smooth(float* x, int n) {
+    for (int i = 0; i < n; ++i) {
+        float& mine = x[0];
+        mine += 1.0f;
+    }
+}"""
+    assert "another name" in reason(THREADS.propose(hk.SMOOTH.state(source)))
+    assert "another name" in reason(PARTIAL_SUMS.propose(hk.SMOOTH.state(source)))
+
+
+def test_a_symbol_and_a_loop_may_have_one_name() -> None:
+    assert "k" in hk.DISTANCES.sizes[0] and "int k = 0" in hk.DISTANCES.source
+    assert "sums over i and j" in proposed(REGISTER_TILE.propose(hk.DISTANCES.state()))[0].detail
+
+
 def test_no_threads_without_the_flag_that_they_need() -> None:
     assert "-fopenmp" in reason(THREADS.propose(hk.SOFTMAX.state(flags=("-O3",))))
 

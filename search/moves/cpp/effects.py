@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .program import Function, Loop, Program, inside, loop_of, parents, text
+from .program import Function, Loop, Program, contains, inside, loop_of, parents, text
 from .program import field as part
 from .scope import Place, Scope
 
@@ -86,13 +86,16 @@ def effects_of(code: Node, scope: Scope, program: Program) -> Effects:
                 found.private |= {_declared(d) for d in node.children_by_field_name("declarator")}
             case "assignment_expression":
                 sign = text(part(node, "operator"))
-                _target(part(node, "left"), "write" if sign == "=" else "both", targets, found)
+                how = "write" if sign == "=" else "both"
+                _target(part(node, "left"), how, targets, found)
             case "update_expression":
                 _target(part(node, "argument"), "both", targets, found)
             case "call_expression":
                 _call(node, program, found)
             case "subscript_expression" | "pointer_expression":
                 _access(node, scope, targets, found)
+            case "reference_declarator":
+                found.trouble.append(f"`{text(node)}` is another name for something")
             case kind if kind in JUMPS:
                 found.jumps.append(node)
             case kind if kind in OPAQUE:
@@ -100,8 +103,14 @@ def effects_of(code: Node, scope: Scope, program: Program) -> Effects:
                 found.trouble.append(f"{what} in line {node.start_point[0] + 1}")
             case _:
                 pass
-    found.scalars = {n: w for n, w in found.scalars.items() if n not in found.private}
-    found.accesses = [a for a in found.accesses if a.place.array not in found.private]
+
+    def own(name: str, at: Node) -> bool:
+        declared = scope.declarator(name, at)
+        return declared is not None and contains(code, declared)
+
+    scalars = {n: [w for w in ws if not own(n, w)] for n, ws in found.scalars.items()}
+    found.scalars = {name: writes for name, writes in scalars.items() if writes}
+    found.accesses = [a for a in found.accesses if not own(a.place.array, a.node)]
     return found
 
 

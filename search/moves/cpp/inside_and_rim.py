@@ -6,6 +6,8 @@ the iterations stays as it is.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ....runners.model import Candidate
 from ..affine import Form
 from ..base import Move, NotApplicable, Proposals, State
@@ -13,9 +15,12 @@ from .borders import Comparisons, Rim
 from .effects import effects_of
 from .folding import Folding
 from .loop_order import ALONG, walks
-from .program import Loop, Program, inside, loop_of, read_program, text
+from .program import Loop, Program, as_sum, inside, loop_of, read_program, text
 from .rewrite import counted, instead, outdented, rewritten, with_includes, written
 from .scope import Scope
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 PRIOR, OUTER_PRIOR = 0.35, 0.1
 """of an innermost loop (short ones in it do not count) along memory; of others, whose borders
@@ -54,7 +59,7 @@ def _divided(program: Program, loop: Loop, scope: Scope) -> Candidate | None:
         return None
     lines = _lines(program, loop, rim, comparisons)
     edits = [*with_includes(program, "<algorithm>"), instead(program, loop.node, lines)]
-    inside_of = f"{loop.variable} from {_plus(text(loop.lower), rim.first)} to {_end(loop, rim)}"
+    inside_of = f"{loop.variable} from {_plus(loop.lower, rim.first)} to {_end(loop, rim)}"
     inner = [each for n in inside(loop.body) if (each := loop_of(n)) is not None]
     innermost = all(each.bound.type == "number_literal" for each in inner)
     along = walks(effects_of(loop.body, scope, program), loop.variable) > ALONG / 2
@@ -62,24 +67,25 @@ def _divided(program: Program, loop: Loop, scope: Scope) -> Candidate | None:
     return rewritten(program, MOVE.method, f"no border checks for {inside_of}", edits, prior)
 
 
-def _plus(value: str, more: int) -> str:
+def _plus(lower: Node, more: int) -> str:
+    value = text(lower)
     if value.isdigit():
         return str(int(value) + more)
-    return f"{value} + {more}" if more else value
+    return f"{as_sum(lower)} + {more}" if more else value
 
 
 def _end(loop: Loop, rim: Rim) -> str:
-    bound = text(loop.bound)
-    if loop.inclusive:
-        return (
-            f"{bound} - {rim.last - 1}" if rim.last > 1 else loop.upper if not rim.last else bound
-        )
-    return f"{bound} - {rim.last}" if rim.last else bound
+    """Where the inside ends."""
+    last = rim.last - 1 if loop.inclusive else rim.last
+    bound = as_sum(loop.bound)
+    if last == 0:
+        return bound
+    return f"{bound} - {last}" if last > 0 else f"{bound} + 1"
 
 
 def _lines(program: Program, loop: Loop, rim: Rim, comparisons: Comparisons) -> list[str]:
     v, kind = loop.variable, loop.kind
-    first, end = _plus(text(loop.lower), rim.first), _end(loop, rim)
+    first, end = _plus(loop.lower, rim.first), _end(loop, rim)
     as_it_is = written(program, loop.body)
     folded = Folding(comparisons, rim).render(loop.body)
     plain = outdented(program, loop.body, folded).split("\n")

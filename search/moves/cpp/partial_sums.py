@@ -13,7 +13,7 @@ from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
 from .dependence import carried_by_arrays
 from .effects import effects_of
-from .program import Function, Loop, Program, field, inside, read_program, text
+from .program import Function, Loop, Program, field, inside, minus, read_program, text
 from .rewrite import block, counted, free_name, instead, rewritten, written
 from .scope import Scope, bounds
 from .types import kind_of
@@ -228,8 +228,8 @@ def _in_parts(
     parts = {r.name: free_name(program, f"{r.name}_parts") for r in reductions}
     names = {name: f"{part}[{lane}]" for name, part in parts.items()}
     lower, upper, v = text(loop.lower), loop.upper, loop.variable
-    begin = lower if loop.lower.type in ("identifier", "number_literal") else f"({lower})"
-    rest = f"{upper} % {most}" if lower == "0" else f"({upper} - {begin}) % {most}"
+    extent = upper if lower == "0" else f"{upper} - {minus(loop.lower)}"
+    rest = f"{extent if extent.isidentifier() else f'({extent})'} % {most}"
     statements = [line for n in loop.statements for line in written(program, n, names)]
     # without signs upper - most would wrap where there are fewer iterations
     fits = f"{first} + {most} <= {upper}" if loop.unsigned else f"{first} <= {upper} - {most}"

@@ -56,6 +56,20 @@ def contains(outer: Node, inner: Node) -> bool:
     return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
 
 
+def as_sum(node: Node) -> str:
+    """An expression's text, in parentheses where + or - beside it would bind more tightly."""
+    loose = node.type in ("conditional_expression", "assignment_expression", "comma_expression")
+    if node.type == "binary_expression":
+        loose = text(node.children[1]) not in ("+", "-", "*", "/", "%")
+    return f"({text(node)})" if loose else text(node)
+
+
+def minus(node: Node) -> str:
+    """An expression's text as what is behind a minus."""
+    alone = node.type in ("identifier", "number_literal", "call_expression", "subscript_expression")
+    return text(node) if alone else f"({text(node)})"
+
+
 @dataclass(frozen=True, eq=False)
 class Loop:
     """`for (int i = lower; i < upper; i += step) body`, whatever the spelling."""
@@ -77,15 +91,9 @@ class Loop:
 
     @property
     def upper(self) -> str:
-        """The first value that the variable does not have, when the step is 1."""
-        bound = text(self.bound)
-        if not self.inclusive:
-            return bound
-        return (
-            f"{bound} + 1"
-            if self.bound.type in ("identifier", "number_literal")
-            else (f"({bound}) + 1")
-        )
+        """The first value that the variable does not have, when the step is 1: a sum at most."""
+        bound = as_sum(self.bound)
+        return f"{bound} + 1" if self.inclusive else bound
 
     @property
     def header(self) -> str:
@@ -146,6 +154,8 @@ def loop_of(node: Node) -> Loop | None:
     if start.named_child_count > 2 or any(c.type == "," for c in start.children):
         return None
     kind = text(start.child_by_field_name("type"))
+    if kind == "auto":
+        return None
     loop = Loop(node, name, kind, lower, bound, relation == "<=", step)
     return None if _assigned(loop.body, name) else loop
 
@@ -169,9 +179,23 @@ def _step(update: Node, name: str) -> int | None:
     if update.type != "assignment_expression" or text(field(update, "left")) != name:
         return None
     added = field(update, "right")
-    if text(field(update, "operator")) == "+=" and added.type == "number_literal":
-        return int(text(added)) if text(added).isdigit() and int(text(added)) > 0 else None
-    return None
+    if text(field(update, "operator")) != "+=":
+        return None
+    value = text(added) if added.type == "number_literal" else _constant(text(added), update)
+    return int(value) if value.isdigit() and int(value) > 0 else None
+
+
+def _constant(name: str, at: Node) -> str:
+    """The literal of `constexpr int name = 8` before a node; empty without one."""
+    for above in parents(at):
+        for node in above.named_children:
+            if node.type != "declaration" or node.end_byte > at.start_byte:
+                continue
+            for each in node.children_by_field_name("declarator"):
+                if text(each.child_by_field_name("declarator")) == name:
+                    fixed = "constexpr" in text(node)
+                    return text(each.child_by_field_name("value")) if fixed else ""
+    return ""
 
 
 def _assigned(body: Node, name: str) -> bool:
@@ -181,6 +205,9 @@ def _assigned(body: Node, name: str) -> bool:
             return True
         if node.type == "pointer_expression" and text(node) == f"&{name}":
             return True
+        if node.type == "reference_declarator" and node.parent is not None:
+            if text(node.parent.child_by_field_name("value")) == name:
+                return True
     return False
 
 

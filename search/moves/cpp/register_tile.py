@@ -16,7 +16,7 @@ from ..cuda.edits import Edit
 from .accumulation import Accumulation, read_accumulation
 from .dependence import iterations_meet
 from .effects import Effects, effects_of
-from .program import Loop, Program, field, inside, read_program, text
+from .program import Loop, Program, field, inside, minus, read_program, text
 from .rewrite import (
     block,
     counted,
@@ -186,7 +186,7 @@ def _candidate(
 
 def _extent(loop: Loop) -> str:
     first = text(loop.lower)
-    return loop.upper if first == "0" else f"{loop.upper} - ({first})"
+    return loop.upper if first == "0" else f"{loop.upper} - {minus(loop.lower)}"
 
 
 class Names:

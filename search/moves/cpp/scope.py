@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 
 from ....runners.specs.spec import KernelSpec
 from ..affine import Form, form_of
-from .program import Function, Loop, Program, field, inside, loop_of, parents, text
+from .program import Function, Loop, Program, contains, field, inside, loop_of, parents, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+
+SIZE = "#"
+"""before the names of sizes in forms: a loop's variable may be called as a symbol is"""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,6 @@ class Scope:
         self._spec = spec
         self._parameters = {_name(p): p for p in function.parameters}
         self._constants = _constants(program.root)
-        self._loops = Counter(_loop_variables(function))
         self.lowest: dict[str, int] = {}
         """the lowest value of names that forms are made of"""
         self._sizes = self._contract_sizes() if self._entry else dict[str, Form]()
@@ -44,13 +47,14 @@ class Scope:
         for name, symbol in self._spec.symbols.items():
             listed = min(w.symbols[name] for w in self._spec.workloads)
             # where a size is 0, its loops do nothing and its arrays have no elements
-            self.lowest[name] = max(1, listed if symbol is None else symbol.min)
+            self.lowest[SIZE + name] = max(1, listed if symbol is None else symbol.min)
         found = dict[str, Form]()
         for argument, parameter in zip(self._spec.io.arguments, self._parameters, strict=False):
             if argument.role == "scalar" and argument.value is not None:
                 form = size_form(argument.value)
                 if form is not None:
-                    found[parameter] = form
+                    symbols = {name: Form.name(SIZE + name) for name in form.names}
+                    found[parameter] = form.substitute(symbols)
         return found
 
     @property
@@ -73,25 +77,37 @@ class Scope:
 
     def form(self, node: Node) -> Form | None:
         """Of an integer expression."""
-        return form_of(node, self.resolve)
+        return form_of(node, lambda name: self._resolve(name, node))
 
-    def resolve(self, name: str) -> Form | None:
-        """What a name stands for, in loop variables and sizes."""
-        if name in self._loops and len(self._declared.get(name, ())) == self._loops[name]:
-            return Form.name(name)
+    def _resolve(self, name: str, at: Node) -> Form | None:
+        declared = self.declarator(name, at)
+        if declared is not None:
+            loop = _loop_that_declares(declared)
+            if loop is not None:
+                return Form.name(name)
+            value = declared.child_by_field_name("value")
+            if value is None or name in self._assigned:
+                return None
+            return self.form(_unbraced(value))
         if name in self._assigned:
-            return None
-        declared = self._declared.get(name, ())
-        if len(declared) == 1:
-            value = declared[0].child_by_field_name("value")
-            return None if value is None else self.form(_unbraced(value))
-        if declared:
             return None
         if name in self._sizes:
             return self._sizes[name]
         if name in self._parameters:
-            return Form.name(name)
+            return Form.name(SIZE + name)
         return self._constants.get(name)
+
+    def declarator(self, name: str, at: Node) -> Node | None:
+        """The declaration of a name that holds at a node, in the function's body; None: none does.
+
+        It stands before the node, in something that the node stands in: the innermost such.
+        """
+        held = [
+            each
+            for each in self._declared.get(name, ())
+            if each.start_byte < at.start_byte and contains(_block(each), at)
+        ]
+        return max(held, key=lambda each: (_block(each).start_byte, each.start_byte), default=None)
 
     def place(self, node: Node) -> Place | None:
         """The array and the element that an expression names: `a[i]`, `*p`, `row[j]`, `a[i][j]`."""
@@ -112,7 +128,7 @@ class Scope:
             case "parenthesized_expression":
                 return self._part(node.named_children[0])
             case "identifier":
-                return self._pointer(text(node))
+                return self._pointer(text(node), node)
             case "subscript_expression":
                 index = field(node, "indices").named_children
                 base = self._part(field(node, "argument"))
@@ -127,19 +143,28 @@ class Scope:
             case _:
                 return None
 
-    def _pointer(self, name: str) -> Place | None:
-        if name in self._assigned:
-            return None
-        declared = self._declared.get(name, ())
-        if len(declared) > 1:
-            return None
-        if declared:
-            shape = declared[0].child_by_field_name("declarator") or declared[0]
-            if declared[0].type == "array_declarator" or shape.type == "array_declarator":
-                return Place(name, ())
-            value = declared[0].child_by_field_name("value")
-            return None if value is None else self._part(value)
-        return Place(name, ()) if name in self.arrays else None
+    def _pointer(self, name: str, at: Node) -> Place | None:
+        declared = self.declarator(name, at)
+        if declared is None:
+            return Place(name, ()) if name in self.arrays and name not in self._assigned else None
+        shape = declared.child_by_field_name("declarator") or declared
+        if "array_declarator" in (declared.type, shape.type):
+            return Place(name, ())
+        value = declared.child_by_field_name("value")
+        return None if value is None or name in self._assigned else self._part(value)
+
+
+def _block(declarator: Node) -> Node:
+    """What a declaration holds in: the block, or the loop that it is the head of."""
+    declaration = next(p for p in parents(declarator) if p.type.endswith("declaration"))
+    return declaration.parent or declaration
+
+
+def _loop_that_declares(declarator: Node) -> Loop | None:
+    above = _block(declarator)
+    loop = loop_of(above)
+    started = None if loop is None else above.child_by_field_name("initializer")
+    return loop if started is not None and contains(started, declarator) else None
 
 
 def _moved(base: Place, by: Form | None) -> Place:
@@ -181,6 +206,7 @@ def _element(parameter: Node) -> str:
 def _assigned(body: Node) -> frozenset[str]:
     """Names that are written after their declaration, or whose address is taken."""
     found = set[str]()
+    lent = set[str]()
     for node in inside(body):
         match node.type:
             case "assignment_expression":
@@ -188,14 +214,14 @@ def _assigned(body: Node) -> frozenset[str]:
             case "update_expression":
                 found.add(text(field(node, "argument")))
             case "pointer_expression" if text(node.children[0]) == "&":
-                found.add(text(field(node, "argument")))
+                lent.add(text(field(node, "argument")))
             case "reference_declarator":
                 declared = node.parent
                 value = None if declared is None else declared.child_by_field_name("value")
-                found.add(text(value))
+                lent.add(text(value))
             case _:
                 pass
-    return frozenset(found - _counted(body))
+    return frozenset((found - _counted(body)) | lent)
 
 
 def _counted(body: Node) -> set[str]:
@@ -208,11 +234,6 @@ def _counted(body: Node) -> set[str]:
             written[text(node.named_children[0])] += 1
     in_heads = Counter(text(head.named_children[0]) for head in heads)
     return {loop.variable for loop in loops if written[loop.variable] == in_heads[loop.variable]}
-
-
-def _loop_variables(function: Function) -> list[str]:
-    found = (loop_of(node) for node in inside(function.body))
-    return [loop.variable for loop in found if loop is not None]
 
 
 def _unbraced(value: Node) -> Node:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ..base import Move, NotApplicable, Proposals, State
 from ..compiler_flags import effective_flags
 from .dependence import iterations_meet
-from .program import Loop, Program, contains, read_program
+from .program import Loop, Program, contains, inside, loop_of, parents, read_program
 from .rewrite import instead, rewritten, written
-from .scope import Scope
+from .scope import Scope, bounds
 
 PRIOR = 0.3
 PRAGMA = "#pragma omp parallel for"
@@ -28,7 +28,7 @@ def _write(state: State) -> Proposals:
     reasons = list[str]()
     apart = list[Loop]()
     for loop in program.entry.loops:
-        if any(contains(outer.node, loop.node) for outer in apart):
+        if any(contains(outer.node, loop.node) for outer in apart) or not _is_worth(loop, scope):
             continue
         why = "a pragma speaks of it" if loop.pragmas else iterations_meet(loop, scope, program)
         if why is None:
@@ -40,6 +40,21 @@ def _write(state: State) -> Proposals:
     edits = [instead(program, loop.node, [PRAGMA, *_same(program, loop)]) for loop in apart]
     names = ", ".join(loop.variable for loop in apart)
     return (rewritten(program, MOVE.method, f"threads over {names}", edits, PRIOR),)
+
+
+def _is_worth(loop: Loop, scope: Scope) -> bool:
+    """Whether a team of threads has enough to do: sizes of the contract, two of them if the team
+    is called again and again by a loop around it."""
+    inner = (loop_of(n) for n in inside(loop.body))
+    deep = any(each is not None and _is_long(each, scope) for each in inner)
+    nested = any(loop_of(above) is not None for above in parents(loop.node))
+    return _is_long(loop, scope) and (deep or not nested)
+
+
+def _is_long(loop: Loop, scope: Scope) -> bool:
+    """Whether a loop runs to a size of the contract."""
+    limits = bounds(loop, scope)
+    return limits is None or (limits[1] - limits[0]).constant is None
 
 
 def _same(program: Program, loop: Loop) -> list[str]:
