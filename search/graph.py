@@ -185,6 +185,8 @@ class Graph:
         edge.child = self.node(child).key
         edge.closes_cycle = self._would_close(edge.parent, child)
         self._link(edge)
+        if not edge.closes_cycle:
+            self._lift(child, self._levels[edge.parent] + 1)
 
     def node(self, key: str) -> Node:
         """The node of a variant. Raises HandleUnknown."""
@@ -299,7 +301,6 @@ class Graph:
         self._links_to[edge.child].append(edge)
         if edge.child not in self._depths:
             self._discover(edge.child, self._depths[edge.parent] + 1)
-        self._lift(edge.child, self._levels[edge.parent] + 1)
 
     def _lift(self, key: str, level: int) -> None:
         """Raise a node to a level, and what is below it accordingly."""
@@ -323,7 +324,25 @@ class Graph:
             graph._insert(edge)
         for edge in sorted(ordered, key=lambda e: e.steps[-1] if e.steps else -1):
             graph._link(edge)
+        graph._level_all()
         return graph
+
+    def _level_all(self) -> None:
+        """Every level at once, each node after all its parents (Kahn 1962)."""
+        waits = {key: len(links) for key, links in self._links_to.items()}
+        ready = [key for key, links in waits.items() if not links]
+        levels = self._levels
+        for key in ready:
+            below = levels[key] + 1
+            for edge in self._leaving[key]:
+                child = edge.child
+                if child is None or edge.closes_cycle:
+                    continue
+                if levels[child] < below:
+                    levels[child] = below
+                waits[child] -= 1
+                if not waits[child]:
+                    ready.append(child)
 
 
 def _number(edge: Edge) -> int:

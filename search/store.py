@@ -18,12 +18,13 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 from sqlitedict import SqliteDict
 
 from ..runners.errors import HandleUnknown, StoreError
@@ -53,6 +54,8 @@ BUSY_SECONDS: Final = 10.0
 CHECKPOINT_PAGES: Final = 4000
 """the log's pages after which a commit moves them into the file, 16 MB; that takes tens of
 milliseconds, and with SQLite's own 1000 more than one commit in a hundred would have to wait"""
+BATCH: Final = 1000
+"""rows that are read at once"""
 
 _LIST = "call `inspect` to list what there is"
 _NEXT_STEP: Final = {
@@ -178,8 +181,17 @@ class Store:
 
     def items(self, table: str, prefix: str = "") -> list[tuple[str, JsonObject]]:
         """Keys that begin with `prefix` and their values, in order of keys (code points)."""
-        rows = _select(self._database, table, prefix)
-        return [(key, _decoded(self._database.path, table, key, text)) for key, text in rows]
+        return list(self.scan(table, prefix))
+
+    def scan(self, table: str, prefix: str = "") -> Generator[tuple[str, JsonObject]]:
+        """As `items`, a batch at a time, for tables that are large; what is written meanwhile
+        may be among them or not."""
+        path, rows = self._database.path, _select(self._database, table, prefix, BATCH)
+        while rows:
+            yield from _decoded_all(path, table, rows)
+            last = rows[-1][0]
+            more = len(rows) == BATCH
+            rows = _select(self._database, table, prefix, BATCH, last) if more else []
 
     def appended(
         self, table: str, after: str = "", until: str | None = None
@@ -188,7 +200,7 @@ class Store:
         end = self.last(table) if until is None else until
         sql = f"SELECT key, value FROM {_quoted(table)} WHERE key > ? AND key <= ? ORDER BY key"
         rows = self._database.run(sql, after, end)
-        return [(key, _decoded(self._database.path, table, key, text)) for key, text in rows]
+        return _decoded_all(self._database.path, table, rows)
 
     def count(self, table: str) -> int:
         """Number of keys in the table."""
@@ -370,11 +382,15 @@ def _get(database: _Database, table: str, key: str) -> JsonObject | None:
     return _decoded(database.path, table, key, rows[0][0]) if rows else None
 
 
-def _select(database: _Database, table: str, prefix: str, limit: int = -1) -> list[tuple[Any, ...]]:
+def _select(
+    database: _Database, table: str, prefix: str, limit: int = -1, after: str | None = None
+) -> list[tuple[Any, ...]]:
+    """Rows whose key begins with `prefix`, those above `after` if it is given."""
     end = _prefix_end(prefix)
-    where = "key >= ?" if end is None else "key >= ? AND key < ?"
+    where = "key >= ?" if after is None else "key > ?"
+    where += "" if end is None else " AND key < ?"
     sql = f"SELECT key, value FROM {_quoted(table)} WHERE {where} ORDER BY key LIMIT {limit}"
-    return database.run(sql, prefix, *([] if end is None else [end]))
+    return database.run(sql, prefix if after is None else after, *([] if end is None else [end]))
 
 
 def _prefix_end(prefix: str) -> str | None:
@@ -406,6 +422,20 @@ def _encoded(table: str, key: str, value: JsonObject) -> str:
             f"{table}/{key} is not JSON: {error}",
             valid="an object of text, finite numbers, true, false, null, lists and objects",
         ) from error
+
+
+def _decoded_all(
+    path: Path, table: str, rows: Sequence[tuple[Any, ...]]
+) -> list[tuple[str, JsonObject]]:
+    """Keys and values of rows: all in one go, and one by one where that gives anything but an
+    object for each."""
+    try:
+        values: list[Any] = from_json("[" + ",".join([text for _, text in rows]) + "]")
+    except (ValueError, TypeError):
+        values = []
+    if len(values) == len(rows) and all(isinstance(value, dict) for value in values):
+        return [(key, value) for (key, _), value in zip(rows, values, strict=True)]
+    return [(key, _decoded(path, table, key, text)) for key, text in rows]
 
 
 def _decoded(path: Path, table: str, key: str, text: str | bytes) -> JsonObject:

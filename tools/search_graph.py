@@ -15,8 +15,8 @@ def graph_of(store: Store, search_id: str) -> Graph:
     """The search's graph. Raises HandleUnknown."""
     store.require("searches", search_id)
     with no_collections():
-        nodes = (value for _, value in store.items("nodes", search_id + "/"))
-        edges = (value for _, value in store.items("edges", search_id + "/"))
+        nodes = (value for _, value in store.scan("nodes", search_id + "/"))
+        edges = (value for _, value in store.scan("edges", search_id + "/"))
         return graph_from_records(nodes, edges)
 
 
