@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from ....runners.specs.spec import KernelSpec
 from ..affine import Form, form_of
 from .program import Function, Loop, Program, contains, field, inside, loop_of, parents, text
+from .sizes import size_form
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -258,35 +258,6 @@ def _constants(root: Node) -> dict[str, Form]:
                 if form is not None:
                     found[_introduced(each)] = form
     return found
-
-
-def size_form(size: str | int | float) -> Form | None:
-    """The form of a size in a contract: an expression over symbols."""
-    if isinstance(size, int):
-        return Form.number(size)
-    if isinstance(size, float):
-        return None
-    try:
-        return _python_form(ast.parse(size, mode="eval").body)
-    except SyntaxError:
-        return None
-
-
-def _python_form(node: ast.expr) -> Form | None:
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return Form.number(node.value)
-    if isinstance(node, ast.Name):
-        return Form.name(node.id)
-    if not isinstance(node, ast.BinOp):
-        return None
-    left, right = _python_form(node.left), _python_form(node.right)
-    if left is None or right is None:
-        return None
-    if isinstance(node.op, ast.Add):
-        return left + right
-    if isinstance(node.op, ast.Sub):
-        return left - right
-    return left * right if isinstance(node.op, ast.Mult) else None
 
 
 def bounds(loop: Loop, scope: Scope) -> tuple[Form, Form] | None:
