@@ -7,7 +7,7 @@ resumes the search and makes steps, as a client drives them: a step that evaluat
 and its answer. Evaluations are looked up in the landscape; they, and what they write, are taken off
 the times. Everything else is as it always is: the session, the store with its commits, synced.
 Right after each commit as many bytes as commits write are appended to a file beside the store
-and synced: that is the disk's own share.
+and synced: that is the disk's own share. `--in` names a folder on the disk to measure on.
 """
 
 from __future__ import annotations
@@ -100,8 +100,9 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--result", type=Path, default=RESULTS / "bookkeeping.json")
+    parser.add_argument("--in", type=Path, dest="folder", metavar="FOLDER")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         result = both(Path(folder), asked.nodes, asked.steps)
     for key, value in result.items():
         print(f"{key}: {value}")
