@@ -14,8 +14,9 @@ from kernelwright.runners.devices import device_for
 from kernelwright.runners.errors import ToolchainMissing
 from kernelwright.runners.model import BuildOptions, Candidate, Variant
 from kernelwright.runners.normalise import parse_cpp, source_key
+from kernelwright.runners.specs.files import Roots, load_file
 from kernelwright.runners.toolchains import BuildRequest, Shape, toolchain_for
-from kernelwright.search.moves import NotApplicable
+from kernelwright.search.moves import NotApplicable, State
 from kernelwright.search.moves.cuda.idioms import MOVES
 
 BY_ID = {move.id: move for move in MOVES}
@@ -23,6 +24,8 @@ EVERY = {**SOURCES, **TENSOR}
 FEW = 64
 """bytes that may be spilled around a loop: an epilogue that reads arrays wants registers too"""
 CASES = [(what, move) for what, source in EVERY.items() for move in source.moves]
+
+ROOT = Path(__file__).parents[1]
 
 
 def proposed(what: str, move: str) -> tuple[Candidate, ...]:
@@ -218,3 +221,17 @@ def test_tensor_cores_of_hopper_are_for_hopper_and_for_halves() -> None:
 def test_templates_lie_beside_the_moves() -> None:
     folder = Path(MOVES[0].write.__code__.co_filename).parent / "templates"
     assert {p.suffix for p in folder.iterdir()} == {".cu"}
+
+
+@pytest.mark.parametrize("move", ["row_per_team", "row_in_registers"])
+def test_launch_bounds_of_another_block_give_way(move: str) -> None:
+    spec = ROOT / "benchmarks" / "kernels" / "softmax" / "cuda.json"
+    kernel = load_file(spec, Roots([ROOT]))
+    source = kernel.source.replace("void softmax", "void __launch_bounds__(32 * (2), 4) softmax")
+    assert source != kernel.source
+    by_id = {each.id: each for each in MOVES}
+    found = by_id[move].propose(State("cuda", source, {}, BuildOptions(), kernel.spec))
+    assert not isinstance(found, NotApplicable)
+    for candidate in found:
+        assert (candidate.source or "").count("__launch_bounds__") == 1
+        assert "32 * (2)" not in (candidate.source or "")

@@ -72,6 +72,17 @@ def check(bench: Workbench, kernel: LoadedKernel, move: str) -> None:
         assert opened.timed, opened.notes
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("what", TENSOR)
+def test_what_is_written_for_tensor_cores_is_right(
+    tmp_path_factory: pytest.TempPathFactory, what: str
+) -> None:
+    source: Source = TENSOR[what]
+    folder = tmp_path_factory.mktemp("real")
+    with gpu_of("real", folder), Workbench(folder / "out", [ROOT]) as bench:
+        check(bench, source.kernel(), source.moves[0])
+
+
 @pytest.fixture(scope="module", params=GPUS)
 def bench(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -105,14 +116,3 @@ def test_what_is_written_for_another_spelling_is_right(
     if "#include" in source.text and "pretended" in str(bench.outdir):
         pytest.skip("the pretended GPU has no cuda_fp16.h")
     check(bench, source.kernel(), move)
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("what", TENSOR)
-def test_what_is_written_for_tensor_cores_is_right(
-    tmp_path_factory: pytest.TempPathFactory, what: str
-) -> None:
-    source: Source = TENSOR[what]
-    folder = tmp_path_factory.mktemp("real")
-    with gpu_of("real", folder), Workbench(folder / "out", [ROOT]) as bench:
-        check(bench, source.kernel(), source.moves[0])

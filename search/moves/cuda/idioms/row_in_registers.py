@@ -18,7 +18,7 @@ from .row_per_team import helpers, indent, team_edits
 from .rows import RowLoop, Rows, read_rows
 from .syntax import Item, Name, Span, within
 from .teams import Team
-from .writing import Edit, edited, launched
+from .writing import Edit, bounded, edited, launched
 
 BYTES = 16
 """of one load or store"""
@@ -191,7 +191,7 @@ def _candidate(
         f"{pad}{kept}\n{pad}}} else {{\n{pad}    {strided}\n{pad}}}"
     )
     outside = [e for e in team_edits(facts, rows, team) if e[1] <= region[0]]
-    bounds = _launch_bounds(facts, threads if threads > 32 else 32 * ROWS_A_BLOCK)
+    bounds = bounded(facts, threads if threads > 32 else 32 * ROWS_A_BLOCK, add=True)
     source = edited(
         facts.source, [*outside, *bounds, (*region, body), helpers(facts, rows, team, MOVED)]
     )
@@ -204,15 +204,6 @@ def _candidate(
         plan=launched(facts, blocks, [block], defines={"ROW_THREADS": threads, "ROW_ITEMS": items}),
         prior=prior,
     )
-
-
-def _launch_bounds(facts: Facts, threads: int) -> list[Edit]:
-    """`__launch_bounds__`, without which 1024 threads may ask for too many registers."""
-    definition = facts.source[facts.kernel.definition[0] : facts.kernel.signature[0]]
-    if b"__launch_bounds__" in definition or b"void" not in definition:
-        return []
-    at = facts.kernel.definition[0] + definition.index(b"void") + len(b"void")
-    return [(at, at, f" __launch_bounds__({threads})")]
 
 
 def _team(threads: int) -> Team:

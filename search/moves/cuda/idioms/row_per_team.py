@@ -12,7 +12,7 @@ from .facts import Facts, facts_of
 from .rows import RowLoop, Rows, read_rows
 from .syntax import Number
 from .teams import BLOCK_TEAM, WARP_TEAM, Team
-from .writing import Edit, edited, launched
+from .writing import Edit, bounded, edited, launched
 
 SHORT = 1024
 """columns up to which a warp a row is the likelier choice: 32 elements a lane"""
@@ -30,8 +30,9 @@ def _write(state: State) -> Proposals:
     short = max(facts.workload_values(rows.columns)) <= SHORT
     found = list[Candidate]()
     for team, blocks, likely in ((WARP_TEAM, WARPS, short), (BLOCK_TEAM, BLOCKS, not short)):
-        source = edited(facts.source, [*team_edits(facts, rows, team), helpers(facts, rows, team)])
+        edits = [*team_edits(facts, rows, team), helpers(facts, rows, team)]
         for at, block in enumerate(blocks):
+            source = edited(facts.source, [*edits, *bounded(facts, block)])
             prior = (0.35 if likely else 0.2) * 0.8**at
             found.append(_candidate(facts, rows, team, source, block, prior))
     return tuple(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from .facts import Facts
 
 TEMPLATES = Path(__file__).parent / "templates"
+BOUNDS = re.compile(rb"__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)")
 Edit = tuple[int, int, str]
 """bytes [start, end) of the source become the text"""
 
@@ -23,6 +25,22 @@ def edited(source: bytes, edits: Iterable[Edit]) -> str:
         pieces += [source[at:start], text.encode()]
         at = end
     return b"".join([*pieces, source[at:]]).decode()
+
+
+def bounded(facts: Facts, threads: int, *, add: bool = False) -> list[Edit]:
+    """`__launch_bounds__` of the kernel for blocks of so many threads, where it has some; those of
+    another block would refuse the launch. `add`: also where it has none, as 1024 threads may ask
+    for too many registers."""
+    start, end = facts.kernel.definition[0], facts.kernel.signature[0]
+    head = facts.source[start:end]
+    found = BOUNDS.search(head)
+    text = f"__launch_bounds__({threads})"
+    if found is not None:
+        return [(start + found.start(), start + found.end(), text)]
+    if not add or b"void" not in head:
+        return []
+    at = start + head.index(b"void") + len(b"void")
+    return [(at, at, f" {text}")]
 
 
 def signature(
