@@ -8,7 +8,13 @@ from kernelwright.runners.gates import ENDINGS
 from kernelwright.runners.gates.incumbent import ANEW, FRESH, SHAPES, STRESS
 from kernelwright.runners.model import Ending, GateResult, KernelFacts
 from kernelwright.runners.specs.spec import Workload
-from kernelwright.tools.describing import ADVICE, advice, gates_in_short, visible_kernels
+from kernelwright.tools.describing import (
+    ADVICE,
+    advice,
+    gates_in_short,
+    shortened,
+    visible_kernels,
+)
 
 WORKLOADS = (
     Workload(name="large", symbols={"n": 4096}),
@@ -68,3 +74,9 @@ def test_gates_in_short_say_why_one_was_not_passed_and_show_no_evidence() -> Non
     assert shown["is_right"] == "passed"
     assert shown["obeys_physics"] == "skipped: no datasheet"
     assert shown["survives_stress"].startswith("failed: mmm") and len(str(shown)) < 400
+
+
+def test_a_shortened_text_is_one_line_of_whole_words() -> None:
+    assert shortened("one  two\nthree", 20) == "one two three"
+    assert shortened("one two three four", 14) == "one two..."
+    assert all(len(shortened("word " * 40, limit)) <= limit for limit in range(10, 60))

@@ -128,6 +128,15 @@ def cut(text: str, limit: int = MESSAGE_CHARS) -> str:
     )
 
 
+def shortened(text: str, limit: int) -> str:
+    """The text's beginning on one line, up to a whole word: for words that are told elsewhere in
+    full, where `cut` would say how much is missing."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    return line[: limit - 3].rsplit(" ", 1)[0] + "..."
+
+
 def advice(ending: Ending, gates: Sequence[GateResult] = ()) -> str:
     """What to do next: by the gate that failed where that says more than the ending."""
     failed = next((gate for gate in gates if gate.outcome == "failed"), None)

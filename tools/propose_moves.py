@@ -11,7 +11,7 @@ from ..runners.model import Record
 from ..search.moves import CANONICAL, FACTS
 from ..search.rules_planner import Explanation
 from .base import Arguments, Tool
-from .describing import cut, resolve_variant, speedup_of
+from .describing import resolve_variant, shortened, speedup_of
 from .ready_made import ReadyCandidate, explained, ready_candidate, without_evaluated
 
 if TYPE_CHECKING:
@@ -130,7 +130,9 @@ def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> Propose
         by_hand=tuple(by_hand[:MAX_BY_HAND]),
         also_by_hand=tuple(each.method for each in by_hand[MAX_BY_HAND:]),
         do_not_fit={
-            e.method: cut(e.reason or "", REASON_CHARS) for e in found if e.method not in priors
+            e.method: shortened(e.reason or "", REASON_CHARS)
+            for e in found
+            if e.method not in priors
         },
         neighbours=before.neighbours,
         history=before.remembered,
@@ -170,12 +172,12 @@ def _why(meaning: str, prior: MovePrior, before: Past) -> str:
     told = [_reason(each, before) for each in prior.reasons[:MAX_REASONS]]
     if measured := before.of_method(prior.move):
         told.append(measured)
-    return cut(meaning, MEANING_CHARS) + (f" Evidence: {'; '.join(told)}" if told else "")
+    return shortened(meaning, MEANING_CHARS) + (f" Evidence: {'; '.join(told)}" if told else "")
 
 
 def _reason(reason: Reason, before: Past) -> str:
     followed = before.of_rule(reason.signal)
-    words = cut(reason.evidence, EVIDENCE_CHARS) + (f"; {followed}" if followed else "")
+    words = shortened(reason.evidence, EVIDENCE_CHARS) + (f"; {followed}" if followed else "")
     return f"{reason.describe()} ({words})"
 
 

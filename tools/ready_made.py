@@ -10,7 +10,7 @@ from ..runners.model import Candidate, Record, content_hash
 from ..search.planner import Context, without_held_out
 from ..search.rules_planner import Explanation, explain
 from .candidates import state_of, variant_from
-from .describing import cut
+from .describing import shortened
 from .difference import source_diff
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def ready_candidate(
         diff = source_diff(record.variant.source, candidate.source, kernel.loaded.source_name)
     return ReadyCandidate(
         ready=handle_of(candidate),
-        detail=cut(candidate.detail, 100),
+        detail=shortened(candidate.detail, 100),
         prior=round(candidate.prior * factor, 3),
         predicted_gain=candidate.predicted_gain,
         parameters=candidate.parameters,
@@ -74,7 +74,7 @@ def ready_made(kernel: KernelRecord, record: VariantRecord, handle: str) -> Cand
     """The candidate of a handle that was told for this variant. Raises HandleUnknown."""
     known = {handle_of(c): c for found in explained(kernel, record) for c in found.candidates}
     if handle not in known:
-        listed = [f"{each} ({c.method}: {cut(c.detail, 60)})" for each, c in known.items()]
+        listed = [f"{each} ({c.method}: {shortened(c.detail, 60)})" for each, c in known.items()]
         more = f" and {len(listed) - LISTED} more" if len(listed) > LISTED else ""
         raise HandleUnknown(
             f"no rule writes a candidate `{handle}` at {record.variant.variant_id}",
