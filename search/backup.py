@@ -52,9 +52,10 @@ def mean_backup(graph: Graph, node: Node, settings: Settings) -> Worth:
 def refresh(graph: Graph, keys: Iterable[str], settings: Settings) -> None:
     """Bring all that follows from facts up to date in the given nodes and in all their ancestors.
 
-    Where nothing changes the ancestors are not visited, so the work follows the change and not
-    the size of the graph. Levels order it: children are done before their parents, every node
-    once. It ends: links have no cycle.
+    To be called with every node whose own facts, edges or visits changed; with backup `max`, visits
+    matter at failures alone. Where nothing changes the ancestors are not visited, so the work
+    follows the change and not the size of the graph. Levels order it: children are done before
+    their parents, every node once. It ends: links have no cycle.
 
     Ends of intervals are backed up as the values are. Both backups grow with each of their
     arguments: wherever in their intervals the true rewards lie, the true value lies in its own.
@@ -100,6 +101,7 @@ def _changes(graph: Graph, node: Node, settings: Settings) -> bool:
     node.played = _highest(node.own, rolled)
     node.best = _highest(node.own, [nodes[e.child].best for e in links if e.child is not None])
     node.backed = BACKUPS[settings.backup](graph, node, settings)
+    node.arms = None
     node.available = is_available(graph, node, settings)
     return before != (node.played, node.best, node.backed, node.available)
 

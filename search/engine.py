@@ -160,11 +160,17 @@ class Engine:
         edge.walks += (numbers_of(done.path[:-1]),)
         self.ledger = after(self.ledger, edge, outcome)
         self._newest = edge
-        keys = [e.parent for e in done.path]
+        keys = self._revalued(done.path)
         # Visits on the way there follow from the walk that this edge remembers.
         self._touch((), (edge_id,))
         refresh(self.graph, [edge.child, *keys] if edge.child else keys, self.settings)
         return self.changes()
+
+    def _revalued(self, path: list[Edge]) -> list[str]:
+        """Nodes of a walk that its end or their visits may have given another value."""
+        nodes, every = self.graph.nodes, self.settings.backup == "mean"
+        above = [e.parent for e in path[:-1] if every or nodes[e.parent].failed]
+        return [*above, path[-1].parent]
 
     def changes(self) -> Changes:
         """Records that changed since they were last handed out; for a commit after `next_work`."""

@@ -23,6 +23,24 @@ EdgeState = Literal["open", "running", "done"]
 NOTHING: Final = Worth(0.0, 0.0, 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Arms:
+    """What selection knows of a node's edges as long as neither they nor their children change."""
+
+    edges: list[Edge]
+    """those that may be followed"""
+    proposed: int
+    """edges that were not put aside"""
+    lows: list[float]
+    """low end of the value of each that may be followed; of one without a child, `unseen`"""
+    priors: list[float]
+    unseen: float
+    placed: dict[tuple[float, float, bool], list[float]] = field(
+        default_factory=dict[tuple[float, float, bool], list[float]]
+    )
+    """`lows` normalised, by the scale, and with or without the arm that expands"""
+
+
 @dataclass(slots=True)
 class Node:
     """A variant that was evaluated, with what the search learned through it."""
@@ -52,6 +70,8 @@ class Node:
     """something here or below can be chosen now"""
     running: int = field(default=0, compare=False)
     """evaluations under way on walks through here"""
+    arms: Arms | None = field(default=None, compare=False, repr=False)
+    """what selection worked out, until something changes here; `backup.refresh` forgets it"""
 
     @property
     def failed(self) -> bool:
@@ -289,6 +309,7 @@ class Graph:
     def _insert(self, edge: Edge) -> None:
         self.edges[edge.edge_id] = edge
         self._leaving[edge.parent].append(edge)
+        self.nodes[edge.parent].arms = None
 
     def _link(self, edge: Edge) -> None:
         if edge.child is None:

@@ -14,7 +14,7 @@ from enum import Enum
 from random import Random
 from typing import Final, Literal, NamedTuple, TypeVar
 
-from .graph import Edge, Graph, Node
+from .graph import Arms, Edge, Graph, Node
 from .rewards import least_gain
 from .settings import Settings
 
@@ -53,7 +53,7 @@ def legal_arms(graph: Graph, node: Node, settings: Settings) -> tuple[list[Edge]
     """
     if is_closed(node, settings):
         return [], False
-    legal = _to_follow(graph, node)
+    legal = _arms(graph, node, settings).edges
     return legal, not node.exhausted and (not legal or slots(graph, node, settings) > 0)
 
 
@@ -61,7 +61,7 @@ def is_available(graph: Graph, node: Node, settings: Settings) -> bool:
     """Whether anything can be chosen at the node or below it, given its children's state."""
     if is_closed(node, settings):
         return False
-    return not node.exhausted or bool(_to_follow(graph, node))
+    return not node.exhausted or bool(_arms(graph, node, settings).edges)
 
 
 def is_closed(node: Node, settings: Settings) -> bool:
@@ -77,8 +77,7 @@ def slots(graph: Graph, node: Node, settings: Settings) -> int:
     confidence trees"): breadth grows with a node's visits. What was put aside does not count.
     """
     allowed = math.ceil(settings.widening_c * visits_of(node, settings) ** settings.widening_alpha)
-    edges = graph.edges_of(node.key)
-    return allowed - len(edges) + sum([e.pruned for e in edges if e.ending is None])
+    return allowed - _arms(graph, node, settings).proposed
 
 
 def visits_of(it: Node | Edge, settings: Settings) -> float:
@@ -100,17 +99,20 @@ def options(graph: Graph, node: Node, settings: Settings) -> list[Option]:
     the best one equal it.
     """
     edges, may_expand = legal_arms(graph, node, settings)
-    nodes, loss, first = graph.nodes, settings.virtual_loss, settings.first_play
-    unseen = first * node.backed.low + (1 - first) * node.own.low
-    lows = [unseen if e.child is None else nodes[e.child].backed.low for e in edges]
-    arms: list[Choice] = [*edges]
-    priors, visits = [e.prior for e in edges], [e.visits + loss * e.running for e in edges]
+    known, loss = _arms(graph, node, settings), settings.virtual_loss
+    baseline, scale = _scale(graph, settings)
+    which = baseline, scale, may_expand
+    if (placed := known.placed.get(which)) is None:
+        lows = [*known.lows, known.unseen] if may_expand else known.lows
+        known.placed.clear()
+        placed = known.placed[which] = _placed(lows, graph, settings)
+    arms, priors = list[Choice](edges), known.priors
+    visits = [e.visits + loss * e.running for e in edges]
     if may_expand:
         arms.append(EXPAND)
-        lows.append(unseen)
-        priors.append(1.0)
+        priors = [*priors, 1.0]
         visits.append(len(graph.edges_of(node.key)))
-    return list(map(Option, arms, _placed(lows, graph, settings), priors, visits))
+    return list(map(Option, arms, placed, priors, visits))
 
 
 def normalised(value: float, graph: Graph, settings: Settings) -> float:
@@ -150,13 +152,26 @@ def best_of(arms: Sequence[T], scores: Sequence[float], rng: Random) -> T:
     return ties[0] if len(ties) == 1 else rng.choice(ties)
 
 
-def _to_follow(graph: Graph, node: Node) -> list[Edge]:
-    """Edges that are open, and those to a node where something can be chosen; one that is running
-    has no child."""
-    nodes = graph.nodes
-    return [
-        e
-        for e in graph.edges_of(node.key)
-        if e.state == "open"
-        or (e.child is not None and not e.closes_cycle and nodes[e.child].available)
-    ]
+def _arms(graph: Graph, node: Node, settings: Settings) -> Arms:
+    """What does not change from walk to walk; looked at edge by edge only once it may have.
+
+    Followed are edges that are open, and those to a node where something can be chosen; one that
+    is running has no child.
+    """
+    if node.arms is None:
+        nodes, first, edges = graph.nodes, settings.first_play, graph.edges_of(node.key)
+        unseen = first * node.backed.low + (1 - first) * node.own.low
+        legal = [
+            e
+            for e in edges
+            if e.state == "open"
+            or (e.child is not None and not e.closes_cycle and nodes[e.child].available)
+        ]
+        node.arms = Arms(
+            edges=legal,
+            proposed=sum([not e.pruned for e in edges]),
+            lows=[unseen if e.child is None else nodes[e.child].backed.low for e in legal],
+            priors=[e.prior for e in legal],
+            unseen=unseen,
+        )
+    return node.arms

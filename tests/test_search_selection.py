@@ -335,6 +335,7 @@ def test_values_whose_difference_is_noise_are_equal() -> None:
     near = scene.done("near", 1.998, visits=50, prior=1.01)
     assert scene.choose() is near
     scene.settings = Settings(min_gain=0.0)
+    refresh(scene.graph, ["root"], scene.settings)
     assert scene.choose() is not near
 
 
@@ -373,6 +374,7 @@ def test_what_was_never_tried_is_worth_something_between_its_node_and_the_best_b
 
     def values(first_play: float) -> list[float]:
         scene.settings = Settings(first_play=first_play, min_gain=0.0)
+        refresh(scene.graph, ["root"], scene.settings)
         return [o.q for o in options(scene.graph, scene.graph.root, scene.settings)]
 
     assert [values(f)[:2] for f in (0.0, 0.25, 1.0)] == [[1.0, 0.0], [1.0, 0.25], [1.0, 1.0]]
