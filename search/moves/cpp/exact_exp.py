@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..base import Move, NotApplicable, Proposals, State
 from ..compiler_flags import effective_flags
-from ..cuda.edits import Edit
+from ..edits import Edit
 from .program import Function, field, inside, read_program, text
 from .rewrite import before_functions, free_name, rewritten, with_includes
 from .types import kind_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ....runners.model import Candidate
 from ....runners.normalise import source_key
 from ..base import Move, NotApplicable, Proposals, State
-from ..cuda.edits import Edit, edited
+from ..edits import Edit, edited
 from .effects import effects_of
 from .program import Loop, Program, field, inside, read_program, statements, text
 from .rewrite import instead, rewritten

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
-from ..cuda.edits import Edit
+from ..edits import Edit
 from .dependence import carried_scalar, divided, same_element
 from .effects import Effects, effects_of
 from .program import Loop, Program, read_program, text

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
-from ..cuda.edits import Edit
+from ..edits import Edit
 from .accumulation import Accumulation, read_accumulation
 from .dependence import iterations_meet
 from .effects import Effects, effects_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..base import Move, NotApplicable, Proposals, State
-from ..cuda.edits import Edit
+from ..edits import Edit
 from .program import Program, read_program, text
 from .rewrite import rewritten
 

@@ -15,7 +15,7 @@ from ....runners.errors import ExpressionError
 from ....runners.model import Candidate
 from ....runners.specs.expressions import evaluate_int
 from ..base import Move, NotApplicable, Proposals, State
-from ..cuda.edits import Edit
+from ..edits import Edit
 from .dependence import iterations_meet
 from .effects import effects_of
 from .program import Loop, Program, field, inside, read_program, text

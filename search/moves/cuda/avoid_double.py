@@ -10,7 +10,7 @@ from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ....runners.normalise import parse_cpp
 from ..base import Move, NotApplicable, Proposals, State
-from .edits import Edit, edited, insert_after, replace_node
+from ..edits import Edit, edited, insert_after, replace_node
 
 if TYPE_CHECKING:
     from tree_sitter import Node

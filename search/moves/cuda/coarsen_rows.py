@@ -7,7 +7,7 @@ import re
 from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
-from .edits import Edit, edited, indent_of, reindented, whole_lines, with_comments
+from ..edits import Edit, edited, indent_of, reindented, whole_lines, with_comments
 from .loops import plain_loop
 from .per_element import PerElement, per_element
 from .reading import names_in_code, read_kernels

@@ -7,7 +7,7 @@ from ....runners.errors import SpecError
 from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
-from .edits import Edit, edited, indent_of, reindented, whole_lines, with_comments
+from ..edits import Edit, edited, indent_of, reindented, whole_lines, with_comments
 from .loops import LOOPS
 from .per_element import PerElement, per_element
 from .reading import CudaKernel, names_in_code, read_kernels

@@ -9,8 +9,8 @@ from ....runners.inferring.cpp_signature import walk
 from ....runners.model import Candidate
 from ..affine import Form, form_of
 from ..base import Move, NotApplicable, Proposals, State
+from ..edits import Edit, edited, replace_node
 from .accesses import Access, accesses_of
-from .edits import Edit, edited, replace_node
 from .expressions import Locals, built_ins, operator_of
 from .reading import CudaKernel, read_kernels
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ....runners.inferring.cpp_signature import text_of
 from ....runners.specs.spec import KernelSpec
 from ..affine import Form
-from .edits import (
+from ..edits import (
     Edit,
     edited,
     indent_of,

@@ -6,8 +6,9 @@ import ast
 
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
+from ..edits import Edit
 from .kernels import Kernel, kernels_of
-from .source import Edit, is_call
+from .source import is_call
 
 LOG2E = "1.4426950408889634"
 

@@ -8,9 +8,10 @@ from collections import defaultdict
 from ....runners.model import Candidate
 from ....runners.specs.spec import KernelSpec
 from ..base import Move, NotApplicable, Proposals, State
+from ..edits import Edit
 from .arguments import Arguments
 from .kernels import Kernel, kernels_of
-from .source import Edit, is_call
+from .source import is_call
 from .tiles import pointer_of
 from .values import Values
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
+from ..edits import Edit
 from .arguments import Arguments
 from .matmuls import Matmul, Operand, matmul_of
-from .source import Edit, argument, is_call
+from .source import argument, is_call
 from .values import Definition
 
 NARROW = ("float16", "bfloat16")

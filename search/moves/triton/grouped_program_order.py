@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
+from ..edits import Edit
 from .kernels import Kernel, Launch, launch_of
 from .matmuls import matmul_of
-from .source import Edit, argument, is_call, same
+from .source import argument, is_call, same
 from .texts import primary
 from .values import Values
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..base import NotApplicable, State
-from .source import Edit, Source, read
+from ..edits import Edit
+from .source import Source, read
 
 Function = ast.FunctionDef
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from ..edits import Edit
 from .kernels import Kernel
-from .source import Edit, is_call
+from .source import is_call
 
 
 def innermost(kernel: Kernel) -> list[ast.For]:

@@ -8,11 +8,12 @@ from dataclasses import replace
 from ....runners.model import Candidate
 from ....runners.specs.expressions import next_pow2
 from ..base import Move, NotApplicable, Proposals, State
+from ..edits import Edit
 from .arguments import Arguments
 from .kernels import Kernel, kernel_of, kernels_of
 from .masks import stays_below
 from .repeated_loads import loaded_once
-from .source import Edit, is_call
+from .source import is_call
 from .tiles import Main, is_access, main_of
 from .values import Values
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from ..edits import Edit
 from .kernels import Kernel
-from .source import Edit, argument, is_call
+from .source import argument, is_call
 from .tiles import pointer_of
 from .values import Values
 

@@ -7,16 +7,9 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ..edits import Edit, edited
+
 INDENT = "    "
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Bytes [start, end) become `text`."""
-
-    start: int
-    end: int
-    text: str
 
 
 @dataclass(frozen=True)
@@ -105,13 +98,8 @@ class Source:
         return textwrap.indent("".join(f"{line}\n" for line in lines), self.indent(statement))
 
     def edited(self, edits: Iterable[Edit]) -> str:
-        """The text after edits that do not overlap; insertions at one place keep their order."""
-        pieces, at = list[bytes](), 0
-        for edit in sorted(edits, key=lambda e: (e.start, e.end)):
-            assert edit.start >= at, "edits overlap"
-            pieces += [self.raw[at : edit.start], edit.text.encode()]
-            at = edit.end
-        return b"".join([*pieces, self.raw[at:]]).decode()
+        """The text with the edits made; raises ValueError for edits that overlap."""
+        return edited(self.raw, edits)
 
 
 def read(text: str) -> Source | None:

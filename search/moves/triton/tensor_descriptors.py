@@ -10,10 +10,11 @@ from ....runners.dtypes import DTYPES
 from ....runners.model import Candidate
 from ..affine import Form
 from ..base import Move, NotApplicable, Proposals, State
+from ..edits import Edit
 from .arguments import Arguments
 from .kernels import Kernel
 from .matmuls import Matmul, matmul_of
-from .source import INDENT, Edit, Source, is_call
+from .source import INDENT, Source, is_call
 from .texts import text_of
 from .tiles import ONE, Tile, divided, tile_of
 

@@ -7,11 +7,12 @@ import ast
 from ....runners.model import Candidate
 from ..affine import Form
 from ..base import Move, NotApplicable, Proposals, State
+from ..edits import Edit
 from .arguments import Arguments
 from .kernels import Kernel, kernel_of, launch_of
 from .masks import Bound, bounds_of
 from .persistent_programs import in_kernel
-from .source import Edit, argument, is_call
+from .source import argument, is_call
 from .tiles import ONE, main_of
 from .values import Values, block_of, lanes
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
 from ...base import Move, NotApplicable, Proposals, State
+from ...edits import Edit, edited, indent_of
 from .facts import Facts, facts_of
-from .row_per_team import helpers, indent, team_edits
+from .row_per_team import helpers, team_edits
 from .rows import RowLoop, Rows, read_rows
 from .syntax import Item, Name, Span, within
 from .teams import Team
-from .writing import Edit, bounded, edited, launched
+from .writing import bounded, launched
 
 BYTES = 16
 """of one load or store"""
@@ -184,16 +185,16 @@ def _candidate(
     region = rows.body[0].span[0], rows.body[-1].span[1]
     strided = _inside(facts, team_edits(facts, rows, team), region)
     kept = _inside(facts, _kept_edits(facts, rows, held, team, vector), region)
-    pad = indent(facts.source, region[0])
+    pad = indent_of(facts.source, region[0])
     body = (
         f"// a thread holds ROW_ITEMS vectors of {vector} columns\n"
         f"{pad}if ({rows.columns_text} <= ROW_THREADS * ROW_ITEMS * {vector}) {{\n"
         f"{pad}{kept}\n{pad}}} else {{\n{pad}    {strided}\n{pad}}}"
     )
-    outside = [e for e in team_edits(facts, rows, team) if e[1] <= region[0]]
+    outside = [e for e in team_edits(facts, rows, team) if e.end <= region[0]]
     bounds = bounded(facts, threads if threads > 32 else 32 * ROWS_A_BLOCK, add=True)
     source = edited(
-        facts.source, [*outside, *bounds, (*region, body), helpers(facts, rows, team, MOVED)]
+        facts.source, [*outside, *bounds, Edit(*region, body), helpers(facts, rows, team, MOVED)]
     )
     blocks = [rows.rows.text()] if threads > 32 else [f"cdiv({rows.rows.text()}, {ROWS_A_BLOCK})"]
     block = "ROW_THREADS" if threads > 32 else f"ROW_THREADS * {ROWS_A_BLOCK}"
@@ -216,26 +217,24 @@ def _team(threads: int) -> Team:
 
 def _inside(facts: Facts, edits: list[Edit], region: Span) -> str:
     start, end = region
-    inner = [(a - start, b - start, t) for a, b, t in edits if start <= a and b <= end]
-    return (
-        edited(facts.source[start:end], inner).replace("\n", "\n    ").replace("\n    \n", "\n\n")
-    )
+    inner = [e for e in edits if start <= e.start and e.end <= end]
+    text = edited(facts.source, inner, start, end)
+    return text.replace("\n", "\n    ").replace("\n    \n", "\n\n")
 
 
 def _kept_edits(
     facts: Facts, rows: Rows, held: tuple[Held, ...], team: Team, vector: int
 ) -> list[Edit]:
-    edits: list[Edit] = []
     start = rows.body[0].span[0]
-    pad = indent(facts.source, start)
+    pad = indent_of(facts.source, start)
     declared = "".join(
         f"alignas(16) {h.element} {h.name}[ROW_ITEMS * {vector}];\n{pad}" for h in held
     )
-    edits.append((start, start, "    " + declared))
+    edits = [Edit(start, start, "    " + declared)]
     for number, found in enumerate(rows.loops):
         edits += _kept_loop(facts, number, found, held, team, vector)
     for store in rows.stores:
-        edits.append((store.span[0], store.span[0], f"if ({team.lane} == 0) "))
+        edits.append(Edit(store.span[0], store.span[0], f"if ({team.lane} == 0) "))
     return edits
 
 
@@ -243,7 +242,7 @@ def _kept_loop(
     facts: Facts, number: int, found: RowLoop, held: tuple[Held, ...], team: Team, vector: int
 ) -> list[Edit]:
     loop, source = found.loop, facts.source
-    pad = indent(source, loop.span[0])
+    pad = indent_of(source, loop.span[0])
     bound = source[loop.bound.span[0] : loop.bound.span[1]].decode()
     first = source[loop.first.span[0] : loop.first.span[1]].decode()
     before = "".join(
@@ -265,10 +264,10 @@ def _kept_loop(
         f"++row_item) {{\n{pad}    const {loop.kind} {loop.variable} = {column};\n"
         f"{pad}    if ({inside})"
     )
-    edits: list[Edit] = [(*loop.head, head), (loop.span[1], loop.span[1], f"\n{pad}}}{after}")]
+    edits = [Edit(*loop.head, head), Edit(loop.span[1], loop.span[1], f"\n{pad}}}{after}")]
     own = {a.item.span for a in found.accesses}
     for h in held:
-        edits += [(*span, f"{h.name}[row_item]") for span in h.spans if span in own]
+        edits += [Edit(*span, f"{h.name}[row_item]") for span in h.spans if span in own]
     return edits
 
 
@@ -276,9 +275,8 @@ def _moved(
     facts: Facts, held: Held, how: str, team: Team, vector: int, bound: str, pad: str
 ) -> str:
     """A loop that loads or stores the vectors of a thread."""
-    start, end = held.item.span
     names = [e.span for e in within(held.item) if isinstance(e, Name) and e.name == held.variable]
-    address = edited(facts.source[start:end], [(a - start, b - start, "row_at") for a, b in names])
+    address = edited(facts.source, [Edit(*span, "row_at") for span in names], *held.item.span)
     registers = f"{held.name} + row_item * {vector}"
     pair = f"{registers}, &{address}" if how == "load" else f"&{address}, {registers}"
     return (

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from .....runners.model import Candidate
 from ...base import Move, NotApplicable, Proposals, State
+from ...edits import Edit, edited, indent_of
 from .facts import Facts, facts_of
 from .rows import RowLoop, Rows, read_rows
 from .syntax import Number
 from .teams import BLOCK_TEAM, WARP_TEAM, Team
-from .writing import Edit, bounded, edited, launched
+from .writing import bounded, launched
 
 SHORT = 1024
 """columns up to which a warp a row is the likelier choice: 32 elements a lane"""
@@ -56,17 +57,17 @@ def helpers(facts: Facts, rows: Rows, team: Team, more: str = "") -> Edit:
     text = team.helpers(r for found in rows.loops for r in found.reductions)
     at = facts.kernel.whole[0]
     pieces = [p for p in (text, more) if p]
-    return at, at, "".join(p + "\n\n" for p in pieces)
+    return Edit(at, at, "".join(p + "\n\n" for p in pieces))
 
 
 def team_edits(facts: Facts, rows: Rows, team: Team) -> list[Edit]:
     """The row's number, each loop's columns, reductions after loops, stores of one thread."""
-    edits: list[Edit] = [(*rows.number, team.row)]
+    edits = [Edit(*rows.number, team.row)]
     for found in rows.loops:
         edits += loop_edits(facts, found, team)
     for store in rows.stores:
         start = store.span[0]
-        edits.append((start, start, f"if ({team.lane} == 0) "))
+        edits.append(Edit(start, start, f"if ({team.lane} == 0) "))
     return edits
 
 
@@ -79,19 +80,13 @@ def loop_edits(facts: Facts, found: RowLoop, team: Team) -> list[Edit]:
     zero = isinstance(loop.first, Number) and first.rstrip("uUlL") == "0"
     start = team.lane if zero else f"{first} + {team.lane}"
     head = f"for ({loop.kind} {loop.variable} = {start}; {loop.variable} < {bound}; "
-    edits: list[Edit] = [(*loop.head, f"{head}{loop.variable} += {team.threads})")]
+    edits = [Edit(*loop.head, f"{head}{loop.variable} += {team.threads})")]
     if found.reductions:
         joined = "".join(
-            f"\n{indent(source, loop.span[0])}{team.reduced(r)}" for r in found.reductions
+            f"\n{indent_of(source, loop.span[0])}{team.reduced(r)}" for r in found.reductions
         )
-        edits.append((loop.span[1], loop.span[1], joined))
+        edits.append(Edit(loop.span[1], loop.span[1], joined))
     return edits
-
-
-def indent(source: bytes, at: int) -> str:
-    """The blanks before a statement on its line."""
-    line = source[source.rfind(b"\n", 0, at) + 1 : at].decode()
-    return line[: len(line) - len(line.lstrip())]
 
 
 MOVE = Move(

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from string import Template
 from typing import Any
 
+from ...edits import Edit, edited
 from .facts import Facts
 
 TEMPLATES = Path(__file__).parent / "templates"
 BOUNDS = re.compile(rb"__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)")
-Edit = tuple[int, int, str]
-"""bytes [start, end) of the source become the text"""
-
-
-def edited(source: bytes, edits: Iterable[Edit]) -> str:
-    """The source after edits that do not overlap; two at one place stay in their order."""
-    pieces, at = list[bytes](), 0
-    for start, end, text in sorted(edits, key=lambda e: (e[0], e[1])):
-        assert start >= at, "edits overlap"
-        pieces += [source[at:start], text.encode()]
-        at = end
-    return b"".join([*pieces, source[at:]]).decode()
 
 
 def bounded(facts: Facts, threads: int, *, add: bool = False) -> list[Edit]:
@@ -36,11 +25,11 @@ def bounded(facts: Facts, threads: int, *, add: bool = False) -> list[Edit]:
     found = BOUNDS.search(head)
     text = f"__launch_bounds__({threads})"
     if found is not None:
-        return [(start + found.start(), start + found.end(), text)]
+        return [Edit(start + found.start(), start + found.end(), text)]
     if not add or b"void" not in head:
         return []
     at = start + head.index(b"void") + len(b"void")
-    return [(at, at, f" {text}")]
+    return [Edit(at, at, f" {text}")]
 
 
 def signature(
@@ -78,9 +67,9 @@ def rewritten(
     kernel = facts.kernel
     listed = signature(facts, changed, more)
     head = f"__global__ void __launch_bounds__({threads}) {kernel.name}{listed}"
-    edits = [(*kernel.definition, f"{head} {{\n{{\n{body.strip(chr(10))}\n}}\n}}")]
+    edits = [Edit(*kernel.definition, f"{head} {{\n{{\n{body.strip(chr(10))}\n}}\n}}")]
     if prelude:
-        edits.append((kernel.whole[0], kernel.whole[0], prelude.strip("\n") + "\n\n"))
+        edits.append(Edit(kernel.whole[0], kernel.whole[0], prelude.strip("\n") + "\n\n"))
     return edited(facts.source, edits)
 
 
