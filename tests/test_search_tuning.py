@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from kernelwright.runners.errors import SpecError
 from kernelwright.runners.model import BuildOptions, Candidate
 from kernelwright.runners.specs.spec import KernelSpec
 from kernelwright.search.apply import apply
-from kernelwright.search.moves import NotApplicable, State
+from kernelwright.search.moves import Move, NotApplicable, State
+from kernelwright.search.moves.sweep_constants import MOVE as SWEEP_CONSTANTS
 from kernelwright.search.moves.sweep_parameters import MOST, MOVE
+from kernelwright.search.moves.tune_constants import MOVE as TUNE_CONSTANTS
 from kernelwright.search.tuning import Judged, tune, tuning_of
 
 SOURCE = """
@@ -138,8 +141,27 @@ def test_few_combinations_are_no_sweep() -> None:
     assert isinstance(MOVE.propose(state({"A": (1, 2), "B": (1, 2)})), NotApplicable)
 
 
-def proposals(start: State) -> tuple[Candidate, ...]:
-    found = MOVE.propose(start)
+def test_constants_and_numbers_of_the_plan_are_tuned_one_by_one_and_together() -> None:
+    start = replace(state(), plan=PLAN)
+    (proposed,) = proposals(start, SWEEP_CONSTANTS)
+    assert proposed.knobs == {
+        "TILE": (8, 16, 32, 64, 128),
+        "kUnroll": (1, 2, 4, 8, 16),
+        "ROWS": (2, 4, 8, 16, 32),
+    }
+    assert len(tuning_of(proposed, start).space) == 125
+    singles = proposals(start, TUNE_CONSTANTS)
+    (rows,) = [c for c in singles if c.detail == "ROWS: 8 -> 16"]
+    assert rows.plan == {**PLAN, "defines": {"ROWS": 16}} and rows.source is None
+
+
+def test_one_constant_is_no_sweep_of_constants() -> None:
+    alone = replace(state(), source="constexpr int kUnroll = 4; int f() { return kUnroll; }")
+    assert isinstance(SWEEP_CONSTANTS.propose(alone), NotApplicable)
+
+
+def proposals(start: State, move: Move = MOVE) -> tuple[Candidate, ...]:
+    found = move.propose(start)
     assert not isinstance(found, NotApplicable)
     return found
 

@@ -1,7 +1,7 @@
 """Constants in the source that read like tuning knobs: their values doubled, halved, and so on.
 
-What is a knob: `knobs.py`, and the reader of each language beside it. What the spec's
-parameters or defines set is none.
+What is a knob: `knobs.py`, and the reader of each language beside it; and every number that a CUDA
+plan defines. What the spec's parameters or defines set is none.
 """
 
 from __future__ import annotations
@@ -24,30 +24,59 @@ FACTORS = ((2, 1, 0.15), (1, 2, 0.15), (4, 1, 0.08), (1, 4, 0.08))  # times, ove
 LARGEST = 1 << 20
 
 
+def knobs_of(state: State) -> list[Constant]:
+    """Constants of the source that read like knobs, and that neither parameters nor defines set."""
+    taken = {*state.spec.parameters, *state.spec.kernel.defines, *defines_of(state)}
+    return [k for k in FINDERS[state.kernel_type](state.source.encode()) if k.name not in taken]
+
+
+def defines_of(state: State) -> Mapping[str, int]:
+    """Numbers that the state's own CUDA plan defines: who wrote them there chose them."""
+    return {} if state.plan is None else state.plan.get("defines", {})
+
+
+def scaled(value: int, times: int, over: int) -> int | None:
+    """The value times a factor, where that is a whole number in range."""
+    found, rest = divmod(value * times, over)
+    return None if rest or not 1 <= found <= LARGEST else found
+
+
 def _write(state: State) -> Proposals:
-    source = state.source.encode()
-    taken = {*state.spec.parameters, *state.spec.kernel.defines}
-    knobs = [k for k in FINDERS[state.kernel_type](source) if k.name not in taken]
-    if not knobs:
+    source, knobs, defines = state.source.encode(), knobs_of(state), defines_of(state)
+    if not knobs and not defines:
         return NotApplicable("no constant in the source reads like a tuning knob")
-    found = [_candidate(source, knob, *factor) for knob in knobs for factor in FACTORS]
+    found = [_constant(source, knob, *factor) for knob in knobs for factor in FACTORS]
+    found += [_define(state, name, *factor) for name in defines for factor in FACTORS]
     proposals = sorted((c for c in found if c is not None), key=lambda c: -c.prior)
     if not proposals:
         return NotApplicable("the constants in the source can be neither doubled nor halved")
     return tuple(proposals)
 
 
-def _candidate(
+def _constant(
     source: bytes, knob: Constant, times: int, over: int, prior: float
 ) -> Candidate | None:
-    value, rest = divmod(knob.value * times, over)
-    if rest or not 1 <= value <= LARGEST:
+    value = scaled(knob.value, times, over)
+    if value is None:
         return None
     literal = f"{value}{knob.suffix}".encode()
     return Candidate(
         method=MOVE.method,
         detail=f"{knob.name}: {knob.value} -> {value}",
         source=(source[: knob.start] + literal + source[knob.end :]).decode(),
+        prior=prior,
+    )
+
+
+def _define(state: State, name: str, times: int, over: int, prior: float) -> Candidate | None:
+    before = defines_of(state)
+    value = scaled(before[name], times, over)
+    if value is None or state.plan is None:
+        return None
+    return Candidate(
+        method=MOVE.method,
+        detail=f"{name}: {before[name]} -> {value}",
+        plan={**state.plan, "defines": {**before, name: value}},
         prior=prior,
     )
 
