@@ -1,4 +1,4 @@
-"""Index arithmetic: the laws of forms, and what expressions of C++ have one."""
+"""Index arithmetic: the laws of forms, against integers, and what expressions of C++ have one."""
 
 from __future__ import annotations
 
@@ -7,20 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.runners.normalise import parse_cpp
-from kernelwright.search.moves.affine import Form, form_of
+from kernelwright.search.moves.affine import Form, exact_quotient, quotient, remainder
+from kernelwright.search.moves.affine_cpp import form_of
 
-NAMES = ("i", "j", "W")
+NAMES = ("i", "j", "W", "%k")
 values = st.fixed_dictionaries({name: st.integers(-9, 9) for name in NAMES})
-forms = st.lists(
-    st.tuples(st.lists(st.sampled_from(NAMES), max_size=3).map(tuple), st.integers(-5, 5)),
-    max_size=4,
-).map(Form.of)
-
-
-def at(form: Form, where: dict[str, int]) -> int:
-    found = form.substitute({name: Form.number(value) for name, value in where.items()}).constant
-    assert found is not None
-    return found
+monomials = st.lists(st.sampled_from(NAMES), max_size=3).map(tuple)
+forms = st.lists(st.tuples(monomials, st.integers(-5, 5)), max_size=4).map(Form.of)
 
 
 def read(text: str) -> Form | None:
@@ -36,10 +29,17 @@ def read(text: str) -> Form | None:
 def test_sums_and_products_of_forms_are_those_of_their_values(
     one: Form, other: Form, where: dict[str, int]
 ) -> None:
-    assert at(one + other, where) == at(one, where) + at(other, where)
-    assert at(one - other, where) == at(one, where) - at(other, where)
-    assert at(one * other, where) == at(one, where) * at(other, where)
-    assert one + other == other + one and (one - one) == Form()
+    assert (one + other).value(where) == one.value(where) + other.value(where)
+    assert (one - other).value(where) == one.value(where) - other.value(where)
+    assert (one * other).value(where) == one.value(where) * other.value(where)
+
+
+@given(forms, forms, forms)
+def test_forms_that_are_equal_as_polynomials_are_equal_values(a: Form, b: Form, c: Form) -> None:
+    assert a + b == b + a
+    assert a * b == b * a
+    assert a * (b + c) == a * b + a * c
+    assert a - a == Form()
 
 
 @given(forms, st.sampled_from(NAMES))
@@ -47,6 +47,46 @@ def test_a_form_is_its_coefficient_times_the_name_plus_the_rest(form: Form, name
     coefficient = form.coefficient(name)
     if coefficient is not None:
         assert coefficient * Form.name(name) + form.without(name) == form
+        assert name not in coefficient.names
+
+
+@given(forms, values)
+def test_a_form_is_a_number_where_all_its_names_are(form: Form, where: dict[str, int]) -> None:
+    numbers = {name: Form.number(value) for name, value in where.items()}
+    assert form.substitute(numbers).constant == form.value(where)
+
+
+@given(forms, forms, values)
+def test_substitution_is_evaluation_in_two_steps(
+    form: Form, other: Form, where: dict[str, int]
+) -> None:
+    inner = {**where, "i": other.value(where)}
+    assert form.substitute({"i": other}).value(where) == form.value(inner)
+
+
+@given(forms, values)
+def test_the_text_of_a_form_computes_it(form: Form, where: dict[str, int]) -> None:
+    names = {name.lstrip("%"): value for name, value in where.items()}
+    assert eval(form.text().replace("%", ""), {}, names) == form.value(where)
+
+
+@given(forms, forms)
+def test_quotient_and_remainder_give_back_what_was_divided(a: Form, b: Form) -> None:
+    assert quotient(a, b) * b + remainder(a, b) == a
+
+
+@given(forms, monomials, st.integers(1, 9))
+def test_an_exact_quotient_is_what_was_multiplied(
+    form: Form, monomial: tuple[str, ...], by: int
+) -> None:
+    product = Form.of([(monomial, by)])
+    assert exact_quotient(form * product, product) == form
+
+
+def test_a_number_from_row_and_column_of_itself_is_itself() -> None:
+    i, n = Form.name("i"), Form.name("n")
+    assert quotient(i, n) * n + remainder(i, n) == i
+    assert quotient(i * Form.number(6), Form.number(3)) == i * Form.number(2)
 
 
 @given(forms, st.integers(-20, 20), values)
@@ -55,7 +95,7 @@ def test_what_is_proved_to_be_at_least_a_bound_is(
 ) -> None:
     lowest = {name: max(0, value - 2) for name, value in where.items()}
     if form.at_least(bound, lowest) and all(where[n] >= lowest[n] for n in NAMES):
-        assert at(form, where) >= bound
+        assert form.value(where) >= bound
 
 
 @pytest.mark.parametrize(

@@ -1,27 +1,21 @@
-"""Index arithmetic as polynomials of names, and how C++ and CUDA expressions become ones.
+"""Index arithmetic as polynomials of names with integer coefficients.
 
 `i * W + j + 1` is affine in the loop variables i and j, with coefficients that are polynomials of
-the sizes: W and 1. Two expressions that are written in other ways have one form.
+the sizes: W and 1. Two expressions that are written in other ways have one form. A quotient that is
+not exact is a name of its own, and `a % b` is `a - b * (a / b)`, as in C, so that
+`i / n * n + i % n` is `i`.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from math import prod
+from typing import Self
 
 Monomial = tuple[str, ...]
 """names in order, one as often as its power; empty: the constant"""
-Resolve = Callable[[str], "Form | None"]
-"""what a name stands for; None: nothing that has a form"""
-
-NARROWING = re.compile(r"float|double|half|char|short|bool|int8|int16")
-"""types that do not hold every index"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +80,7 @@ class Form:
         return Form.of((m, f) for m, f in self.terms if not set(names) & set(m))
 
     def substitute(self, values: Mapping[str, Form]) -> Form:
-        """With forms in place of names."""
+        """With forms in place of names; names within quotients stay as they are."""
         total = Form()
         for monomial, factor in self.terms:
             product = Form.number(factor)
@@ -94,6 +88,16 @@ class Form:
                 product = product * values.get(name, Form.name(name))
             total = total + product
         return total
+
+    def value(self, values: Mapping[str, int]) -> int:
+        """The number that it is for numbers; KeyError for a name without one."""
+        return sum(f * prod(values[name] for name in m) for m, f in self.terms)
+
+    def text(self) -> str:
+        """As an expression that C++ and specs read alike; equal forms have one text."""
+        if not self.terms:
+            return "0"
+        return " + ".join(_product(m, f) for m, f in self.terms).replace("+ -", "- ")
 
     def at_least(self, bound: int, lowest: Mapping[str, int]) -> bool:
         """Whether it is surely no less than the bound, given the lowest value of its names.
@@ -110,78 +114,42 @@ class Form:
         return constant >= bound and all(f > 0 for m, f in moved.terms if m)
 
 
-def form_of(node: Node, resolve: Resolve) -> Form | None:
-    """The form of an integer expression of C++ or CUDA; None where it has none.
+def quotient(a: Form, b: Form) -> Form:
+    """`a / b` of integers: exact where every coefficient divides, else a name of its own."""
+    if a == b:
+        return Form.number(1)
+    by = b.constant
+    if by is not None and by != 0 and all(f % by == 0 for _, f in a.terms):
+        return Form.of((m, f // by) for m, f in a.terms)
+    return Form.name(f"(({a.text()}) / ({b.text()}))")
 
-    Sums, differences and products of integer literals and names; casts and parentheses are
-    looked through. Nothing is known of overflow: the program is taken to have none.
-    """
-    match node.type:
-        case "parenthesized_expression":
-            return form_of(node.named_children[0], resolve) if node.named_child_count else None
-        case "number_literal":
-            return _literal(_text(node))
-        case "identifier" | "field_expression":
-            return resolve(_text(node))
-        case "cast_expression" if _keeps_integers(node.child_by_field_name("type")):
-            return _field(node, "value", resolve)
-        case "call_expression":
-            return _cast(node, resolve)
-        case "unary_expression":
-            inner = _field(node, "argument", resolve)
-            sign = _text(node.children[0])
-            return None if inner is None else {"-": -inner, "+": inner}.get(sign)
-        case "binary_expression":
-            return _binary(node, resolve)
-        case _:
+
+def remainder(a: Form, b: Form) -> Form:
+    """`a % b` of integers."""
+    return a - b * quotient(a, b)
+
+
+def exact_quotient(a: Form, b: Form) -> Form | None:
+    """`a / b` where b is a single product and divides every term; else None."""
+    if len(b.terms) != 1:
+        return None
+    names, by = b.terms[0]
+    terms = list[tuple[Monomial, int]]()
+    for monomial, factor in a.terms:
+        left = list(monomial)
+        for name in names:
+            if name not in left:
+                return None
+            left.remove(name)
+        if factor % by:
             return None
+        terms.append((tuple(left), factor // by))
+    return Form.of(terms)
 
 
-def _binary(node: Node, resolve: Resolve) -> Form | None:
-    left, right = _field(node, "left", resolve), _field(node, "right", resolve)
-    if left is None or right is None:
-        return None
-    match _text(node.children[1]):
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "<<" if right.constant is not None and 0 <= right.constant < 63:
-            return left * Form.number(1 << right.constant)
-        case _:
-            return None
-
-
-def _field(node: Node, field: str, resolve: Resolve) -> Form | None:
-    child = node.child_by_field_name(field)
-    return None if child is None else form_of(child, resolve)
-
-
-def _cast(node: Node, resolve: Resolve) -> Form | None:
-    """Of `static_cast<int>(x)` and `int(x)`."""
-    function, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-    if function is None or given is None or given.named_child_count != 1:
-        return None
-    static = _text(function).startswith("static_cast<")
-    if (static or function.type == "primitive_type") and _keeps_integers(function):
-        return form_of(given.named_children[0], resolve)
-    return None
-
-
-def _keeps_integers(kind: Node | None) -> bool:
-    return kind is not None and not NARROWING.search(_text(kind))
-
-
-def _literal(text: str) -> Form | None:
-    digits = text.replace("'", "").rstrip("uUlLzZ")
-    octal = len(digits) > 1 and digits.isdigit() and digits[0] == "0"
-    try:
-        return Form.number(int(digits, 8 if octal else 0))
-    except ValueError:
-        return None
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode()
+def _product(monomial: Monomial, factor: int) -> str:
+    if not monomial:
+        return str(factor)
+    if factor in (1, -1):
+        return ("-" if factor < 0 else "") + " * ".join(monomial)
+    return " * ".join((str(factor), *monomial))

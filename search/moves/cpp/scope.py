@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ....runners.specs.spec import KernelSpec
-from ..affine import Form, form_of
+from ..affine import Form
+from ..affine_cpp import form_of
 from .program import Function, Loop, Program, contains, field, inside, loop_of, parents, text
 from .sizes import size_form
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from math import gcd
 
 from ....runners.specs.spec import KernelSpec
-from ..affine import Form, form_of
+from ..affine import Form
+from ..affine_cpp import form_of
 from .per_element import PerElement
 from .reading import CudaKernel
 

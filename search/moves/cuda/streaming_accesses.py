@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ....runners.inferring.cpp_signature import walk
 from ....runners.model import Candidate
-from ..affine import Form, form_of
+from ..affine import Form
+from ..affine_cpp import form_of
 from ..base import Move, NotApplicable, Proposals, State
 from ..edits import Edit, edited, replace_node
 from .accesses import Access, accesses_of

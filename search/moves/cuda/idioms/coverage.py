@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .affine import Poly
+from ...affine import Form
 from .scope import Scope
 from .syntax import (
     Binary,
@@ -23,11 +23,11 @@ from .syntax import (
     within,
 )
 
-BLOCK, THREAD = Poly.name("blockIdx.x"), Poly.name("threadIdx.x")
+BLOCK, THREAD = Form.name("blockIdx.x"), Form.name("threadIdx.x")
 
 
 def covers(
-    scope: Scope, body: tuple[Statement, ...], index: Poly, count: Poly, loop: Loop | None = None
+    scope: Scope, body: tuple[Statement, ...], index: Form, count: Form, loop: Loop | None = None
 ) -> bool:
     """Whether `index` runs over 0 .. count - 1, each once, in a kernel of these statements.
 
@@ -35,7 +35,7 @@ def covers(
     thread, a block's width apart. `scope`: where the index is used.
     """
     variable = None if loop is None else f"%{loop.variable}"
-    if loop is not None and variable is not None and index == Poly.name(variable):
+    if loop is not None and variable is not None and index == Form.name(variable):
         return _strides(scope, loop, count) and not list(_guards(body))
     guarded = [_is_guard(scope, test, returns, index, count) for test, returns in _guards(body)]
     if not guarded or not all(guarded):
@@ -43,19 +43,19 @@ def covers(
     width = index.coefficient("blockIdx.x")
     if width is None or loop is None or variable is None:
         return width is not None and bool(width.terms) and index == BLOCK * width + THREAD
-    apart, items = index.coefficient(variable), scope.poly(loop.bound)
-    if apart is None or items is None or scope.poly(loop.first) != Poly():
+    apart, items = index.coefficient(variable), scope.form(loop.bound)
+    if apart is None or items is None or scope.form(loop.first) != Form():
         return False
-    each = BLOCK * apart * items + THREAD + Poly.name(variable) * apart
-    return bool(apart.terms) and scope.poly(loop.step) == Poly.number(1) and index == each
+    each = BLOCK * apart * items + THREAD + Form.name(variable) * apart
+    return bool(apart.terms) and scope.form(loop.step) == Form.number(1) and index == each
 
 
-def _strides(scope: Scope, loop: Loop, count: Poly) -> bool:
-    first, step = scope.poly(loop.first), scope.poly(loop.step)
+def _strides(scope: Scope, loop: Loop, count: Form) -> bool:
+    first, step = scope.form(loop.first), scope.form(loop.step)
     width = None if first is None else first.coefficient("blockIdx.x")
-    if width is None or not width.terms or loop.inclusive or scope.poly(loop.bound) != count:
+    if width is None or not width.terms or loop.inclusive or scope.form(loop.bound) != count:
         return False
-    return first == BLOCK * width + THREAD and step == width * Poly.name("gridDim.x")
+    return first == BLOCK * width + THREAD and step == width * Form.name("gridDim.x")
 
 
 def _guards(body: tuple[Statement, ...]) -> Iterator[tuple[Expr, bool]]:
@@ -69,16 +69,16 @@ def _guards(body: tuple[Statement, ...]) -> Iterator[tuple[Expr, bool]]:
                     yield inner.test, False
 
 
-def _is_guard(scope: Scope, test: Expr, returns: bool, index: Poly, count: Poly) -> bool:
+def _is_guard(scope: Scope, test: Expr, returns: bool, index: Form, count: Form) -> bool:
     """`index < count` (or a return where not), or a test for the block's first thread."""
     match test:
         case Binary(operator="<", left=left, right=right) if not returns:
-            return scope.poly(left) == index and scope.poly(right) == count
+            return scope.form(left) == index and scope.form(right) == count
         case Binary(operator=">", left=left, right=right) if not returns:
-            return scope.poly(right) == index and scope.poly(left) == count
+            return scope.form(right) == index and scope.form(left) == count
         case Binary(operator=">=", left=left, right=right) if returns:
-            return scope.poly(left) == index and scope.poly(right) == count
+            return scope.form(left) == index and scope.form(right) == count
         case Binary(operator="==", left=left, right=Number(text="0")) if not returns:
-            return scope.poly(left) == THREAD
+            return scope.form(left) == THREAD
         case _:
             return False

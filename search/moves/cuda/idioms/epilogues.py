@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .affine import Poly
+from ...affine import Form
 from .facts import Facts
 from .scope import Scope
 from .syntax import (
@@ -60,8 +60,8 @@ def read_epilogue(
     accumulator: str,
     carried: tuple[Statement, ...],
     store: Assign,
-    row: Poly,
-    column: Poly,
+    row: Form,
+    column: Form,
 ) -> Epilogue:
     """The statements after the loop and the stored value. Raises Unfit for what depends on more."""
     names = {n: p for n, p in scope.integers.items() if p in (row, column)}

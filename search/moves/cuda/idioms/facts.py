@@ -13,8 +13,8 @@ from .....runners.plans.declared_plan_model import DeclaredPlan, LaunchStep
 from .....runners.specs.io_contract import Argument
 from .....runners.specs.part import Expression
 from .....runners.specs.spec import KernelSpec
+from ...affine import Form
 from ...base import State
-from .affine import Poly
 from .reading import Kernel, read_kernel
 
 DEFINED = re.compile(
@@ -36,12 +36,12 @@ class Facts:
     step: LaunchStep
     arrays: Mapping[str, Argument]
     """of pointer parameters, by the parameter's name"""
-    sizes: Mapping[str, Poly]
+    sizes: Mapping[str, Form]
     """what integer parameters and constants are, over symbols"""
     scalars: Mapping[str, Argument]
     """of parameters that are numbers, by the parameter's name"""
 
-    def shape(self, array: str) -> tuple[Poly, ...] | None:
+    def shape(self, array: str) -> tuple[Form, ...] | None:
         """Sizes of an array that is contiguous and row-major; None: it is not, or unreadable."""
         argument = self.arrays[array]
         if argument.strides is not None:
@@ -49,14 +49,14 @@ class Facts:
         sizes = [polynomial(size) for size in argument.shape]
         return tuple(s for s in sizes if s is not None) if all(sizes) else None
 
-    def size_text(self, size: Poly) -> str | None:
+    def size_text(self, size: Form) -> str | None:
         """C++ for a size: an integer parameter that holds it, or a number."""
         if (number := size.constant) is not None:
             return str(number)
         names = [p.name for p in self.kernel.function.parameters if not p.pointers]
         return next((n for n in names if self.sizes.get(n) == size), None)
 
-    def multiple_of(self, size: Poly) -> int:
+    def multiple_of(self, size: Form) -> int:
         """What a size is surely divisible by, from the domains of the symbols (at most 128)."""
         known = 128
         while known > 1 and not all(self._divides(known, m, c) for m, c in size.terms):
@@ -74,7 +74,7 @@ class Facts:
                 product *= max(d for d in (1, 2, 4, 8, 16, 32, 64, 128) if _all(values, d))
         return product % by == 0
 
-    def workload_values(self, size: Poly) -> tuple[int, ...]:
+    def workload_values(self, size: Form) -> tuple[int, ...]:
         """What a size is in the visible workloads."""
         visible = [w for w in self.spec.workloads if not w.held_out]
         return tuple(size.value(w.symbols) for w in visible)
@@ -124,7 +124,7 @@ def _bound(
         if argument is None:
             if arg not in state.spec.symbols:
                 return f"`{arg}` of the launch is no argument of the contract"
-            sizes[parameter.name] = Poly.name(arg)
+            sizes[parameter.name] = Form.name(arg)
         elif argument.role == "scalar":
             scalars[parameter.name] = argument
             value = polynomial(argument.value)
@@ -137,37 +137,37 @@ def _bound(
     return Facts(source, kernel, state.spec, plan, step, arrays, sizes, scalars)
 
 
-def _constants(state: State, source: bytes) -> dict[str, Poly]:
+def _constants(state: State, source: bytes) -> dict[str, Form]:
     """Integer constants of the source; what a parameter or the plan may set stays a name."""
-    found = dict[str, Poly]()
+    found = dict[str, Form]()
     for match in DEFINED.finditer(source.decode()):
         name, value = match["macro"] or match["name"], match["number"] or match["value"]
-        found[name] = Poly.number(int(value))
+        found[name] = Form.number(int(value))
     for name in (*state.spec.parameters, *(state.plan or {}).get("defines", {})):
-        found[name] = Poly.name(f"%{name}")
+        found[name] = Form.name(f"%{name}")
     for name, value in state.spec.kernel.defines.items():
-        found[name] = Poly.number(value) if isinstance(value, int) else Poly.name(f"%{name}")
+        found[name] = Form.number(value) if isinstance(value, int) else Form.name(f"%{name}")
     return found
 
 
-def polynomial(size: Expression | float | None) -> Poly | None:
+def polynomial(size: Expression | float | None) -> Form | None:
     """An expression of a spec over symbols, where it is a polynomial of whole numbers."""
     if size is None:
         return None
     if isinstance(size, int | float):
-        return Poly.number(int(size)) if size == int(size) else None
+        return Form.number(int(size)) if size == int(size) else None
     try:
         return _polynomial(ast.parse(size, mode="eval").body)
     except SyntaxError:
         return None
 
 
-def _polynomial(node: ast.expr) -> Poly | None:
+def _polynomial(node: ast.expr) -> Form | None:
     match node:
         case ast.Constant(value=int() as value):
-            return Poly.number(value)
+            return Form.number(value)
         case ast.Name(id=name):
-            return Poly.name(name)
+            return Form.name(name)
         case ast.BinOp(left=left, op=op, right=right):
             a, b = _polynomial(left), _polynomial(right)
             if a is None or b is None:

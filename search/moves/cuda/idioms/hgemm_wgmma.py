@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 from .....runners.model import Candidate
+from ...affine import Form
 from ...base import Move, NotApplicable, Proposals, State
-from .affine import Poly
 from .facts import Facts, facts_of
 from .products import Product, read_product
 from .writing import launched, rewritten, template
@@ -112,7 +112,7 @@ def _candidate(
 
 
 def _load_b(columns: int, along_k: bool) -> str:
-    to = "a_tile + A_BYTES"
+    to = "a_tile + WGMMA_A_BYTES"
     if along_k:
         return f"tensor_load({to}, &{B_MAP}, k, n_first, bar);"
     return (
@@ -164,7 +164,7 @@ def _names(facts: Facts) -> list[Any]:
     return list(facts.step.args)
 
 
-def _map(facts: Facts, array: str, rows: Poly, columns: Poly, box: int) -> dict[str, Any]:
+def _map(facts: Facts, array: str, rows: Form, columns: Form, box: int) -> dict[str, Any]:
     """The tensor map of a matrix; of its first element alone where TMA cannot address its rows."""
     argument = facts.arrays[array]
     sizes = columns.text(), rows.text()

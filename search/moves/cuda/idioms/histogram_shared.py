@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
+from ...affine import Form
 from ...base import Move, NotApplicable, Proposals, State
-from .affine import Poly
 from .coverage import covers
 from .facts import Facts, facts_of
 from .product_terms import flattened
@@ -34,7 +34,7 @@ class Histogram:
     values: str
     bins: str
     size: int
-    count: Poly
+    count: Form
     amount: str
 
 

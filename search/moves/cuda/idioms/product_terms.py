@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .affine import Poly
 from .scope import Scope
 from .syntax import (
     Assign,
@@ -91,21 +90,3 @@ def comparisons(test: Expr) -> Iterator[Binary | None]:
             yield test
         case _:
             yield None
-
-
-def exact(a: Poly, b: Poly) -> Poly | None:
-    """`a / b` where b is a single product and divides every term; else None."""
-    if len(b.terms) != 1:
-        return None
-    names, by = b.terms[0]
-    terms = list[tuple[tuple[str, ...], int]]()
-    for monomial, coefficient in a.terms:
-        left = list(monomial)
-        for name in names:
-            if name not in left:
-                return None
-            left.remove(name)
-        if coefficient % by:
-            return None
-        terms.append((tuple(left), coefficient // by))
-    return Poly.of(terms)

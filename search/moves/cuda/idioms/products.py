@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .affine import Poly
+from ...affine import Form, exact_quotient
 from .epilogues import Epilogue, read_epilogue
 from .facts import Facts
-from .product_terms import K, comparisons, exact, flattened, multiplied
+from .product_terms import K, comparisons, flattened, multiplied
 from .product_tiles import tiled
 from .scope import Place, Scope
 from .syntax import (
@@ -46,10 +46,10 @@ class Product:
     """A: its other axis is the rows of the output"""
     right: Operand
     output: str
-    m: Poly
-    n: Poly
-    k: Poly
-    batch: Poly | None
+    m: Form
+    n: Form
+    k: Form
+    batch: Form | None
     epilogue: Epilogue
 
 
@@ -90,7 +90,7 @@ def _read(facts: Facts) -> Product:
     return replace(matched[0], epilogue=epilogue)
 
 
-def _whole_output(facts: Facts, scope: Scope, product: Product, row: Poly, column: Poly) -> None:
+def _whole_output(facts: Facts, scope: Scope, product: Product, row: Form, column: Form) -> None:
     """An output that holds something before may be updated in part: no guard may leave any out."""
     bounds = {(row, product.m), (column, product.n)}
     bounds.add((row * product.n + column, product.m * product.n))
@@ -98,7 +98,7 @@ def _whole_output(facts: Facts, scope: Scope, product: Product, row: Poly, colum
         if not isinstance(statement, If):
             continue
         for test in comparisons(statement.test):
-            sides = (scope.poly(test.left), scope.poly(test.right)) if test is not None else None
+            sides = (scope.form(test.left), scope.form(test.right)) if test is not None else None
             if test is None or test.operator not in ("<", ">=") or sides not in bounds:
                 raise Unfit("a guard may leave parts of an output out that is read and written")
 
@@ -114,18 +114,18 @@ def _starts_at_zero(accumulator: str, before: list[Statement]) -> None:
         raise Unfit(f"`{accumulator}` is {found[0].type}: only sums in float are carried over")
 
 
-def _contracted(facts: Facts, loop: Loop, scope: Scope) -> tuple[str, Place, Place, Poly]:
+def _contracted(facts: Facts, loop: Loop, scope: Scope) -> tuple[str, Place, Place, Form]:
     """Accumulator, both factors with `%k` in their index, and how long k is."""
     inner = [s for s in loop.body if isinstance(s, Loop)]
     if len(inner) == 1:
         return tiled(facts, loop, inner[0], scope)
     if inner:
         raise Unfit("the loop over k holds several loops")
-    bound, step = scope.poly(loop.bound), scope.poly(loop.step)
+    bound, step = scope.form(loop.bound), scope.form(loop.step)
     if (
         bound is None
-        or step != Poly.number(1)
-        or scope.poly(loop.first) != Poly()
+        or step != Form.number(1)
+        or scope.form(loop.first) != Form()
         or loop.inclusive
     ):
         raise Unfit("the loop over k does not go from 0 to a size in steps of 1")
@@ -133,14 +133,14 @@ def _contracted(facts: Facts, loop: Loop, scope: Scope) -> tuple[str, Place, Pla
     places = [within_loop.place(f) for f in factors]
     if any(p is None or p.array not in facts.inputs for p in places):
         raise Unfit("a factor is no element of an input with an affine index")
-    renamed = {f"%{loop.variable}": Poly.name(K)}
+    renamed = {f"%{loop.variable}": Form.name(K)}
     left, right = (Place(p.array, p.index.substitute(renamed)) for p in places if p is not None)
     return accumulator, left, right, bound
 
 
 def _matched(
-    facts: Facts, one: Place, other: Place, target: Place, k: Poly
-) -> tuple[Product, Poly, Poly]:
+    facts: Facts, one: Place, other: Place, target: Place, k: Form
+) -> tuple[Product, Form, Form]:
     """The product, and the element's row and column over threads and blocks."""
     output = facts.shape(target.array)
     if output is None or len(output) not in (2, 3):
@@ -159,19 +159,21 @@ def _matched(
 
 
 def _sides(
-    facts: Facts, left: Place, right: Place, target: Place, output: tuple[Poly, ...], k: Poly
-) -> tuple[tuple[Operand, Operand], Poly, Poly] | None:
+    facts: Facts, left: Place, right: Place, target: Place, output: tuple[Form, ...], k: Form
+) -> tuple[tuple[Operand, Operand], Form, Form] | None:
     m, n = output[-2:]
     a, b = _operand(facts, left, m, k), _operand(facts, right, n, k)
     if a is None or b is None:
         return None
     rest_a, rest_b = left.index.without(K), right.index.without(K)
-    rows = exact(rest_a, k) if a.k_contiguous else rest_a  # batch * m + row, where A is M x K
+    rows = (
+        exact_quotient(rest_a, k) if a.k_contiguous else rest_a
+    )  # batch * m + row, where A is M x K
     if rows is None or (not a.k_contiguous and len(output) == 3):
         return None
     column = target.index - rows * n
     beyond = rest_b - (column * k if b.k_contiguous else column)
-    batch = exact(beyond, k * n)
+    batch = exact_quotient(beyond, k * n)
     if batch is None:
         return None
     three = [len(facts.arrays[p.array].shape) == 3 for p in (left, right, target)]
@@ -183,13 +185,13 @@ def _sides(
     return (a, b), rows - batch * m, column
 
 
-def _operand(facts: Facts, place: Place, outer: Poly, k: Poly) -> Operand | None:
+def _operand(facts: Facts, place: Place, outer: Form, k: Form) -> Operand | None:
     """The factor, if its shape and its step along k are those of an (outer, k) matrix."""
     shape = facts.shape(place.array)
     if shape is None or len(shape) not in (2, 3):
         return None
     step = place.index.coefficient(K)
-    if shape[-2:] == (outer, k) and step == Poly.number(1):
+    if shape[-2:] == (outer, k) and step == Form.number(1):
         return Operand(place.array, True)
     if shape[-2:] == (k, outer) and step == outer:
         return Operand(place.array, False)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
+from ...affine import Form, exact_quotient
 from ...base import Move, NotApplicable, Proposals, State
-from .affine import Poly
 from .facts import Facts, facts_of
-from .product_terms import exact, flattened
+from .product_terms import flattened
 from .row_in_registers import MOVED
 from .scope import Place, Scope
 from .syntax import (
@@ -40,8 +40,8 @@ class Scan:
 
     source: str
     target: str
-    rows: Poly
-    columns: Poly
+    rows: Form
+    columns: Form
     value: str
     """C++ over `element`"""
     sum: str
@@ -87,9 +87,9 @@ def _read(facts: Facts) -> Scan:
         raise Unfit("there is no single loop over the columns")
     loop, scope = effects[0]
     assert isinstance(loop, Loop)
-    if scope.poly(loop.first) != Poly() or scope.poly(loop.step) != Poly.number(1):
+    if scope.form(loop.first) != Form() or scope.form(loop.step) != Form.number(1):
         raise Unfit("the loop does not go from column to column")
-    columns, inner = scope.poly(loop.bound), scope.loop(loop)
+    columns, inner = scope.form(loop.bound), scope.loop(loop)
     added: tuple[str, Expr, Scope] | None = None
     stored: tuple[Assign, Scope] | None = None
     exclusive = False
@@ -153,7 +153,7 @@ def _element(facts: Facts, scope: Scope, value: Expr) -> tuple[Place, str]:
     return place, text
 
 
-def _rows(facts: Facts, source: Place, target: Place | None, columns: Poly, variable: str) -> Poly:
+def _rows(facts: Facts, source: Place, target: Place | None, columns: Form, variable: str) -> Form:
     """The number of rows, if both arrays are that many rows of the columns, side by side."""
     shape = facts.shape(source.array)
     if target is None or target.array not in facts.arrays or shape is None or len(shape) != 2:
@@ -162,8 +162,8 @@ def _rows(facts: Facts, source: Place, target: Place | None, columns: Poly, vari
         raise Unfit("the output held something before, of which a guard may leave parts")
     if facts.shape(target.array) != shape or shape[1] != columns or target.index != source.index:
         raise Unfit("input and output are not accessed alike, over all their columns")
-    row = exact(source.index.without(variable), columns)
-    if row is None or source.index.coefficient(variable) != Poly.number(1) or not row.terms:
+    row = exact_quotient(source.index.without(variable), columns)
+    if row is None or source.index.coefficient(variable) != Form.number(1) or not row.terms:
         raise Unfit("a thread does not go along a row")
     return shape[0]
 

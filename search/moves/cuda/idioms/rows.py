@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from .affine import Poly
+from ...affine import Form
 from .facts import Facts
 from .reductions import Reduction, check_start, read_reduction
 from .scope import Scope
@@ -35,7 +35,7 @@ from .syntax import (
 )
 from .unfit import Unfit
 
-THREAD = Poly.name("threadIdx.x")
+THREAD = Form.name("threadIdx.x")
 GRID_NAMES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 MATH = frozenset(
     "expf exp2f logf log2f log1pf sqrtf rsqrtf tanhf fabsf fmaxf fminf powf erff sinf cosf __expf "
@@ -49,7 +49,7 @@ class Access:
 
     item: Item
     array: str
-    base: Poly
+    base: Form
     writes: bool
     reads: bool
 
@@ -69,8 +69,8 @@ class Rows:
 
     number: Span
     """of the expression that is the row's number"""
-    rows: Poly
-    columns: Poly
+    rows: Form
+    columns: Form
     columns_text: str
     body: tuple[Statement, ...]
     """what is done with a row that exists"""
@@ -89,7 +89,7 @@ def read_rows(facts: Facts) -> Rows | str:
 
 def _read(facts: Facts) -> Rows:
     scope, number, name, rest = _row_number(facts)
-    scope = replace(scope, integers={**scope.integers, name: Poly.name("%row")})
+    scope = replace(scope, integers={**scope.integers, name: Form.name("%row")})
     scope, rows, body = _guarded(scope, rest)
     _only_row_numbers(body)
     loops, stores = list[RowLoop](), list[Assign]()
@@ -107,7 +107,7 @@ def _read(facts: Facts) -> Rows:
     if not loops:
         raise Unfit("there is no loop over the columns of a row")
     bounds = {_bound_text(facts, found.loop) for found in loops}
-    columns = scope.poly(loops[0].loop.bound)
+    columns = scope.form(loops[0].loop.bound)
     if len(bounds) != 1 or columns is None:
         raise Unfit("loops over columns have different ends")
     _check_memory(facts, body, loops, stores)
@@ -127,30 +127,30 @@ def _row_number(facts: Facts) -> tuple[Scope, Span, str, tuple[Statement, ...]]:
     raise Unfit("no row number `blockIdx.x * blockDim.x + threadIdx.x` at the start of the kernel")
 
 
-def _is_thread_number(index: Poly) -> bool:
+def _is_thread_number(index: Form) -> bool:
     block = index.coefficient("blockIdx.x")
     if block is None or not block.terms:
         return False
     if any(name.startswith(GRID_NAMES) and name != "blockDim.x" for name in block.names):
         return False
-    return index == Poly.name("blockIdx.x") * block + THREAD
+    return index == Form.name("blockIdx.x") * block + THREAD
 
 
 def _guarded(
     scope: Scope, body: tuple[Statement, ...]
-) -> tuple[Scope, Poly, tuple[Statement, ...]]:
+) -> tuple[Scope, Form, tuple[Statement, ...]]:
     """The number of rows from the guard of the row's number, and what the guard guards."""
-    row = Poly.name("%row")
+    row = Form.name("%row")
     for at, statement in enumerate(body):
         match statement:
             case Declare():
                 scope = scope.declare(statement)
             case If(test=Binary(operator=">=", left=left, right=right), then=(Return(),)) if (
-                scope.poly(left) == row and not statement.otherwise
+                scope.form(left) == row and not statement.otherwise
             ):
                 return scope, _rows(scope, right), body[at + 1 :]
             case If(test=Binary(operator="<", left=left, right=right), then=then) if (
-                scope.poly(left) == row and not statement.otherwise and at == len(body) - 1
+                scope.form(left) == row and not statement.otherwise and at == len(body) - 1
             ):
                 return scope, _rows(scope, right), then
             case _:
@@ -158,8 +158,8 @@ def _guarded(
     raise Unfit("the row number is not compared with the number of rows before it is used")
 
 
-def _rows(scope: Scope, bound: Expr) -> Poly:
-    found = scope.poly(bound)
+def _rows(scope: Scope, bound: Expr) -> Form:
+    found = scope.form(bound)
     if found is None or any(name.startswith("%") for name in found.names):
         raise Unfit("the number of rows is no size of the contract")
     return found
@@ -210,9 +210,9 @@ def _bound_text(facts: Facts, loop: Loop) -> str:
 
 def _row_loop(scope: Scope, loop: Loop, starts: dict[str, Expr]) -> RowLoop:
     variable = f"%{loop.variable}"
-    if scope.poly(loop.step) != Poly.number(1) or loop.inclusive or not loop.kind:
+    if scope.form(loop.step) != Form.number(1) or loop.inclusive or not loop.kind:
         raise Unfit("a loop over columns does not go from one column to the next")
-    first = scope.poly(loop.first)
+    first = scope.form(loop.first)
     if first is None or first.constant is None:
         raise Unfit("a loop over columns does not begin at a number")
     if any(isinstance(s, Loop) for s in all_statements(loop.body)):
@@ -279,7 +279,7 @@ def _accesses(scope: Scope, statement: Statement, variable: str) -> Iterator[Acc
             raise Unfit(
                 f"an access of `{expr.array}` has an index that is not affine in the column"
             )
-        if step != Poly.number(1):
+        if step != Form.number(1):
             if writes or step.terms:
                 raise Unfit(f"an access of `{expr.array}` does not go from element to element")
             continue

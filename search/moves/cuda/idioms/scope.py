@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from .affine import Poly, quotient, remainder
+from ...affine import Form, quotient, remainder
 from .facts import Facts
 from .syntax import (
     Assign,
@@ -38,7 +38,7 @@ class Place:
     """An element of an array: `index` elements from its start."""
 
     array: str
-    index: Poly
+    index: Form
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Scope:
     facts: Facts
     assigned: frozenset[str]
     """variables that change after their declaration"""
-    integers: Mapping[str, Poly] = field(default_factory=dict[str, Poly])
+    integers: Mapping[str, Form] = field(default_factory=dict[str, Form])
     pointers: Mapping[str, Place] = field(default_factory=dict[str, Place])
     values: Mapping[str, Expr] = field(default_factory=dict[str, Expr])
 
@@ -77,7 +77,7 @@ class Scope:
                 if place is None
                 else replace(hidden, pointers={**hidden.pointers, name: place})
             )
-        found = self.poly(value) if _integral(statement.type) else None
+        found = self.form(value) if _integral(statement.type) else None
         if found is not None:
             return replace(hidden, integers={**hidden.integers, name: found})
         return replace(hidden, values={**hidden.values, name: value})
@@ -86,7 +86,7 @@ class Scope:
         """Within a loop: its variable is a name of its own."""
         hidden = self._hide(loop.variable)
         return replace(
-            hidden, integers={**hidden.integers, loop.variable: Poly.name(f"%{loop.variable}")}
+            hidden, integers={**hidden.integers, loop.variable: Form.name(f"%{loop.variable}")}
         )
 
     def _hide(self, name: str) -> Scope:
@@ -97,22 +97,22 @@ class Scope:
             values={n: v for n, v in self.values.items() if n != name},
         )
 
-    def poly(self, expr: Expr) -> Poly | None:
+    def form(self, expr: Expr) -> Form | None:
         """An integer expression as a polynomial; None: it is none, or it depends on data."""
         match expr:
             case Number(text=text):
                 match = INTEGER.fullmatch(text)
-                return Poly.number(int(match[1] + match[2], 0)) if match else None
+                return Form.number(int(match[1] + match[2], 0)) if match else None
             case Name(name=name):
                 if name in self.integers:
                     return self.integers[name]
                 if BUILT_IN.fullmatch(name):
-                    return Poly.name(name)
+                    return Form.name(name)
                 return None if name in self.values else self.facts.sizes.get(name)
             case Converted(operand=operand):
-                return self.poly(operand)
+                return self.form(operand)
             case Binary(operator=operator, left=left, right=right):
-                a, b = self.poly(left), self.poly(right)
+                a, b = self.form(left), self.form(right)
                 return None if a is None or b is None else _combined(operator, a, b)
             case _:
                 return None
@@ -123,11 +123,11 @@ class Scope:
             case Name(name=name) if name in self.pointers:
                 return self.pointers[name]
             case Name(name=name) if name in self.facts.arrays:
-                return Place(name, Poly())
+                return Place(name, Form())
             case Binary(operator="+", left=left, right=right):
                 at = self.address(left)
                 pointer, offset = (at, right) if at else (self.address(right), left)
-                index = self.poly(offset)
+                index = self.form(offset)
                 return Place(pointer.array, pointer.index + index) if pointer and index else None
             case Unary(operator="&", operand=Item() as item):
                 return self.place(item)
@@ -138,7 +138,7 @@ class Scope:
         """The element of a global array that an expression is."""
         if not isinstance(expr, Item) or len(expr.indices) != 1:
             return None
-        base, index = self.address(Name(expr.span, expr.array)), self.poly(expr.indices[0])
+        base, index = self.address(Name(expr.span, expr.array)), self.form(expr.indices[0])
         return None if base is None or index is None else Place(base.array, base.index + index)
 
     def value(self, expr: Expr) -> Expr:
@@ -153,7 +153,7 @@ def _integral(kind: str) -> bool:
     return re.search(r"float|double|half|bfloat|bool", kind) is None
 
 
-def _combined(operator: str, a: Poly, b: Poly) -> Poly | None:
+def _combined(operator: str, a: Form, b: Form) -> Form | None:
     match operator:
         case "+":
             return a + b
@@ -166,6 +166,6 @@ def _combined(operator: str, a: Poly, b: Poly) -> Poly | None:
         case "%":
             return remainder(a, b)
         case "<<" if (by := b.constant) is not None and 0 <= by < 32:
-            return a * Poly.number(1 << by)
+            return a * Form.number(1 << by)
         case _:
             return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from .....runners.model import Candidate
+from ...affine import Form
 from ...base import Move, NotApplicable, Proposals, State
 from .facts import Facts, facts_of
 from .products import Product, read_product
@@ -106,11 +107,8 @@ def index_type(facts: Facts, *arrays: str) -> str:
     return "int"
 
 
-def whole(facts: Facts, array: str, size: object, test: str, elements: int = 4) -> str:
+def whole(facts: Facts, array: str, size: Form, test: str, elements: int = 4) -> str:
     """C++: whether all rows of an array begin at multiples of 16 bytes."""
-    from .affine import Poly
-
-    assert isinstance(size, Poly)
     if not facts.aligned(array, 16):
         return "false"
     return "true" if facts.multiple_of(size) % elements == 0 else test

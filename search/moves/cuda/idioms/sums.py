@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .affine import Poly
+from ...affine import Form
 from .coverage import covers
 from .facts import Facts
 from .product_terms import flattened
@@ -45,7 +45,7 @@ class Sum:
 
     array: str
     output: str
-    count: Poly
+    count: Form
     value: str
     """C++ over `element`"""
 
@@ -116,7 +116,7 @@ def _summed(facts: Facts, scope: Scope, value: Expr, call: Call) -> Sum:
     shape = facts.shape(place.array)
     if shape is None:
         raise Unfit("the array is not contiguous")
-    count = Poly.number(1)
+    count = Form.number(1)
     for size in shape:
         count *= size
     outside = tuple(s for s in facts.kernel.body if not isinstance(s, Loop | Stepped))
@@ -148,10 +148,10 @@ def _tree(facts: Facts, body: tuple[Statement, ...], scope: Scope, shared: str) 
         ] if filled == read == shared:
             assert isinstance(last.value, Call)
             _check_tree(facts, inner, effects[0][0], loop, looped, shared)
-            final = end.poly(last.value.arguments[1].indices[0]) if isinstance(
+            final = end.form(last.value.arguments[1].indices[0]) if isinstance(
                 last.value.arguments[1], Item
             ) else None  # fmt: skip
-            if final != Poly():
+            if final != Form():
                 raise Unfit("it is not the tree's first place that is added")
             return _summed(facts, inner, value, last.value)
         case _:
@@ -171,7 +171,7 @@ def _check_tree(
 ) -> None:
     """Runs the tree with one bit for each thread's value."""
     assert isinstance(fill, Assign) and isinstance(fill.target, Item)
-    if inner.poly(fill.target.indices[0]) != Poly.name("threadIdx.x"):
+    if inner.form(fill.target.indices[0]) != Form.name("threadIdx.x"):
         raise Unfit("a thread does not fill its own place of shared memory")
     places = [1 << t for t in range(BLOCK)]
     numbers = {"blockDim.x": BLOCK}
@@ -270,9 +270,9 @@ def _number(scope: Scope, expr: Expr, numbers: dict[str, int]) -> int:
                 operator, _number(scope, left, numbers), _number(scope, right, numbers)
             )
         case _:
-            poly = scope.poly(expr)
+            form = scope.form(expr)
             try:
-                return poly.value(numbers) if poly is not None else _unknown()
+                return form.value(numbers) if form is not None else _unknown()
             except KeyError:
                 return _unknown()
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
+from ...affine import Form, exact_quotient
 from ...base import Move, NotApplicable, Proposals, State
-from .affine import Poly
 from .facts import Facts, facts_of
-from .product_terms import exact, flattened
+from .product_terms import flattened
 from .scope import Place, Scope
 from .syntax import Assign, Declare
 from .unfit import Unfit
@@ -45,7 +45,7 @@ def _write(state: State) -> Proposals:
     return tuple(_candidate(facts, text, rows, columns, *shape) for shape in SHAPES)
 
 
-def _read(facts: Facts) -> tuple[Poly, Poly, Place, Place]:
+def _read(facts: Facts) -> tuple[Form, Form, Place, Place]:
     """Rows and columns of the input, the element that is read and the one that is written."""
     flat = list(flattened(Scope.of(facts), facts.kernel.body))
     others = [s for s, _ in flat if not isinstance(s, Declare)]
@@ -70,14 +70,16 @@ def _read(facts: Facts) -> tuple[Poly, Poly, Place, Place]:
     return rows, columns, source, target
 
 
-def _row(index: Poly, columns: Poly) -> Poly | None:
+def _row(index: Form, columns: Form) -> Form | None:
     """The row of `row * columns + column` where it has no name: what the columns multiply."""
     names = columns.names
-    return exact(Poly.of((m, c) for m, c in index.terms if names and names <= set(m)), columns)
+    return exact_quotient(
+        Form.of((m, c) for m, c in index.terms if names and names <= set(m)), columns
+    )
 
 
 def _candidate(
-    facts: Facts, source: str, rows: Poly, columns: Poly, tile: int, threads: int, prior: float
+    facts: Facts, source: str, rows: Form, columns: Form, tile: int, threads: int, prior: float
 ) -> Candidate:
     grid = f"cdiv({rows.text()}, TILE_DIM) * cdiv({columns.text()}, TILE_DIM)"
     defines = {"TILE_DIM": tile, "THREAD_ROWS": threads}

@@ -4,24 +4,24 @@
     $OUT* c_to = $C;
     const int m_size = $M, n_size = $N, k_size = $K;
     // One warpgroup brings tiles of both factors by TMA into a ring of WGMMA_STAGES; two others
-    // multiply them, 64 x $TILE_N of the output's TILE_M x $TILE_N each. Blocks stay for many tiles.
-    constexpr int TILE_M = 128, TILE_K = 64, CONSUMERS = 2;
-    constexpr unsigned A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * $TILE_N * 2;
-    const int tile_rows = (m_size + TILE_M - 1) / TILE_M;
+    // multiply them, 64 x $TILE_N of the output's WGMMA_M x $TILE_N each. Blocks stay for many tiles.
+    constexpr int WGMMA_M = 128, WGMMA_K = 64, WGMMA_CONSUMERS = 2;
+    constexpr unsigned WGMMA_A_BYTES = WGMMA_M * WGMMA_K * 2, WGMMA_B_BYTES = WGMMA_K * $TILE_N * 2;
+    const int tile_rows = (m_size + WGMMA_M - 1) / WGMMA_M;
     const int tile_columns = (n_size + $TILE_N - 1) / $TILE_N;
-    const int tiles = tile_rows * tile_columns, steps = (k_size + TILE_K - 1) / TILE_K;
+    const int tiles = tile_rows * tile_columns, steps = (k_size + WGMMA_K - 1) / WGMMA_K;
     // tiles in groups of GROUP rows, so that blocks that run together share operands in L2
     auto tile_at = [&](int number, int& m_first, int& n_first) {
         const int in_group = GROUP * tile_columns, group = number / in_group;
         const int group_rows = min(GROUP, tile_rows - group * GROUP);
-        m_first = (group * GROUP + number % in_group % group_rows) * TILE_M;
+        m_first = (group * GROUP + number % in_group % group_rows) * WGMMA_M;
         n_first = number % in_group / group_rows * $TILE_N;
     };
     if (!($ALIGNED)) {  // rows that TMA cannot address: right, and slow
         for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             int m_first, n_first;
             tile_at(tile, m_first, n_first);
-            for (int at = threadIdx.x; at < TILE_M * $TILE_N; at += blockDim.x) {
+            for (int at = threadIdx.x; at < WGMMA_M * $TILE_N; at += blockDim.x) {
                 const int m = m_first + at / $TILE_N, n = n_first + at % $TILE_N;
                 if (m >= m_size || n >= n_size) continue;
                 float total = 0.0f;
@@ -41,7 +41,7 @@
     if (threadIdx.x == 0) {
         for (int s = 0; s < WGMMA_STAGES; ++s) {
             barrier_init(full + 8 * s, 1);           // the producer's arrival, and the bytes
-            barrier_init(empty + 8 * s, CONSUMERS);  // one arrival a consumer
+            barrier_init(empty + 8 * s, WGMMA_CONSUMERS);  // one arrival a consumer
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -57,18 +57,18 @@
         }
     };
     const int warpgroup = threadIdx.x / 128;
-    if (warpgroup == CONSUMERS) {  // the producer
+    if (warpgroup == WGMMA_CONSUMERS) {  // the producer
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-        if (threadIdx.x == CONSUMERS * 128) {
+        if (threadIdx.x == WGMMA_CONSUMERS * 128) {
             for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
                 int m_first, n_first;
                 tile_at(tile, m_first, n_first);
                 for (int step = 0; step < steps; ++step) {
                     // a ring that was never full is empty: the phase before the first is over
                     barrier_wait(empty + 8 * stage, round ^ 1);
-                    const unsigned bar = full + 8 * stage, k = step * TILE_K;
-                    const unsigned a_tile = room + stage * (A_BYTES + B_BYTES);
-                    barrier_expect(bar, A_BYTES + B_BYTES);
+                    const unsigned bar = full + 8 * stage, k = step * WGMMA_K;
+                    const unsigned a_tile = room + stage * (WGMMA_A_BYTES + WGMMA_B_BYTES);
+                    barrier_expect(bar, WGMMA_A_BYTES + WGMMA_B_BYTES);
                     tensor_load(a_tile, &$A_MAP, k, m_first, bar);
                     $LOAD_B
                     advance();
@@ -84,13 +84,13 @@
             float d[$TILE_N / 2];
             for (int step = 0; step < steps; ++step) {
                 barrier_wait(full + 8 * stage, round);
-                const unsigned a_tile = room + stage * (A_BYTES + B_BYTES);
+                const unsigned a_tile = room + stage * (WGMMA_A_BYTES + WGMMA_B_BYTES);
                 // 64 rows of 128 bytes a consumer
                 const unsigned long long a_at = descriptor(a_tile + warpgroup * 8192, 16, 1024);
-                const unsigned long long b_at = descriptor(a_tile + A_BYTES, $B_LEADING, 1024);
+                const unsigned long long b_at = descriptor(a_tile + WGMMA_A_BYTES, $B_LEADING, 1024);
                 asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-                for (int k = 0; k < TILE_K / 16; ++k)  // 16 along k: 32 bytes of $A's rows
+                for (int k = 0; k < WGMMA_K / 16; ++k)  // 16 along k: 32 bytes of $A's rows
                     wgmma_step(d, a_at + 2 * k, b_at + $B_STEP * k, step > 0 || k > 0);
                 asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
                 if (step > 0) {  // the group before has read its tiles
