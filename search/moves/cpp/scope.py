@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ....runners.specs.spec import KernelSpec
 from ..affine import Form
 from ..affine_cpp import form_of
+from ..sizes import size_form
 from .program import Function, Loop, Program, contains, field, inside, loop_of, parents, text
-from .sizes import size_form
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -18,10 +18,11 @@ from ..edits import (
     whole_lines,
     with_comments,
 )
+from ..sizes import divisor_of
 from .lanes import Interior, Vector, rest_text
 from .per_element import PerElement
 from .reading import names_in_code
-from .sizes import divisor_of, is_multiple
+from .sizes import is_multiple
 
 if TYPE_CHECKING:
     from tree_sitter import Node

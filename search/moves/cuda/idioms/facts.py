@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,10 +10,10 @@ from .....runners.errors import SpecError
 from .....runners.plans.declared_plan import declared_plan
 from .....runners.plans.declared_plan_model import DeclaredPlan, LaunchStep
 from .....runners.specs.io_contract import Argument
-from .....runners.specs.part import Expression
 from .....runners.specs.spec import KernelSpec
 from ...affine import Form
 from ...base import State
+from ...sizes import divisor_of_form, divisor_of_symbol, size_form
 from .reading import Kernel, read_kernel
 
 DEFINED = re.compile(
@@ -46,7 +45,7 @@ class Facts:
         argument = self.arrays[array]
         if argument.strides is not None:
             return None
-        sizes = [polynomial(size) for size in argument.shape]
+        sizes = [size_form(size) for size in argument.shape]
         return tuple(s for s in sizes if s is not None) if all(sizes) else None
 
     def size_text(self, size: Form) -> str | None:
@@ -57,22 +56,8 @@ class Facts:
         return next((n for n in names if self.sizes.get(n) == size), None)
 
     def multiple_of(self, size: Form) -> int:
-        """What a size is surely divisible by, from the domains of the symbols (at most 128)."""
-        known = 128
-        while known > 1 and not all(self._divides(known, m, c) for m, c in size.terms):
-            known //= 2
-        return known
-
-    def _divides(self, by: int, monomial: tuple[str, ...], coefficient: int) -> bool:
-        product = coefficient
-        for name in monomial:
-            domain = self.spec.symbols.get(name)
-            if domain is not None:
-                product *= domain.multiple_of
-            elif name in self.spec.symbols:  # listed workloads alone are legal
-                values = [w.symbols[name] for w in self.spec.workloads]
-                product *= max(d for d in (1, 2, 4, 8, 16, 32, 64, 128) if _all(values, d))
-        return product % by == 0
+        """What a size is surely divisible by, from the domains of the symbols; 0 for none."""
+        return divisor_of_form(size, lambda name: divisor_of_symbol(name, self.spec))
 
     def workload_values(self, size: Form) -> tuple[int, ...]:
         """What a size is in the visible workloads."""
@@ -127,7 +112,7 @@ def _bound(
             sizes[parameter.name] = Form.name(arg)
         elif argument.role == "scalar":
             scalars[parameter.name] = argument
-            value = polynomial(argument.value)
+            value = size_form(argument.value)
             if value is not None and "int" in argument.dtype:
                 sizes[parameter.name] = value
         elif parameter.pointers == 1:
@@ -148,42 +133,3 @@ def _constants(state: State, source: bytes) -> dict[str, Form]:
     for name, value in state.spec.kernel.defines.items():
         found[name] = Form.number(value) if isinstance(value, int) else Form.name(f"%{name}")
     return found
-
-
-def polynomial(size: Expression | float | None) -> Form | None:
-    """An expression of a spec over symbols, where it is a polynomial of whole numbers."""
-    if size is None:
-        return None
-    if isinstance(size, int | float):
-        return Form.number(int(size)) if size == int(size) else None
-    try:
-        return _polynomial(ast.parse(size, mode="eval").body)
-    except SyntaxError:
-        return None
-
-
-def _polynomial(node: ast.expr) -> Form | None:
-    match node:
-        case ast.Constant(value=int() as value):
-            return Form.number(value)
-        case ast.Name(id=name):
-            return Form.name(name)
-        case ast.BinOp(left=left, op=op, right=right):
-            a, b = _polynomial(left), _polynomial(right)
-            if a is None or b is None:
-                return None
-            match op:
-                case ast.Add():
-                    return a + b
-                case ast.Sub():
-                    return a - b
-                case ast.Mult():
-                    return a * b
-                case _:
-                    return None
-        case _:
-            return None
-
-
-def _all(values: list[int], divisor: int) -> bool:
-    return all(value % divisor == 0 for value in values)
