@@ -42,13 +42,18 @@ class Source:
     io: Mapping[str, Any] = field(default_factory=dict[str, Any])
     fill: str | None = None
     multiple_of: int = 1
+    sizes: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: SIZES)
 
     def kernel(self, text: str | None = None) -> LoadedKernel:
-        """The kernel with both sizes as workloads."""
+        """The kernel with its sizes as workloads."""
         symbols = sorted({a["value"] for a in self.arguments if isinstance(a.get("value"), str)})
         fills = [{"fill": self.fill, "pattern": "00000000"}] if self.fill else []
         step = {"launch": "f", "grid": list(self.grid), "block": list(self.block)}
-        names = [n for n in SIZES if n == "whole" or self.multiple_of == 1]
+        fitting = {
+            name: {s: of[s] for s in symbols}
+            for name, of in self.sizes.items()
+            if all(of[s] % self.multiple_of == 0 for s in symbols)
+        }
         data = {
             "name": "f",
             "kernel": {
@@ -62,7 +67,7 @@ class Source:
                 s: {"min": self.multiple_of, "max": 4096, "multiple_of": self.multiple_of}
                 for s in symbols
             },
-            "workloads": [{"name": n, "symbols": {s: SIZES[n][s] for s in symbols}} for n in names],
+            "workloads": [{"name": n, "symbols": of} for n, of in fitting.items()],
             "reference": {"source_code": self.reference},
         }
         return load_data(data, Path("."), Roots([Path(".")]))
@@ -297,6 +302,8 @@ extern "C" __global__ void f(const float* a, const float* b, float* c, int M, in
 }  # fmt: skip
 """all run on the pretended GPU"""
 
+MANY_TILES = {**SIZES, "many": {"M": 1544, "N": 2824, "K": 328}}
+"""tiles for more than 132 blocks, and more steps than a ring of 4 stages has; tails on all sides"""
 TENSOR: Mapping[str, Source] = {
     "fp16": Source(
         ("hgemm_wgmma",),
@@ -310,7 +317,7 @@ extern "C" __global__ void f(const __half* a, const __half* b, __half* c, int M,
     c[row * N + col] = __float2half(sum);
 }
 """,
-        HALVES, TIMES, TILES, (16, 16),
+        HALVES, TIMES, TILES, (16, 16), sizes=MANY_TILES,
     ),
     "fp16, whole rows, the right factor stored transposed, a float result": Source(
         ("hgemm_wgmma",),
@@ -330,7 +337,35 @@ extern "C" __global__ void f(const half* a, const half* b, float* c, int M, int 
             array("c", "output", "M", "N"), *map(scalar, ("M", "N", "K")),
         ),
         "def reference(a, b, M, N, K):\n    return 2 * (a @ b.T)\n",
-        TILES, (16, 16), multiple_of=8,
+        TILES, (16, 16), multiple_of=8, sizes=MANY_TILES,
+    ),
+    "bf16, added to what is there, with names that tiles like to have": Source(
+        ("hgemm_wgmma",),
+        """#include <cuda_bf16.h>
+#define T 16
+#define TILE_K 16
+typedef __nv_bfloat16 bf16;
+extern "C" __global__ void f(const bf16* a, const bf16* b, const float* bias, bf16* c, int m, int n,
+                             int k) {
+    const int r = blockIdx.y * T + threadIdx.y, q = blockIdx.x * T + threadIdx.x;
+    if (r < m && q < n) {
+        float total = 0.0f;
+        for (int t = 0; t < k; ++t)
+            total += __bfloat162float(a[r * k + t]) * __bfloat162float(b[t * n + q]);
+        total = fmaxf(total + bias[q], 0.0f) + 0.5f * __bfloat162float(c[r * n + q]);
+        c[r * n + q] = __float2bfloat16(total);
+    }
+}
+""",
+        (
+            array("a", "input", "M", "K", dtype="bfloat16"),
+            array("b", "input", "K", "N", dtype="bfloat16"),
+            array("bias", "input", "N"), array("c", "inout", "M", "N", dtype="bfloat16"),
+            *map(scalar, ("M", "N", "K")),
+        ),
+        "import numpy as np\ndef reference(a, b, bias, c, M, N, K):\n"
+        "    return np.maximum(a @ b + bias, 0) + 0.5 * c\n",
+        TILES, (16, 16), sizes=MANY_TILES,
     ),
 }  # fmt: skip
 """tensor cores: built everywhere, run on a real GPU alone"""

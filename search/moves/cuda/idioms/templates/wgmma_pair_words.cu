@@ -1,8 +1,8 @@
 // two neighbours at once
-template <typename T>
-__device__ __forceinline__ void store_pair(T* to, T first, T second) {
-    struct alignas(2 * sizeof(T)) Pair {
-        T first, second;
+template <typename Word>
+__device__ __forceinline__ void store_pair(Word* to, Word first, Word second) {
+    struct alignas(2 * sizeof(Word)) Pair {
+        Word first, second;
     };
     *reinterpret_cast<Pair*>(to) = Pair{first, second};
 }
