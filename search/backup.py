@@ -55,7 +55,7 @@ def refresh(graph: Graph, keys: Iterable[str], settings: Settings) -> None:
     To be called with every node whose own facts, edges or visits changed; with backup `max`, visits
     matter at failures alone. Where nothing changes the ancestors are not visited, so the work
     follows the change and not the size of the graph. Levels order it: children are done before
-    their parents, every node once. It ends: links have no cycle.
+    their parents, every node once. It ends: links have no cycle. For a whole graph: `refresh_all`.
 
     Ends of intervals are backed up as the values are. Both backups grow with each of their
     arguments: wherever in their intervals the true rewards lie, the true value lies in its own.
@@ -71,6 +71,12 @@ def refresh(graph: Graph, keys: Iterable[str], settings: Settings) -> None:
             if edge.parent not in waiting:
                 waiting.add(edge.parent)
                 heappush(heap, (-graph.level(edge.parent), edge.parent))
+
+
+def refresh_all(graph: Graph, settings: Settings) -> None:
+    """As `refresh` of every node, in one pass."""
+    for key in graph.children_first():
+        _update(graph, graph.nodes[key], settings)
 
 
 def count_walk(graph: Graph, path: Iterable[Edge], step: int = 0) -> None:
@@ -94,16 +100,21 @@ def mark_walk(graph: Graph, path: Iterable[Edge], change: int) -> None:
 
 def _changes(graph: Graph, node: Node, settings: Settings) -> bool:
     before = node.played, node.best, node.backed, node.available
+    _update(graph, node, settings)
+    return before != (node.played, node.best, node.backed, node.available)
+
+
+def _update(graph: Graph, node: Node, settings: Settings) -> None:
     node.own = reward_of(node.ending, node.speedup, node.interval, settings)
-    nodes = graph.nodes
-    links = [e for e in graph.edges_of(node.key) if e.child is not None and not e.closes_cycle]
-    rolled = [nodes[e.child].played for e in links if e.rollout and e.child is not None]
-    node.played = _highest(node.own, rolled)
-    node.best = _highest(node.own, [nodes[e.child].best for e in links if e.child is not None])
+    node.played = node.best = node.own
+    if edges := graph.edges_of(node.key):
+        nodes = graph.nodes
+        links = [(e, nodes[e.child]) for e in edges if e.child is not None and not e.closes_cycle]
+        node.played = _highest(node.own, [child.played for e, child in links if e.rollout])
+        node.best = _highest(node.own, [child.best for _, child in links])
     node.backed = BACKUPS[settings.backup](graph, node, settings)
     node.arms = None
     node.available = is_available(graph, node, settings)
-    return before != (node.played, node.best, node.backed, node.available)
 
 
 def _highest(own: Worth, others: list[Worth]) -> Worth:

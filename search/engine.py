@@ -13,7 +13,7 @@ from dataclasses import replace
 from ..runners.errors import HandleUnknown
 from ..runners.model import Candidate, Ending
 from .admission import admit, reason_against, reopen, unknown
-from .backup import count_walk, mark_walk, refresh
+from .backup import count_walk, mark_walk, refresh, refresh_all
 from .graph import Edge, Graph, Node
 from .graph_records import edge_record, node_record, numbers_of
 from .planner import (
@@ -27,7 +27,7 @@ from .planner import (
     without_held_out,
 )
 from .rewards import speedup_of
-from .selection import slots
+from .selection import slots, untried
 from .settings import Settings
 from .walking import Walk, walk
 from .work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting, Work, after, ledger_of, newest
@@ -61,7 +61,7 @@ class Engine:
         self._changed_nodes: dict[str, None] = {}
         self._changed_edges: dict[str, None] = {}
         self._notes: list[str] = []
-        refresh(graph, graph.nodes, settings)
+        refresh_all(graph, settings)
 
     @property
     def incumbent(self) -> Node:
@@ -99,7 +99,8 @@ class Engine:
         busy = dict.fromkeys(each.path[-1].parent for each in self._running.values())
         near = {edge.parent: None for each in self._running.values() for edge in each.path}
         keys = dict.fromkeys((*busy, self.ledger.incumbent, *near, self.graph.root_key))
-        edges = [e for key in keys for e in self.graph.edges_of(key) if e.state == "open"]
+        nodes = [self.graph.nodes[key] for key in keys]
+        edges = [e for n in nodes for e in untried(self.graph, n, self.settings)[:most]]
         edges.sort(key=lambda e: (e.parent not in busy, -e.prior))
         found = [(e.parent, e.candidate) for e in edges[:most]]
         for key in dict.fromkeys((*busy, self.ledger.incumbent)):
@@ -256,7 +257,8 @@ class Engine:
 
     def _tried(self, edge: Edge) -> Tried:
         speedup = None if edge.child is None else self.graph.nodes[edge.child].speedup
-        return Tried(
+        # Without a validation: the candidate was validated, and a node has hundreds of them.
+        return Tried.model_construct(
             candidate=edge.candidate, ending=edge.ending, speedup=speedup, message=edge.message
         )
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from ..runners.errors import HandleUnknown
 from ..runners.model import Candidate, Ending
+from .proposal import Proposal
 from .rewards import Worth
 
 EdgeState = Literal["open", "running", "done"]
@@ -28,17 +29,29 @@ class Arms:
     """What selection knows of a node's edges as long as neither they nor their children change."""
 
     edges: list[Edge]
-    """those that may be followed"""
+    """those that may be followed, in the order of proposal"""
+    untried: list[Edge]
+    """those of them that are open, the largest prior first"""
     proposed: int
     """edges that were not put aside"""
     lows: list[float]
     """low end of the value of each that may be followed; of one without a child, `unseen`"""
     priors: list[float]
     unseen: float
-    placed: dict[tuple[float, float, bool], list[float]] = field(
-        default_factory=dict[tuple[float, float, bool], list[float]]
+    placed: dict[tuple[float, float, bool], Placed] = field(
+        default_factory=dict[tuple[float, float, bool], "Placed"]
     )
-    """`lows` normalised, by the scale, and with or without the arm that expands"""
+    """by the scale, and with or without the arm that expands"""
+
+
+class Placed(NamedTuple):
+    """Arms of a node in columns, `expand` last: what does not change with visits."""
+
+    q: list[float]
+    """`lows` normalised"""
+    priors: list[float]
+    total: float
+    """of the priors"""
 
 
 @dataclass(slots=True)
@@ -95,7 +108,7 @@ class Edge:
 
     edge_id: str
     parent: str
-    candidate: Candidate
+    proposal: Proposal
     prior: float
     """weight relative to an average candidate of the same question (1 = average)"""
     state: EdgeState = "open"
@@ -130,6 +143,11 @@ class Edge:
     """evaluations under way on walks along it"""
     identity: bytes = field(default=b"", compare=False)
     """what the candidate changes, as `admission.identity_of` remembers it"""
+
+    @property
+    def candidate(self) -> Candidate:
+        """What was proposed."""
+        return self.proposal.candidate
 
     @property
     def pruned(self) -> bool:
@@ -196,7 +214,7 @@ class Graph:
 
     def add_edge(self, parent: str, candidate: Candidate, prior: float) -> Edge:
         """A new open edge; ids count up in the order of proposal."""
-        edge = Edge(f"e{len(self.edges):06d}", self.node(parent).key, candidate, prior)
+        edge = Edge(f"e{len(self.edges):06d}", self.node(parent).key, Proposal(candidate), prior)
         self._insert(edge)
         return edge
 
@@ -266,6 +284,10 @@ class Graph:
     def level(self, key: str) -> int:
         """Links on the longest path from the root; higher than that of every ancestor."""
         return self._levels[key]
+
+    def children_first(self) -> list[str]:
+        """Keys of all nodes, each after all that its links reach."""
+        return sorted(self._levels, key=self._levels.__getitem__, reverse=True)
 
     @property
     def layers(self) -> Sequence[Sequence[str]]:

@@ -7,13 +7,18 @@ visits are those of the first `walked` steps, and the others are counted again o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
-from ..runners.model import Candidate, Ending
+import numpy as np
+from numpy.typing import NDArray
+
+from ..runners.model import Ending
 from .graph import Edge, Graph, Node
+from .proposal import Proposal
 
 JsonObject = dict[str, Any]
+_ENDINGS: Final = {None: None, **{ending.value: ending for ending in Ending}}
 
 
 def node_record(graph: Graph, node: Node) -> JsonObject:
@@ -77,20 +82,38 @@ def numbers_of(path: Iterable[Edge]) -> str:
 
 
 def _count_walks(graph: Graph) -> None:
-    """Count the walks that records were not written anew for."""
-    by_number = [(edge, graph.nodes[edge.parent]) for edge in graph.edges.values()]
-    walks = list[tuple[int, Edge, str]]()
-    for edge, _ in by_number:
-        last = edge.steps[-len(edge.walks) :] if edge.walks else ()
-        walks += [(step, edge, walk) for step, walk in zip(last, edge.walks, strict=True)]
-    walks.sort(key=lambda each: each[0])
-    for step, end, walk in walks:
-        path = [by_number[int(number)] for number in walk.split()]
-        for edge, node in (*path, (end, graph.nodes[end.parent])):
-            if edge.walked <= step:
-                edge.visits, edge.walked = edge.visits + 1, step + 1
-            if node.walked <= step:
-                node.visits, node.walked = node.visits + 1, step + 1
+    """Count the walks that records were not written anew for.
+
+    Of one walk an edge or a node counts a step at most, so the order of walks does not matter.
+    """
+    edges = list(graph.edges.values())
+    steps, lengths, texts = list[int](), list[int](), list[str]()
+    for number, edge in enumerate(edges):
+        if edge.walks:
+            for step, walk in zip(edge.steps[-len(edge.walks) :], edge.walks, strict=True):
+                steps.append(step)
+                lengths.append(walk.count(" ") + 1 + bool(walk))
+                texts.append(f"{walk} {number}")
+    numbers = np.fromstring(" ".join(texts), dtype=np.int64, sep=" ")
+    when = np.repeat(np.array(steps, dtype=np.int64), lengths)
+    _count(edges, numbers, when)
+    nodes = list(graph.nodes.values())
+    places = {node.key: place for place, node in enumerate(nodes)}
+    parents = np.fromiter((places[e.parent] for e in edges), np.int64, len(edges))
+    _count(nodes, parents[numbers], when)
+
+
+def _count(
+    counted: Sequence[Node] | Sequence[Edge], places: NDArray[np.int64], steps: NDArray[np.int64]
+) -> None:
+    """Count a visit for each place and step that its record does not hold yet."""
+    walked = np.fromiter((each.walked for each in counted), np.int64, len(counted))
+    new = walked[places] <= steps
+    visits = np.bincount(places[new], minlength=len(counted))
+    np.maximum.at(walked, places[new], steps[new] + 1)
+    for place in np.flatnonzero(visits).tolist():
+        each = counted[place]
+        each.visits, each.walked = each.visits + int(visits[place]), int(walked[place])
 
 
 def _node(record: JsonObject) -> Node:
@@ -108,9 +131,9 @@ def _node(record: JsonObject) -> Node:
 
 def _edge(record: JsonObject) -> Edge:
     facts = dict(record)
-    facts["candidate"] = Candidate.model_validate(record["candidate"])
+    facts["proposal"] = Proposal(facts.pop("candidate"))
     facts["state"] = "open" if record["state"] == "running" else record["state"]
-    facts["ending"] = None if record["ending"] is None else Ending(record["ending"])
+    facts["ending"] = _ENDINGS[record["ending"]]
     facts["steps"] = tuple(record["steps"])
     facts["walks"] = tuple(record.get("walks", ()))
     return Edge(**facts)

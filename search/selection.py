@@ -14,7 +14,7 @@ from enum import Enum
 from random import Random
 from typing import Final, Literal, NamedTuple, TypeVar
 
-from .graph import Arms, Edge, Graph, Node
+from .graph import Arms, Edge, Graph, Node, Placed
 from .rewards import least_gain
 from .settings import Settings
 
@@ -30,6 +30,17 @@ class Arm(Enum):
 EXPAND: Final = Arm.EXPAND
 Choice = Edge | Literal[Arm.EXPAND]
 Choose = Callable[[Graph, Node, Settings, Random], Choice]
+
+
+class Columns(NamedTuple):
+    """The legal arms of a node with what is known of each, one list a column (`Option`)."""
+
+    arms: Sequence[Choice]
+    q: Sequence[float]
+    priors: Sequence[float]
+    total: float
+    """of the priors"""
+    visits: Sequence[float]
 
 
 class Option(NamedTuple):
@@ -89,7 +100,18 @@ def visits_of(it: Node | Edge, settings: Settings) -> float:
     return it.visits + settings.virtual_loss * it.running
 
 
+def untried(graph: Graph, node: Node, settings: Settings) -> Sequence[Edge]:
+    """A node's open edges, the largest prior first, the oldest of equal ones."""
+    return _arms(graph, node, settings).untried
+
+
 def options(graph: Graph, node: Node, settings: Settings) -> list[Option]:
+    """`columns`, arm by arm."""
+    arms, q, priors, _, visits = columns(graph, node, settings)
+    return list(map(Option, arms, q, priors, visits))
+
+
+def columns(graph: Graph, node: Node, settings: Settings) -> Columns:
     """The legal arms as formulas see them, in the order of proposal, `expand` last.
 
     What was never evaluated has no value: an open edge, and the `expand` arm, take one between the
@@ -99,20 +121,13 @@ def options(graph: Graph, node: Node, settings: Settings) -> list[Option]:
     the best one equal it.
     """
     edges, may_expand = legal_arms(graph, node, settings)
-    known, loss = _arms(graph, node, settings), settings.virtual_loss
-    baseline, scale = _scale(graph, settings)
-    which = baseline, scale, may_expand
-    if (placed := known.placed.get(which)) is None:
-        lows = [*known.lows, known.unseen] if may_expand else known.lows
-        known.placed.clear()
-        placed = known.placed[which] = _placed(lows, graph, settings)
-    arms, priors = list[Choice](edges), known.priors
+    q, priors, total = _placed(graph, node, settings, may_expand)
+    loss = settings.virtual_loss
     visits = [e.visits + loss * e.running for e in edges]
-    if may_expand:
-        arms.append(EXPAND)
-        priors = [*priors, 1.0]
-        visits.append(len(graph.edges_of(node.key)))
-    return list(map(Option, arms, placed, priors, visits))
+    if not may_expand:
+        return Columns(edges, q, priors, total, visits)
+    visits.append(len(graph.edges_of(node.key)))
+    return Columns([*edges, EXPAND], q, priors, total, visits)
 
 
 def normalised(value: float, graph: Graph, settings: Settings) -> float:
@@ -127,7 +142,19 @@ def normalised(value: float, graph: Graph, settings: Settings) -> float:
     return min(max((value - baseline) / scale, 0.0), 1.0)
 
 
-def _placed(lows: Sequence[float], graph: Graph, settings: Settings) -> list[float]:
+def _placed(graph: Graph, node: Node, settings: Settings, may_expand: bool) -> Placed:
+    """What is kept of the columns; worked out once for a scale, which a new best changes."""
+    known = _arms(graph, node, settings)
+    which = *_scale(graph, settings), may_expand
+    if which not in known.placed:
+        lows = [*known.lows, known.unseen] if may_expand else known.lows
+        priors = [*known.priors, 1.0] if may_expand else known.priors
+        known.placed.clear()
+        known.placed[which] = Placed(_values(lows, graph, settings), priors, sum(priors))
+    return known.placed[which]
+
+
+def _values(lows: Sequence[float], graph: Graph, settings: Settings) -> list[float]:
     """Values normalised, where those less than `min_gain` below the best of them equal it.
 
     One pass: with hundreds of arms a node, on every node of a walk, this is where the time goes.
@@ -148,8 +175,9 @@ def _scale(graph: Graph, settings: Settings) -> tuple[float, float]:
 def best_of(arms: Sequence[T], scores: Sequence[float], rng: Random) -> T:
     """The arm with the highest score; `rng` decides between equal ones."""
     best = max(scores)
-    ties = [arm for arm, score in zip(arms, scores, strict=True) if score == best]
-    return ties[0] if len(ties) == 1 else rng.choice(ties)
+    if scores.count(best) == 1:
+        return arms[scores.index(best)]
+    return rng.choice([arm for arm, score in zip(arms, scores, strict=True) if score == best])
 
 
 def _arms(graph: Graph, node: Node, settings: Settings) -> Arms:
@@ -169,9 +197,14 @@ def _arms(graph: Graph, node: Node, settings: Settings) -> Arms:
         ]
         node.arms = Arms(
             edges=legal,
+            untried=sorted([e for e in legal if e.state == "open"], key=_less_likely),
             proposed=sum([not e.pruned for e in edges]),
             lows=[unseen if e.child is None else nodes[e.child].backed.low for e in legal],
             priors=[e.prior for e in legal],
             unseen=unseen,
         )
     return node.arms
+
+
+def _less_likely(edge: Edge) -> float:
+    return -edge.prior

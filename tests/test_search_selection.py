@@ -15,6 +15,7 @@ from kernelwright.search.policies.puct import noisy, puct
 from kernelwright.search.selection import (
     EXPAND,
     Choice,
+    columns,
     is_available,
     legal_arms,
     normalised,
@@ -353,7 +354,7 @@ def test_a_value_counts_with_the_low_end_of_its_interval() -> None:
 
 def test_noise_at_the_root_keeps_its_share_and_is_the_same_for_the_whole_search() -> None:
     def shares(scene: Scene) -> list[float]:
-        return noisy(options(scene.graph, scene.graph.root, scene.settings), scene.settings)
+        return noisy(columns(scene.graph, scene.graph.root, scene.settings), scene.settings)
 
     settings = Settings(noise_fraction=0.25, seed=4)
     scene = Scene(settings=settings)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 from random import Random
 
 from ..graph import Graph, Node
-from ..selection import EXPAND, Choice, Option, best_of, options, visits_of
+from ..selection import EXPAND, Choice, Columns, best_of, columns, visits_of
 from ..settings import Settings
 
 
@@ -16,30 +15,31 @@ def puct(graph: Graph, node: Node, settings: Settings, rng: Random) -> Choice:
     """The arm with the largest score(n,a) = Q(a) + c * P(a) * sqrt(N_n) / (1 + N_a).
 
     PUCT of AlphaZero (Silver et al. 2017), which with backup `max` has max-type values in place of
-    means (as MaxCode and AdaExplore do). Q, N: `selection.options`. N_a are the *edge's* visits,
+    means (as MaxCode and AdaExplore do). Q, N: `selection.columns`. N_a are the *edge's* visits,
     never the child's, which other parents share (graph form: Czech et al. 2020). P(a): the edge's
     share of the priors of all legal arms; at the root with noise (`noisy`). Equal scores: `rng`.
     """
-    found = options(graph, node, settings)
+    arms, values, priors, total, visits = found = columns(graph, node, settings)
     explore = settings.c_puct * math.sqrt(visits_of(node, settings))
     if node.key == graph.root_key and settings.noise_fraction:
-        found = [o._replace(prior=p) for o, p in zip(found, noisy(found, settings), strict=True)]
-    explore /= sum([o.prior for o in found])
-    return best_of(found, [q + explore * p / (1 + n) for _, q, p, n in found], rng).arm
+        priors = noisy(found, settings)
+        total = sum(priors)
+    explore /= total
+    known = zip(values, priors, visits, strict=True)
+    return best_of(arms, [q + explore * p / (1 + n) for q, p, n in known], rng)
 
 
-def noisy(found: Sequence[Option], settings: Settings) -> list[float]:
+def noisy(found: Columns, settings: Settings) -> list[float]:
     """(1 - fraction) * P(a) + fraction * Dirichlet(alpha), AlphaZero's noise at the root.
 
     A Dirichlet draw is gamma draws over their sum. Each arm has its own, made from the seed and
     the arm's id alone: it stays the same for the whole search, whichever arms are beside it.
     """
-    draws = [_gamma(settings.seed, settings.noise_alpha, _name(o.arm)) for o in found]
+    draws = [_gamma(settings.seed, settings.noise_alpha, _name(arm)) for arm in found.arms]
     total, fraction = sum(draws), settings.noise_fraction
-    priors = sum(o.prior for o in found)
     return [
-        (1 - fraction) * o.prior / priors + fraction * draw / total
-        for o, draw in zip(found, draws, strict=True)
+        (1 - fraction) * prior / found.total + fraction * draw / total
+        for prior, draw in zip(found.priors, draws, strict=True)
     ]
 
 
