@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from .....runners.errors import SpecError
 from .....runners.plans.declared_plan import declared_plan
@@ -12,9 +13,12 @@ from .....runners.plans.declared_plan_model import DeclaredPlan, LaunchStep
 from .....runners.specs.io_contract import Argument
 from .....runners.specs.spec import KernelSpec
 from ...affine import Form
-from ...base import State
+from ...base import NotApplicable, State
 from ...sizes import divisor_of_form, divisor_of_symbol, size_form
 from .reading import Kernel, read_kernel
+from .unfit import Unfit
+
+Found = TypeVar("Found")
 
 DEFINED = re.compile(
     r"^[ \t]*(?:#[ \t]*define[ \t]+(?P<macro>[A-Za-z_]\w*)[ \t]+\(?(?P<number>\d+)\)?[ \t]*(?://.*|/\*.*)?$"
@@ -74,7 +78,23 @@ class Facts:
         return frozenset(n for n, a in self.arrays.items() if a.role == "input")
 
 
-def facts_of(state: State) -> Facts | str:
+def recognised(
+    state: State, read: Callable[[Facts], Found], nothing: str
+) -> tuple[Facts, Found] | NotApplicable:
+    """The facts of a state and what an idiom reads from them; a reason where there is none.
+
+    `read` raises Unfit for a kernel that is no such thing; `nothing` says so before its reason.
+    """
+    facts = _facts_of(state)
+    if isinstance(facts, str):
+        return NotApplicable(facts)
+    try:
+        return facts, read(facts)
+    except Unfit as unfit:
+        return NotApplicable(f"{nothing}: {unfit}")
+
+
+def _facts_of(state: State) -> Facts | str:
     """The facts, or why an idiom cannot be looked for."""
     try:
         plan = declared_plan(state.spec.kernel, state.plan)

@@ -17,7 +17,7 @@ from typing import Any
 from .....runners.model import Candidate
 from ...affine import Form
 from ...base import Move, NotApplicable, Proposals, State
-from .facts import Facts, facts_of
+from .facts import Facts, recognised
 from .products import Product, read_product
 from .writing import launched, rewritten, template
 
@@ -34,12 +34,10 @@ A_MAP, B_MAP = "left_map", "right_map"
 
 
 def _write(state: State) -> Proposals:
-    facts = facts_of(state)
-    if isinstance(facts, str):
-        return NotApplicable(facts)
-    product = read_product(facts)
-    if isinstance(product, str):
-        return NotApplicable(f"no matrix product: {product}")
+    read = recognised(state, read_product, "no matrix product")
+    if isinstance(read, NotApplicable):
+        return read
+    facts, product = read
     reason = _unfit(facts, product)
     if reason is not None:
         return NotApplicable(reason)

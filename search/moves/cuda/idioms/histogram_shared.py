@@ -12,7 +12,7 @@ from .....runners.model import Candidate
 from ...affine import Form
 from ...base import Move, NotApplicable, Proposals, State
 from .coverage import covers
-from .facts import Facts, facts_of
+from .facts import Facts, recognised
 from .product_terms import flattened
 from .scope import Place, Scope
 from .syntax import Call, Declare, Evaluate, Expr, Item, Loop, Number, Statement, Unary
@@ -39,13 +39,10 @@ class Histogram:
 
 
 def _write(state: State) -> Proposals:
-    facts = facts_of(state)
-    if isinstance(facts, str):
-        return NotApplicable(facts)
-    try:
-        found = _read(facts)
-    except Unfit as unfit:
-        return NotApplicable(f"no histogram: {unfit}")
+    read = recognised(state, _read, "no histogram")
+    if isinstance(read, NotApplicable):
+        return read
+    facts, found = read
     count = facts.size_text(found.count)
     if count is None:
         return NotApplicable("no argument holds the number of values")

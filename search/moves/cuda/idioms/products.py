@@ -53,15 +53,8 @@ class Product:
     epilogue: Epilogue
 
 
-def read_product(facts: Facts) -> Product | str:
-    """The product, or why the kernel is none."""
-    try:
-        return _read(facts)
-    except Unfit as unfit:
-        return str(unfit)
-
-
-def _read(facts: Facts) -> Product:
+def read_product(facts: Facts) -> Product:
+    """The product; raises Unfit for a kernel that is none."""
     flat = list(flattened(Scope.of(facts), facts.kernel.body))
     loops = [(s, scope) for s, scope in flat if isinstance(s, Loop)]
     if len(loops) != 1:

@@ -14,7 +14,7 @@ from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
 from ...base import Move, NotApplicable, Proposals, State
 from ...edits import Edit, edited, indent_of
-from .facts import Facts, facts_of
+from .facts import Facts, recognised
 from .row_per_team import helpers, team_edits
 from .rows import RowLoop, Rows, read_rows
 from .syntax import Item, Name, Span, within
@@ -75,12 +75,10 @@ class Held:
 
 
 def _write(state: State) -> Proposals:
-    facts = facts_of(state)
-    if isinstance(facts, str):
-        return NotApplicable(facts)
-    rows = read_rows(facts)
-    if isinstance(rows, str):
-        return NotApplicable(f"no kernel of one thread a row: {rows}")
+    read = recognised(state, read_rows, "no kernel of one thread a row")
+    if isinstance(read, NotApplicable):
+        return read
+    facts, rows = read
     held = _held(facts, rows)
     if isinstance(held, str):
         return NotApplicable(held)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .....runners.model import Candidate
 from ...base import Move, NotApplicable, Proposals, State
 from ...edits import Edit, edited, indent_of
-from .facts import Facts, facts_of
+from .facts import Facts, recognised
 from .rows import RowLoop, Rows, read_rows
 from .syntax import Number
 from .teams import BLOCK_TEAM, WARP_TEAM, Team
@@ -22,12 +22,10 @@ WARPS = (128, 256)
 
 
 def _write(state: State) -> Proposals:
-    facts = facts_of(state)
-    if isinstance(facts, str):
-        return NotApplicable(facts)
-    rows = read_rows(facts)
-    if isinstance(rows, str):
-        return NotApplicable(f"no kernel of one thread a row: {rows}")
+    read = recognised(state, read_rows, "no kernel of one thread a row")
+    if isinstance(read, NotApplicable):
+        return read
+    facts, rows = read
     short = max(facts.workload_values(rows.columns)) <= SHORT
     found = list[Candidate]()
     for team, blocks, likely in ((WARP_TEAM, WARPS, short), (BLOCK_TEAM, BLOCKS, not short)):

@@ -8,7 +8,7 @@ from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
 from ...affine import Form, exact_quotient
 from ...base import Move, NotApplicable, Proposals, State
-from .facts import Facts, facts_of
+from .facts import Facts, recognised
 from .product_terms import flattened
 from .row_in_registers import MOVED
 from .scope import Place, Scope
@@ -50,13 +50,10 @@ class Scan:
 
 
 def _write(state: State) -> Proposals:
-    facts = facts_of(state)
-    if isinstance(facts, str):
-        return NotApplicable(facts)
-    try:
-        found = _read(facts)
-    except Unfit as unfit:
-        return NotApplicable(f"no running sum along rows: {unfit}")
+    read = recognised(state, _read, "no running sum along rows")
+    if isinstance(read, NotApplicable):
+        return read
+    facts, found = read
     columns = facts.size_text(found.columns)
     if columns is None:
         return NotApplicable("no argument holds the number of columns")

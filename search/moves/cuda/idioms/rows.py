@@ -79,15 +79,8 @@ class Rows:
     """to arrays, once a row"""
 
 
-def read_rows(facts: Facts) -> Rows | str:
-    """The kernel as rows, or why it is none."""
-    try:
-        return _read(facts)
-    except Unfit as unfit:
-        return str(unfit)
-
-
-def _read(facts: Facts) -> Rows:
+def read_rows(facts: Facts) -> Rows:
+    """The kernel as rows; raises Unfit for a kernel that is none."""
     scope, number, name, rest = _row_number(facts)
     scope = replace(scope, integers={**scope.integers, name: Form.name("%row")})
     scope, rows, body = _guarded(scope, rest)

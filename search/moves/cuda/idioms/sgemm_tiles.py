@@ -11,7 +11,7 @@ import math
 from .....runners.model import Candidate
 from ...affine import Form
 from ...base import Move, NotApplicable, Proposals, State
-from .facts import Facts, facts_of
+from .facts import Facts, recognised
 from .products import Product, read_product
 from .writing import launched, rewritten, template
 
@@ -45,12 +45,10 @@ __device__ __forceinline__ float4 load_four(const float* from, int left, bool wh
 
 
 def _write(state: State) -> Proposals:
-    facts = facts_of(state)
-    if isinstance(facts, str):
-        return NotApplicable(facts)
-    product = read_product(facts)
-    if isinstance(product, str):
-        return NotApplicable(f"no matrix product: {product}")
+    read = recognised(state, read_product, "no matrix product")
+    if isinstance(read, NotApplicable):
+        return read
+    facts, product = read
     reason = unfit(facts, product)
     if reason is not None:
         return NotApplicable(reason)

@@ -14,7 +14,7 @@ from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
 from .....runners.plans.declared_plan_model import FillStep
 from ...base import Move, NotApplicable, Proposals, State
-from .facts import Facts, facts_of
+from .facts import Facts, recognised
 from .reductions import Reduction
 from .sums import Sum, read_sum
 from .teams import BLOCK_TEAM
@@ -31,12 +31,10 @@ VECTORS = {16: "uint4", 8: "uint2", 4: "unsigned"}
 
 
 def _write(state: State) -> Proposals:
-    facts = facts_of(state)
-    if isinstance(facts, str):
-        return NotApplicable(facts)
-    found = read_sum(facts)
-    if isinstance(found, str):
-        return NotApplicable(f"no sum of an array into one number: {found}")
+    read = recognised(state, read_sum, "no sum of an array into one number")
+    if isinstance(read, NotApplicable):
+        return read
+    facts, found = read
     count = facts.size_text(found.count)
     if count is None:
         return NotApplicable("no argument holds the number of elements")

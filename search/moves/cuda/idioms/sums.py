@@ -50,15 +50,8 @@ class Sum:
     """C++ over `element`"""
 
 
-def read_sum(facts: Facts) -> Sum | str:
-    """The sum, or why the kernel is none."""
-    try:
-        return _read(facts)
-    except Unfit as unfit:
-        return str(unfit)
-
-
-def _read(facts: Facts) -> Sum:
+def read_sum(facts: Facts) -> Sum:
+    """The sum; raises Unfit for a kernel that is none."""
     body = facts.kernel.body
     shared = next((n for n in map(_shared_name, body) if n is not None), None)
     scope = Scope.of(facts)

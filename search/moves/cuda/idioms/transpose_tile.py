@@ -10,7 +10,7 @@ from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
 from ...affine import Form, exact_quotient
 from ...base import Move, NotApplicable, Proposals, State
-from .facts import Facts, facts_of
+from .facts import Facts, recognised
 from .product_terms import flattened
 from .scope import Place, Scope
 from .syntax import Assign, Declare
@@ -22,13 +22,10 @@ SHAPES = ((32, 8, 0.4), (64, 8, 0.35), (64, 16, 0.25), (32, 4, 0.15))
 
 
 def _write(state: State) -> Proposals:
-    facts = facts_of(state)
-    if isinstance(facts, str):
-        return NotApplicable(facts)
-    try:
-        rows, columns, source, target = _read(facts)
-    except Unfit as unfit:
-        return NotApplicable(f"no transpose: {unfit}")
+    read = recognised(state, _read, "no transpose")
+    if isinstance(read, NotApplicable):
+        return read
+    facts, (rows, columns, source, target) = read
     sizes = facts.size_text(rows), facts.size_text(columns)
     if sizes[0] is None or sizes[1] is None:
         return NotApplicable("no argument holds the number of rows or of columns")
