@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from .scope import Scope
 from .syntax import (
@@ -18,6 +18,7 @@ from .syntax import (
     Return,
     Statement,
     all_statements,
+    is_zero,
     within,
 )
 from .unfit import Unfit
@@ -78,6 +79,15 @@ def _factors(name: str, statement: Assign, scope: Scope) -> tuple[Expr, Expr] | 
     if isinstance(product, Binary) and product.operator == "*":
         return scope.value(product.left), scope.value(product.right)
     return None
+
+
+def sum_type(name: str, before: Iterable[Statement]) -> str:
+    """The C++ type of a sum. Raises Unfit unless it is declared once, and begins at 0."""
+    found = [s for s in before if isinstance(s, Declare) and s.name == name]
+    value = found[0].value if len(found) == 1 else None
+    if value is None or not is_zero(value):
+        raise Unfit(f"`{name}` does not begin at 0")
+    return found[0].type
 
 
 def comparisons(test: Expr) -> Iterator[Binary | None]:

@@ -12,18 +12,15 @@ from dataclasses import dataclass, replace
 from ...affine import Form, exact_quotient
 from .epilogues import Epilogue, read_epilogue
 from .facts import Facts
-from .product_terms import K, comparisons, flattened, multiplied
+from .product_terms import K, comparisons, flattened, multiplied, sum_type
 from .product_tiles import tiled
 from .scope import Place, Scope
 from .syntax import (
     Assign,
-    Converted,
     Declare,
     If,
     Item,
     Loop,
-    Number,
-    Statement,
     all_statements,
 )
 from .unfit import Unfit
@@ -62,7 +59,9 @@ def read_product(facts: Facts) -> Product:
     loop, scope = loops[0]
     at = next(n for n, (s, _) in enumerate(flat) if s is loop)
     accumulator, left, right, whole = _contracted(facts, loop, scope)
-    _starts_at_zero(accumulator, [s for s, _ in flat[:at]])
+    kind = sum_type(accumulator, [s for s, _ in flat[:at]])
+    if kind not in ("float", "double"):
+        raise Unfit(f"`{accumulator}` is {kind}: only sums in float are carried over")
     if any(not isinstance(s, Declare) for s, _ in flat[:at]):
         raise Unfit("more than declarations stand before the loop over k")
     after = flat[at + 1 :]
@@ -94,17 +93,6 @@ def _whole_output(facts: Facts, scope: Scope, product: Product, row: Form, colum
             sides = (scope.form(test.left), scope.form(test.right)) if test is not None else None
             if test is None or test.operator not in ("<", ">=") or sides not in bounds:
                 raise Unfit("a guard may leave parts of an output out that is read and written")
-
-
-def _starts_at_zero(accumulator: str, before: list[Statement]) -> None:
-    found = [s for s in before if isinstance(s, Declare) and s.name == accumulator]
-    value = found[0].value if len(found) == 1 else None
-    while isinstance(value, Converted):
-        value = value.operand
-    if not isinstance(value, Number) or value.text.strip("0.fFlLuU"):
-        raise Unfit(f"`{accumulator}` does not begin at 0")
-    if found[0].type not in ("float", "double"):
-        raise Unfit(f"`{accumulator}` is {found[0].type}: only sums in float are carried over")
 
 
 def _contracted(facts: Facts, loop: Loop, scope: Scope) -> tuple[str, Place, Place, Form]:

@@ -14,8 +14,8 @@ from .syntax import (
     If,
     Loop,
     Name,
-    Number,
     Statement,
+    is_zero,
     names_in,
     unconverted,
 )
@@ -111,10 +111,5 @@ def check_start(reduction: Reduction, starts: dict[str, Expr]) -> None:
     start = starts.get(reduction.name)
     if start is None or (reduction.place and reduction.place not in starts):
         raise Unfit(f"`{reduction.name}` is reduced, and has no value before the loop")
-    if reduction.kind == "sum" and not _is_zero(start):
+    if reduction.kind == "sum" and not is_zero(start):
         raise Unfit(f"the sum `{reduction.name}` does not begin at 0")
-
-
-def _is_zero(expr: Expr) -> bool:
-    expr = unconverted(expr)
-    return isinstance(expr, Number) and not expr.text.strip("0.fFlLuU")

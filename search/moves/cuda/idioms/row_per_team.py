@@ -10,7 +10,8 @@ from .....runners.model import Candidate
 from ...base import Move, NotApplicable, Proposals, State
 from ...edits import Edit, edited, indent_of
 from .facts import Facts, recognised
-from .rows import RowLoop, Rows, read_rows
+from .row_loops import RowLoop
+from .rows import Rows, read_rows
 from .syntax import Number
 from .teams import BLOCK_TEAM, WARP_TEAM, Team
 from .writing import bounded, launched

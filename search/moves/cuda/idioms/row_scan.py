@@ -8,24 +8,21 @@ from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
 from ...affine import Form, exact_quotient
 from ...base import Move, NotApplicable, Proposals, State
+from .element_maps import element_map
 from .facts import Facts, recognised
-from .product_terms import flattened
+from .product_terms import flattened, sum_type
 from .row_in_registers import MOVED
 from .scope import Place, Scope
 from .syntax import (
     Assign,
     Binary,
-    Converted,
     Declare,
     Expr,
     Item,
     Loop,
     Name,
-    Number,
-    Opaque,
-    Statement,
     names_in,
-    within,
+    unconverted,
 )
 from .unfit import Unfit
 from .writing import launched, rewritten, template
@@ -102,14 +99,12 @@ def _read(facts: Facts) -> Scan:
                 raise Unfit("the loop does more than add up and store the sum so far")
     if added is None or stored is None or columns is None:
         raise Unfit("the loop does not both add up and store the sum so far")
-    kind = _kind(facts, added[0], [s for s, _ in flat])
-    value = stored[0].value
-    while isinstance(value, Converted):
-        value = value.operand
+    kind = sum_type(added[0], [s for s, _ in flat])
+    value = unconverted(stored[0].value)
     if not isinstance(value, Name) or value.name != added[0]:
         raise Unfit("it is not the sum so far that is stored")
     target = stored[1].place(stored[0].target)
-    source, text = _element(facts, added[2], added[1])
+    source, text = element_map(facts, added[2], added[2].value(added[1]))
     rows = _rows(facts, source, target, columns, f"%{loop.variable}")
     assert target is not None
     return Scan(source.array, target.array, rows, columns, text, kind, exclusive)
@@ -123,31 +118,6 @@ def _added(statement: Assign, name: str) -> Expr:
             return value
         case _:
             raise Unfit(f"`{name}` is no sum")
-
-
-def _kind(facts: Facts, name: str, before: list[Statement]) -> str:
-    found = [s for s in before if isinstance(s, Declare) and s.name == name]
-    value = found[0].value if len(found) == 1 else None
-    if not isinstance(value, Number) or value.text.strip("0.fFlLuU"):
-        raise Unfit("the sum does not begin at 0")
-    return found[0].type
-
-
-def _element(facts: Facts, scope: Scope, value: Expr) -> tuple[Place, str]:
-    value = scope.value(value)
-    items = [e for e in within(value) if isinstance(e, Item)]
-    inside = [e for item in items for index in item.indices for e in within(index)]
-    places = {scope.place(item) for item in items}
-    place = next(iter(places)) if len(places) == 1 else None
-    if place is None or place.array not in facts.inputs:
-        raise Unfit("what is added is no function of one element of an input")
-    if any(isinstance(e, Name | Opaque) for e in within(value) if e not in inside):
-        raise Unfit("what is added depends on more than the element")
-    text = facts.source[value.span[0] : value.span[1]].decode()
-    for item in sorted(items, key=lambda e: -e.span[0]):
-        start, end = (at - value.span[0] for at in item.span)
-        text = text[:start] + "element" + text[end:]
-    return place, text
 
 
 def _rows(facts: Facts, source: Place, target: Place | None, columns: Form, variable: str) -> Form:

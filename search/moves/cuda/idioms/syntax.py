@@ -176,6 +176,12 @@ def unconverted(expr: Expr) -> Expr:
     return expr
 
 
+def is_zero(expr: Expr) -> bool:
+    """Whether it is the number 0, of any type."""
+    expr = unconverted(expr)
+    return isinstance(expr, Number) and not expr.text.strip("0.fFlLuU")
+
+
 def parts(expr: Expr) -> tuple[Expr, ...]:
     """The expressions directly within."""
     match expr:
