@@ -212,7 +212,8 @@ def held(thread: Any, register: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize(("what", "at"), CASES)
 def test_every_sum_is_stored_once_and_where_it_belongs(what: str, at: int) -> None:
     text = written(what, at)
-    thread, eight, j = np.meshgrid(range(256), range(2), range(text.columns // 8), indexing="ij")
+    grid: Any = np.mgrid[:256, :2, : text.columns // 8]
+    thread, eight, j = grid
     lane, warp, warpgroup = thread % 32, thread % 128 // 32, thread // 128
     here: dict[str, Any] = {"m_first": 128, "n_first": 0, "lane": lane, "warp": warp}
     here |= {"warpgroup": warpgroup, "eight": eight, "j": j}
@@ -222,7 +223,7 @@ def test_every_sum_is_stored_once_and_where_it_belongs(what: str, at: int) -> No
     if "store_pair(" in text.source:
         n = evaluated(text.found(r"const int n = (n_own \+ j[^;]+);")[0], here)
         (register,) = text.found(r"epilogue\(d\[([^]]+)\], m, n\),")
-        stored = [(n + i, thread, evaluated(register, here) + i) for i in range(2)]
+        stored: list[Any] = [(n + i, thread, evaluated(register, here) + i) for i in range(2)]
     else:  # of even j alone, four elements a lane, two of them from its neighbour
         n, register = text.found(r"const int n = (n_own[^,]+), at = ([^;]+);")
         pairs = [[evaluated(x, {**here, "i": i}) for x in (n, register)] for i in range(2)]
@@ -237,13 +238,13 @@ def test_every_sum_is_stored_once_and_where_it_belongs(what: str, at: int) -> No
         for column, own in pairs:
             row_held, column_held = held(thread % 128, own)
             assert (row_held + warpgroup * 64 + 128 == m).all() and (column_held == column).all()
-        own = np.where(odd == 1, pairs[1][1], pairs[0][1])
-        other = np.where(odd == 1, thread - 1, thread + 1)
-        left, right = np.where(odd == 1, other, thread), np.where(odd == 1, thread, other)
+        own = pairs[0][1] + odd * (pairs[1][1] - pairs[0][1])
+        left = thread - odd
+        right = left + 1
         stored = [(first + i, left, own + i) for i in range(2)]
         stored += [(first + 2 + i, right, own + i) for i in range(2)]
         m, stored = m[:, :, ::2], [tuple(x[:, :, ::2] for x in each) for each in stored]
-    seen = np.zeros((256, text.columns), int)
+    seen: Any = np.zeros((256, text.columns), int)
     for column, owner, register in stored:
         row_held, column_held = held(owner % 128, register)
         assert (row_held + owner // 128 * 64 + 128 == m).all()

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .....runners.devices import device_for
+from .....runners.errors import SpecError
 from .....runners.model import Candidate
 from ...affine import Form
 from ...base import Move, NotApplicable, Proposals, State
@@ -29,8 +31,10 @@ TILES = ((256, 4, 0.5), (128, 6, 0.35), (192, 4, 0.25))
 KNOBS = {"GROUP": (4, 8, 16, 32)}
 GROUP = 8
 BLOCKS = 132
-"""multiprocessors of an H100 SXM: a block each, which takes one tile after the other"""
+"""multiprocessors of an H100 SXM, for a GPU of which no profile is known"""
 A_MAP, B_MAP = "left_map", "right_map"
+OWN = frozenset({"a_from", "b_from", "c_to", "m_size", "n_size", "k_size", A_MAP, B_MAP})
+"""names of the new kernel that are declared from parameters, or beside them"""
 
 
 def _write(state: State) -> Proposals:
@@ -60,7 +64,18 @@ def _unfit(facts: Facts, product: Product) -> str | None:
         return "TMA needs arrays aligned to 16 bytes, which the contract does not promise"
     if any(facts.size_text(s) is None for s in (product.m, product.n, product.k)):
         return "no argument holds a size of the product"
+    if taken := sorted(OWN & {p.name for p in facts.kernel.function.parameters}):
+        return f"the new kernel has another `{taken[0]}` than this one"
     return None
+
+
+def _blocks(facts: Facts) -> int:
+    """The GPU's multiprocessors: a block each, which takes one tile after the other. A block more
+    would wait until another has done all its tiles."""
+    try:
+        return device_for(facts.spec.device_profile, ()).sm_count
+    except SpecError:
+        return BLOCKS
 
 
 def _aligned(facts: Facts, product: Product) -> str:
@@ -147,7 +162,7 @@ def _plan(facts: Facts, product: Product, columns: int, stages: int) -> dict[str
     tiles = f"cdiv({m.text()}, 128) * cdiv({n.text()}, {columns})"
     return launched(
         facts,
-        [f"min({BLOCKS}, {tiles})"],
+        [f"min({_blocks(facts)}, {tiles})"],
         ["3 * 128"],
         shared=f"WGMMA_STAGES * {(128 + columns) * 128} + 1024",
         args=[*_names(facts), *maps],
