@@ -150,7 +150,7 @@ def loads(text: Written, names: Mapping[str, int]) -> Iterator[tuple[str, int, i
 def descriptor(text: Written, which: str, names: Mapping[str, int]) -> int:
     """A descriptor that the source makes."""
     tile, leading, stride = text.found(
-        rf"{which} = descriptor\(([^,]+(?:\* \d+)?), (\d+), (\d+)\);"
+        rf"{which} =\s+descriptor\(([^,]+(?:\* \d+)?), (\d+), (\d+)\);"
     )
     (made,) = text.found(r"unsigned stride\) \{\s+return ([^;]+);")
     fields = {"tile": number(tile, names), "leading": int(leading), "stride": int(stride)}

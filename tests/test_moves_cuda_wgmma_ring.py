@@ -1,10 +1,10 @@
 """The ring of stages of the wgmma product, as a model in which every order of events may happen.
 
-One producer and two consumers go through several tiles as the kernel does; copies arrive and
-products read their operands at any time between issue and wait. Barriers are those of the PTX ISA
-(`mbarrier`): a phase ends when all arrivals are in and no bytes are outstanding, and a wait for a
-parity passes while the phase of the other parity goes on. What the model does by hand is asked of
-the source as text.
+One producer and the eight warps of two consumers go through several tiles as the kernel does;
+copies arrive and products read their operands at any time between issue and wait, each warp for
+itself. Barriers are those of the PTX ISA (`mbarrier`): a phase ends when all arrivals are in and no
+bytes are outstanding, and a wait for a parity passes while the phase of the other parity goes on.
+What the model does by hand is asked of the source as text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kernelwright.search.moves import NotApplicable
 from kernelwright.search.moves.cuda.idioms import MOVES
 
 MOVE = next(move for move in MOVES if move.id == "hgemm_wgmma")
-CONSUMERS, LOADS = 2, 2
+WARPS, LOADS = 8, 2
 Piece = tuple[int, int]
 """tile and step"""
 Event = Iterator[None]
@@ -70,7 +70,7 @@ class Ring:
 
     def __post_init__(self) -> None:
         self.full = [Barrier(1) for _ in range(self.stages)]
-        self.empty = [Barrier(CONSUMERS) for _ in range(self.stages)]
+        self.empty = [Barrier(WARPS) for _ in range(self.stages)]
 
     def places(self) -> Iterator[tuple[int, int, Piece]]:
         """Stage and parity of the round, for each piece of work."""
@@ -136,13 +136,13 @@ def test_every_step_is_multiplied_once_and_nothing_is_overwritten_before(
     random = Random(seed)
     work = tuple((tile, step) for tile in range(tiles) for step in range(steps))
     ring = Ring(stages, work)
-    agents = [ring.producer(), ring.copies(random), *map(ring.consumer, range(CONSUMERS))]
+    agents = [ring.producer(), ring.copies(random), *map(ring.consumer, range(WARPS))]
     weights = [random.choice((1, 5, 20)) for _ in agents]  # some are slow
     for _ in range(200_000):
-        if len(ring.summed) == CONSUMERS * len(work):
+        if len(ring.summed) == WARPS * len(work):
             break
         next(random.choices(agents, weights)[0], None)
-    for number in range(CONSUMERS):
+    for number in range(WARPS):
         assert [piece for own, piece in ring.summed if own == number] == list(work)
     assert not ring.flying and not any(ring.readers.values())
 
@@ -161,7 +161,7 @@ def test_the_source_waits_and_arrives_as_the_model_does(what: str) -> None:
         )
         assert calls == [
             "barrier_init(full + 8 * s, 1);",
-            "barrier_init(empty + 8 * s, WGMMA_CONSUMERS);",
+            "barrier_init(empty + 8 * s, 4 * WGMMA_CONSUMERS);",
             "barrier_wait(empty + 8 * stage, round ^ 1);",
             "barrier_expect(bar, WGMMA_A_BYTES + WGMMA_B_BYTES);",
             *["tensor_load(a_tile"] * LOADS,
@@ -174,6 +174,7 @@ def test_the_source_waits_and_arrives_as_the_model_does(what: str) -> None:
             "wait_group.sync.aligned 0",
             "barrier_arrive(empty + 8 * before);",
         ]
+        assert code.count("if (lane == 0) barrier_arrive") == 2
 
 
 def test_a_gpu_gets_a_block_a_multiprocessor() -> None:

@@ -4,7 +4,7 @@
     $OUT* c_to = $C;
     const int m_size = $M, n_size = $N, k_size = $K;
     // One warpgroup brings tiles of both factors by TMA into a ring of WGMMA_STAGES; two others
-    // multiply them, 64 x $TILE_N of the output's WGMMA_M x $TILE_N each. Blocks stay for many tiles.
+    // multiply them, 64 x $TILE_N of the output's 128 x $TILE_N each. Blocks stay for many tiles.
     constexpr int WGMMA_M = 128, WGMMA_K = 64, WGMMA_CONSUMERS = 2;
     constexpr unsigned WGMMA_A_BYTES = WGMMA_M * WGMMA_K * 2, WGMMA_B_BYTES = WGMMA_K * $TILE_N * 2;
     const int tile_rows = (m_size + WGMMA_M - 1) / WGMMA_M;
@@ -40,8 +40,9 @@
     const unsigned full = wgmma_address(wgmma_full), empty = wgmma_address(wgmma_empty);
     if (threadIdx.x == 0) {
         for (int s = 0; s < WGMMA_STAGES; ++s) {
-            barrier_init(full + 8 * s, 1);           // the producer's arrival, and the bytes
-            barrier_init(empty + 8 * s, WGMMA_CONSUMERS);  // one arrival a consumer
+            barrier_init(full + 8 * s, 1);  // the producer's arrival, and the bytes
+            // an arrival a warp: what one has waited for, another may still be reading
+            barrier_init(empty + 8 * s, 4 * WGMMA_CONSUMERS);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -87,7 +88,8 @@
                 const unsigned a_tile = room + stage * (WGMMA_A_BYTES + WGMMA_B_BYTES);
                 // 64 rows of 128 bytes a consumer
                 const unsigned long long a_at = descriptor(a_tile + warpgroup * 8192, 16, 1024);
-                const unsigned long long b_at = descriptor(a_tile + WGMMA_A_BYTES, $B_LEADING, 1024);
+                const unsigned long long b_at =
+                    descriptor(a_tile + WGMMA_A_BYTES, $B_LEADING, 1024);
                 asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
                 for (int k = 0; k < WGMMA_K / 16; ++k)  // 16 along k: 32 bytes of $A's rows
@@ -95,13 +97,13 @@
                 asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
                 if (step > 0) {  // the group before has read its tiles
                     asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
-                    if (threadIdx.x % 128 == 0) barrier_arrive(empty + 8 * before);
+                    if (lane == 0) barrier_arrive(empty + 8 * before);
                 }
                 before = stage;
                 advance();
             }
             asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-            if (threadIdx.x % 128 == 0) barrier_arrive(empty + 8 * before);
+            if (lane == 0) barrier_arrive(empty + 8 * before);
             // the sums are whole only here, for the compiler as well
 #pragma unroll
             for (int i = 0; i < $TILE_N / 2; ++i) asm volatile("" : "+f"(d[i])::"memory");
