@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit, edited, indent_of, reindented, whole_lines, with_comments
+from ..edits import indent_of
+from .element_text import fewer_blocks, free_name, guard_lines, with_work, work_lines
 from .loops import plain_loop
 from .per_element import PerElement, per_element
-from .reading import names_in_code, read_kernels
+from .reading import CudaKernel, names_in_code, of_each, read_kernels
 from .sizes import count_of
 
 ROWS = ((4, 0.2), (8, 0.15), (2, 0.1), (16, 0.05))
@@ -19,22 +18,19 @@ ROWS = ((4, 0.2), (8, 0.15), (2, 0.1), (16, 0.05))
 
 def _write(state: State) -> Proposals:
     kernels = read_kernels(state)
-    if isinstance(kernels, NotApplicable):
-        return kernels
-    found: list[Candidate] = []
-    reasons = dict[str, None]()
-    for kernel in kernels:
-        element = per_element(kernel, "y")
-        if isinstance(element, NotApplicable):
-            reasons[element.reason] = None
-        elif _is_long(element):
-            reasons["the work on one element is a loop over a size: a thread has enough"] = None
-        elif count_of(element) is None:
-            bound = text_of(element.bound)
-            reasons[f"the bound `{bound}` is no product of sizes of the contract"] = None
-        else:
-            found += [_candidate(element, rows, prior) for rows, prior in ROWS]
-    return tuple(found) if found else NotApplicable("; ".join(reasons))
+    return kernels if isinstance(kernels, NotApplicable) else of_each(kernels, _of_kernel)
+
+
+def _of_kernel(kernel: CudaKernel) -> list[Candidate] | NotApplicable:
+    element = per_element(kernel, "y")
+    if isinstance(element, NotApplicable):
+        return element
+    if _is_long(element):
+        return NotApplicable("the work on one element is a loop over a size: a thread has enough")
+    if count_of(element) is None:
+        bound = text_of(element.bound)
+        return NotApplicable(f"the bound `{bound}` is no product of sizes of the contract")
+    return [_candidate(element, rows, prior) for rows, prior in ROWS]
 
 
 def _is_long(element: PerElement) -> bool:
@@ -48,55 +44,33 @@ def _is_long(element: PerElement) -> bool:
 def _candidate(element: PerElement, rows: int, prior: float) -> Candidate:
     kernel = element.kernel
     x, y, z = kernel.launch.grid
-    simple = re.fullmatch(r"cdiv\(([\w\s*]+), (\d+)\)", str(y))
-    fewer: int | str = f"cdiv({y}, {rows})"
-    if isinstance(y, int):
-        fewer = -(-y // rows)
-    elif simple is not None:
-        fewer = f"cdiv({simple[1]}, {int(simple[2]) * rows})"
     return Candidate(
         method=MOVE.method,
         detail=f"{kernel.function.name}: {rows} rows a thread",
         source=_source(element, rows),
-        plan=kernel.plan_with(grid=(x, fewer, z)),
+        plan=kernel.plan_with(grid=(x, fewer_blocks(y, rows), z)),
         prior=prior,
     )
 
 
 def _source(element: PerElement, rows: int) -> str:
     """The work in a loop over rows; any grid that reaches all of them does."""
-    text = element.kernel.text
-    start, end = element.work.start_byte, element.kernel.body.named_children[-1].end_byte
-    tab = indent_of(text, start)
-    taken = names_in_code(element.kernel.body)
-    count, top, at = (_fresh(n, taken) for n in ("kRows", "top", "at"))
-    guards = [text_of(g) for g in element.guards]
-    test = " || ".join(guards) if element.returns else f"!({' && '.join(guards)})"
+    tab = indent_of(element.kernel.text, element.work.start_byte)
+    count, top, at = (free_name(element, n) for n in ("kRows", "top", "at"))
     bound, wide = text_of(element.bound), element.wide
-    pieces = [
-        reindented(edited(text, (), *piece), indent_of(text, piece[0]), tab + "        ")
-        for piece in with_comments(text, element.body)
-    ]
     lines = [
-        *([f"{tab}if ({test}) return;"] if guards else []),
+        *guard_lines(element, tab),
         f"{tab}constexpr unsigned {count} = {rows};  // rows a thread",
         f"{tab}for ({wide} {top} = (blockIdx.y * blockDim.y + threadIdx.y) * {count}; "
         f"{top} < {bound};",
         f"{tab}     {top} += gridDim.y * blockDim.y * {count}) {{",
         f"{tab}    for ({wide} {at} = {top}; {at} < {bound} && {at} < {top} + {count}; ++{at}) {{",
         f"{tab}        const {element.type} {element.index} = {at};",
-        *pieces,
+        *work_lines(element, tab + "        "),
         f"{tab}    }}",
         f"{tab}}}",
     ]
-    gone = [Edit(*whole_lines(text, n.start_byte, n.end_byte), "") for n in element.gone]
-    return edited(text, [Edit(start, end, "\n".join(lines).lstrip()), *gone])
-
-
-def _fresh(name: str, taken: frozenset[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
+    return with_work(element, lines)
 
 
 MOVE = Move(

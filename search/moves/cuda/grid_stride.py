@@ -7,10 +7,11 @@ from ....runners.errors import SpecError
 from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit, edited, indent_of, reindented, whole_lines, with_comments
+from ..edits import indent_of
+from .element_text import free_name, guard_lines, with_work, work_lines
 from .loops import LOOPS
 from .per_element import PerElement, per_element
-from .reading import CudaKernel, names_in_code, read_kernels
+from .reading import CudaKernel, of_each, read_kernels
 from .sizes import count_of
 
 BLOCKS = ((2048, 0.15), (1024, 0.1))
@@ -25,15 +26,14 @@ def _write(state: State) -> Proposals:
         count = device_for(state.spec.device_profile, ()).sm_count
     except SpecError as error:
         return NotApplicable(error.message)
-    found: list[Candidate] = []
-    reasons = dict[str, None]()
-    for kernel in kernels:
+
+    def write(kernel: CudaKernel) -> list[Candidate] | NotApplicable:
         element = _element(kernel)
         if isinstance(element, NotApplicable):
-            reasons[element.reason] = None
-        else:
-            found += [_candidate(element, count, *choice) for choice in BLOCKS]
-    return tuple(found) if found else NotApplicable("; ".join(reasons))
+            return element
+        return [_candidate(element, count, *choice) for choice in BLOCKS]
+
+    return of_each(kernels, write)
 
 
 def _element(kernel: CudaKernel) -> PerElement | NotApplicable:
@@ -70,34 +70,20 @@ def _candidate(element: PerElement, count: int, threads: int, prior: float) -> C
 
 
 def _source(element: PerElement) -> str:
-    text, wide = element.kernel.text, element.wide
-    start, end = element.work.start_byte, element.kernel.body.named_children[-1].end_byte
-    tab, at = indent_of(text, start), _fresh("at", element)
+    tab = indent_of(element.kernel.text, element.work.start_byte)
+    at, wide = free_name(element, "at"), element.wide
     block, grid = "blockIdx.x", "gridDim.x"
     if wide != "unsigned":
         block, grid = (f"static_cast<{wide}>({name})" for name in (block, grid))
-    guards = [text_of(g) for g in element.guards]
-    test = " || ".join(guards) if element.returns else f"!({' && '.join(guards)})"
-    pieces = [
-        reindented(edited(text, (), *piece), indent_of(text, piece[0]), tab + "    ")
-        for piece in with_comments(text, element.body)
-    ]
     lines = [
-        *([f"{tab}if ({test}) return;"] if guards else []),
+        *guard_lines(element, tab),
         f"{tab}for ({wide} {at} = {block} * blockDim.x + threadIdx.x; "
         f"{at} < {text_of(element.bound)}; {at} += {grid} * blockDim.x) {{",
         f"{tab}    const {element.type} {element.index} = {at};",
-        *pieces,
+        *work_lines(element, tab + "    "),
         f"{tab}}}",
     ]
-    gone = [Edit(*whole_lines(text, n.start_byte, n.end_byte), "") for n in element.gone]
-    return edited(text, [Edit(start, end, "\n".join(lines).lstrip()), *gone])
-
-
-def _fresh(name: str, element: PerElement) -> str:
-    while name in names_in_code(element.kernel.body):
-        name += "_"
-    return name
+    return with_work(element, lines)
 
 
 MOVE = Move(

@@ -3,18 +3,19 @@ their parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....runners.errors import SpecError
 from ....runners.inferring.cpp_signature import CppFunction, CppParameter, cpp_functions, text_of
 from ....runners.inferring.found_parameters import base_name, find_parameters, tuned
+from ....runners.model import Candidate
 from ....runners.normalise import parse_cpp
 from ....runners.plans.declared_plan import declared_plan
 from ....runners.plans.declared_plan_model import BufferArg, DeclaredPlan, LaunchStep, ValueArg
 from ....runners.specs.io_contract import Argument, Role
-from ..base import NotApplicable, State
+from ..base import NotApplicable, Proposals, State
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -109,6 +110,22 @@ def read_kernels(state: State) -> tuple[CudaKernel, ...] | NotApplicable:
     if not found:
         return NotApplicable("no launch of the plan leads to one __global__ function of the source")
     return tuple(found)
+
+
+def of_each(
+    kernels: Iterable[CudaKernel],
+    write: Callable[[CudaKernel], Iterable[Candidate] | NotApplicable],
+) -> Proposals:
+    """What is written of each kernel; all reasons, each once, where it is nothing."""
+    found: list[Candidate] = []
+    reasons = dict[str, None]()
+    for kernel in kernels:
+        made = write(kernel)
+        if isinstance(made, NotApplicable):
+            reasons[made.reason] = None
+        else:
+            found += made
+    return tuple(found) if found else NotApplicable("; ".join(reasons))
 
 
 def effective_plan(state: State) -> DeclaredPlan:

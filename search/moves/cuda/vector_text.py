@@ -9,23 +9,15 @@ from typing import TYPE_CHECKING
 from ....runners.inferring.cpp_signature import text_of
 from ....runners.specs.spec import KernelSpec
 from ..affine import Form
-from ..edits import (
-    Edit,
-    edited,
-    indent_of,
-    reindented,
-    replace_node,
-    whole_lines,
-    with_comments,
-)
+from ..edits import indent_of, replace_node
 from ..sizes import divisor_of
+from .element_text import free_name, guard_lines, with_work, work_lines
 from .lanes import Interior, Vector, rest_text
 from .per_element import PerElement
-from .reading import names_in_code
 from .sizes import is_multiple
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    pass
 
 BUILT_IN = {
     "float": "float", "double": "double", "int": "int", "int32_t": "int", "unsigned": "uint",
@@ -50,14 +42,8 @@ class VectorKernel:
 
     def source(self, unroll: int) -> str:
         """The whole source."""
-        element, text = self.element, self.element.kernel.text
-        end = element.kernel.body.named_children[-1].end_byte
-        start = element.work.start_byte
-        lines = "\n".join(self._work(unroll, indent_of(text, start))).lstrip()
-        edits = [Edit(start, end, lines)]
-        for node in element.gone:
-            edits.append(Edit(*whole_lines(text, node.start_byte, node.end_byte), ""))
-        return edited(text, edits)
+        tab = indent_of(self.element.kernel.text, self.element.work.start_byte)
+        return with_work(self.element, self._work(unroll, tab))
 
     def _work(self, unroll: int, tab: str) -> list[str]:
         n, wide = self.lanes, self.element.wide
@@ -69,7 +55,7 @@ class VectorKernel:
         step = f"const {wide} {first} = {start} + {k} * blockDim.x * {n};"
         head = f"#pragma unroll\n{inner}for (unsigned {k} = 0; {k} < {unrolled}; ++{k}) {{"
         return [
-            *self._guards(tab),
+            *guard_lines(self.element, tab),
             f"{tab}constexpr unsigned {unrolled} = {unroll};  // vectors of {n} elements a thread",
             f"{tab}const {wide} {count} = {text_of(self.element.bound)};",
             f"{tab}for ({wide} {start} = ({block} * blockDim.x * {unrolled} + threadIdx.x) * {n};",
@@ -111,13 +97,6 @@ class VectorKernel:
 
     def _each_lane(self, lane: str) -> str:
         return f"for (int {lane} = 0; {lane} < {self.lanes}; ++{lane})"
-
-    def _guards(self, tab: str) -> list[str]:
-        guards = [text_of(g) for g in self.element.guards]
-        if not guards:
-            return []
-        test = " || ".join(guards) if self.element.returns else f"!({' && '.join(guards)})"
-        return [f"{tab}if ({test}) return;"]
 
     def _declared(self, unrolled: str) -> list[str]:
         lines: list[str] = [] if self.interior is None else [f"bool {self._inside}[{unrolled}];"]
@@ -230,7 +209,7 @@ class VectorKernel:
             for v in self.vectors
             for node, shift in v.accesses
         ]
-        body = self._body(inner, tab + "        ", changes)
+        body = "\n".join(work_lines(inner, tab + "        ", changes))
         used = re.search(rf"\b{i}\b", body) is not None
         stores = [
             f"{tab}    {self._moved(v, k, first, load=False)}" for v in self.vectors if v.stored
@@ -252,20 +231,10 @@ class VectorKernel:
             f"{tab}    for ({element.wide} {left} = {first}; {left} < {count} && "
             f"{left} < {first} + {self.lanes}; ++{left}) {{",
             f"{tab}        const {element.type} {i} = {left};",
-            self._body(element, tab + "        ", []),
+            *work_lines(element, tab + "        "),
             f"{tab}    }}",
             f"{tab}}}",
         ]
-
-    def _body(self, element: PerElement, tab: str, changes: list[Edit]) -> str:
-        """The work on one element, its accesses to vectors by name."""
-        text = element.kernel.text
-        pieces: list[str] = []
-        for start, end in with_comments(text, element.body):
-            inside = [e for e in changes if start <= e.start and e.end <= end]
-            piece = edited(text, inside, start, end)
-            pieces.append(reindented(piece, indent_of(text, start), tab))
-        return "\n".join(pieces)
 
     def _kind(self, vector: Vector) -> str:
         own = BUILT_IN.get(vector.pointer.type)
@@ -279,13 +248,4 @@ class VectorKernel:
         return self._fresh(f"{vector.pointer.name}_lanes{number + 1 if number else ''}")
 
     def _fresh(self, name: str) -> str:
-        """The name, with underscores where the source has it already."""
-        while name in names_in_code(_root(self.element.kernel.body)):
-            name += "_"
-        return name
-
-
-def _root(node: Node) -> Node:
-    while node.parent is not None:
-        node = node.parent
-    return node
+        return free_name(self.element, name)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ....runners.specs.spec import KernelSpec
 from ..base import Move, NotApplicable, Proposals, State
 from .accesses import accesses_of
+from .element_text import fewer_blocks
 from .lanes import Vector, interior_of, vectors_of
 from .loops import LOOPS
 from .per_element import PerElement, per_element
-from .reading import CudaKernel, read_kernels
+from .reading import CudaKernel, of_each, read_kernels
 from .sizes import count_of
 from .vector_text import BITS, VectorKernel
 
@@ -26,15 +25,8 @@ def _write(state: State) -> Proposals:
     kernels = read_kernels(state)
     if isinstance(kernels, NotApplicable):
         return kernels
-    found: list[Candidate] = []
-    reasons = dict[str, None]()
-    for kernel in kernels:
-        made = _of_kernel(kernel, state.spec, one=len(kernels) == 1)
-        if isinstance(made, NotApplicable):
-            reasons[made.reason] = None
-        else:
-            found += made
-    return tuple(found) if found else NotApplicable("; ".join(reasons))
+    one = len(kernels) == 1
+    return of_each(kernels, lambda kernel: _of_kernel(kernel, state.spec, one=one))
 
 
 def _of_kernel(
@@ -104,14 +96,7 @@ def _plan(element: PerElement, elements: int) -> dict[str, object]:
     x, y, z = element.kernel.launch.grid
     if element.items:
         return element.kernel.plan_with(grid=(f"cdiv(({x}) * {element.items}, {elements})", y, z))
-    if isinstance(x, int):
-        return element.kernel.plan_with(grid=(-(-x // elements), y, z))
-    simple = re.fullmatch(r"cdiv\(([\w\s*]+), (\d+)\)", x)
-    if simple is not None:
-        fewer = f"cdiv({simple[1]}, {int(simple[2]) * elements})"
-    else:
-        fewer = f"cdiv({x}, {elements})"
-    return element.kernel.plan_with(grid=(fewer, y, z))
+    return element.kernel.plan_with(grid=(fewer_blocks(x, elements), y, z))
 
 
 MOVE = Move(
