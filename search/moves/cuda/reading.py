@@ -13,8 +13,9 @@ from ....runners.inferring.found_parameters import base_name, find_parameters, t
 from ....runners.model import Candidate
 from ....runners.normalise import parse_cpp
 from ....runners.plans.declared_plan import declared_plan
-from ....runners.plans.declared_plan_model import BufferArg, DeclaredPlan, LaunchStep, ValueArg
+from ....runners.plans.declared_plan_model import Arg, BufferArg, DeclaredPlan, LaunchStep, ValueArg
 from ....runners.specs.io_contract import Argument, Role
+from ....runners.specs.spec import KernelSpec
 from ..base import NotApplicable, Proposals, State
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _kernel(
     step = plan.steps[number]
     assert isinstance(step, LaunchStep)
     by_name = {a.name: a for a in state.spec.io.arguments}
-    given = tuple(by_name) if step.args is None else step.args
+    given = arguments_of(step, state.spec)
     if len(given) != len(function.parameters):
         return None
     pointers, scalars = dict[str, Pointer](), dict[str, int | float | str]()
@@ -185,13 +186,23 @@ def _power_of_two(offset: int, align: int) -> int:
     return min(align, offset & -offset)
 
 
-def declaration_of(kernel: CudaKernel, name: str) -> Node | None:
-    """The parameter_declaration of a parameter of the kernel."""
-    above = kernel.body.parent
+def arguments_of(step: LaunchStep, spec: KernelSpec) -> tuple[Arg, ...]:
+    """What a launch hands to its kernel, in order: all of the contract unless it says else."""
+    return tuple(a.name for a in spec.io.arguments) if step.args is None else step.args
+
+
+def parameter_list(function: CppFunction) -> Node | None:
+    """The parameter_list of a function, parentheses included."""
+    above = function.body.parent
     declarator = above.child_by_field_name("declarator") if above is not None else None
     while declarator is not None and declarator.type != "function_declarator":
         declarator = declarator.child_by_field_name("declarator")
-    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+    return declarator.child_by_field_name("parameters") if declarator is not None else None
+
+
+def declaration_of(kernel: CudaKernel, name: str) -> Node | None:
+    """The parameter_declaration of a parameter of the kernel."""
+    listed = parameter_list(kernel.function)
     names = [p.name for p in kernel.function.parameters]
     kinds = ("parameter_declaration", "optional_parameter_declaration")
     declared = [c for c in listed.children if c.type in kinds] if listed is not None else []

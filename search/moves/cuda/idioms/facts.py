@@ -15,6 +15,7 @@ from .....runners.specs.spec import KernelSpec
 from ...affine import Form
 from ...base import NotApplicable, State
 from ...sizes import divisor_of_form, divisor_of_symbol, size_form
+from ..reading import arguments_of
 from .reading import Kernel, read_kernel
 from .unfit import Unfit
 
@@ -116,7 +117,7 @@ def _bound(
     state: State, source: bytes, kernel: Kernel, plan: DeclaredPlan, step: LaunchStep
 ) -> Facts | str:
     arguments = {a.name: a for a in state.spec.io.arguments}
-    given = tuple(arguments) if step.args is None else step.args
+    given = arguments_of(step, state.spec)
     parameters = kernel.function.parameters
     if len(given) != len(parameters):
         return f"the launch gives {len(given)} arguments to {len(parameters)} parameters"

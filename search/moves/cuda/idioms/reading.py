@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .....runners.inferring.cpp_signature import CppFunction, cpp_functions, text_of
 from .....runners.normalise import parse_cpp
+from ..reading import parameter_list
 from .reading_expressions import read_expression, span_of
 from .syntax import (
     Assign,
@@ -59,13 +60,8 @@ def read_kernel(source: bytes, name: str) -> Kernel | str:
     function = found[0]
     if function.template:
         return f"`{name}` is a template"
-    node = function.body.parent
-    assert node is not None
-    declarator = node.child_by_field_name("declarator")
-    while declarator is not None and declarator.type != "function_declarator":
-        declarator = declarator.child_by_field_name("declarator")
-    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
-    assert listed is not None
+    node, listed = function.body.parent, parameter_list(function)
+    assert node is not None and listed is not None
     top = node
     while top.parent is not None and top.parent.type != "translation_unit":
         top = top.parent

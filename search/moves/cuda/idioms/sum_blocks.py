@@ -14,6 +14,7 @@ from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
 from .....runners.plans.declared_plan_model import FillStep
 from ...base import Move, NotApplicable, Proposals, State
+from ..reading import arguments_of
 from .facts import Facts, recognised
 from .reductions import Reduction
 from .sums import Sum, read_sum
@@ -119,7 +120,7 @@ def _two_launches(facts: Facts, found: Sum, count: str) -> Candidate:
 def _two(facts: Facts, found: Sum, name: str) -> dict[str, Any]:
     output = facts.arrays[found.output]
     names = [p.name for p in facts.kernel.function.parameters]
-    given = facts.step.args or [a.name for a in facts.spec.io.arguments]
+    given = arguments_of(facts.step, facts.spec)
     args = [PARTIAL if p == found.output else a for p, a in zip(names, given, strict=True)]
     defines = {"SUM_BLOCKS": SUM_BLOCKS, "SUM_UNROLL": SUM_UNROLL}
     plan = launched(facts, ["SUM_BLOCKS"], [THREADS], args=args, defines=defines)
