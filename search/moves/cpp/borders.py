@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..affine import Form
+from .bounds import bounds
 from .effects import loops_around
 from .program import Loop, field, inside, text
-from .scope import Scope, bounds
+from .scope import Scope
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit
 from .effects import effects_of
 from .loop_order import any_order_meets, walks
 from .program import Loop, Program, read_program, text
@@ -13,9 +12,8 @@ from .rewrite import (
     block,
     counted,
     free_name,
-    instead,
+    instead_of_loop,
     nest_from,
-    placed,
     rewritten,
     with_includes,
     written,
@@ -77,12 +75,7 @@ def _candidate(program: Program, loops: tuple[Loop, Loop], size: int, prior: flo
         body = block(head, body)
     directives = [text(p).strip() for p in outer.pragmas]
     new = [f"constexpr int {tile} = {size};", *directives, *body]
-    edits = [*with_includes(program, "<algorithm>")]
-    if outer.pragmas:
-        start = outer.pragmas[0].start_byte
-        edits.append(Edit(start, outer.node.end_byte, placed(program, outer.node, new)))
-    else:
-        edits.append(instead(program, outer.node, new))
+    edits = [*with_includes(program, "<algorithm>"), instead_of_loop(program, outer, new)]
     detail = f"{outer.variable} and {inner.variable} in tiles of {size} x {size}"
     return rewritten(program, MOVE.method, detail, edits, prior)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..base import Move, NotApplicable, Proposals, State
 from ..compiler_flags import effective_flags
 from ..edits import Edit
-from .program import Function, field, inside, read_program, text
+from .program import Function, field, inside, parents, read_program, text
 from .rewrite import before_functions, free_name, rewritten, with_includes
 from .types import kind_of
 
@@ -127,21 +127,12 @@ def _is_exp(node: Node, function: Function) -> bool:
         return False
     given = field(node, "arguments").named_children
     as_float = text(field(node, "function")) != "std::exp"
-    in_loop = any(n.type == "for_statement" for n in _above(node))
+    in_loop = any(n.type == "for_statement" for n in parents(node))
     return (
         len(given) == 1
         and (in_loop or function.node.parent is not None)
         and (as_float or kind_of(given[0], function) == "float")
     )
-
-
-def _above(node: Node) -> list[Node]:
-    found: list[Node] = []
-    above = node.parent
-    while above is not None:
-        found.append(above)
-        above = above.parent
-    return found
 
 
 def _renamed(call: Node, name: str) -> Edit:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
 from ..edits import Edit
+from .bounds import bounds
 from .dependence import carried_scalar, divided, same_element
 from .effects import Effects, effects_of
 from .program import Loop, Program, read_program, text
 from .rewrite import nest_from, rewritten
-from .scope import Scope, bounds
+from .scope import Scope
 
 PRIOR = 0.4
 INVARIANT, ALONG, ACROSS = 1.0, 1.0, 0.0

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
+from .bounds import bounds
 from .dependence import carried_by_arrays
 from .effects import effects_of
 from .program import Function, Loop, Program, field, inside, minus, read_program, text
 from .rewrite import block, counted, free_name, instead, rewritten, written
-from .scope import Scope, bounds
+from .scope import Scope
 from .types import kind_of
 
 if TYPE_CHECKING:

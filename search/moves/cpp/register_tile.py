@@ -11,25 +11,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit
+from ..base import Move, Proposals, State
 from .accumulation import Accumulation, read_accumulation
 from .dependence import iterations_meet
 from .effects import Effects, effects_of
-from .program import Loop, Program, field, inside, minus, read_program, text
+from .program import Loop, Program, field, inside, minus, text
 from .rewrite import (
     block,
     counted,
     deeper,
     free_name,
-    instead,
-    placed,
+    instead_of_loop,
     rewritten,
     with_includes,
     written,
 )
 from .scope import Scope
-from .sum_in_register import with_sums_in_registers
+from .sum_in_register import also_of_sums_in_memory
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -48,23 +46,12 @@ class Tiling:
     rows: Loop
     columns: Loop
     outer: Loop
+    """its pragmas go to the loop over tiles"""
     read: Accumulation
-    directives: tuple[Node, ...]
-    """pragmas of the outer loop: they go to the loop over tiles"""
 
 
 def _write(state: State) -> Proposals:
-    program = read_program(state)
-    if isinstance(program, NotApplicable):
-        return program
-    scope = Scope(program, program.entry, state.spec)
-    found = _tilings(program, scope)
-    if isinstance(found, str):
-        scalar = with_sums_in_registers(program, scope)
-        if scalar is not None:
-            again = _tilings(scalar, Scope(scalar, scalar.entry, state.spec))
-            found = found if isinstance(again, str) else again
-    return NotApplicable(found) if isinstance(found, str) else found
+    return also_of_sums_in_memory(state, _tilings)
 
 
 def _tilings(program: Program, scope: Scope) -> tuple[Candidate, ...] | str:
@@ -104,7 +91,7 @@ def _tiling(program: Program, outer: Loop, scope: Scope) -> Tiling | str:
         )
     rows = outer if columns is inner else inner
     why = _unfit(read, terms, stores, rows, columns, bool(outer.pragmas))
-    return why or Tiling(rows, columns, outer, read, outer.pragmas)
+    return why or Tiling(rows, columns, outer, read)
 
 
 def _along(stores: Effects, terms: Effects, loops: tuple[Loop, Loop]) -> Loop | None:
@@ -160,9 +147,8 @@ def _candidate(
     columns = columns // 2 if double else columns
     names = Names(program, tiling)
     lines = _lines(program, tiling, names)
-    outer = tiling.outer.node
-    original = written(program, outer)
-    directives = [text(p).strip() for p in tiling.directives]
+    original = written(program, tiling.outer.node)
+    directives = [text(p).strip() for p in tiling.outer.pragmas]
     whole = (
         f"{_extent(tiling.rows)} >= {names.rows} && {_extent(tiling.columns)} >= {names.columns}"
     )
@@ -174,12 +160,7 @@ def _candidate(
         *deeper([*directives, *original]),
         "}",
     ]
-    edits = [*with_includes(program, "<algorithm>")]
-    if tiling.directives:
-        start = tiling.directives[0].start_byte
-        edits.append(Edit(start, outer.end_byte, placed(program, outer, new)))
-    else:
-        edits.append(instead(program, outer, new))
+    edits = [*with_includes(program, "<algorithm>"), instead_of_loop(program, tiling.outer, new)]
     detail = f"{rows} x {columns} sums over {tiling.rows.variable} and {tiling.columns.variable}"
     return rewritten(program, MOVE.method, detail, edits, prior)
 

@@ -82,6 +82,13 @@ def instead(program: Program, node: Node, lines: list[str]) -> Edit:
     return Edit(node.start_byte, node.end_byte, placed(program, node, block("", lines)).lstrip())
 
 
+def instead_of_loop(program: Program, loop: Loop, lines: list[str]) -> Edit:
+    """As `instead`, in place of a loop and of the pragmas that speak of it."""
+    if not loop.pragmas:
+        return instead(program, loop.node, lines)
+    return Edit(loop.pragmas[0].start_byte, loop.node.end_byte, placed(program, loop.node, lines))
+
+
 def with_includes(program: Program, *wanted: str) -> list[Edit]:
     """Edits that include headers (`<algorithm>`) that the source does not include yet."""
     code = program.source.decode()

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
+from ..base import Move, Proposals, State
 from .accumulation import Accumulation, read_accumulation
+from .bounds import bounds
 from .dependence import iterations_meet
 from .effects import effects_of
 from .loop_order import ALONG, walks
-from .program import Loop, Program, field, read_program, text
+from .program import Loop, Program, field, text
 from .rewrite import block, instead, outdented, renamed, rewritten, written
-from .scope import Scope, bounds
-from .sum_in_register import with_sums_in_registers
+from .scope import Scope
+from .sum_in_register import also_of_sums_in_memory
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -24,27 +25,17 @@ PAYS = 0.3
 
 
 def _write(state: State) -> Proposals:
-    program = read_program(state)
-    if isinstance(program, NotApplicable):
-        return program
-    scope = Scope(program, program.entry, state.spec)
-    found = _first(program, scope)
-    if isinstance(found, str):
-        scalar = with_sums_in_registers(program, scope)
-        if scalar is not None:
-            again = _first(scalar, Scope(scalar, scalar.entry, state.spec))
-            found = found if isinstance(again, str) else again
-    return NotApplicable(found) if isinstance(found, str) else (found,)
+    return also_of_sums_in_memory(state, _first)
 
 
-def _first(program: Program, scope: Scope) -> Candidate | str:
+def _first(program: Program, scope: Scope) -> tuple[Candidate] | str:
     reasons = list[str]()
     for loop in program.entry.loops:
         if not any(text(n).startswith("for") for n in loop.statements):
             continue
         found = _added_up(program, loop, scope)
         if not isinstance(found, str):
-            return found
+            return (found,)
         reasons.append(found)
     return reasons[-1] if reasons else "no loop holds another that adds up into a scalar"
 

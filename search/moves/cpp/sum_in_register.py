@@ -6,9 +6,11 @@ to the last bit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
 from ..edits import Edit, edited
 from .effects import effects_of
@@ -46,12 +48,24 @@ def _write(state: State) -> Proposals:
     return (rewritten(program, MOVE.method, detail, edits, PRIOR),)
 
 
-def with_sums_in_registers(program: Program, scope: Scope) -> Program | None:
-    """The program after this move; None where it does not apply."""
-    edits = sums_in_registers(program, scope)
-    if not edits:
-        return None
-    return program_of(edited(program.source, edits).encode(), program.entry.name)
+def also_of_sums_in_memory(
+    state: State, write: Callable[[Program, Scope], tuple[Candidate, ...] | str]
+) -> Proposals:
+    """What is written of the program; where it is a reason, what is written of it after this move.
+
+    For moves that look for sums in scalars: a sum in memory may become one.
+    """
+    program = read_program(state)
+    if isinstance(program, NotApplicable):
+        return program
+    scope = Scope(program, program.entry, state.spec)
+    found = write(program, scope)
+    if isinstance(found, str) and (edits := sums_in_registers(program, scope)):
+        scalar = program_of(edited(program.source, edits).encode(), program.entry.name)
+        if scalar is not None:
+            again = write(scalar, Scope(scalar, scalar.entry, state.spec))
+            found = found if isinstance(again, str) else again
+    return NotApplicable(found) if isinstance(found, str) else found
 
 
 def sums_in_registers(program: Program, scope: Scope) -> list[Edit]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ..base import Move, NotApplicable, Proposals, State
 from ..compiler_flags import effective_flags
+from .bounds import bounds
 from .dependence import iterations_meet
 from .program import Loop, Program, contains, inside, loop_of, parents, read_program
 from .rewrite import instead, rewritten, written
-from .scope import Scope, bounds
+from .scope import Scope
 
 PRIOR = 0.3
 PRAGMA = "#pragma omp parallel for"
