@@ -41,7 +41,7 @@ def searched(
     bench: Workbench, kernel_id: str, count: int, ncu_every: int | None = None
 ) -> tuple[SearchSession, list[StepReport]]:
     """A search of so many steps, and their reports."""
-    settings = Settings(budget_builds=9, ncu_every=ncu_every)
+    settings = Settings(budget_builds=9, sweep_builds=1, ncu_every=ncu_every)
     session = SearchSession.start(bench, kernel_id, settings)
     made = [session.step() for _ in range(count)]
     session.close()
