@@ -11,6 +11,9 @@ BackupName = Literal["max", "mean"]
 RewardName = Literal["log2", "regrapht"]
 RegraphMode = Literal["soft", "hard", "off"]
 
+MOST_OF_A_SWEEP = 12
+"""builds; beyond them another rewrite promises more, and each rewrite is tuned anew"""
+
 
 class Settings(BaseModel):
     """Constants of one search; gains are fractions (0.01 = 1 %)."""
@@ -59,8 +62,9 @@ class Settings(BaseModel):
     """the smallest gain that makes an incumbent; values closer than this are not told apart"""
     budget_builds: int = Field(default=50, ge=1)
     """builds that may be spent; known variants cost nothing"""
-    sweep_builds: int = Field(default=12, ge=1)
-    """builds that one candidate with knobs may spend on tuning them"""
+    sweep_builds: int | None = Field(default=None, ge=1)
+    """builds that one candidate with knobs may spend on tuning them; None: a quarter of the budget,
+    at most 12"""
     budget_seconds: float | None = Field(default=None, gt=0)
     """wall seconds that one process may spend on it, after which it stops; None: no limit"""
     patience: int = Field(default=25, ge=1)
@@ -79,3 +83,8 @@ class Settings(BaseModel):
     node's own are left out; off: neither"""
     seed: int = 0
     """decides between arms of equal score, and all that is random"""
+
+    @property
+    def sweep_budget(self) -> int:
+        """Builds that one candidate with knobs may spend."""
+        return self.sweep_builds or max(1, min(MOST_OF_A_SWEEP, self.budget_builds // 4))

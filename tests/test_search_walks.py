@@ -209,7 +209,16 @@ def test_a_candidate_with_knobs_holds_the_builds_that_it_may_spend() -> None:
 
 def test_a_sweep_gets_what_is_left_of_the_budget() -> None:
     engine = asked(sweep(TILE=(1, 2, 4)), budget_builds=4)
+    engine.settings = engine.settings.model_copy(update={"sweep_builds": 12})
     assert evaluate_next(engine).builds == 4
+
+
+@pytest.mark.parametrize(("budget", "builds"), [(1, 1), (7, 1), (24, 6), (60, 12), (500, 12)])
+def test_a_sweep_may_spend_a_quarter_of_the_budget_and_at_most_a_dozen(
+    budget: int, builds: int
+) -> None:
+    engine = asked(sweep(TILE=(1, 2, 4)), budget_builds=budget)
+    assert evaluate_next(engine).builds == builds
 
 
 def test_more_builds_than_were_held_are_refused() -> None:
