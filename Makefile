@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 DEMO := out/demo
+# How many files of tests run side by side.
+WORKERS ?= 2
 CUDA ?= cuda13
 # To build and try Triton and CUDA kernels where no GPU is; without Triton's own wish for another
 # version.
@@ -32,7 +34,7 @@ gpu-test: $(GPU_READY)
 	@$(BIN)/python3 -m pytest -m gpu $(ARGS)
 
 test: $(VENV)/dev.stamp
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
 
 check: $(VENV)/dev.stamp
 	@$(BIN)/ruff format --check .
