@@ -57,6 +57,7 @@ class Engine:
         self._ceiling = ceiling
         self._running: dict[str, Walk] = {}
         self._held = 0
+        self._asks = False
         self._newest = newest(graph)
         self._changed_nodes: dict[str, None] = {}
         self._changed_edges: dict[str, None] = {}
@@ -67,6 +68,11 @@ class Engine:
     def incumbent(self) -> Node:
         """The best node so far by paired comparison; the root at the start."""
         return self.graph.node(self.ledger.incumbent)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no evaluation is under way."""
+        return not self._running
 
     def next_work(self) -> Work:
         """What to do next. Changes of the graph go out with the next Changes.
@@ -85,6 +91,7 @@ class Engine:
             if self._reopen(found.expands, context):
                 continue
             proposed = run_planner(self._planner, context)
+            self._asks = isinstance(proposed, Question)
             if isinstance(proposed, Question):
                 return Ask(found.expands.key, proposed)
             self._admit(found.expands, proposed, context)
@@ -94,7 +101,8 @@ class Engine:
 
         A guess, for whoever builds ahead: nothing changes, and no decision depends on it. Open
         edges of the nodes worked at now come first, then those on the way there, at the incumbent
-        and the root; then what the planner would propose, if it does so without a question.
+        and the root; then what the planner would propose, unless a question was its last word:
+        to hear another one would take as long as everything else in a step.
         """
         busy = dict.fromkeys(each.path[-1].parent for each in self._running.values())
         near = {edge.parent: None for each in self._running.values() for edge in each.path}
@@ -104,7 +112,7 @@ class Engine:
         edges.sort(key=lambda e: (e.parent not in busy, -e.prior))
         found = [(e.parent, e.candidate) for e in edges[:most]]
         for key in dict.fromkeys((*busy, self.ledger.incumbent)):
-            if len(found) < most:
+            if len(found) < most and not self._asks:
                 found += [(key, c) for c in self._proposals(self.graph.node(key), most)]
         return found[:most]
 
@@ -220,7 +228,7 @@ class Engine:
     def _begin(self, found: Walk) -> Evaluate:
         """Give an edge to be evaluated, with the builds that are held for it."""
         edge, settings = found.path[-1], self.settings
-        wanted = 1 if edge.candidate.knobs is None else settings.sweep_budget
+        wanted = 1 if edge.candidate.knobs is None else settings.sweep_builds
         found.builds = min(wanted, settings.budget_builds - self.ledger.builds - self._held)
         edge.state = "running"
         self._running[edge.edge_id] = found

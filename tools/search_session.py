@@ -42,7 +42,7 @@ from .lanes import Lanes, Tried
 from .learned import Experience, learned_now
 from .lessons import Before, learn
 from .records import KernelRecord, VariantRecord, now
-from .search_graph import graph_of, no_collections
+from .search_graph import graph_of, no_collections, set_aside, take_back
 from .search_profiling import is_due, profile_of
 from .search_records import (
     NeedsCandidates,
@@ -53,6 +53,7 @@ from .search_records import (
     Ticket,
     with_budget,
 )
+from .search_revision import count_commit, revision_of
 from .trying import Trying
 from .workbench import Workbench
 
@@ -65,17 +66,15 @@ class SearchSession:
     One session a search and process; steps are made one at a time.
     """
 
-    def __init__(self, bench: Workbench, record: SearchRecord, graph: Graph) -> None:
+    def __init__(
+        self, bench: Workbench, record: SearchRecord, graph: Graph, revision: int = 0
+    ) -> None:
+        """`revision`: of the search in the store when its graph was read (`search_revision`)."""
         self._bench = bench
         self.record = record
-        self._kernel: KernelRecord = bench.evaluator.kernel(record.kernel_id)
-        self._began = time.monotonic()
-        lanes = bench.evaluator.lanes(record.kernel_id)
-        self._lanes = Lanes(lanes)
-        least, seed = record.settings.min_gain, record.settings.seed
-        self._trying = Trying(bench.evaluator, self._kernel, least, seed, len(lanes))
-        self._no_profiles = False
-        self._known = dict[str, Evidence]()
+        self._revision, self._alone = revision, True
+        self._set_aside = False
+        self.go_on()
         self._experience = Experience(
             bench.store, record.kernel_id, record.learned, record.settings.regraph
         )
@@ -86,6 +85,30 @@ class SearchSession:
             self._context,
             most_speedup(bench, self._kernel),
         )
+
+    def go_on(self) -> None:
+        """Be as one that was just resumed, with the graph that is here: what others may have
+        changed is looked up anew, and the time that a process may spend begins again."""
+        record, evaluator = self.record, self._bench.evaluator
+        self._kernel: KernelRecord = evaluator.kernel(record.kernel_id)
+        self._began = time.monotonic()
+        lanes = evaluator.lanes(record.kernel_id)
+        self._lanes = Lanes(lanes)
+        least, seed = record.settings.min_gain, record.settings.seed
+        self._trying = Trying(evaluator, self._kernel, least, seed, len(lanes))
+        self._no_profiles = False
+        self._known = dict[str, Evidence]()
+
+    def is_current(self) -> bool:
+        """Whether a session that was read from the store now would be the same: nobody else has
+        written to the search, and nothing is under way."""
+        now_there = revision_of(self._bench.store, self.search_id)
+        return self._alone and self._engine.idle and now_there == self._revision
+
+    @property
+    def edges(self) -> int:
+        """How large the graph is."""
+        return len(self._engine.graph.edges)
 
     @property
     def _on_gpu(self) -> bool:
@@ -126,13 +149,18 @@ class SearchSession:
         `budget_builds`: a new budget, with which a search that had spent its old one goes on.
         Raises HandleUnknown.
         """
+        revision = revision_of(bench.store, search_id)
         record = bench.store.require_record("searches", search_id, SearchRecord)
         if budget_builds is not None and budget_builds != record.settings.budget_builds:
             record = with_budget(record, budget_builds)
             with bench.store.transaction() as writer:
                 writer.put_record("searches", search_id, record)
+                revision = count_commit(writer, search_id) + 1
         with no_collections():
-            return cls(bench, record, graph_of(bench.store, search_id))
+            graph = graph_of(bench.store, search_id)
+            session = cls(bench, record, graph, revision)
+            session._set_aside = set_aside(graph)
+        return session
 
     def step(self, more: int = 0) -> Step:
         """One evaluation, or the question, or the stop verdict; on disk when it returns.
@@ -152,9 +180,15 @@ class SearchSession:
             case _:
                 raise RuntimeError(f"nothing to do and nothing under way: {end}")
 
-    def close(self) -> None:
+    def pause(self) -> None:
         """Wait for what is under way; it is on disk as an evaluation, and not tried again."""
         self._lanes.close()
+
+    def close(self) -> None:
+        """`pause`, for good."""
+        self.pause()
+        if self._set_aside:
+            take_back()
 
     def answer(self, ticket: str, candidates: tuple[Candidate, ...]) -> tuple[str, ...]:
         """Take candidates for a ticket; notes on those that were dropped.
@@ -333,6 +367,9 @@ class SearchSession:
         return None if child is None else self._engine.graph.node(child).reward
 
     def _commit(self, writer: Writer, changes: Changes) -> None:
+        before = count_commit(writer, self.search_id)
+        self._alone = self._alone and before == self._revision
+        self._revision = before + 1
         for node in changes.nodes:
             writer.put("nodes", f"{self.search_id}/{node['key']}", node)
         for edge in changes.edges:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, model_validator
@@ -156,19 +155,19 @@ def search_step(bench: Workbench, arguments: SearchStepArguments) -> Searched:
     left = arguments.steps
     going_on = SearchStepArguments(search_id=session.search_id, steps=left)
     notes: tuple[str, ...] = ()
-    if arguments.ticket is not None:
-        notes = session.answer(arguments.ticket, arguments.candidates or ())
-    progress.checkpoint(going_on)
-    with closing(session):
+    with bench.sessions.lent(session):
+        if arguments.ticket is not None:
+            notes = session.answer(arguments.ticket, arguments.candidates or ())
+        progress.checkpoint(going_on)
         steps, end = _advance(bench, session, left)
-    return _told(session, steps, end, notes)
+        return _told(session, steps, end, notes)
 
 
 def _session(bench: Workbench, arguments: SearchStepArguments) -> SearchSession:
     from .search_session import SearchSession
 
     if arguments.search_id is not None:
-        return SearchSession.resume(bench, arguments.search_id)
+        return bench.sessions.resume(bench, arguments.search_id)
     return SearchSession.start(
         bench,
         arguments.kernel_id or "",

@@ -15,6 +15,7 @@ from ..runners.specs.files import Roots
 from ..search.store import STATE_FILE, Store
 from .evaluator import Evaluator
 from .gpus import Gpus
+from .search_sessions import Sessions
 
 SCRATCH = "scratch"
 
@@ -38,6 +39,7 @@ class Workbench:
         self._scratch = self.outdir / SCRATCH / str(os.getpid())
         self.gpus = Gpus(self._scratch, gpus)
         self.evaluator = Evaluator(self.store, self.outdir / "modules", self._scratch, self.gpus)
+        self.sessions = Sessions()
 
     def close(self) -> None:
         """End all processes and release the store.
@@ -49,6 +51,7 @@ class Workbench:
             self.store.close()
         finally:
             self.evaluator.close()
+            self.sessions.close()
             shutil.rmtree(self._scratch, ignore_errors=True)
         with suppress(OSError):  # another process works there, or it is gone
             self._scratch.parent.rmdir()

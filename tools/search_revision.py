@@ -1,0 +1,25 @@
+"""How often a search was written to: who keeps one in memory sees whether it is still that."""
+
+from __future__ import annotations
+
+from ..search.store import Store, Writer
+
+REVISION = "revision/"
+"""The keys of the store's table `meta`, by search_id."""
+
+
+def revision_of(store: Store, search_id: str) -> int:
+    """Commits to the search so far."""
+    return _count(store, search_id)
+
+
+def count_commit(writer: Writer, search_id: str) -> int:
+    """Count a commit, in its transaction; how many there were before."""
+    before = _count(writer, search_id)
+    writer.put("meta", REVISION + search_id, {"commits": before + 1})
+    return before
+
+
+def _count(store: Store | Writer, search_id: str) -> int:
+    known = store.get("meta", REVISION + search_id)
+    return 0 if known is None else known["commits"]
