@@ -363,9 +363,11 @@ class Graph:
             graph._add(node)
         graph._take_as_root(root)
         ordered = sorted(edges, key=_number)
+        graph.edges = {edge.edge_id: edge for edge in ordered}
         for edge in ordered:
-            graph._insert(edge)
-        for edge in sorted(ordered, key=lambda e: e.steps[-1] if e.steps else -1):
+            graph._leaving[edge.parent].append(edge)
+        linked = [edge for edge in ordered if edge.child is not None]
+        for edge in sorted(linked, key=lambda e: e.steps[-1] if e.steps else -1):
             graph._link(edge)
         graph._level_all()
         return graph

@@ -130,10 +130,26 @@ def _node(record: JsonObject) -> Node:
 
 
 def _edge(record: JsonObject) -> Edge:
-    facts = dict(record)
-    facts["proposal"] = Proposal(facts.pop("candidate"))
-    facts["state"] = "open" if record["state"] == "running" else record["state"]
-    facts["ending"] = _ENDINGS[record["ending"]]
-    facts["steps"] = tuple(record["steps"])
-    facts["walks"] = tuple(record.get("walks", ()))
-    return Edge(**facts)
+    # Field by field, as this is done for every edge of a search that is resumed.
+    known = record.get
+    return Edge(
+        record["edge_id"],
+        record["parent"],
+        Proposal(record["candidate"]),
+        record["prior"],
+        "open" if record["state"] == "running" else record["state"],
+        record["child"],
+        known("variant"),
+        known("same_code_as"),
+        known("closes_cycle", False),
+        _ENDINGS[record["ending"]],
+        record["message"],
+        record["visits"],
+        known("walked", 0),
+        tuple(known("walks", ())),
+        tuple(record["steps"]),
+        known("builds", 0),
+        known("duplicate", False),
+        known("became_incumbent", False),
+        known("rollout", 0),
+    )

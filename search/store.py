@@ -433,7 +433,7 @@ def _decoded_all(
         values: list[Any] = from_json("[" + ",".join([text for _, text in rows]) + "]")
     except (ValueError, TypeError):
         values = []
-    if len(values) == len(rows) and all(isinstance(value, dict) for value in values):
+    if len(values) == len(rows) and set(map(type, values)) <= {dict}:
         return [(key, value) for (key, _), value in zip(rows, values, strict=True)]
     return [(key, _decoded(path, table, key, text)) for key, text in rows]
 
