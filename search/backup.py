@@ -107,6 +107,7 @@ def _changes(graph: Graph, node: Node, settings: Settings) -> bool:
 def _update(graph: Graph, node: Node, settings: Settings) -> None:
     node.own = reward_of(node.ending, node.speedup, node.interval, settings)
     node.played = node.best = node.own
+    # Most nodes of a large graph have no edges.
     if edges := graph.edges_of(node.key):
         nodes = graph.nodes
         links = [(e, nodes[e.child]) for e in edges if e.child is not None and not e.closes_cycle]

@@ -317,6 +317,15 @@ class Graph:
         self._levels[node.key] = 0
         return node
 
+    def _add_all(self, nodes: list[Node]) -> None:
+        self.nodes = {node.key: node for node in nodes}
+        if len(self.nodes) < len(nodes):
+            raise ValueError("a variant is among the nodes more than once")
+        self.endings = Counter([node.ending for node in nodes])
+        self._leaving = {key: [] for key in self.nodes}
+        self._links_to = {key: [] for key in self.nodes}
+        self._levels = dict.fromkeys(self.nodes, 0)
+
     def _take_as_root(self, key: str) -> None:
         self.root_key = key
         self._discover(key, 0)
@@ -359,8 +368,7 @@ class Graph:
         """A graph of given parts; edges are put into the order of proposal, links into that of
         the steps."""
         graph = cls()
-        for node in nodes:
-            graph._add(node)
+        graph._add_all(list(nodes))
         graph._take_as_root(root)
         ordered = sorted(edges, key=_number)
         graph.edges = {edge.edge_id: edge for edge in ordered}

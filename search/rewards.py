@@ -43,8 +43,9 @@ def reward_of(
         return Worth(failure, failure, failure)
     low, high = interval or (speedup, speedup)
     trusted = low if ending is Ending.unstable else speedup
-    ends = (min(low, trusted), trusted, max(high, trusted))
-    return Worth(*(scale.of(each, settings) for each in ends))
+    of = scale.of
+    least, most = min(low, trusted), max(high, trusted)
+    return Worth(of(least, settings), of(trusted, settings), of(most, settings))
 
 
 def failure_of(settings: Settings) -> float:
