@@ -1,6 +1,6 @@
 """What a search costs beside its evaluations, in a graph of 100,000 nodes.
 
-    python benchmarks/bookkeeping.py [--nodes N] [--steps N]
+    python benchmarks/bookkeeping.py [--nodes N] [--steps N] [--store FOLDER]
 
 One process makes a store with a search of that size (`landscape_store.py`). Another, fresh one
 resumes the search and makes steps, as a client drives them: a step that evaluates, or a question
@@ -8,6 +8,7 @@ and its answer. Evaluations are looked up in the landscape; they, and what they 
 the times. Everything else is as it always is: the session, the store with its commits, synced.
 Right after each commit as many bytes as commits write are appended to a file beside the store
 and synced: that is the disk's own share. `--in` names a folder on the disk to measure on.
+`--store` measures on a copy of a store that `make` wrote before, and the result says so.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import argparse
 import multiprocessing
 import os
 import resource
+import shutil
 import statistics
 import tempfile
 import time
@@ -101,9 +103,13 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--result", type=Path, default=RESULTS / "bookkeeping.json")
     parser.add_argument("--in", type=Path, dest="folder", metavar="FOLDER")
+    parser.add_argument("--store", type=Path, metavar="FOLDER")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
-        result = both(Path(folder), asked.nodes, asked.steps)
+        if asked.store is None:
+            result = both(Path(folder), asked.nodes, asked.steps)
+        else:
+            result = again(Path(folder), asked.store, asked.steps)
     for key, value in result.items():
         print(f"{key}: {value}")
     print(f"written to {write_result('bookkeeping', result, asked.result)}")
@@ -112,6 +118,16 @@ def main() -> None:
 def both(outdir: Path, nodes: int, steps: int) -> dict[str, Any]:
     """The result for a graph of so many nodes, each part in a fresh process."""
     made = _in_a_process(make, outdir, nodes, steps)
+    return made | _in_a_process(measure, outdir, steps)
+
+
+def again(outdir: Path, kept: Path, steps: int) -> dict[str, Any]:
+    """As `both`, on a copy of a store that was made before."""
+    shutil.copy(kept / STATE_FILE, outdir)
+    with Store.open(outdir / STATE_FILE) as store:
+        size = {"nodes": store.count("nodes"), "edges": store.count("edges")}
+    size_mb = round((outdir / STATE_FILE).stat().st_size / 1e6, 1)
+    made = size | {"store_mb": size_mb, "made_by": "an earlier run"}
     return made | _in_a_process(measure, outdir, steps)
 
 
@@ -136,7 +152,7 @@ def make(outdir: Path, nodes: int, steps: int) -> dict[str, Any]:
 
 def measure(outdir: Path, steps: int) -> dict[str, Any]:
     """Resume the search and make so many steps."""
-    at_start = _peak_gb()
+    at_start, load = _peak_gb(), os.getloadavg()[0]
     with Workbench(outdir, [outdir]) as bench:
         began, busy = time.perf_counter(), time.process_time()
         bench.evaluator = lookup = LookUp(bench.store, outdir, bench)
@@ -147,6 +163,7 @@ def measure(outdir: Path, steps: int) -> dict[str, Any]:
             status = session.status()
     steps_ms = _spread(timed.seconds["step"])
     return {
+        "load_at_start": round(load, 2),
         "resume_s": round(resumed, 2),
         "resume_cpu_s": round(busy, 2),
         "peak_gb_before": at_start,
