@@ -228,7 +228,7 @@ class Engine:
     def _begin(self, found: Walk) -> Evaluate:
         """Give an edge to be evaluated, with the builds that are held for it."""
         edge, settings = found.path[-1], self.settings
-        wanted = 1 if edge.candidate.knobs is None else settings.sweep_builds
+        wanted = 1 if edge.candidate.knobs is None else settings.sweep_budget
         found.builds = min(wanted, settings.budget_builds - self.ledger.builds - self._held)
         edge.state = "running"
         self._running[edge.edge_id] = found
