@@ -235,3 +235,24 @@ def test_launch_bounds_of_another_block_give_way(move: str) -> None:
     for candidate in found:
         assert (candidate.source or "").count("__launch_bounds__") == 1
         assert "32 * (2)" not in (candidate.source or "")
+
+
+@pytest.mark.parametrize(
+    ("spec", "move", "change", "taken"),
+    [
+        ("gemm", "sgemm_tiles", ("// c", "#define TILE_M 8\n// c"), "TILE_M"),
+        ("gemm", "sgemm_tiles", ("int M", "int m_size"), "m_size"),
+        ("scan", "row_scan", ("extern", "#define lane threadIdx.x\nextern"), "lane"),
+    ],
+)
+def test_names_that_the_new_kernel_needs_for_itself_are_refused(
+    spec: str, move: str, change: tuple[str, str], taken: str
+) -> None:
+    kernel = load_file(ROOT / "benchmarks" / "kernels" / spec / "cuda.json", Roots([ROOT]))
+    source = kernel.source.replace(*change)
+    if change[0] == "int M":
+        source = source.replace("row < M", "row < m_size")
+    assert source != kernel.source
+    by_id = {each.id: each for each in MOVES}
+    found = by_id[move].propose(State("cuda", source, {}, BuildOptions(), kernel.spec))
+    assert isinstance(found, NotApplicable) and f"another `{taken}`" in found.reason

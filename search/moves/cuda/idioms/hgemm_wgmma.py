@@ -21,7 +21,7 @@ from ...affine import Form
 from ...base import Move, NotApplicable, Proposals, State
 from .facts import Facts, recognised
 from .products import Product, read_product
-from .writing import launched, rewritten, template
+from .writing import clash, launched, rewritten, template
 
 TYPES = {"float16": "f16", "bfloat16": "bf16"}
 HOPPER = ("", "h100", "h200", "gh200", "h800", "h20")
@@ -45,6 +45,8 @@ def _write(state: State) -> Proposals:
     reason = _unfit(facts, product)
     if reason is not None:
         return NotApplicable(reason)
+    if taken := clash(facts, "hgemm_wgmma.cu") or clash(facts, "wgmma_parts.cu"):
+        return NotApplicable(taken)
     return tuple(_candidate(facts, product, *tile) for tile in TILES)
 
 

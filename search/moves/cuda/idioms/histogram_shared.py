@@ -17,7 +17,7 @@ from .product_terms import flattened
 from .scope import Place, Scope
 from .syntax import Call, Declare, Evaluate, Expr, Item, Loop, Number, Statement, Unary
 from .unfit import Unfit
-from .writing import launched, rewritten, template
+from .writing import clash, launched, rewritten, template
 
 SHARED = 48 * 1024
 """bytes of a block without asking for more"""
@@ -43,6 +43,8 @@ def _write(state: State) -> Proposals:
     if isinstance(read, NotApplicable):
         return read
     facts, found = read
+    if taken := clash(facts, "histogram.cu"):
+        return NotApplicable(taken)
     count = facts.size_text(found.count)
     if count is None:
         return NotApplicable("no argument holds the number of values")

@@ -25,7 +25,7 @@ from .syntax import (
     unconverted,
 )
 from .unfit import Unfit
-from .writing import launched, rewritten, template
+from .writing import clash, launched, rewritten, template
 
 SIZES = ((256, 2), (512, 1), (128, 2), (256, 1), (128, 4), (1024, 1))
 """threads, and vectors of 16 bytes a thread and round"""
@@ -51,6 +51,8 @@ def _write(state: State) -> Proposals:
     if isinstance(read, NotApplicable):
         return read
     facts, found = read
+    if taken := clash(facts, "scan.cu"):
+        return NotApplicable(taken)
     columns = facts.size_text(found.columns)
     if columns is None:
         return NotApplicable("no argument holds the number of columns")

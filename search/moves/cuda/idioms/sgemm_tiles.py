@@ -13,7 +13,7 @@ from ...affine import Form
 from ...base import Move, NotApplicable, Proposals, State
 from .facts import Facts, recognised
 from .products import Product, read_product
-from .writing import launched, rewritten, template
+from .writing import clash, launched, rewritten, template
 
 GROUP = 8
 TILES = (
@@ -49,6 +49,8 @@ def _write(state: State) -> Proposals:
     if isinstance(read, NotApplicable):
         return read
     facts, product = read
+    if taken := clash(facts, "sgemm.cu"):
+        return NotApplicable(taken)
     reason = unfit(facts, product)
     if reason is not None:
         return NotApplicable(reason)

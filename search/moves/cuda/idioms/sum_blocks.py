@@ -19,7 +19,7 @@ from .facts import Facts, recognised
 from .reductions import Reduction
 from .sums import Sum, read_sum
 from .teams import BLOCK_TEAM
-from .writing import launched, rewritten, template
+from .writing import clash, launched, rewritten, template
 
 SUM_BLOCKS = 132 * 8
 """8 blocks of 256 for each multiprocessor of an H100; tuned from here"""
@@ -36,6 +36,8 @@ def _write(state: State) -> Proposals:
     if isinstance(read, NotApplicable):
         return read
     facts, found = read
+    if taken := clash(facts, "sum.cu"):
+        return NotApplicable(taken)
     count = facts.size_text(found.count)
     if count is None:
         return NotApplicable("no argument holds the number of elements")

@@ -15,7 +15,7 @@ from .product_terms import flattened
 from .scope import Place, Scope
 from .syntax import Assign, Declare
 from .unfit import Unfit
-from .writing import launched, rewritten, template
+from .writing import clash, launched, rewritten, template
 
 SHAPES = ((32, 8, 0.4), (64, 8, 0.35), (64, 16, 0.25), (32, 4, 0.15))
 """tile, rows of threads, prior; with 64, a thread has 16 or 32 loads in flight"""
@@ -26,6 +26,8 @@ def _write(state: State) -> Proposals:
     if isinstance(read, NotApplicable):
         return read
     facts, (rows, columns, source, target) = read
+    if taken := clash(facts, "transpose.cu"):
+        return NotApplicable(taken)
     sizes = facts.size_text(rows), facts.size_text(columns)
     if sizes[0] is None or sizes[1] is None:
         return NotApplicable("no argument holds the number of rows or of columns")

@@ -15,6 +15,12 @@ from .facts import Facts
 TEMPLATES = Path(__file__).parent / "templates"
 BOUNDS = re.compile(rb"__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)")
 
+WORD = re.compile(r"[A-Za-z_]\w*")
+FILLED = re.compile(r"\$\w+|\$\{\w+\}")
+COMMENT = re.compile(r"//[^\n]*")
+MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+FROM_PARAMETERS = re.compile(r"(\w+) = \$")
+
 
 def bounded(facts: Facts, threads: int, *, add: bool = False) -> list[Edit]:
     """`__launch_bounds__` of the kernel for blocks of so many threads, where it has some; those of
@@ -105,3 +111,14 @@ def launched(
 def template(name: str) -> Template:
     """A CUDA text of the folder `templates`, with `$NAME` where something is filled in."""
     return Template((TEMPLATES / name).read_text(encoding="utf-8"))
+
+
+def clash(facts: Facts, name: str) -> str | None:
+    """Why a template cannot stand in this source: a macro of the source has one of its words, or a
+    parameter the name of a constant that is made from parameters. None: nothing is in the way."""
+    text = template(name).template
+    words = {*WORD.findall(FILLED.sub(" ", COMMENT.sub(" ", text)))}
+    macros = {m.decode() for m in MACRO.findall(facts.source)}
+    parameters = {p.name for p in facts.kernel.function.parameters}
+    taken = sorted(words & macros) or sorted({*FROM_PARAMETERS.findall(text)} & parameters)
+    return f"the new kernel has another `{taken[0]}` than this one" if taken else None
