@@ -23,6 +23,7 @@ from kernelwright.runners.layout import record
 from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner import DeviceRunner
+from kernelwright.runners.toolchains.nvrtc import room
 from kernelwright.runners.runner_messages import Block, BlockResult, Check, RunResult
 from kernelwright.runners.specs.io_contract import Contract
 
@@ -107,12 +108,13 @@ def compiled(source: str, arch: str) -> bytes:
     options = [f"--gpu-architecture={arch}".encode(), b"-lineinfo"]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     if int(status):
-        log = b" " * nvrtc.nvrtcGetProgramLogSize(program)[1]
+        log = room(nvrtc.nvrtcGetProgramLogSize(program)[1])
         nvrtc.nvrtcGetProgramLog(program, log)
-        raise ValueError(log.decode())
-    cubin = b" " * nvrtc.nvrtcGetCUBINSize(program)[1]
+        raise ValueError(log.rstrip(b"\0").decode())
+    size = nvrtc.nvrtcGetCUBINSize(program)[1]
+    cubin = room(size)
     nvrtc.nvrtcGetCUBIN(program, cubin)
-    return cubin
+    return cubin[:size]
 
 
 def plan_of(code: Code, bound: BoundContract, **changes: Any) -> LaunchPlan:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.runners.toolchains.cuda_job import toolkit
+from kernelwright.runners.toolchains.nvrtc import room
 from kernelwright.skills.catalogue import Skill, catalogue
 
 ARCH = "sm_90a"
@@ -83,11 +84,11 @@ def ptx_of_cuda(example: Example) -> str:
     options = [f"--gpu-architecture={ARCH}", "--std=c++17", *(f"-I{f}" for f in headers())]
     encoded = [option.encode() for option in options]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
-    log = b" " * nvrtc.nvrtcGetProgramLogSize(program)[1]
+    log = room(nvrtc.nvrtcGetProgramLogSize(program)[1])
     nvrtc.nvrtcGetProgramLog(program, log)
     said = log.replace(b"\0", b"").strip().decode("utf-8", "replace")
     assert int(status) == 0 and not said, said
-    ptx = b" " * nvrtc.nvrtcGetPTXSize(program)[1]
+    ptx = room(nvrtc.nvrtcGetPTXSize(program)[1])
     nvrtc.nvrtcGetPTX(program, ptx)
     nvrtc.nvrtcDestroyProgram(program)
     return ptx.rstrip(b"\0").decode()

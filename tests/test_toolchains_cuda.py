@@ -460,3 +460,9 @@ def test_without_a_compiler_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(nvrtc_compiler, "library", lambda: None)
     missing = Cuda().missing()
     assert missing is not None and "nvidia-cuda-nvrtc" in missing and "nvcc" in missing
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 100])
+def test_what_nvrtc_writes_into_is_nobody_elses(size: int) -> None:
+    first, second = nvrtc_compiler.room(size), nvrtc_compiler.room(size)
+    assert len(first) > size and first is not second

@@ -107,7 +107,7 @@ def _compile(job: CudaJob, options: list[str]) -> None:
         _checked(binding.nvrtcAddNameExpression(program, name.encode()))
     encoded = [option.encode() for option in options]
     (status,) = binding.nvrtcCompileProgram(program, len(encoded), encoded)
-    log = b" " * _checked(binding.nvrtcGetProgramLogSize(program))[1]
+    log = room(_checked(binding.nvrtcGetProgramLogSize(program))[1])
     _checked(binding.nvrtcGetProgramLog(program, log))
     _, major, minor = _checked(binding.nvrtcVersion())
     result: dict[str, Any] = {
@@ -121,13 +121,20 @@ def _compile(job: CudaJob, options: list[str]) -> None:
             name: _checked(binding.nvrtcGetLoweredName(program, name.encode()))[1].decode()
             for name in names
         }
-        cubin = b" " * _checked(binding.nvrtcGetCUBINSize(program))[1]
+        size = _checked(binding.nvrtcGetCUBINSize(program))[1]
+        cubin = room(size)
         _checked(binding.nvrtcGetCUBIN(program, cubin))
-        ptx = b" " * _checked(binding.nvrtcGetPTXSize(program))[1]
+        ptx = room(_checked(binding.nvrtcGetPTXSize(program))[1])
         _checked(binding.nvrtcGetPTX(program, ptx))
-        Path(CUBIN).write_bytes(cubin)
+        Path(CUBIN).write_bytes(cubin[:size])
         Path(PTX).write_bytes(ptx.rstrip(b"\0"))
     Path(RESULT).write_text(json.dumps(result), encoding="utf-8")
+
+
+def room(size: int) -> bytes:
+    """Zero bytes that NVRTC may write into: one more than `size`, as Python has a single object for
+    each single byte, and an empty log of size 1 would be written into that of all."""
+    return bytes(size + 1)
 
 
 def _checked(answer: Any) -> Any:
