@@ -23,9 +23,9 @@ from kernelwright.runners.layout import record
 from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner import DeviceRunner
-from kernelwright.runners.toolchains.nvrtc import room
 from kernelwright.runners.runner_messages import Block, BlockResult, Check, RunResult
 from kernelwright.runners.specs.io_contract import Contract
+from kernelwright.runners.toolchains.nvrtc import room
 
 Floats = npt.NDArray[np.float32]
 
