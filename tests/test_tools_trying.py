@@ -8,13 +8,14 @@ import pytest
 from kernels import FASTER, SOURCE, tiny_kernel, with_known_peaks
 
 from kernelwright.runners.errors import SpecError
-from kernelwright.runners.model import BuildOptions, Candidate, Ending
+from kernelwright.runners.model import BuildOptions, Candidate, Comparison, Ending, Evaluation
 from kernelwright.runners.specs.files import load_file
 from kernelwright.search.settings import Settings
 from kernelwright.search.work import Evaluate
+from kernelwright.tools.lanes import Tried
 from kernelwright.tools.search_records import NeedsCandidates, StepReport
 from kernelwright.tools.search_session import SearchSession
-from kernelwright.tools.trying import Trying
+from kernelwright.tools.trying import Trying, best_of
 from kernelwright.tools.workbench import Workbench
 
 TEMPLATE = SOURCE.replace(
@@ -66,6 +67,32 @@ def test_a_budget_that_is_nearly_spent_allows_a_few_configurations_more(
 ) -> None:
     more = CANDIDATE.model_copy(update={"knobs": {"kRepeat": (3, 4, 6, 7, 9, 10)}})
     assert step_with(session, more).builds == 10
+
+
+def nothing_timed(name: str) -> Comparison:
+    return Comparison(
+        candidate=name, ratios=(), workloads=(), resolution=0.01, samples=0, seconds=0.0
+    )
+
+
+def test_of_several_measured_configurations_noise_is_not_the_best() -> None:
+    def measured(name: str, speedup: float, low: float, high: float) -> tuple[str, Tried]:
+        evaluation = Evaluation(
+            evaluation_id=f"{name}/1",
+            variant_id=name,
+            kernel_id="k",
+            ending=Ending.unstable if high > 2 * low else Ending.faster,
+            tier="native",
+            message="",
+            comparison=nothing_timed(name),
+            speedup=speedup,
+            interval=(low, high),
+        )
+        return name, Tried(name, evaluation, known=False)
+
+    found = best_of([measured("noisy", 1.6, 0.9, 2.4), measured("sure", 1.4, 1.3, 1.5)], space=9)
+    assert (found.variant_id, found.builds) == ("sure", 2)
+    assert found.several is not None and "best of 2 tried of 9" in found.several.said
 
 
 def test_knobs_that_are_nowhere_give_no_variant(session: SearchSession) -> None:

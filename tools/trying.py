@@ -104,9 +104,9 @@ class Trying:
 
 
 def best_of(tried: Sequence[tuple[str, Tried]], space: int) -> Tried:
-    """The configuration that became the incumbent last, else the fastest, else the first that
-    failed; with what all of them cost. Each comes with its detail. `space`: how many there were to
-    choose from."""
+    """The configuration that became the incumbent last, else the one whose interval begins highest,
+    so that noise is not chosen, else the first that failed; with what all of them cost. Each comes
+    with its detail. `space`: how many there were to choose from."""
     incumbents = [
         each for each in tried if each[1].evaluation.became_incumbent and not each[1].known
     ]
@@ -114,7 +114,7 @@ def best_of(tried: Sequence[tuple[str, Tried]], space: int) -> Tried:
     if incumbents:
         detail, best = incumbents[-1]
     elif measured:
-        detail, best = max(measured, key=lambda each: each[1].evaluation.speedup or 0.0)
+        detail, best = max(measured, key=lambda each: _surely(each[1].evaluation))
     else:
         detail, best = tried[0]
     every = [each for _, each in tried]
@@ -122,6 +122,11 @@ def best_of(tried: Sequence[tuple[str, Tried]], space: int) -> Tried:
     failed = "".join(f", {count} {ending}" for ending, count in sorted(endings.items()))
     said = f"{detail}, the best of {len(tried)} tried of {space} configurations{failed}"
     return replace(best, several=Several(sum(t.builds for t in every), said, _seconds(every)))
+
+
+def _surely(evaluation: Evaluation) -> float:
+    """The speedup that it has at least."""
+    return (evaluation.speedup or 0.0) if evaluation.interval is None else evaluation.interval[0]
 
 
 def _seconds(tried: Sequence[Tried]) -> dict[str, float]:
