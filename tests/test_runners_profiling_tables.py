@@ -15,7 +15,7 @@ RAW = f"""\
 ==WARNING== something
 {ABOUT},{SHAPE},"dram__bytes_read.sum","gpu__time_duration.sum","lts__t_sector_hit_rate.pct","device__attribute_display_name"
 "","","","","","","","","","","","byte","ns","%",""
-"0","7","python3","localhost","scale","1","7","(128, 1, 1)","(80, 2, 1)","0","9.0","2,000,000","1,205.00","n/a","NVIDIA H100"
+"0","7","python3","localhost","scale","1","7","(128, 1, 1)","(80, 2, 1)","0","9.0","2,000,000","1,205.00","-nan","NVIDIA H100"
 "1","7","python3","localhost","sum","1","7","(64, 1, 1)","(1, 1, 1)","0","9.0","4096","3.5","99.5","NVIDIA H100"
 ==PROF== Disconnected from process 7
 """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Any, Protocol
 
 from .model import Advice, AdviceKind, Instruction, KernelProfile, LaunchShape, Metric, Scope
@@ -83,7 +84,7 @@ def plain(message: str) -> str:
 
 def _metric(value: Value | None, keep_instances: bool) -> Metric | None:
     told: Any = None if value is None else value.value()
-    if value is None or told is None:
+    if value is None or told is None or told != told:  # ncu writes a share of nothing as NaN
         return None
     instances = _instances(value) if keep_instances else ()
     return Metric(
@@ -128,7 +129,7 @@ def _instructions(action: Action, values: Mapping[str, Value | None]) -> tuple[I
         if value is None or not by_instruction(name):
             continue
         for address, number in _instances(value):
-            if number:
+            if number and isfinite(number):
                 counters.setdefault(int(address), {})[name] = number
     starts = _starts(values.get(FUNCTION_PCS), counters)
     return tuple(_instruction(action, at, starts, counters[at]) for at in sorted(counters))

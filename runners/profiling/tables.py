@@ -22,7 +22,7 @@ ABOUT = frozenset(
     | {"Device", CAPABILITY}
 )
 """columns that are no metrics"""
-ABSENT = frozenset({"", "n/a"})
+ABSENT = frozenset({"", "n/a", "nan", "-nan"})
 KINDS: Mapping[str, AdviceKind] = {
     "INF": "information",
     "OPT": "optimization",
