@@ -121,7 +121,8 @@ class Place:
     def file_name(self): return "k.cu"
     def line(self): return 7
 SAMPLES = Values(30, [(0x1010, 20), (0x1020, 10), (0x1030, 0)])
-METRICS = {{"gpu__time_duration.sum": Values(1500), "a_share_of_nothing.pct": Values(float("nan")), "launch__grid_dim_x": Values(4.0),
+METRICS = {{"gpu__time_duration.sum": Values(1500), "launch__grid_dim_x": Values(4.0),
+    "a_share_of_nothing.pct": Values(float("nan")),
     "device__attribute_display_name": Values("a GPU"), "smsp__pcsamp_sample_count": SAMPLES,
     "launch__function_pcs": Values(1, [(0, 0x1000)]),
     "sass__inst_executed_per_opcode": Values(9, [("FFMA", 6), ("LDG", 3)])}}
