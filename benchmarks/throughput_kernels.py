@@ -20,7 +20,7 @@ SGEMM = """\
 #define BK 8
 #define TM 4
 #define TN 4
-#define UNROLL 4
+#define K_UNROLL 4
 #endif
 
 extern "C" __global__ void __launch_bounds__((BM / TM) * (BN / TN))
@@ -41,7 +41,7 @@ sgemm(const float* A, const float* B, float* C, int M, int N, int K) {
             b[i / BN][i % BN] = r < K && c < N ? B[(size_t)r * N + c] : 0.0f;
         }
         __syncthreads();
-#pragma unroll UNROLL
+#pragma unroll K_UNROLL
         for (int t = 0; t < BK; ++t) {
             float x[TM], y[TN];
 #pragma unroll
@@ -74,7 +74,7 @@ SGEMM_VALUES = {
     "BK": (8, 16, 32),
     "TM": (4, 2, 8),
     "TN": (4, 2, 8),
-    "UNROLL": (4, 1),
+    "K_UNROLL": (4, 1),
 }
 MATMUL_VALUES = {
     "BLOCK_M": (64, 32, 128),
