@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..runners.model import Candidate
-from .graph import Edge, Graph, Node
+from .graph import Graph
+from .nodes import Edge, Node
 from .planner import Context
 from .settings import Settings
 

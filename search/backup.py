@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from .graph import Edge, Graph, Node
+from .graph import Graph
+from .nodes import Edge, Node
 from .rewards import Worth, failure_of, reward_of
 from .selection import is_available
 from .settings import BackupName, Settings

@@ -14,8 +14,9 @@ from ..runners.errors import HandleUnknown
 from ..runners.model import Candidate, Ending
 from .admission import admit, reason_against, reopen, unknown
 from .backup import count_walk, mark_walk, refresh, refresh_all
-from .graph import Edge, Graph, Node
+from .graph import Graph
 from .graph_records import edge_record, node_record, numbers_of
+from .nodes import Edge, Node
 from .planner import (
     Context,
     Planner,

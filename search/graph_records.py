@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..runners.model import Ending
-from .graph import Edge, Graph, Node
+from .graph import Graph
+from .nodes import Edge, Node
 from .proposal import Proposal
 
 JsonObject = dict[str, Any]

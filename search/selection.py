@@ -14,7 +14,8 @@ from enum import Enum
 from random import Random
 from typing import Final, Literal, NamedTuple, TypeVar
 
-from .graph import Arms, Edge, Graph, Node, Placed
+from .graph import Graph
+from .nodes import Arms, Edge, Node, Placed
 from .rewards import least_gain
 from .settings import Settings
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from .graph import Edge, Graph, Node
+from .graph import Graph
+from .nodes import Edge, Node
 from .policies import POLICIES
 from .policies.rollout import rollout
 from .selection import EXPAND, Choose

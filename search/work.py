@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..runners.model import Candidate, Ending
-from .graph import Edge, Graph
+from .graph import Graph
 from .graph_records import JsonObject
+from .nodes import Edge
 from .planner import Question
 
 StopReason = Literal["budget", "patience", "exhausted", "headroom"]

@@ -11,8 +11,9 @@ from typing import Any
 from kernelwright.runners.model import BuildOptions, Candidate, Ending
 from kernelwright.runners.specs.spec import KernelSpec
 from kernelwright.search.engine import Engine
-from kernelwright.search.graph import Graph, Node
+from kernelwright.search.graph import Graph
 from kernelwright.search.moves.base import State
+from kernelwright.search.nodes import Node
 from kernelwright.search.planner import Context, Planner, PlannerRun, Reply, client_planner
 from kernelwright.search.settings import Settings
 from kernelwright.search.work import Ask, Evaluate, Outcome, Stopped

@@ -9,7 +9,8 @@ import pytest
 
 from kernelwright.runners.model import Candidate, Ending
 from kernelwright.search.backup import refresh
-from kernelwright.search.graph import Edge, Graph
+from kernelwright.search.graph import Graph
+from kernelwright.search.nodes import Edge
 from kernelwright.search.policies import POLICIES
 from kernelwright.search.policies.puct import noisy, puct
 from kernelwright.search.selection import (

@@ -24,7 +24,7 @@ from search_landscape import (
 
 from kernelwright.runners.model import Candidate, Ending
 from kernelwright.search.engine import Engine
-from kernelwright.search.graph import Node
+from kernelwright.search.nodes import Node
 from kernelwright.search.planner import Context, client_planner, question_from
 from kernelwright.search.settings import Settings
 from kernelwright.search.work import Evaluate, Outcome, Stopped, Waiting

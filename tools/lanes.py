@@ -12,7 +12,7 @@ from functools import partial
 from ..runners.devices import DeviceFacts
 from ..runners.errors import SpecError
 from ..runners.model import Ending, Evaluation
-from ..search.graph import Node
+from ..search.nodes import Node
 from ..search.work import Evaluate, Outcome
 
 

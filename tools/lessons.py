@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import isfinite, log2
 
 from ..runners.model import Comparison, Evaluation
-from ..search.graph import Node
 from ..search.memory.ideas import Lesson, Recollection, change_key
 from ..search.moves.base import State
+from ..search.nodes import Node
 from ..search.regraph.transition import Transition, difference
 from ..search.store import Writer
 from ..search.work import Evaluate, Outcome

@@ -27,8 +27,9 @@ from ..runners.model import (
 )
 from ..runners.toolchains import tier_of
 from ..search.engine import Engine
-from ..search.graph import Graph, Node
+from ..search.graph import Graph
 from ..search.graph_records import node_record
+from ..search.nodes import Node
 from ..search.planner import Context, Question, Reply
 from ..search.planners import PLANNERS, PlannerName
 from ..search.settings import Settings

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..search.graph import Edge, Graph
+from ..search.graph import Graph
+from ..search.nodes import Edge
 from ..search.work import ledger_of
 from .difference import changed_between
 from .records import Confirmation, KernelRecord, VariantRecord

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ..graph import Graph, Node
+from ..graph import Graph
+from ..nodes import Node
 from ..selection import Choose
 from ..settings import PolicyName, Settings
 from .beam import beam, beam_start

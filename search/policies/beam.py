@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from heapq import nlargest
 from random import Random
 
-from ..graph import Graph, Node
+from ..graph import Graph
+from ..nodes import Node
 from ..selection import EXPAND, Choice, best_of, is_closed, legal_arms, slots
 from ..settings import Settings
 

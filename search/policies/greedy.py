@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from ..graph import Graph, Node
+from ..graph import Graph
+from ..nodes import Node
 from ..rewards import least_gain
 from ..selection import EXPAND, Choice, best_of, legal_arms
 from ..settings import Settings

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from random import Random
 
-from ..graph import Graph, Node
+from ..graph import Graph
+from ..nodes import Node
 from ..selection import Choice, best_of, options, visits_of
 from ..settings import Settings
 

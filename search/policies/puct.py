@@ -6,7 +6,8 @@ import math
 from functools import lru_cache
 from random import Random
 
-from ..graph import Graph, Node
+from ..graph import Graph
+from ..nodes import Node
 from ..selection import EXPAND, Choice, Columns, best_of, columns, visits_of
 from ..settings import Settings
 

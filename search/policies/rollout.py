@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from ..graph import Graph, Node
+from ..graph import Graph
+from ..nodes import Node
 from ..selection import Choice, best_of, options
 from ..settings import Settings
 

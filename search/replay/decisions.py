@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from ...runners.model import Candidate, Ending
 from ..engine import Engine
-from ..graph import Graph, Node
+from ..graph import Graph
 from ..graph_records import JsonObject
+from ..nodes import Node
 from ..planner import Context, PlannerRun
 from ..settings import Settings
 from ..work import Ask, Evaluate, Outcome, Stopped, Waiting

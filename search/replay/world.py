@@ -10,8 +10,9 @@ from typing import Final
 from ...runners.model import BuildOptions, Ending
 from ...runners.specs.spec import KernelSpec
 from ..engine import Engine
-from ..graph import Graph, Node
+from ..graph import Graph
 from ..moves.base import State
+from ..nodes import Node
 from ..planner import Context, Planner
 from ..settings import Settings
 from ..work import Ask, Evaluate, Outcome, Stopped
