@@ -14,21 +14,12 @@ from ..runners.errors import HandleUnknown
 from ..runners.model import Candidate, Ending
 from .admission import admit, reason_against, reopen, unknown
 from .backup import count_walk, mark_walk, refresh, refresh_all
+from .context import context_at
 from .graph import Graph
 from .graph_records import edge_record, node_record, numbers_of
 from .nodes import Edge, Node
-from .planner import (
-    Context,
-    Planner,
-    Question,
-    Reply,
-    Statistics,
-    Tried,
-    run_planner,
-    without_held_out,
-)
-from .rewards import speedup_of
-from .selection import slots, untried
+from .planner import Context, Planner, Question, Reply, run_planner
+from .selection import untried
 from .settings import Settings
 from .walking import Walk, walk
 from .work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting, Work, after, ledger_of, newest
@@ -241,35 +232,7 @@ class Engine:
 
     def context(self, node: Node) -> Context:
         """What a planner sees of a node: no held-out workloads, and all that was tried there."""
-        context = self._context_of(node)
-        state = replace(context.state, spec=without_held_out(context.spec))
-        statistics = Statistics(
-            visits=node.visits,
-            ending=node.ending,
-            speedup=node.speedup,
-            interval=node.interval,
-            best_speedup=speedup_of(node.best.value, self.settings),
-            message=self._why(node),
-        )
-        return replace(
-            context,
-            state=state,
-            statistics=statistics,
-            history=tuple(self._tried(e) for e in self.graph.edges_of(node.key)),
-            wanted=max(slots(self.graph, node, self.settings), 1),
-        )
-
-    def _why(self, node: Node) -> str:
-        """Why a variant failed, as the last evaluation that led to it said."""
-        links = self.graph.links_to(node.key)
-        return links[-1].message if node.failed and links else ""
-
-    def _tried(self, edge: Edge) -> Tried:
-        speedup = None if edge.child is None else self.graph.nodes[edge.child].speedup
-        # Without a validation: the candidate was validated, and a node has hundreds of them.
-        return Tried.model_construct(
-            candidate=edge.candidate, ending=edge.ending, speedup=speedup, message=edge.message
-        )
+        return context_at(self.graph, node, self._context_of(node), self.settings)
 
     def _admit(
         self,
