@@ -22,7 +22,11 @@ MAY_IMPORT = {
     "tools": {"analysis", "runners", "search", "skills"},
     "server": {"analysis", "runners", "search", "skills", "tools"},
 }
-KNOWS_SQL = {Path("search/store.py"), Path("search/store_errors.py")}
+KNOWS_SQL = {
+    Path("search/store.py"),
+    Path("search/store_database.py"),
+    Path("search/store_errors.py"),
+}
 NEVER_AT_THE_TOP = {"torch", "triton", "cupy", "cuda", "pynvml", "anthropic"}
 NOT_BESIDE_THE_CLOCK = ("toolchains", "capture", "interpreter", "oracle")
 """Beginnings of the names in `runners` that the process which times GPU code does without: what
