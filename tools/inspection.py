@@ -11,7 +11,8 @@ from pydantic import Field, model_validator
 from ..runners.errors import SpecError
 from ..runners.model import Record
 from .base import Arguments, Tool
-from .views import VIEWS, JsonObject, View, What
+from .view import JsonObject, View
+from .views import VIEWS, What
 
 if TYPE_CHECKING:
     from .workbench import Workbench

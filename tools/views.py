@@ -1,16 +1,17 @@
-"""What `inspect` shows: one function a part, from a handle to facts, entries or a text."""
+"""What `inspect` shows: one function a part, those of kernels and variants in files beside this."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
 
 from ..runners.errors import HandleUnknown
-from .describing import gates_in_short, interval_of, significant, speedup_of, visible_kernels
+from .kernel_views import KERNEL, KERNELS, MEMORY
+from .variant_views import VARIANT
+from .view import JsonObject, Parts, View
 
 if TYPE_CHECKING:
     from ..search.regraph.report import Line
-    from .records import KernelRecord, VariantRecord
     from .workbench import Workbench
 
 What = Literal[
@@ -25,107 +26,6 @@ What = Literal[
     "skill",
     "host",
 ]
-JsonObject = dict[str, Any]
-View = JsonObject | list[JsonObject] | str
-"""Facts, entries or a text."""
-
-
-def _kernels(bench: Workbench, _: str) -> View:
-    from .overview import kernels
-
-    return [_kernel_line(bench, kernel) for kernel in kernels(bench.store)]
-
-
-def _kernel_line(bench: Workbench, kernel: KernelRecord) -> JsonObject:
-    return {
-        "kernel_id": kernel.kernel_id,
-        "baseline": kernel.baseline,
-        "incumbent": kernel.incumbent,
-        "incumbent_speedup": speedup_of(bench, kernel.incumbent),
-        "baseline_ms": {k: significant(v, 4) for k, v in kernel.baseline_ms.items()},
-        "opened_at": kernel.opened_at,
-    }
-
-
-def _kernel(bench: Workbench, kernel_id: str) -> View:
-    from .headroom import known_headroom
-    from .overview import searches, variants
-
-    kernel = bench.evaluator.kernel(kernel_id)
-    return _kernel_line(bench, kernel) | {
-        "source_path": kernel.loaded.source_path,
-        "variants": len(variants(bench.store, kernel)),
-        "searches": [s.search_id for s in searches(bench.store, kernel_id)],
-        "headroom_of_baseline": known_headroom(bench, kernel, kernel.baseline_ms),
-    }
-
-
-def _kernel_source(bench: Workbench, kernel_id: str) -> View:
-    return bench.evaluator.kernel(kernel_id).loaded.source
-
-
-def _kernel_reference(bench: Workbench, kernel_id: str) -> View:
-    return bench.evaluator.kernel(kernel_id).loaded.reference or "none: the baseline is the truth\n"
-
-
-def _kernel_spec(bench: Workbench, kernel_id: str) -> View:
-    from ..search.planner import without_held_out
-
-    spec = without_held_out(bench.evaluator.kernel(kernel_id).loaded.spec)
-    return spec.model_dump(mode="json", exclude_defaults=True, exclude={"reference"}) | {
-        "kernel": spec.kernel.model_dump(
-            mode="json", exclude_defaults=True, exclude={"source_code"}
-        )
-    }
-
-
-def _kernel_variants(bench: Workbench, kernel_id: str) -> View:
-    from .overview import variants
-
-    return [
-        {
-            "variant_id": line.variant_id,
-            "parent": line.record.parent,
-            "method": line.record.method,
-            "changed": line.changed,
-            "ending": line.ending,
-            "speedup": None if line.speedup is None else significant(line.speedup),
-            "incumbent": line.is_incumbent,
-        }
-        for line in variants(bench.store, bench.evaluator.kernel(kernel_id))
-    ]
-
-
-def _memory(bench: Workbench, kernel_id: str) -> View:
-    from .overview import variants
-
-    lines = variants(bench.store, bench.evaluator.kernel(kernel_id))
-    return [
-        {
-            "method": line.record.method,
-            "changed": line.changed,
-            "detail": line.record.detail,
-            "ending": line.ending,
-            "speedup": None if line.speedup is None else significant(line.speedup),
-            "lesson": (line.evaluation.message.splitlines() or [""])[0][:200],
-            "variant_id": line.variant_id,
-        }
-        for line in lines
-        if line.evaluation is not None and not line.is_baseline
-    ]
-
-
-def _memory_ideas(bench: Workbench, kernel_id: str) -> View:
-    """By idea, what searches of the kernel tried; the oldest first."""
-    from ..search.memory.recalling import recall
-
-    bench.evaluator.kernel(kernel_id)
-    told = list[JsonObject]()
-    for idea in recall(bench.store, kernel_id).ideas():
-        facts = idea.model_dump(mode="json", exclude={"here"}, exclude_defaults=True)
-        rounded = {k: significant(facts[k]) for k in ("speedup", "gain") if facts.get(k)}
-        told.append(facts | rounded | {"lesson": idea.lesson[:200]})
-    return told
 
 
 def _regraph(bench: Workbench, _: str) -> View:
@@ -157,94 +57,6 @@ def _measured(line: Line, names: JsonObject) -> JsonObject:
         "better": line.better,
         "kernels": line.kernels,
     }
-
-
-def _variant(bench: Workbench, variant_id: str) -> View:
-    record = bench.evaluator.variant(variant_id)
-    evaluation = bench.evaluator.evaluation(variant_id)
-    confirmation = bench.evaluator.confirmation(variant_id)
-    variant = record.variant
-    return {
-        "kernel_id": variant.kernel_id,
-        "parent": record.parent,
-        "method": record.method,
-        "detail": record.detail,
-        "parameters": variant.parameters,
-        "options": variant.options.model_dump(mode="json", exclude_none=True),
-        "ending": None if evaluation is None else evaluation.ending,
-        "message": None if evaluation is None else evaluation.message[:400],
-        "speedup": None if evaluation is None else evaluation.speedup,
-        "interval": None if evaluation is None else interval_of(evaluation),
-        "gates": {} if evaluation is None else gates_in_short(evaluation.gates),
-        "confirmed": None if confirmation is None else confirmation.message,
-        "gates_of_the_winner": {}  # outcomes alone: what they say tells of held-out workloads
-        if confirmation is None
-        else {gate.gate: gate.outcome for gate in confirmation.gates},
-        "source_lines": len(variant.source.splitlines()),
-    }
-
-
-def _variant_source(bench: Workbench, variant_id: str) -> View:
-    return bench.evaluator.variant(variant_id).variant.source
-
-
-def _variant_diff(bench: Workbench, variant_id: str) -> View:
-    from .difference import changed_between, source_diff
-
-    record = bench.evaluator.variant(variant_id)
-    parent = record.parent or bench.evaluator.kernel(record.variant.kernel_id).baseline
-    before = bench.evaluator.variant(parent).variant
-    head = changed_between(before, record.variant) or "nothing"
-    return f"# against {parent}: {head}\n" + source_diff(
-        before.source, record.variant.source, "kernel"
-    )
-
-
-def _variant_build(bench: Workbench, variant_id: str) -> View:
-    from .records import ArtifactRecord
-
-    record = bench.evaluator.variant(variant_id)
-    known = bench.store.get_record("artifacts", variant_id, ArtifactRecord)
-    if known is not None:
-        spec = bench.evaluator.kernel(record.variant.kernel_id).spec
-        kernels = visible_kernels(known.facts.kernels, spec.workloads)
-        facts = known.facts.model_copy(update={"kernels": kernels})
-        code = {"code_hash": known.artifact.code_hash}
-        return facts.model_dump(mode="json", exclude_none=True) | code
-    evaluation = bench.evaluator.evaluation(variant_id)
-    return "not built yet\n" if evaluation is None else evaluation.message + "\n"
-
-
-def _variant_evaluation(bench: Workbench, variant_id: str) -> View:
-    bench.evaluator.variant(variant_id)
-    evaluation = bench.evaluator.evaluation(variant_id)
-    if evaluation is None:
-        return {"message": "not evaluated yet: call time_variant"}
-    facts = evaluation.model_dump(mode="json", exclude_none=True, exclude={"build"})
-    for workload in facts.get("comparison", {}).get("workloads", ()):
-        workload.pop("blocks_ms")
-    return facts
-
-
-def _variant_history(bench: Workbench, variant_id: str) -> View:
-    """From the variant back to the baseline."""
-    steps = list[JsonObject]()
-    record: VariantRecord | None = bench.evaluator.variant(variant_id)
-    seen = set[str]()
-    while record is not None and record.variant.variant_id not in seen:
-        seen.add(record.variant.variant_id)
-        evaluation = bench.evaluator.evaluation(record.variant.variant_id)
-        steps.append(
-            {
-                "variant_id": record.variant.variant_id,
-                "method": record.method,
-                "detail": record.detail,
-                "ending": None if evaluation is None else evaluation.ending,
-                "speedup": None if evaluation is None else evaluation.speedup,
-            }
-        )
-        record = None if record.parent is None else bench.evaluator.variant(record.parent)
-    return steps
 
 
 def _searches(bench: Workbench, _: str) -> View:
@@ -331,27 +143,14 @@ def _host(bench: Workbench, _: str) -> View:
     }
 
 
-VIEWS: Mapping[What, Mapping[str, Callable[[Workbench, str], View]]] = {
-    "kernels": {"summary": _kernels},
-    "kernel": {
-        "summary": _kernel,
-        "source": _kernel_source,
-        "reference": _kernel_reference,
-        "spec": _kernel_spec,
-        "variants": _kernel_variants,
-    },
-    "variant": {
-        "summary": _variant,
-        "source": _variant_source,
-        "diff": _variant_diff,
-        "build": _variant_build,
-        "evaluation": _variant_evaluation,
-        "history": _variant_history,
-    },
+VIEWS: Mapping[What, Parts] = {
+    "kernels": KERNELS,
+    "kernel": KERNEL,
+    "variant": VARIANT,
     "searches": {"summary": _searches},
     "search": {"summary": _search, "graph": _search_graph, "history": _search_history},
     "job": {"summary": _job},
-    "memory": {"summary": _memory, "ideas": _memory_ideas},
+    "memory": MEMORY,
     "regraph": {"summary": _regraph, "rules": _regraph_rules},
     "skill": {"summary": _skill},
     "host": {"summary": _host},
