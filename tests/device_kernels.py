@@ -103,6 +103,11 @@ class Code:
 
 def compiled(source: str, arch: str) -> bytes:
     """The cubin of a source. Raises ValueError with the log of NVRTC."""
+    return built(source, arch)[0]
+
+
+def built(source: str, arch: str) -> tuple[bytes, str]:
+    """(the cubin, the PTX that it was assembled from). Raises ValueError with the log of NVRTC."""
     nvrtc: Any = importlib.import_module("cuda.bindings.nvrtc")
     _, program = nvrtc.nvrtcCreateProgram(source.encode(), b"test.cu", 0, None, None)
     options = [f"--gpu-architecture={arch}".encode(), b"-lineinfo"]
@@ -111,10 +116,11 @@ def compiled(source: str, arch: str) -> bytes:
         log = room(nvrtc.nvrtcGetProgramLogSize(program)[1])
         nvrtc.nvrtcGetProgramLog(program, log)
         raise ValueError(log.rstrip(b"\0").decode())
-    size = nvrtc.nvrtcGetCUBINSize(program)[1]
-    cubin = room(size)
+    size, length = nvrtc.nvrtcGetCUBINSize(program)[1], nvrtc.nvrtcGetPTXSize(program)[1]
+    cubin, ptx = room(size), room(length)
     nvrtc.nvrtcGetCUBIN(program, cubin)
-    return cubin[:size]
+    nvrtc.nvrtcGetPTX(program, ptx)
+    return cubin[:size], ptx[:length].rstrip(b"\0").decode()
 
 
 def plan_of(code: Code, bound: BoundContract, **changes: Any) -> LaunchPlan:

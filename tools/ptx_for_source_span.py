@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from ..analysis.profile.shares import longest
 from ..analysis.spans import KernelCode, code_of_span, instruction_at
-from ..analysis.spans.profile import LineProfile, counts_at, line_profile
+from ..analysis.spans.profile import LineProfile, counts_at, line_profile, other_build
 from ..runners.errors import SpecError
 from ..runners.model import Record
 from .base import Tool, WorkArguments
@@ -99,34 +99,41 @@ def ptx_for_source_span(bench: Workbench, arguments: SpanArguments) -> SpanResul
     """
     file = file_of_variant(bench, arguments.variant_id, arguments.file)
     codes = code_of_variant(bench, arguments.variant_id, arguments.workload, arguments.kernel)
-    profiles = _profiles(bench, arguments, codes)
+    profiles, whose = _profiles(bench, arguments, codes)
     if arguments.start is None:
         result = _back(arguments, file, codes, profiles)
     else:
         result = _span(arguments, file, codes, profiles, arguments.start)
-    return result.model_copy(update={"profile": _whose(profiles)})
+    return result.model_copy(update={"profile": whose})
 
 
 Profiles = Mapping[str, LineProfile]
 
 
-def _profiles(bench: Workbench, arguments: SpanArguments, codes: Sequence[KernelCode]) -> Profiles:
-    """The longest launch of each kernel in the profile that was kept, if there is one."""
+def _profiles(
+    bench: Workbench, arguments: SpanArguments, codes: Sequence[KernelCode]
+) -> tuple[Profiles, str]:
+    """The longest launch of each kernel in the profile that was kept, and what they are of, or why
+    they are of nothing here."""
     workload = workload_of(bench, arguments.variant_id, arguments.workload)
     kept = kept_profile(bench, arguments.variant_id, workload)
-    launches = [] if kept is None else [longest(kept, code.entry) for code in codes]
-    return {each.kernel: line_profile(each) for each in launches if each and each.instructions}
+    profiles, told = dict[str, LineProfile](), list[str]()
+    for code in codes:
+        launch = None if kept is None else longest(kept, code.entry)
+        if launch is None or not launch.instructions:
+            continue
+        if why := other_build(launch, code):
+            told.append(f"the profile of {launch.kernel} that is kept is left out: {why}")
+        else:
+            profiles[launch.kernel] = line_profile(launch)
+            told.append(_whose(profiles[launch.kernel]))
+    return profiles, "; ".join(told) or "no profile: ncu_summary makes one"
 
 
-def _whose(profiles: Profiles) -> str:
-    if not profiles:
-        return "no profile: ncu_summary makes one"
-    told = list[str]()
-    for name, profile in profiles.items():
-        samples = counts_at(profile, profile.by_offset).samples or 0
-        others = f", {profile.elsewhere} instructions of functions left out"
-        told.append(f"{samples:.0f} samples of {name}{others if profile.elsewhere else ''}")
-    return "; ".join(told)
+def _whose(profile: LineProfile) -> str:
+    samples = counts_at(profile, profile.by_offset).samples or 0
+    others = f", {profile.elsewhere} instructions of functions left out"
+    return f"{samples:.0f} samples of {profile.kernel}{others if profile.elsewhere else ''}"
 
 
 def _span(

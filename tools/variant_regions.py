@@ -10,7 +10,7 @@ from ..analysis.ptx import read_ptx
 from ..analysis.regions import RegionDag, region_dag_of
 from ..analysis.regions.blame import Hot, hot_region
 from ..analysis.regions.heat import least_instructions
-from ..analysis.spans.profile import line_profile
+from ..analysis.spans.profile import line_profile, other_build
 from .profiles import kept_profile
 from .variant_code import Launched, launched_kernels
 
@@ -28,6 +28,8 @@ class KernelRegions:
     """None: it does nothing"""
     others: tuple[str, ...]
     """kernels that the workload launches, too"""
+    unfit: str = ""
+    """why the profile that is kept says nothing of this code"""
 
     @property
     def blamed(self) -> str:
@@ -37,7 +39,8 @@ class KernelRegions:
         name, share = self.dag.regions[self.hot.region].name, f"{100 * self.hot.share:.0f} %"
         if self.hot.sampled:
             return f"{name} ({share} of samples)"
-        return f"{name} (by work, no time: {share} of {self.hot.of})"
+        why = f"; the profile that is kept is left out: {self.unfit}" if self.unfit else ""
+        return f"{name} (by work, no time: {share} of {self.hot.of}{why})"
 
 
 def regions_of_variant(
@@ -65,12 +68,13 @@ def regions_of_variant(
 
     main = max(found, key=weight)
     launch = None if profile is None else longest(profile, main.entry)
-    if launch is None:
-        hot = hot_region(dags[main])
-    else:
-        hot = hot_region(dags[main], main.code(modules[main]), line_profile(launch))
     others = tuple(dict.fromkeys(each.entry for each in found if each is not main))
-    return KernelRegions(dags[main], hot, others)
+    if launch is None:
+        return KernelRegions(dags[main], hot_region(dags[main]), others)
+    code = main.code(modules[main])
+    unfit = other_build(launch, code)
+    counted = None if unfit else line_profile(launch)
+    return KernelRegions(dags[main], hot_region(dags[main], code, counted), others, unfit)
 
 
 def _time(profile: Profile | None, entry: str) -> float:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ...runners.profiling.model import KernelProfile
+from ...runners.profiling.model import Instruction, KernelProfile
 from ...runners.profiling.wanted import SAMPLES, STALL
 from ..profile.lines import ISSUED
+from ..sass import SassInstruction
 from .code import KernelCode, lines_of
 
 EXECUTED = "inst_executed"
@@ -64,6 +65,39 @@ def line_profile(profile: KernelProfile) -> LineProfile:
         collected=frozenset(name for each in own for name in each.counters),
         elsewhere=len(profile.instructions) - len(own),
     )
+
+
+def other_build(profile: KernelProfile, code: KernelCode) -> str:
+    """Why the counters of a launch are not of this machine code, in words; empty when they may be.
+
+    Another compiler, or another source, moves instructions, and an offset alone does not say which
+    one was meant. So each counted instruction must be here, with the same opcode where a listing
+    names ours, and from the same line of source where both sides know theirs.
+    """
+    own = [each for each in profile.instructions if each.function == 0]
+    others = [each for each in own if not _may_be(each, code.by_offset.get(each.offset))]
+    if not others:
+        return ""
+    return (
+        f"{len(others)} of its {len(own)} instructions are not those of this build, the first "
+        f"at {others[0].offset:#06x}"
+    )
+
+
+def _may_be(counted: Instruction, ours: SassInstruction | None) -> bool:
+    if ours is None:
+        return False
+    opcodes = [word for word in counted.sass.split() if not word.startswith("@")]
+    if ours.opcode and opcodes and _stem(ours.opcode) != _stem(opcodes[0]):
+        return False
+    # a report names one line of a call that was inlined: the innermost, or the caller's
+    lines = {frame.line for frame in ours.place}
+    return not lines or counted.line is None or counted.line in lines
+
+
+def _stem(opcode: str) -> str:
+    """Without modifiers, which disassemblers of different releases spell differently."""
+    return opcode.partition(".")[0]
 
 
 def counts_at(profile: LineProfile, offsets: Iterable[int]) -> Counts:
