@@ -74,6 +74,16 @@ def test_a_value_near_zero_is_judged_by_its_row_and_not_by_itself() -> None:
     assert verdict(exact, actual).right
 
 
+def test_a_peak_far_above_its_row_is_judged_by_its_own_size() -> None:
+    exact = np.full((1, 2048), 5e-4)
+    exact[0, 7] = 0.0275
+    close, far = exact.copy(), exact.copy()
+    close[0, 7] *= 1 + 2e-6  # as exact as a sum of 2048 exponentials, one after the other
+    far[0, 7] *= 1 + 2e-4
+    assert verdict(exact, close).right
+    assert not verdict(exact, far).right
+
+
 def test_a_row_of_almost_nothing_is_scaled_by_a_share_of_the_whole() -> None:
     exact = np.ones((2, 8))
     exact[1] = 1e-12
