@@ -9,74 +9,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from declared_plans import ARGUMENTS, LAUNCH, contract, data, launch_of, spec, step, steps
 
-from kernelwright.runners.contract import BoundContract, bind
 from kernelwright.runners.errors import SpecError
-from kernelwright.runners.inferring.found_parameters import Found, find_parameters, tuned
 from kernelwright.runners.plans.declared_plan import declared_plan, resolve, with_code
 from kernelwright.runners.plans.declared_plan_model import TritonLaunch
 from kernelwright.runners.plans.plan import (
     Fill,
-    Launch,
     LaunchPlan,
     PointerParam,
     ScalarParam,
     SetSymbol,
     TensorMapParam,
 )
-from kernelwright.runners.specs.expressions import cdiv
 from kernelwright.runners.specs.files import Roots, load_data, parse_spec
 from kernelwright.runners.specs.spec import KernelSpec
 
-ARGUMENTS = [
-    {"name": "x", "role": "input", "dtype": "float32", "shape": ["n"]},
-    {"name": "y", "role": "output", "dtype": "float32", "shape": ["n"]},
-    {"name": "a", "role": "scalar", "dtype": "float32", "value": 2.5},
-]
-LAUNCH: dict[str, Any] = {"grid": ["cdiv(n, block_x)"], "block": [128]}
-SMS = 132
 DOCUMENT = Path(__file__).parents[1] / "docs" / "launch-plan.md"
-
-
-def data(kind: str = "cuda", **kernel: Any) -> dict[str, Any]:
-    return {
-        "name": "scale",
-        "kernel": {"kernel_type": kind, "source_code": "void scale();"}
-        | {"metadata": {"kernel_name": "scale"}}
-        | kernel,
-        "io": {"arguments": ARGUMENTS},
-        "symbols": {"n": {"max": 1 << 20}},
-        "workloads": [{"name": "w", "symbols": {"n": 1000}}],
-        "parameters": {"TILE": {"values": [4, 8]}},
-        "reference": "baseline",
-    }
-
-
-def spec(**kernel: Any) -> KernelSpec:
-    return parse_spec(data(**kernel))
-
-
-def steps(*given: dict[str, Any], **plan: Any) -> dict[str, Any]:
-    return {"steps": list(given), **plan}
-
-
-def step(**changes: Any) -> dict[str, Any]:
-    return {"launch": "scale", **LAUNCH, **changes}
-
-
-def contract(of: KernelSpec, n: int = 1000) -> BoundContract:
-    return bind(of.io, {"n": n}, "w")
 
 
 def plan_of(n: int = 1000, values: dict[str, int] | None = None, **kernel: Any) -> LaunchPlan:
     made = spec(**kernel)
     return resolve(declared_plan(made.kernel), contract(made, n), {"TILE": 4} | (values or {}))
-
-
-def launch_of(plan: LaunchPlan) -> Launch:
-    return plan.launches[0]
 
 
 def refused(**kernel: Any) -> str:
@@ -366,84 +320,3 @@ def test_the_example_of_the_document_resolves() -> None:
     plan = resolve(declared_plan(made.kernel), contract(made, 10_000), {})
     assert [k.entry for k in plan.kernels] == ["sum_blocks<float, 256>", "sum_all"]
     assert [launch.grid[0] for launch in plan.launches] == [3, 1]
-
-
-LINEAR = "__global__ void scale(...) { int i = blockIdx.x * blockDim.x + threadIdx.x; }"
-ROWS = """__global__ void scale(...) {
-  for (i = threadIdx.x; i < n; i += blockDim.x) sum += x[blockIdx.x * n + i];
-}"""
-LOOP = "__global__ void scale(...) { for (i = id; i < n; i += gridDim.x * blockDim.x) }"
-
-
-def found_in(source: str, plan: dict[str, Any], taken: tuple[str, ...] = ()) -> Found:
-    return find_parameters(declared_plan(spec(plan=plan).kernel), source, SMS, taken)
-
-
-def retuned(source: str, plan: dict[str, Any], **values: int) -> LaunchPlan:
-    made = spec(plan=plan)
-    declared = declared_plan(made.kernel)
-    found = find_parameters(declared, source, SMS, ())
-    starts = {name: p.start for name, p in found.parameters.items()} | values
-    return resolve(tuned(declared, found, starts), contract(made), {"TILE": 4} | starts)
-
-
-def test_a_block_in_numbers_is_a_parameter() -> None:
-    (name, parameter), *others = found_in(LINEAR, steps(step(block=96))).parameters.items()
-    assert (name, parameter.start) == ("block_x", 96)
-    assert parameter.values == (32, 64, 96, 128, 256, 512, 1024)
-    assert not others
-
-
-def test_each_axis_of_a_block_is_a_parameter() -> None:
-    found = found_in(LINEAR, steps(step(block=[16, 12]))).parameters
-    assert list(found) == ["block_x", "block_y"]
-    assert found["block_y"].values == (1, 2, 4, 8, 12, 16, 32, 64)
-
-
-def test_a_block_of_expressions_is_left_to_its_own_parameters() -> None:
-    assert not found_in(LINEAR, steps(step(block=["32 * TILE"]))).parameters
-
-
-def test_with_several_launches_parameters_carry_the_kernels_name() -> None:
-    plan = steps(step(), step(launch="ns::last<float>", block=32), step(), step(block=64))
-    assert list(found_in(LINEAR, plan).parameters) == [
-        "scale_block_x",
-        "last_block_x",
-        "scale_2_block_x",
-    ]
-
-
-def test_a_name_that_is_taken_is_not_found_again() -> None:
-    assert not found_in(LINEAR, steps(step()), taken=("block_x",)).parameters
-
-
-def test_a_grid_in_numbers_is_a_parameter_only_where_the_kernel_loops_over_it() -> None:
-    plan = steps(step(grid=100))
-    assert found_in(LOOP, plan).parameters["grid_x"].values == (100, 132, 264, 528, 1056, 2112)
-    assert "grid_x" not in found_in(LINEAR, plan).parameters
-
-
-def test_another_grid_is_taken_as_it_is() -> None:
-    plan = retuned(LOOP, steps(step(grid=100)), grid_x=264, block_x=256)
-    assert (launch_of(plan).grid, plan.kernels[0].block) == ((264, 1, 1), (256, 1, 1))
-
-
-@pytest.mark.parametrize("grid", [8, "cdiv(n, 128)", "cdiv(n, block_x)"])
-def test_the_number_of_threads_stays_when_the_block_changes(grid: int | str) -> None:
-    plan = retuned(LINEAR, steps(step(grid=grid)), block_x=32)
-    assert (launch_of(plan).grid[0], plan.kernels[0].block[0]) == (32, 32)
-
-
-def test_a_grid_of_one_block_a_row_stays_when_the_block_changes() -> None:
-    assert launch_of(retuned(ROWS, steps(step(grid="n")), block_x=32)).grid[0] == 1000
-
-
-@given(st.integers(1, 1 << 16), st.sampled_from([32, 64, 128, 256, 512, 1024]))
-def test_a_rescaled_grid_covers_all_threads_and_no_whole_block_more(grid: int, block: int) -> None:
-    made = launch_of(retuned(LINEAR, steps(step(grid=grid)), block_x=block)).grid[0]
-    assert made == cdiv(grid * 128, block)
-
-
-def test_template_arguments_follow_a_found_block() -> None:
-    plan = retuned(LINEAR, steps(step(launch="scale<block_x>")), block_x=64)
-    assert plan.kernels[0].entry == "scale<64>"
