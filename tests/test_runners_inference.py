@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from typer.testing import CliRunner
+from drafts import HOST, INDEX, LAUNCH, cuda, load
 
-from kernelwright.runners.dtypes import DTYPES
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.inferring.completing import (
     OPEN,
-    Draft,
     draft_of_source,
     entries,
     kernel_kind,
 )
-from kernelwright.runners.specs.files import Roots, load_data, load_source, parse_spec
-from kernelwright.runners.specs.io_contract import Argument
+from kernelwright.runners.specs.files import Roots, load_source
 from kernelwright.runners.specs.spec import KernelSpec
-from kernelwright.runners.specs.text import written
-from kernelwright.server import cli
-from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
-from kernelwright.tools.workbench import Workbench
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted(
@@ -40,23 +30,12 @@ VECTOR_ADD = r"""
 "y": 1, "z": 1}, "block": {"x": 256, "y": 1, "z": 1}}}}, "device_profile": {"gpu_name": "H100",
 "arch": "sm_90"}}
 """  # noqa: E501
-INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
-LAUNCH: dict[str, Any] = {"grid": [8], "block": [128]}
 
 
 def vector_add(**kernel: Any) -> dict[str, Any]:
     data = json.loads(VECTOR_ADD)
     data["kernel"] |= kernel
     return data
-
-
-def cuda(source: str, launch: object = LAUNCH, **spec: Any) -> dict[str, Any]:
-    kernel = {"kernel_type": "cuda", "source_code": source, "metadata": {"kernel_name": "k"}}
-    return {"name": "k", "kernel": kernel | ({"launch": launch} if launch else {}), **spec}
-
-
-def load(data: dict[str, Any]) -> KernelSpec:
-    return load_data(data, Path("/"), Roots([])).spec
 
 
 def refused(data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -77,18 +56,6 @@ def role_of(parameters: str, body: str, name: str = "p") -> str:
     text = f"__global__ void k({parameters}, float* out) {{ {INDEX} out[i] = 1; {body} }}"
     found = draft_of_source("k.cu", text).data["io"]["arguments"]
     return next(a["role"] for a in found if a["name"] == name)
-
-
-def filled(value: Any, size: int, dtype: str, role: str, field: str = "") -> Any:
-    """A draft as a user completes it: every `?` by something that belongs there."""
-    if isinstance(value, dict):
-        fields = cast(dict[str, Any], value).items()
-        return {k: filled(v, size, dtype, role, k) for k, v in fields}
-    if isinstance(value, list):
-        return [filled(v, size, dtype, role, field) for v in cast(list[Any], value)]
-    if value != OPEN:
-        return value
-    return {"dtype": dtype, "role": role, "value": 1}.get(field, size)
 
 
 def test_a_spec_with_the_source_and_the_launch_alone_is_completed() -> None:
@@ -329,15 +296,6 @@ def test_a_launch_is_written_where_each_thread_has_its_element() -> None:
     assert [line.partition(":")[0] for line in found.undecided] == ["workloads.default.symbols.n"]
 
 
-HOST = """
-static void helper(float* x) { x[0] = 1; }
-void scale(const float* x, float* y, double factor, int n) {
-  for (int i = 0; i < n; ++i) y[i] = factor * x[i];
-}
-int main() { return 0; }
-"""
-
-
 def test_host_functions_have_sizes_from_plain_loops() -> None:
     assert entries(HOST, "cpp") == ("scale",)
     found = draft_of_source("scale.cpp", HOST)
@@ -365,110 +323,6 @@ def test_a_file_that_leaves_something_open_is_refused_with_the_command(tmp_path:
         load_source(tmp_path / "scale.cpp", Roots([tmp_path]))
     assert "kernelwright spec --infer scale.cpp" in caught.value.next_step
     assert "save it beside scale.cpp" in caught.value.next_step
-
-
-JIT = """
-import triton
-import triton.language as tl
-
-@triton.jit
-def helper(q_ptr, offs, value):
-    tl.store(q_ptr + offs, value)
-
-@triton.jit
-def add(x_ptr, y_ptr, out_ptr, seen_ptr, n, scale, stride_x, wide: tl.int64, BLOCK: tl.constexpr, FLAG: tl.constexpr):
-    pid = tl.program_id(0)
-    offs = pid * BLOCK + tl.arange(0, BLOCK)
-    mask = offs < n
-    places = x_ptr + offs * stride_x
-    x = tl.load(places, mask=mask)
-    y_ptr += offs
-    y = tl.load(y_ptr, mask=mask)
-    helper(out_ptr, offs, x + y * scale)
-    tl.atomic_add(seen_ptr, 1)
-"""  # noqa: E501
-
-
-def test_triton_kernels_are_read_by_their_loads_and_stores() -> None:
-    found = draft_of_source("add.py", JIT).data
-    given = {a["name"]: (a["role"], a["dtype"]) for a in found["io"]["arguments"]}
-    assert given == {
-        "x_ptr": ("input", OPEN),
-        "y_ptr": ("input", OPEN),
-        "out_ptr": ("output", OPEN),
-        "seen_ptr": ("inout", OPEN),
-        "n": ("scalar", "int32"),
-        "scale": ("scalar", "float32"),
-        "stride_x": ("scalar", "int32"),
-        "wide": ("scalar", "int64"),
-    }
-    assert set(found["parameters"]) == {"BLOCK"}
-    assert found["kernel"]["launch"] == {"grid": [OPEN], "constexprs": {"FLAG": OPEN}}
-
-
-WRAPPER = """
-def add(x, y, flag=None, alpha=2.0, BLOCK_SIZE=512):
-    rows, cols = x.shape
-    out = torch.empty_like(x)
-    sums = torch.zeros((rows,), dtype=torch.float32, device=x.device)
-    kernel[(rows,)](x.contiguous(), y, out, sums, x.stride(0), cols, alpha, BLOCK=BLOCK_SIZE)
-    return out, sums
-
-def benchmark():
-    add(None, None)
-"""
-INNER = """
-import torch, triton
-import triton.language as tl
-@triton.jit
-def kernel(x_ptr, y_ptr, out_ptr, sum_ptr, stride, cols, alpha, BLOCK: tl.constexpr):
-    offs = tl.arange(0, BLOCK)
-    row = tl.program_id(0)
-    x = tl.load(x_ptr + row * stride + offs, mask=offs < cols)
-    tl.store(out_ptr + row * stride + offs, x, mask=offs < cols)
-    tl.store(sum_ptr + row, tl.sum(x, 0))
-    tl.store(y_ptr + row, tl.load(y_ptr + row) * alpha)
-"""
-
-
-def test_a_wrapper_is_the_entry_with_the_tensors_it_makes_as_outputs() -> None:
-    assert entries(INNER + WRAPPER, "triton") == ("add",)
-    found = draft_of_source("add.py", INNER + WRAPPER).data
-    arguments = {a["name"]: a for a in found["io"]["arguments"]}
-    assert list(arguments) == ["x", "y", "alpha", "out", "sums"]
-    assert [a["role"] for a in arguments.values()] == [
-        *("input", "inout", "scalar", "output", "output")
-    ]
-    assert arguments["x"]["shape"] == arguments["out"]["shape"] == ["rows", "cols"]
-    assert arguments["sums"] == {
-        **{"name": "sums", "role": "output", "dtype": "float32", "shape": ["rows"]}
-    }
-    assert arguments["alpha"]["value"] == 2.0
-    assert found["parameters"]["BLOCK_SIZE"]["default"] == 512
-    assert "launch" not in found["kernel"]
-    assert draft_of_source("add.py", INNER + WRAPPER, "kernel").data["kernel"]["launch"]
-
-
-def test_what_autotune_and_heuristics_give_is_not_asked_for() -> None:
-    tuned = JIT.replace(
-        "@triton.jit\ndef add",
-        '@triton.autotune(configs=[triton.Config({"BLOCK": 128})], key=["n"])\n'
-        '@triton.heuristics({"FLAG": lambda a: 1})\n@triton.jit\ndef add',
-    )
-    found = draft_of_source("add.py", tuned).data
-    assert "parameters" not in found
-    assert found["kernel"]["launch"] == {"grid": [OPEN]}
-
-
-def test_a_python_file_is_never_executed(tmp_path: Path) -> None:
-    marker = tmp_path / "ran"
-    draft_of_source("add.py", f"open({str(marker)!r}, 'w')\n" + JIT)
-    assert not marker.exists()
-
-
-def test_a_python_file_that_does_not_parse_is_refused_with_the_line() -> None:
-    with pytest.raises(SpecError, match=r"not Python: .* in line 2"):
-        draft_of_source("add.py", "import triton\ndef (:\n")
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a", "a.ptx"])
@@ -507,186 +361,3 @@ def test_no_example_is_read_otherwise_than_its_spec_says(path: Path) -> None:
         added = inferred.get("init") == "zeros"
         assert inferred["role"] in (OPEN, argument["role"]) or added
         assert inferred["dtype"] in (OPEN, argument["dtype"])
-
-
-TYPES = ["float", "double", "int", "long long", "__half", "float4", "Thing", "bool", "unsigned"]
-NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,6}", fullmatch=True)
-STATEMENTS: list[Callable[[str, str], str]] = [
-    lambda p, n: f"{p}[i] = 1;",
-    lambda p, n: f"if (i < {n}) {p}[i] += 2;",
-    lambda p, n: f"{p}[i * {n}] = {p}[0];",
-    lambda p, n: f"use({p}, {n});",
-    lambda p, n: f"atomicAdd({p} + {n}, 1);",
-    lambda p, n: f"float* q = {p} + i; *q = {n};",
-    lambda p, n: "",
-]
-
-
-@st.composite
-def c_sources(draw: st.DrawFn) -> tuple[str, str]:
-    """A CUDA or C++ file with a kernel of random parameters that does something with them."""
-    names = draw(st.lists(NAMES, min_size=2, max_size=5, unique=True))
-    names = [f"{n}_" if n in RESERVED else n for n in names]
-    parts = [f"{draw(st.sampled_from(TYPES))}* {names[0]}"]
-    for name in names[1:]:
-        star = draw(st.sampled_from(["", "*", " const*", "**", "&"]))
-        parts.append(f"{draw(st.sampled_from(TYPES))}{star} {name}")
-    chosen = draw(st.lists(st.sampled_from(STATEMENTS), max_size=3))
-    body = " ".join(s(draw(st.sampled_from(names)), draw(st.sampled_from(names))) for s in chosen)
-    suffix = draw(st.sampled_from(["cu", "cpp"]))
-    head = "__global__ void" if suffix == "cu" else "void"
-    return f"k.{suffix}", f"{head} k({', '.join(parts)}) {{ {INDEX} {body} }}"
-
-
-RESERVED = {
-    "if",
-    "do",
-    "for",
-    "int",
-    "asm",
-    "new",
-    "try",
-    "i",
-    "q",
-    "bool",
-    "case",
-    "long",
-    "char",
-} | {
-    *("auto", "else", "enum", "goto", "this", "true", "void", "and", "or", "not", "xor", "use"),
-    *("bitor", "break", "catch", "class", "const", "false", "float", "or_eq", "short", "throw"),
-    *("union", "using", "while", "double", "sizeof", "signed", "static", "struct", "return"),
-    *("switch", "typeid", "public", "inline", "extern", "delete", "export", "friend", "and_eq"),
-    *("not_eq", "xor_eq", "bitand", "compl", "typedef", "virtual", "wchar_t", "mutable", "private"),
-    *("default", "alignas", "alignof", "nullptr", "concept", "co_await"),
-}
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    made=c_sources(),
-    size=st.integers(1, 1024),
-    dtype=st.sampled_from(["float32", "int32", "float64"]),
-)
-def test_a_draft_with_its_places_filled_in_always_loads(
-    made: tuple[str, str], size: int, dtype: str
-) -> None:
-    name, source = made
-    try:
-        found = draft_of_source(name, source)
-    except SpecError as error:
-        assert "no argument that it could write" in error.message
-        return
-    _check_that_it_loads(found, source, size, dtype)
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    names=st.lists(NAMES.map(lambda n: f"a_{n}"), min_size=2, max_size=6, unique=True),
-    actions=st.lists(
-        st.tuples(st.sampled_from(["load", "store", "atomic_add", "none"]), st.integers(0, 5)),
-        max_size=4,
-    ),
-    block=st.sampled_from(["BLOCK", "GROUP_M", "ROWS"]),
-    wrapped=st.booleans(),
-    size=st.integers(1, 512),
-)
-def test_a_triton_draft_with_its_places_filled_in_always_loads(
-    names: list[str], actions: list[tuple[str, int]], block: str, wrapped: bool, size: int
-) -> None:
-    lines = [
-        f"    tl.{what}({names[at % len(names)]} + tl.program_id(0) * {block}, 1)"
-        for what, at in actions
-        if what != "none"
-    ]
-    listed = ", ".join(names)
-    source = f"@triton.jit\ndef k({listed}, {block}: tl.constexpr):\n    pass\n" + "\n".join(lines)
-    if wrapped:
-        source += f"\n\ndef w({listed}):\n    out = torch.empty_like({names[0]})\n"
-        source += f"    k[(1,)]({listed}, {block}=8)\n    return out\n"
-    try:
-        found = draft_of_source("k.py", source)
-    except SpecError as error:
-        assert "no argument that it could write" in error.message
-        return
-    _check_that_it_loads(found, source, size, "float32")
-
-
-def _check_that_it_loads(found: Draft, source: str, size: int, dtype: str) -> None:
-    data = filled(found.data, size, dtype, "output")
-    open_places = json.dumps(found.data).count(f'"{OPEN}"')
-    placed = [line for line in found.undecided if line.partition(":")[0].count(".")]
-    assert len(placed) == open_places
-    del data["kernel"]["source_path"]
-    data["kernel"]["source_code"] = source
-    spec = load(data)
-    assert all(isinstance(a, Argument) for a in spec.io.arguments)
-    assert parse_spec(json.loads(written(data))) == spec
-
-
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=60),
-        lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=9), inner),
-    )
-)
-def test_the_written_form_is_the_same_json(data: object) -> None:
-    assert json.loads(written(data)) == data
-
-
-def test_every_dtype_that_c_types_give_is_one_of_ours() -> None:
-    text = ", ".join(f"const {kind}* p{at}" for at, kind in enumerate(TYPES))
-    found = draft_of_source(
-        "k.cu", f"__global__ void k({text}, float* out) {{ {INDEX} out[i]=1; }}"
-    )
-    assert {a["dtype"] for a in found.data["io"]["arguments"]} <= {*DTYPES, OPEN}
-
-
-@pytest.mark.parametrize(
-    ("name", "source", "chosen"),
-    [
-        ("k.cu", f"__global__ void k(float* p, float f, int n) {{ {INDEX} p[i * n] = f; }}", []),
-        ("scale.cpp", HOST, []),
-        ("add.py", JIT, []),
-        ("wrapped.py", INNER + WRAPPER, []),
-        ("wrapped.py", INNER + WRAPPER, ["--kernel", "kernel"]),
-    ],
-    ids=["cuda", "cpp", "triton", "wrapper", "chosen"],
-)
-def test_spec_infer_prints_a_spec_that_loads_once_filled_in(
-    tmp_path: Path, name: str, source: str, chosen: list[str]
-) -> None:
-    (tmp_path / name).write_text(source, encoding="utf-8")
-    result = CliRunner().invoke(cli.app, ["spec", "--infer", str(tmp_path / name), *chosen])
-    assert result.exit_code == 0
-    printed = json.loads(result.stdout)
-    places = [line for line in result.stderr.splitlines() if line.startswith("  ")]
-    assert len(places) == result.stdout.count(f'"{OPEN}"') > 0
-    data = filled(printed, 64, "float32", "output")
-    assert load_data(data, tmp_path, Roots([tmp_path])).source == source
-
-
-def test_spec_takes_one_wish_at_a_time(tmp_path: Path) -> None:
-    (tmp_path / "k.cu").write_text("", encoding="utf-8")
-    result = CliRunner().invoke(cli.app, ["spec", "--schema", "--infer", str(tmp_path / "k.cu")])
-    assert result.exit_code == 1
-    assert "give one of" in result.stderr
-
-
-def test_open_kernel_opens_a_source_that_says_everything_and_refuses_others(tmp_path: Path) -> None:
-    text = "void k(const float x[64], float y[64]) { for (int i = 0; i < 64; i++) y[i] = x[i]; }"
-    (tmp_path / "k.cpp").write_text(text, encoding="utf-8")
-    (tmp_path / "scale.cpp").write_text(HOST, encoding="utf-8")
-    with Workbench(tmp_path / "out", [tmp_path]) as bench:
-        opened = open_kernel(bench, OpenKernelArguments(source_path="k.cpp"))
-        assert opened.entry == "void k(const float* x, float* y)"
-        with pytest.raises(SpecError, match="does not say all of a spec"):
-            open_kernel(bench, OpenKernelArguments(source_path="scale.cpp", entry="scale"))
-
-
-def test_open_kernel_takes_a_source_and_its_entry_but_no_entry_of_a_spec() -> None:
-    OpenKernelArguments(source_path="k.cu", entry="k")
-    with pytest.raises(ValueError, match="`entry` goes with source_path"):
-        OpenKernelArguments(spec_path="spec.json", entry="k")
-    with pytest.raises(ValueError, match="exactly one of spec_path, spec, source_path"):
-        OpenKernelArguments(spec_path="spec.json", source_path="k.cu")
