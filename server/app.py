@@ -180,6 +180,9 @@ class _Told:
         elapsed = round(time.monotonic() - self._started, 3)
         anyio.from_thread.run(self._context.report_progress, elapsed, None, message)
 
+    def found(self, message: str) -> None:
+        self.report(message)
+
     def cancelled(self) -> bool:
         return False
 

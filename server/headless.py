@@ -16,6 +16,7 @@ from ..search.settings import Settings
 from ..tools.optimize import Event, Failed, Finished, find_specs
 from ..tools.optimize import optimize as search_all
 from ..tools.overview import variants
+from ..tools.progress import listening
 from ..tools.workbench import Workbench
 from .live import display
 from .tables import console, result_text, variant_table
@@ -63,7 +64,7 @@ def run(wanted: Headless) -> int:
                     new_budget=wanted.new_budget,
                 )
                 # A signal may come while an event is shown: the run must end before its store does.
-                with closing(events):
+                with closing(events), listening(progress):
                     for event in events:
                         progress.show(event)
                         if isinstance(event, Finished | Failed):

@@ -143,8 +143,15 @@ class _StoreListener:
 
     def __init__(self, store: Store, job_id: str) -> None:
         self._store, self._job_id = store, job_id
+        self._found = ""
 
     def report(self, message: str) -> None:
+        """Beside what was found last, which whoever looks now and then would miss."""
+        known = f"{self._found}; now " if self._found else ""
+        _update(self._store, self._job_id, {"progress": known + message})
+
+    def found(self, message: str) -> None:
+        self._found = message
         _update(self._store, self._job_id, {"progress": message})
 
     def cancelled(self) -> bool:

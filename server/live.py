@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol, TextIO
 
 from rich.console import Console, Group
@@ -12,16 +15,20 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from ..tools.base import Arguments
 from ..tools.optimize import Began, Confirming, Event, Failed, Finished, Opened, Opening
+from ..tools.progress import Listener
 from ..tools.search_records import SearchProfile, StepReport
 from ..tools.trace import speedup_text
 from .tables import STYLES
 
 SHOWN = 8
+QUIET_S = 5.0
+"""A log that said nothing for so long says what is under way; about the patience of a reader."""
 
 
-class Display(Protocol):
-    """Shows the events of a headless run as they come."""
+class Display(Listener, Protocol):
+    """Shows the events of a headless run as they come, and hears of progress between them."""
 
     def show(self, event: Event) -> None:
         """Take in one event."""
@@ -39,27 +46,60 @@ def display(stream: TextIO | None = None) -> Display:
     return LiveView(console) if console.is_terminal else PlainLines(chosen)
 
 
-class PlainLines:
-    """One line an event, for logs."""
+class Endless:
+    """Work that nobody cancels by a word, and that keeps its own account of how far it is."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    def cancelled(self) -> bool:
+        """See `Listener.cancelled`: a signal ends the run."""
+        return False
+
+    def checkpoint(self, arguments: Arguments) -> None:
+        """See `Listener.checkpoint`: `--resume` finds it in the store."""
+
+
+class PlainLines(Endless):
+    """One line an event and a configuration, for logs; what is under way where it takes long.
+
+    `clock`: seconds.
+    """
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream, self._clock = stream, clock
+        self._said_at = clock()
+        self._lock = threading.Lock()
 
     def show(self, event: Event) -> None:
         """See `Display.show`."""
-        for line in lines_of(event):
-            print(line, file=self._stream, flush=True)
+        with self._lock:
+            for line in lines_of(event):
+                self._say(line)
+
+    def found(self, message: str) -> None:
+        """See `Listener.found`."""
+        with self._lock:
+            self._say(f"  {message}")
+
+    def report(self, message: str) -> None:
+        """See `Listener.report`."""
+        with self._lock:
+            if self._clock() - self._said_at >= QUIET_S:
+                self._say(f"  {message} ...")
 
     def close(self) -> None:
         """See `Display.close`."""
         self._stream.flush()
 
+    def _say(self, line: str) -> None:
+        print(line, file=self._stream, flush=True)
+        self._said_at = self._clock()
 
-class LiveView:
-    """A few lines that change in place: kernel, baseline, best, builds, newest evaluations.
 
-    Drawn once an event and never in between: a thread that redraws would take time from
-    the kernels that are being timed.
+class LiveView(Endless):
+    """A few lines that change in place: kernel, baseline, best, builds, newest evaluations, what is
+    under way.
+
+    Drawn when there is something new to say and never in between: a thread that redraws would take
+    time from the kernels that are being timed.
     """
 
     def __init__(self, console: Console) -> None:
@@ -73,12 +113,33 @@ class LiveView:
         )
         self._head = Text()
         self._best = Text("")
-        self._now = ""
+        self._now = self._found = ""
+        self._lock = threading.Lock()
         self._builds, self._budget = 0, 1
         self._newest: deque[StepReport] = deque(maxlen=SHOWN)
 
     def show(self, event: Event) -> None:
         """See `Display.show`."""
+        with self._lock:
+            self._show(event)
+
+    def found(self, message: str) -> None:
+        """See `Listener.found`."""
+        with self._lock:
+            self._found = message
+            self._redraw()
+
+    def report(self, message: str) -> None:
+        """See `Listener.report`."""
+        with self._lock:
+            self._now = message
+            self._redraw()
+
+    def close(self) -> None:
+        """See `Display.close`."""
+        self._live.stop()
+
+    def _show(self, event: Event) -> None:
         match event:
             case Opening(path):
                 self._start(f"{path}: building, checking and timing the baseline")
@@ -96,20 +157,24 @@ class LiveView:
                 self.close()
                 self._live.console.print(*lines_of(event), sep="\n", markup=False, highlight=False)
                 return
+        self._draw()
+
+    def _draw(self) -> None:
         self._live.start()
         self._live.update(self._view(), refresh=True)
 
-    def close(self) -> None:
-        """See `Display.close`."""
-        self._live.stop()
+    def _redraw(self) -> None:
+        """Where the view is on the screen: work that ends after it was closed has its word, too."""
+        if self._live.is_started:
+            self._live.update(self._view(), refresh=True)
 
     def _start(self, now: str) -> None:
-        self._head, self._best, self._now = Text(), Text(""), now
+        self._head, self._best, self._now, self._found = Text(), Text(""), now, ""
         self._builds = 0
         self._newest.clear()
 
     def _step(self, report: StepReport) -> None:
-        self._builds, self._budget = report.builds, report.budget
+        self._builds, self._budget, self._found = report.builds, report.budget, ""
         self._now = " ".join(_profile_lines(report.profile)) or self._now
         self._newest.append(report)
         if report.became_incumbent:
@@ -133,7 +198,8 @@ class LiveView:
             Text(f"{self._builds}/{self._budget} builds"),
             self._best,
         )
-        return Group(self._head, progress, table, Text(self._now, "dim"))
+        found = [Text(self._found)] if self._found else []
+        return Group(self._head, progress, table, *found, Text(self._now, "dim"))
 
 
 def lines_of(event: Event) -> list[str]:

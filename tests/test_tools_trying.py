@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from kernels import FASTER, SOURCE, tiny_kernel, with_known_peaks
@@ -12,9 +13,12 @@ from kernelwright.runners.model import BuildOptions, Candidate, Comparison, Endi
 from kernelwright.runners.specs.files import load_file
 from kernelwright.search.settings import Settings
 from kernelwright.search.work import Evaluate
+from kernelwright.tools.base import Arguments
 from kernelwright.tools.lanes import Tried
+from kernelwright.tools.progress import listening
 from kernelwright.tools.search_records import NeedsCandidates, StepReport
 from kernelwright.tools.search_session import SearchSession
+from kernelwright.tools.telling import Telling
 from kernelwright.tools.trying import Trying, best_of
 from kernelwright.tools.workbench import Workbench
 
@@ -52,8 +56,41 @@ def step_with(session: SearchSession, *candidates: Candidate) -> StepReport:
     return report
 
 
-def test_the_best_configuration_counts_and_all_builds_do(session: SearchSession) -> None:
-    report = step_with(session, CANDIDATE)
+class Heard:
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.reports, self.lines = list[str](), list[str]()
+
+    def report(self, message: str) -> None:
+        self.reports.append(message)
+
+    def found(self, message: str) -> None:
+        self.lines.append(message)
+
+    def cancelled(self) -> bool:
+        return False
+
+    def checkpoint(self, arguments: Arguments) -> None:
+        pass
+
+
+def test_the_best_configuration_counts_all_builds_do_and_each_is_told(
+    session: SearchSession,
+) -> None:
+    heard = Heard()
+    with listening(heard):
+        report = step_with(session, CANDIDATE)
+    assert [line.split(":")[0] for line in heard.lines] == [
+        f"configuration {number} of 7" for number in range(1, 8)
+    ]
+    assert "UNROLL=1 kRepeat=8: " in heard.lines[0] and "x the baseline (" in heard.lines[0]
+    assert heard.lines[0].endswith(", the best so far")
+    failed = next(line for line in heard.lines if "kRepeat=5" in line)
+    assert "build_failed, " in failed and "; best so far " in failed
+    number, values = heard.lines[0].split(": ")[:2]
+    assert f"{number}: {values}: building" in heard.reports
+    assert any("gates of the incumbent: fresh seeds" in each for each in heard.reports)
     assert report.ending is Ending.faster and report.became_incumbent
     assert report.builds == 7
     assert "kRepeat=1" in report.message
@@ -75,24 +112,42 @@ def nothing_timed(name: str) -> Comparison:
     )
 
 
-def test_of_several_measured_configurations_noise_is_not_the_best() -> None:
-    def measured(name: str, speedup: float, low: float, high: float) -> tuple[str, Tried]:
-        evaluation = Evaluation(
-            evaluation_id=f"{name}/1",
-            variant_id=name,
-            kernel_id="k",
-            ending=Ending.unstable if high > 2 * low else Ending.faster,
-            tier="native",
-            message="",
-            comparison=nothing_timed(name),
-            speedup=speedup,
-            interval=(low, high),
-        )
-        return name, Tried(name, evaluation, known=False)
+def measured(name: str, speedup: float, low: float, high: float) -> tuple[str, Tried]:
+    evaluation = Evaluation(
+        evaluation_id=f"{name}/1",
+        variant_id=name,
+        kernel_id="k",
+        ending=Ending.unstable if high > 2 * low else Ending.faster,
+        tier="native",
+        message="",
+        comparison=nothing_timed(name),
+        speedup=speedup,
+        interval=(low, high),
+    )
+    return name, Tried(name, evaluation, known=False)
 
+
+def test_of_several_measured_configurations_noise_is_not_the_best() -> None:
     found = best_of([measured("noisy", 1.6, 0.9, 2.4), measured("sure", 1.4, 1.3, 1.5)], space=9)
     assert (found.variant_id, found.builds) == ("sure", 2)
     assert found.several is not None and "best of 2 tried of 9" in found.several.said
+
+
+def test_a_configuration_that_was_known_is_not_told_but_may_be_the_best_so_far() -> None:
+    telling, heard = Telling(CANDIDATE, space=4, left=5), Heard()
+    _, known = measured("known", 2.0, 1.9, 2.1)
+    with listening(heard):
+        telling.ended(CANDIDATE, replace(known, known=True))
+        assert telling.coming([CANDIDATE]) == "configuration 1 of 3: a template"
+        telling.ended(CANDIDATE, measured("slower", 1.5, 1.4, 1.6)[1])
+        telling.ended(CANDIDATE, measured("noisy", 2.4, 0.9, 3.0)[1])
+        telling.ended(CANDIDATE, measured("sure", 2.2, 2.15, 2.3)[1])
+    of = "3: a template: "
+    assert heard.lines == [
+        f"configuration 1 of {of}1.5x the baseline (1.4 to 1.6, faster); best so far 2x",
+        f"configuration 2 of {of}2.4x the baseline (0.9 to 3, unstable); best so far 2x",
+        f"configuration 3 of {of}2.2x the baseline (2.15 to 2.3, faster), the best so far",
+    ]
 
 
 def test_knobs_that_are_nowhere_give_no_variant(session: SearchSession) -> None:

@@ -25,6 +25,14 @@ from .trials import Built
 SLOWEST_WORKLOAD = 1 / 1.05
 """A variant over 5 % slower than the incumbent on a visible workload is not kept."""
 
+SAID = {
+    "build": "building",
+    "check": "checking",
+    "compare": "timing",
+    "promote": "gates of the incumbent",
+}
+"""stages as whoever waits is told of them"""
+
 Result = TypeVar("Result")
 
 
@@ -238,7 +246,7 @@ class Attempt:
 
     def _timed(self, stage: str, work: Callable[[], Result]) -> Result:
         started = time.monotonic()
-        report(stage)
+        report(SAID[stage])
         try:
             return work()
         finally:

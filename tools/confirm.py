@@ -21,6 +21,7 @@ from ..runners.pools import SeedPool
 from .attempt import describe
 from .compared import Compared
 from .kernel_state import OpenKernel, confirmation_pools
+from .progress import report
 from .records import Confirmation
 from .rig import CHECKED_SEEDS, Rig
 
@@ -44,6 +45,7 @@ def confirm(
     visible, held_out = confirmation_pools(kernel)
     pools = (*visible, *held_out)
     try:
+        report("fresh seeds")
         rig.attach_pools(kernel, pools)
         rig.adopt(kernel, baseline, pools)
         runs = _checked(rig, kernel, variant_id, pools)
@@ -53,6 +55,7 @@ def confirm(
         groups = [group for group in (visible, held_out) if group]
         compared = list[Compared]()
         for group in groups:
+            report(f"timing {', '.join(pool.contract.label for pool in group)}")
             compared.append(rig.compare(kernel, group, variant_id, [baseline]))
             gates = together(gates, compared[-1].gates)
             if failed := first_failure(gates):

@@ -99,7 +99,8 @@ class _Builders(Generic[Item, Built, Result, Lane]):
 
     def submit(self, item: Item) -> None:
         """Have an item built."""
-        self._pool.submit(self._stages.build, item).add_done_callback(self._built)
+        building = self._pool.submit(copy_context().run, self._stages.build, item)
+        building.add_done_callback(self._built)
 
     def __enter__(self) -> _Builders[Item, Built, Result, Lane]:
         return self
@@ -120,7 +121,8 @@ class _Builders(Generic[Item, Built, Result, Lane]):
 def _start(
     flow: _Flow[Built, Result], stages: Stages[Item, Built, Result, Lane], lane: Lane
 ) -> threading.Thread:
-    """The thread of a lane; whoever hears of progress here hears of it there, too."""
+    """The thread of a lane; as in those that build, whoever hears of progress here hears of it
+    there, too."""
 
     def work() -> None:
         while (built := flow.built.get()) is not None and not flow.stopped.is_set():

@@ -1,6 +1,7 @@
 """How a tool that works for long tells whoever waits how far it is, and hears that it is to end.
 
-The function of a tool calls these; without a job around it they do nothing.
+The function of a tool calls these; without a job around it they do nothing. In any thread that was
+given the context of the one that listens.
 """
 
 from __future__ import annotations
@@ -14,10 +15,14 @@ from .base import Arguments
 
 
 class Listener(Protocol):
-    """Whoever runs the tool."""
+    """Whoever runs the tool; may be told by several threads at the same time."""
 
     def report(self, message: str) -> None:
-        """Take in how far the work is."""
+        """Take in what is under way, until the next word."""
+        ...
+
+    def found(self, message: str) -> None:
+        """Take in what was found, which is worth a line of its own."""
         ...
 
     def cancelled(self) -> bool:
@@ -30,6 +35,7 @@ class Listener(Protocol):
 
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_subject: ContextVar[str] = ContextVar("subject", default="")
 
 
 @contextmanager
@@ -42,10 +48,27 @@ def listening(listener: Listener) -> Generator[None]:
         _listener.reset(token)
 
 
+@contextmanager
+def about(subject: str) -> Generator[None]:
+    """What the body reports is said of this: `TILE=32: check`. The innermost one counts."""
+    token = _subject.set(subject)
+    try:
+        yield
+    finally:
+        _subject.reset(token)
+
+
 def report(message: str) -> None:
-    """Say how far the work is, in a few words: `step 3 of 5: TILE=32, faster`."""
+    """Say what is under way, in a few words: `check`."""
     if (listener := _listener.get()) is not None:
-        listener.report(message)
+        subject = _subject.get()
+        listener.report(f"{subject}: {message}" if subject else message)
+
+
+def found(message: str) -> None:
+    """Say what was found: `step 3 of 5: TILE=32: faster`."""
+    if (listener := _listener.get()) is not None:
+        listener.found(message)
 
 
 def cancelled() -> bool:

@@ -194,7 +194,7 @@ def _advance(
         exports.append(kernel_id, "step", report.model_dump(mode="json"))
         exports.write_if_due(kernel_id, session.search_id)
         made.append(_step(report))
-        progress.report(f"step {len(made)} of {steps}: {report.changed}: {report.ending}")
+        progress.found(f"step {len(made)} of {steps}: {report.changed}: {report.ending}")
         progress.checkpoint(
             SearchStepArguments(search_id=session.search_id, steps=max(1, steps - len(made)))
         )

@@ -4,7 +4,8 @@ of which the best one counts."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from ..runners.devices import DeviceFacts
@@ -12,10 +13,12 @@ from ..runners.errors import SpecError
 from ..runners.model import Candidate, Evaluation
 from ..search.tuning import Batches, Judged, tune, tuning_of
 from ..search.work import Evaluate
-from .candidates import state_of, variant_from
+from .candidates import changed, state_of, variant_from
 from .evaluator import Evaluator
 from .lanes import Several, Tried
+from .progress import about
 from .records import KernelRecord, VariantRecord
+from .telling import Telling, surely
 
 AT_ONCE = 4
 """configurations that are built side by side where builds do not disturb what is timed; the sweep
@@ -38,55 +41,68 @@ class Trying:
         try:
             if work.candidate.knobs is not None:
                 return self._tuned(work, parent, lane)
-            return self._together([self._record(work.candidate, parent)], lane)[0]
+            record = self._record(work.candidate, parent)
+            with about(f"{work.candidate.method} {changed(work.candidate)}".rstrip()):
+                (only,) = self._each([record], lane)
+                return only
         except SpecError as error:
             return error
 
     def _tuned(self, work: Evaluate, parent: VariantRecord, lane: DeviceFacts | None) -> Tried:
         """The best configuration. Raises SpecError where none gives a variant."""
-        run = tune(
-            tuning_of(work.candidate, state_of(self.kernel, parent.variant)),
-            builds=work.builds,
-            at_once=AT_ONCE if self._side_by_side else 1,
-            seed=self.seed,
-        )
-        tried, space = self._through(run, parent, lane)
+        tuning = tuning_of(work.candidate, state_of(self.kernel, parent.variant))
+        space, at_once = tuning.space, AT_ONCE if self._side_by_side else 1
+        run = tune(tuning, space, builds=work.builds, at_once=at_once, seed=self.seed)
+        telling = Telling(work.candidate, len(space), work.builds)
+        tried = self._through(run, parent, lane, telling)
         if not tried:
             raise SpecError("no configuration of its knobs gives a variant", valid="other values")
-        return best_of(tried, space)
+        return best_of(tried, len(space))
 
     @property
     def _side_by_side(self) -> bool:
         return self.lanes == 1 and self.kernel.spec.kernel.kernel_type != "cpp"
 
     def _through(
-        self, run: Batches, parent: VariantRecord, lane: DeviceFacts | None
-    ) -> tuple[list[tuple[str, Tried]], int]:
-        """All that gave a variant, each with its detail, and how many configurations there were to
-        choose from."""
-        tried = list[tuple[str, Tried]]()
-        try:
-            batch = next(run)
-            while True:
-                records = [self._record_if_any(candidate, parent) for candidate in batch]
-                found = iter(self._together([r for r in records if r is not None], lane))
-                results = [None if r is None else next(found) for r in records]
-                pairs = zip(batch, results, strict=True)
-                tried += [(c.detail, each) for c, each in pairs if each is not None]
-                batch = run.send([_judged(each) for each in results])
-        except StopIteration as ended:
-            return tried, ended.value
+        self, run: Batches, parent: VariantRecord, lane: DeviceFacts | None, telling: Telling
+    ) -> list[tuple[str, Tried]]:
+        """All that gave a variant, each with its detail."""
+        tried, batch = list[tuple[str, Tried]](), next(run, ())
+        while batch:
+            results = self._batch(batch, parent, lane, telling)
+            pairs = zip(batch, results, strict=True)
+            tried += [(c.detail, each) for c, each in pairs if each is not None]
+            batch = _sent(run, [_judged(each) for each in results])
+        return tried
 
-    def _together(self, records: Sequence[VariantRecord], lane: DeviceFacts | None) -> list[Tried]:
-        """How each ended, in this order."""
+    def _batch(
+        self,
+        batch: Sequence[Candidate],
+        parent: VariantRecord,
+        lane: DeviceFacts | None,
+        telling: Telling,
+    ) -> list[Tried | None]:
+        """How each ended, in this order, told as soon as it has; None: it gave no variant."""
+        made = [(c, self._record_if_any(c, parent)) for c in batch]
+        records = [record for _, record in made if record is not None]
+        asked = {r.variant.variant_id: c for c, r in made if r is not None}
+        found = dict[str, Tried]()
+        with about(telling.coming(batch)), closing(self._each(records, lane)) as each:
+            for one in each:
+                telling.ended(asked[one.variant_id], one)
+                found[one.variant_id] = one
+        return [None if record is None else found[record.variant.variant_id] for _, record in made]
+
+    def _each(self, records: Sequence[VariantRecord], lane: DeviceFacts | None) -> Generator[Tried]:
+        """How each ended, in the order in which they end."""
         ids = [record.variant.variant_id for record in records]
         before = {each: self.evaluator.evaluation(each) for each in ids}
         if len(records) > 1 and self._side_by_side:
-            found = list(self.evaluator.evaluate_all(records, self.min_gain))
+            found = self.evaluator.evaluate_all(records, self.min_gain)
         else:
-            found = [self.evaluator.evaluate(record, self.min_gain, lane) for record in records]
-        after = {evaluation.variant_id: evaluation for evaluation in found}
-        return [_tried(after[each], before[each]) for each in ids]
+            found = (self.evaluator.evaluate(each, self.min_gain, lane) for each in records)
+        for evaluation in found:
+            yield _tried(evaluation, before[evaluation.variant_id])
 
     def _record(self, candidate: Candidate, parent: VariantRecord) -> VariantRecord:
         return VariantRecord(
@@ -114,7 +130,7 @@ def best_of(tried: Sequence[tuple[str, Tried]], space: int) -> Tried:
     if incumbents:
         detail, best = incumbents[-1]
     elif measured:
-        detail, best = max(measured, key=lambda each: _surely(each[1].evaluation))
+        detail, best = max(measured, key=lambda each: surely(each[1].evaluation))
     else:
         detail, best = tried[0]
     every = [each for _, each in tried]
@@ -124,9 +140,12 @@ def best_of(tried: Sequence[tuple[str, Tried]], space: int) -> Tried:
     return replace(best, several=Several(sum(t.builds for t in every), said, _seconds(every)))
 
 
-def _surely(evaluation: Evaluation) -> float:
-    """The speedup that it has at least."""
-    return (evaluation.speedup or 0.0) if evaluation.interval is None else evaluation.interval[0]
+def _sent(run: Batches, judged: Sequence[Judged]) -> tuple[Candidate, ...]:
+    """The next batch; empty at the end."""
+    try:
+        return run.send(judged)
+    except StopIteration:
+        return ()
 
 
 def _seconds(tried: Sequence[Tried]) -> dict[str, float]:

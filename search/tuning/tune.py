@@ -27,16 +27,14 @@ class Judged:
     """spent on it"""
 
 
-Batches = Generator[tuple[Candidate, ...], Sequence[Judged], int]
+Batches = Generator[tuple[Candidate, ...], Sequence[Judged]]
 
 
-def tune(tuning: Tuning, *, builds: int, at_once: int, seed: int) -> Batches:
+def tune(tuning: Tuning, space: Space, *, builds: int, at_once: int, seed: int) -> Batches:
     """Batches of at most `at_once` candidates, until `builds` are spent or nothing is left.
 
-    The knobs as they stand come first, if they may stay so. Returns how many configurations there
-    were to choose from. Raises SpecError for knobs without a valid configuration.
+    The knobs as they stand come first, if they may stay so. `space`: of the tuning.
     """
-    space = tuning.space
     sweep, spent, asks = Sweep(space, seed), 0, ASKS * builds
     batch = _as_it_stands(tuning, space) or _asked(sweep, min(at_once, builds))
     while batch:
@@ -46,7 +44,6 @@ def tune(tuning: Tuning, *, builds: int, at_once: int, seed: int) -> Batches:
             sweep.tell(configuration, None if judged.speedup is None else 1 / judged.speedup)
         asks -= len(batch)
         batch = _asked(sweep, min(at_once, builds - spent, asks))
-    return len(space)
 
 
 def _as_it_stands(tuning: Tuning, space: Space) -> list[dict[str, int]]:
