@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from ..runner_messages import Block, RunResult, SideTimes
 from .handover import Handover
@@ -62,12 +63,12 @@ def run_block(
     planned, warm = block.samples(), block.warming()
     how: How = "hot" if message.hot else "timed"
     stage.warm_up(warm, message.timeout_s)
-    for sample in planned:
+    for sample, following in zip_longest(planned, planned[1:]):
         if stage.idle:
             stage.warm_up(warm, message.timeout_s)
         _make_ready(stage, block, sample)
         mine = collected[sample.side.variant]
-        stage.runs.perform(sample, message.timeout_s, how, mine.take)
+        stage.runs.perform(sample, message.timeout_s, how, mine.take, following)
         mine.clock(sample)
     return [each.times() for each in collected.values()]
 

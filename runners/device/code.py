@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from ..errors import SpecError
@@ -15,6 +16,8 @@ from .faults import DriverFault, RunFault, fault_of
 PLAIN_SHARED = 48 << 10
 """bytes of dynamic shared memory that need no opting in"""
 PORTABLE_CLUSTER = 8
+READ = 16
+"""images of which it is remembered what they hold: those of a few sides"""
 
 
 class Code:
@@ -74,7 +77,7 @@ class Code:
     def _load(self, sha256: str, files: Mapping[str, str]) -> None:
         image = Path(files[sha256]).read_bytes()
         try:
-            self._infos[sha256] = read_cubin(image)
+            self._infos[sha256] = _read(image)
             self._modules[sha256] = driver.load_module(image)
         except SpecError as error:
             raise RunFault("refused", f"refused: {error.message}", lost=False) from error
@@ -95,6 +98,13 @@ class Code:
         except DriverFault as error:
             raise fault_of(error, where) from error
         return function
+
+
+@lru_cache(maxsize=READ)
+def _read(image: bytes) -> CubinInfo:
+    """See `read_cubin`: the same image is loaded many times, for a check and again and again for
+    blocks. Raises SpecError."""
+    return read_cubin(image)
 
 
 def keeps_state(plan: LaunchPlan, infos: Iterable[CubinInfo]) -> bool:

@@ -30,6 +30,10 @@ AMONG = 0.125
 """of other samples, after which all is looked at"""
 
 
+Packed = tuple[Bytes, Mapping[str, tuple[int, int]]]
+"""Tables as they travel, and offset and rows of each."""
+
+
 class Keeper(Protocol):
     """Somebody whose memory no run may change."""
 
@@ -78,12 +82,8 @@ class Desk:
     def __init__(self, stream: Stream) -> None:
         self.region, self._stream = Region(), stream
 
-    def lay(self, tables: Mapping[str, Table], words: int = 0) -> Laid:
-        """Upload tables. Raises OutOfDeviceMemory."""
-        return self.lay_bytes(*packed(tables), words)
-
-    def lay_bytes(self, data: Bytes, places: Mapping[str, tuple[int, int]], words: int) -> Laid:
-        """Upload tables that are `packed`."""
+    def lay(self, data: Bytes, places: Mapping[str, tuple[int, int]], words: int = 0) -> Laid:
+        """Upload tables that are `packed`. Raises OutOfDeviceMemory."""
         start = aligned(data.size, PAGE)
         self.region.reserve(start + 8 * words, self._stream)
         base = self.region.address
@@ -97,7 +97,7 @@ class Desk:
         self.region.blank(0, self._stream)
 
 
-def packed(tables: Mapping[str, Table]) -> tuple[Bytes, dict[str, tuple[int, int]]]:
+def packed(tables: Mapping[str, Table]) -> Packed:
     """Tables one after the other, with the offset and the rows of each."""
     places, cursor = dict[str, tuple[int, int]](), 0
     for name, table in tables.items():
@@ -160,7 +160,7 @@ class Keeping:
         if kept != self._looked:
             tables = {"digest": digest_rows(spans), "guards": blank_rows(kept.blank, 0)}
             self._looked, self._tables = kept, packed(tables)
-        laid = self._desk.lay_bytes(*self._tables, 2 * len(spans) + 2)
+        laid = self._desk.lay(*self._tables, 2 * len(spans) + 2)
         self._support.digest(*laid.places["digest"], laid.results)
         self._support.guards(*laid.places["guards"], laid.results + 16 * len(spans))
         words = driver.fetch(self._stream, laid.results, 16 * len(spans) + 16).view("<u8")

@@ -11,6 +11,7 @@ import os
 import random
 import sys
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +80,9 @@ class DeviceProcess:
             side = self._fresh_side(message, inputs)
             if side.code.keeps_state or side.setting.plan.setup:
                 wanted.append((*wanted[0][:2], True))
-            for sample in self._samples(side, wanted):
-                results.append(self._run(sample, message.timeout_s, handover))
+            samples = self._samples(side, wanted)
+            for sample, following in zip_longest(samples, samples[1:]):
+                results.append(self._run(sample, message.timeout_s, handover, following))
             if self._stage.damaged():
                 results[-1] = results[-1].model_copy(update={"overrun": STRAY})
         except (RunFault, DriverFault) as error:
@@ -167,7 +169,9 @@ class DeviceProcess:
             made[-2].lasting = True
         return made
 
-    def _run(self, sample: Sample, timeout_s: float, handover: Handover) -> RunResult:
+    def _run(
+        self, sample: Sample, timeout_s: float, handover: Handover, following: Sample | None
+    ) -> RunResult:
         """One checked run."""
         places = list[int | None]()
 
@@ -175,7 +179,7 @@ class DeviceProcess:
             digest = sample.digest(0)
             places.append(handover.place(sample.slots[0], digest, lambda: sample.parts(0)))
 
-        self._stage.runs.perform(sample, timeout_s, "by_steps", take)
+        self._stage.runs.perform(sample, timeout_s, "by_steps", take, following)
         return sample.result(0, places[0], sample.busy_ms * 1e-3)
 
     def _sides(self, message: Block, inputs: DeviceInputs) -> dict[str, Side]:

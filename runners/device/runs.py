@@ -71,17 +71,23 @@ class Runs:
             raise no_room("a copy of its outputs", nbytes) from error
 
     def perform(
-        self, sample: Sample, timeout_s: float, how: How, take: Take | None = None
+        self,
+        sample: Sample,
+        timeout_s: float,
+        how: How,
+        take: Take | None = None,
+        following: Sample | None = None,
     ) -> Sample:
         """One sample, with what it left behind. With a second one queued behind it, a kernel of
         14.2 us took up to 15.6 (a graph waits for its own last launch), and 16.3 where lines of L2
-        were let go meanwhile.
+        were let go meanwhile. What the host alone needs for the `following` one is made while this
+        one runs.
 
         Raises RunFault with the variant at fault.
         """
         sample.how = how
         try:
-            self._perform(sample, timeout_s, take)
+            self._perform(sample, timeout_s, take, following)
         except DriverFault as error:
             fault = fault_of(error, self._place(sample))
             if isinstance(error, OutOfDeviceMemory):
@@ -94,24 +100,29 @@ class Runs:
         self.last = time.monotonic()
         return sample
 
-    def _perform(self, sample: Sample, timeout_s: float, take: Take | None) -> None:
+    def _perform(
+        self, sample: Sample, timeout_s: float, take: Take | None, following: Sample | None
+    ) -> None:
         self.reserve(_stash_bytes(sample))
         if sample.how in ("timed", "hot"):
             driver.reset_persisting_l2()
         driver.record(self._marks.began, self._stream)
         self._restore(sample)
         self._run(sample)
-        self._wait(sample, timeout_s)
-        look = self._look_of(sample)
+        try:  # the device is at work: nothing waits for the host
+            look = self._look_of(sample)
+            if following is not None:
+                following.prepare()
+        finally:
+            self._wait(sample, timeout_s)
         laid = self._look(sample, look)
         if take is not None:
             take(sample)
-        self._blank(sample, laid)
+        self._blank(laid)
 
     def _restore(self, sample: Sample) -> None:
         support, side = self._support, sample.side
-        table = side.restore(sample.seeds, sample.poison, again=sample.again)
-        support.move(*self.desk.lay({"restore": table}).places["restore"])
+        support.move(*self.desk.lay(*sample.prepare()).places["restore"])
         self.desk.clear()
         if not sample.again:
             for index in sample.used:
@@ -181,7 +192,7 @@ class Runs:
     def _look(self, sample: Sample, look: Look) -> Laid:
         support, looking, marks = self._support, look.looking, self._marks
         driver.record(marks.looking, self._stream)
-        laid = self.desk.lay_bytes(look.data, look.places, looking.words)
+        laid = self.desk.lay(look.data, look.places, looking.words)
         places, results = laid.places, laid.results
         support.guards(*places["guards"], results + 8 * looking.guards_at)
         support.move(*places["dense"])
@@ -190,6 +201,8 @@ class Runs:
         support.gaps(*places["gaps"], results + 8 * looking.gaps_at)
         driver.record(marks.looked, self._stream)
         words = driver.fetch(self._stream, results, 8 * looking.words).view(np.uint64)
+        if not sample.lasting:  # what is read of them now lies in stash and words
+            support.move(*places["sets"])
         sample.stash = self.stash.region.address
         digests = looking.digests(words)
         sample.found = looking.findings(words, digests)
@@ -213,9 +226,7 @@ class Runs:
         sample.busy_ms += driver.elapsed_ms(marks.looking, marks.looked)
         self.busy_s += sample.busy_ms * 1e-3
 
-    def _blank(self, sample: Sample, laid: Laid) -> None:
-        if not sample.lasting:
-            self._support.move(*laid.places["sets"])
+    def _blank(self, laid: Laid) -> None:
         self._support.move(*laid.places["stash"])
         self.desk.clear()
 

@@ -9,6 +9,7 @@ from typing import Literal
 from ..runner_messages import RunResult
 from . import driver
 from .driver import Bytes
+from .keeping import Packed, packed
 from .looking import Around, Findings
 from .side import Side
 
@@ -50,6 +51,7 @@ class Sample:
     stash: int = 0
     """where the outputs of the first run lie, dense; the others follow"""
     found: list[Findings] = field(default_factory=list[Findings])
+    restoring: Packed | None = None
     overrun: str = ""
     """what it wrote to that is none of any run's buffers"""
 
@@ -73,6 +75,13 @@ class Sample:
     def order(self) -> tuple[int, ...]:
         """The set of each run, in order."""
         return self.sets * self.repeats
+
+    def prepare(self) -> Packed:
+        """The table `restore` that makes its sets as new; made once, by whoever asks first."""
+        if self.restoring is None:
+            table = self.side.restore(self.seeds, self.poison, again=self.again)
+            self.restoring = packed({"restore": table})
+        return self.restoring
 
     def judge(self, around: Around, *, words_are_ours: bool) -> None:
         """Note what it did beyond its buffers."""
