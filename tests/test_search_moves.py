@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import shutil
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -47,6 +48,9 @@ void scale(const float (*a)[BATCH], float* out) {
     for (int i = 0; i < TILE; i += kUnroll) out[i] = SCALE * a[i][0] + PAD + STAGES;
 }
 """
+
+USES = "int f() { return A + B + C + D * (X + Y); }"
+"""of the parameters that tests turn"""
 
 
 def state(
@@ -99,21 +103,23 @@ def test_values_count_as_near_by_their_order_not_by_their_place_in_the_list() ->
 
 def test_every_knob_has_its_nearest_values_tried_before_one_knob_has_all() -> None:
     knobs = {name: (1, 2, 4, 8, 16) for name in "ABCD"}
-    found = proposed(TUNE_PARAMETERS.propose(state(knobs, now=dict.fromkeys(knobs, 4))))
+    found = proposed(
+        TUNE_PARAMETERS.propose(state(knobs, source=USES, now=dict.fromkeys(knobs, 4)))
+    )
     assert len(found) == 16
     for first in (4, 8, 12):
         assert {next(iter(v)) for v in values(found)[first - 4 : first]} == set(knobs)
 
 
 def test_a_value_against_a_constraint_is_left_out() -> None:
-    found = proposed(
-        TUNE_PARAMETERS.propose(state({"A": (1, 2, 4), "B": (1,)}, ("A * B <= 2",), now={"A": 1}))
-    )
+    start = state({"A": (1, 2, 4), "B": (1,)}, ("A * B <= 2",), USES, now={"A": 1})
+    found = proposed(TUNE_PARAMETERS.propose(start))
     assert values(found) == [{"A": 2}]
 
 
 def test_a_value_that_needs_another_to_move_is_proposed_with_it() -> None:
-    start = state({"X": (8, 16, 32), "Y": (8, 16, 32)}, ("X * Y == 256",), now={"X": 16, "Y": 16})
+    knobs = {"X": (8, 16, 32), "Y": (8, 16, 32)}
+    start = state(knobs, ("X * Y == 256",), USES, now={"X": 16, "Y": 16})
     assert values(proposed(TUNE_PARAMETERS.propose(start))) == [
         {"X": 32, "Y": 8},
         {"X": 8, "Y": 32},
@@ -121,14 +127,14 @@ def test_a_value_that_needs_another_to_move_is_proposed_with_it() -> None:
 
 
 def test_pairs_weigh_less_than_single_changes() -> None:
-    start = state({"X": (16, 32), "Y": (8, 16)}, ("X * Y <= 256",), now={"X": 16, "Y": 16})
+    start = state({"X": (16, 32), "Y": (8, 16)}, ("X * Y <= 256",), USES, now={"X": 16, "Y": 16})
     found = proposed(TUNE_PARAMETERS.propose(start))
     assert values(found) == [{"Y": 8}, {"X": 32, "Y": 8}]
     assert found[0].prior > found[1].prior
 
 
 def test_a_constraint_without_a_value_is_not_met() -> None:
-    start = state({"A": (1, 0), "B": (4,)}, ("B % A == 0",))
+    start = state({"A": (1, 0), "B": (4,)}, ("B % A == 0",), USES)
     assert broken_constraints(start.spec, {"A": 0, "B": 4}) == ("B % A == 0",)
     assert isinstance(TUNE_PARAMETERS.propose(start), NotApplicable)
 
@@ -142,13 +148,47 @@ def test_a_constraint_without_a_value_is_not_met() -> None:
 def test_every_proposal_meets_the_constraints_and_changes_what_it_names(
     knobs: dict[str, set[int]], limit: int
 ) -> None:
-    start = state(
-        {n: tuple(sorted(v)) for n, v in knobs.items()}, (f"{'*'.join(knobs)} <= {limit}",)
-    )
+    listed = {n: tuple(sorted(v)) for n, v in knobs.items()}
+    start = state(listed, (f"{'*'.join(knobs)} <= {limit}",), USES)
     result = TUNE_PARAMETERS.propose(start)
     for change in () if isinstance(result, NotApplicable) else values(result):
         assert not broken_constraints(start.spec, start.assignment | change)
         assert all(start.assignment[n] != v for n, v in change.items())
+
+
+def test_parameters_that_nothing_has_a_use_for_are_left_alone() -> None:
+    knobs = {"TILE": (16, 32), "LEFT_OVER": (1, 2)}
+    assert values(proposed(TUNE_PARAMETERS.propose(state(knobs, now={"TILE": 16})))) == [
+        {"TILE": 32}
+    ]
+    found = TUNE_PARAMETERS.propose(state({"LEFT_OVER": (1, 2)}))
+    assert isinstance(found, NotApplicable) and "has a use for" in found.reason
+
+
+@pytest.mark.parametrize(("loop", "stages"), [("for i in range(4): pass", True), ("pass", False)])
+def test_stages_are_a_matter_of_loops(loop: str, stages: bool) -> None:
+    source = f"@triton.jit\ndef f(x, BLOCK: tl.constexpr):\n    {loop}\n"
+    knobs = {"num_stages": (2, 3), "num_warps": (4, 8), "BLOCK": (64, 128)}
+    found = values(proposed(TUNE_PARAMETERS.propose(state(knobs, (), source, "triton"))))
+    assert {name for change in found for name in change} == {
+        "num_warps",
+        "BLOCK",
+        *(["num_stages"] if stages else []),
+    }
+
+
+def test_found_blocks_are_turned_while_the_launch_has_them_as_numbers() -> None:
+    source = "__global__ void scale(float* out) { out[threadIdx.x] = 1; }"
+    launch = {"grid": [1], "block": [256]}
+    made = state(
+        {"block_x": (128, 256)}, (), source, "cuda", kernel={"launch": launch}, now={"block_x": 256}
+    )
+    found = frozenset({"block_x"})
+    assert values(proposed(TUNE_PARAMETERS.propose(replace(made, found=found))))
+    step = {"launch": "scale", "grid": [1], "block": ["THREADS"]}
+    plan = {"steps": [step], "defines": {"THREADS": 64}}
+    gone = TUNE_PARAMETERS.propose(replace(made, found=found, plan=plan))
+    assert isinstance(gone, NotApplicable)
 
 
 def test_no_parameters_is_a_reason() -> None:

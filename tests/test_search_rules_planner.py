@@ -12,7 +12,8 @@ from kernelwright.search.planner import Context, Tried, run_planner
 from kernelwright.search.rules_planner import explain, rules_planner
 
 SOURCE = (
-    "#define UNROLL 4\nvoid scale(float* out) { for (int i = 0; i < UNROLL; ++i) out[i] = 0; }\n"
+    "#define UNROLL 4\n"
+    "void scale(float* out) { for (int i = 0; i < UNROLL; ++i) out[i] = TILE; }\n"
 )
 
 

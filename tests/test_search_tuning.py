@@ -120,25 +120,28 @@ def test_a_candidate_has_knobs_with_values_or_none(knobs: dict[str, tuple[int, .
 
 def test_a_sweep_turns_all_parameters_together() -> None:
     start = state({"WARPS": (1, 2, 4, 8), "STEP": (1, 2), "ONLY": (3,)})
-    (proposed,) = proposals(start)
+    (proposed,) = proposals(in_use(start))
     assert proposed.knobs == {"WARPS": (1, 2, 4, 8), "STEP": (1, 2)}
     assert len(tuning_of(proposed, start).space) == 8
 
 
 def test_a_sweep_of_a_large_space_stays_near_the_present_values() -> None:
-    (proposed,) = proposals(state({f"P{i}": tuple(range(1, 21)) for i in range(5)}))
+    start = in_use(state({f"P{i}": tuple(range(1, 21)) for i in range(5)}))
+    (proposed,) = proposals(start)
     assert proposed.knobs is not None
     sizes = [len(values) for values in proposed.knobs.values()]
-    assert (
-        len(tuning_of(proposed, state({f"P{i}": tuple(range(1, 21)) for i in range(5)})).space)
-        <= MOST
-    )
+    assert len(tuning_of(proposed, start).space) <= MOST
     assert max(sizes) - min(sizes) <= 1 and all(1 in values for values in proposed.knobs.values())
 
 
 def test_few_combinations_are_no_sweep() -> None:
     assert isinstance(MOVE.propose(state()), NotApplicable)
-    assert isinstance(MOVE.propose(state({"A": (1, 2), "B": (1, 2)})), NotApplicable)
+    assert isinstance(MOVE.propose(in_use(state({"A": (1, 2), "B": (1, 2)}))), NotApplicable)
+
+
+def test_parameters_that_nothing_has_a_use_for_are_not_swept() -> None:
+    start = state({"WARPS": (1, 2, 4, 8), "LEFT_OVER": (1, 2, 3, 4)})
+    assert isinstance(MOVE.propose(start), NotApplicable)
 
 
 def test_constants_and_numbers_of_the_plan_are_tuned_one_by_one_and_together() -> None:
@@ -158,6 +161,11 @@ def test_constants_and_numbers_of_the_plan_are_tuned_one_by_one_and_together() -
 def test_one_constant_is_no_sweep_of_constants() -> None:
     alone = replace(state(), source="constexpr int kUnroll = 4; int f() { return kUnroll; }")
     assert isinstance(SWEEP_CONSTANTS.propose(alone), NotApplicable)
+
+
+def in_use(start: State) -> State:
+    """The state with a source that uses all parameters."""
+    return replace(start, source=f"{SOURCE}// {' '.join(start.spec.parameters)}\n")
 
 
 def proposals(start: State, move: Move = MOVE) -> tuple[Candidate, ...]:

@@ -6,6 +6,7 @@ import math
 
 from ...runners.model import Candidate
 from .base import Move, NotApplicable, Proposals, State
+from .live_parameters import live_parameters
 from .tune_parameters import nearest
 
 FEWEST = 8
@@ -17,11 +18,12 @@ PRIOR = 0.25
 
 
 def _write(state: State) -> Proposals:
-    now = state.assignment
-    listed = {n: nearest(p.values, now[n]) for n, p in state.spec.parameters.items()}
+    now, live = state.assignment, live_parameters(state)
+    declared = {n: p for n, p in state.spec.parameters.items() if n in live}
+    listed = {n: nearest(p.values, now[n]) for n, p in declared.items()}
     turned = {n: others for n, others in listed.items() if others}
     if len(turned) < 2:
-        return NotApplicable("fewer than two parameters have other values")
+        return NotApplicable("fewer than two parameters have a use here and other values")
     while math.prod(1 + len(others) for others in turned.values()) > MOST:
         longest = max(turned, key=lambda n: len(turned[n]))
         turned[longest] = turned[longest][:-1]

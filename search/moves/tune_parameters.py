@@ -8,6 +8,7 @@ from ...runners.model import Candidate, ordered
 from ...runners.specs.expressions import names_in
 from ...runners.specs.spec import KernelSpec
 from .base import Move, NotApplicable, Proposals, State, broken_constraints
+from .live_parameters import live_parameters
 
 # A knob's k-th choice weighs NEAREST * DECAY**k whatever the knob: by weight, every knob has had
 # its nearest values tried before any knob has had all of its own.
@@ -20,8 +21,11 @@ def _write(state: State) -> Proposals:
     spec, now = state.spec, state.assignment
     if not spec.parameters:
         return NotApplicable("the spec declares no parameters")
+    live = live_parameters(state)
+    if not live:
+        return NotApplicable("neither source nor launch has a use for a parameter of the spec")
     found: dict[tuple[tuple[str, int], ...], Candidate] = {}
-    for name in spec.parameters:
+    for name in filter(live.__contains__, spec.parameters):
         for rank, value in enumerate(nearest(spec.parameters[name].values, now[name])):
             changes = _completed(spec, now, name, value)
             if changes is not None:
