@@ -1,4 +1,4 @@
-"""Specs to be completed, and drafts as a user fills them in."""
+"""Kernels without `io`, in C and C++, and specs of them."""
 
 from __future__ import annotations
 

@@ -12,8 +12,7 @@ from kernelwright.search.planner import Context, Tried, run_planner
 from kernelwright.search.rules_planner import explain, rules_planner
 
 SOURCE = (
-    "#define UNROLL 4\n"
-    "void scale(float* out) { for (int i = 0; i < UNROLL; ++i) out[i] = TILE; }\n"
+    "#define UNROLL 4\nvoid scale(float* out) { for (int i = 0; i < UNROLL; ++i) out[i] = TILE; }\n"
 )
 
 

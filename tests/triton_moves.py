@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -189,3 +190,12 @@ def chain(name: str, *moves: str) -> State:
         move, _, number = each.partition(":")
         now = applied(now, proposals(move, now)[int(number or 0)])
     return now
+
+
+def changes(name: str, move: str, number: int = 0, source: str | None = None) -> list[str]:
+    """Lines that a candidate takes out and puts in, as a diff without its places."""
+    before = state(name, source)
+    after = proposals(move, before)[number].source
+    assert after is not None
+    lines = difflib.unified_diff(before.source.splitlines(), after.splitlines(), n=0, lineterm="")
+    return [line for line in lines if not line.startswith(("---", "+++", "@@"))]

@@ -129,12 +129,18 @@ class Evaluating:
             try:
                 evaluation = self._judged_somehow(prepared, min_gain)
             except ProcessLost as error:
-                evaluation = self._written(prepared, attempt.ended(Ending.lost, str(error)))
+                evaluation = attempt.ended(Ending.lost, str(error))
             self._forget_loser(kernel)
+        if evaluation.became_incumbent:  # it was written before anybody else was measured
             return evaluation
+        return self._written(prepared, evaluation)
 
     def _judged_somehow(self, prepared: Prepared, min_gain: float) -> Evaluation:
-        """Judged against other sides once an incumbent turns out to fail by itself."""
+        """Judged against other sides once an incumbent turns out to fail by itself.
+
+        On disk only if it became the incumbent: nothing else waits for the others, which need no
+        device to be written.
+        """
         attempt = prepared.attempt
         gates, runs = attempt.gates, list(attempt.runs)
         try:
@@ -159,7 +165,7 @@ class Evaluating:
         attempt = prepared.attempt
         ended = attempt.check()
         if ended is not None:
-            return self._written(prepared, ended)
+            return ended
         kernel_id, gates = attempt.kernel.kernel_id, attempt.gates
         while True:
             record, attempt.gates = self._kernels.record(kernel_id), gates
@@ -174,9 +180,10 @@ class Evaluating:
                 () if known is None else known.gates,
             )
             evaluation = attempt.compare(around)
+            if not evaluation.became_incumbent:
+                return evaluation
             with self._incumbent(kernel_id):
-                stands = record.incumbent == self._kernels.record(kernel_id).incumbent
-                if stands or not evaluation.became_incumbent:
+                if record.incumbent == self._kernels.record(kernel_id).incumbent:
                     return self._written(prepared, evaluation)
 
     def _written(self, prepared: Prepared, evaluation: Evaluation) -> Evaluation:

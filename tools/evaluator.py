@@ -141,7 +141,7 @@ class Evaluator:
         waiting = iter(records)
         first = next(waiting, None)
         if first is not None:
-            lanes = self.lanes(first.variant.kernel_id)
+            lanes = [lane for lane in self.lanes(first.variant.kernel_id) for _ in threads_of(lane)]
             stages = Stages(self._evaluating.prepare, measure, lanes, builders())
             yield from run_through(chain([first], waiting), stages)
 
