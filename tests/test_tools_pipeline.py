@@ -13,7 +13,7 @@ from kernelwright.runners.errors import ProcessLost
 from kernelwright.runners.model import Variant
 from kernelwright.runners.toolchains import BuildOutcome
 from kernelwright.tools.ahead import BuildAhead
-from kernelwright.tools.pipeline import Stages, run_through
+from kernelwright.tools.pipeline import Left, Stages, run_through
 from kernelwright.tools.quiet import Quiet
 from kernelwright.tools.turns import Alone, Turns
 
@@ -32,7 +32,7 @@ def test_what_is_built_first_is_measured_first_and_nothing_is_left_out() -> None
             assert others_built.wait(PATIENCE_S)
         return number
 
-    def measure(number: int, lane: str) -> tuple[int, str]:
+    def measure(number: int, lane: str, _: Left) -> tuple[int, str]:
         if number == 5:
             others_built.set()
         return number, lane
@@ -52,7 +52,7 @@ def test_items_are_taken_no_further_ahead_than_there_are_builders_and_lanes() ->
     def build(number: int) -> int:
         return number
 
-    def measure(number: int, lane: int) -> int:
+    def measure(number: int, lane: int, _: Left) -> int:
         return number + lane
 
     stages = Stages(build, measure, [0], builders=2)
@@ -66,12 +66,44 @@ def test_items_are_taken_no_further_ahead_than_there_are_builders_and_lanes() ->
 def test_two_lanes_measure_at_the_same_time() -> None:
     both = threading.Barrier(2)
 
-    def measure(number: int, lane: str) -> str:
+    def measure(number: int, lane: str, _: Left) -> str:
         both.wait(PATIENCE_S)
         return lane
 
     found = run_through(range(8), Stages(lambda n: n, measure, ["a", "b"], builders=1))
     assert sorted(found) == ["a"] * 4 + ["b"] * 4
+
+
+def test_a_lane_that_was_left_measures_the_next_item_before_the_result_is_there() -> None:
+    next_one, measured = threading.Event(), list[int]()
+
+    def measure(number: int, lane: str, left: Left) -> int:
+        measured.append(number)
+        if number == 0:
+            left()
+            assert next_one.wait(PATIENCE_S), "nobody took the next item"
+        else:
+            next_one.set()
+        return number
+
+    found = list(run_through(range(3), Stages(lambda n: n, measure, ["one"], builders=1)))
+    assert sorted(found) == measured == [0, 1, 2]
+
+
+def test_a_lane_that_nobody_left_measures_one_item_at_a_time() -> None:
+    under_way, most = set[int](), 0
+
+    def measure(number: int, lane: str, _: Left) -> int:
+        nonlocal most
+        under_way.add(number)
+        most = max(most, len(under_way))
+        threading.Event().wait(0.001)  # gives way to whoever else would begin
+        under_way.remove(number)
+        return number
+
+    found = list(run_through(range(20), Stages(lambda n: n, measure, ["one"], builders=4)))
+    assert sorted(found) == list(range(20))
+    assert most == 1
 
 
 @pytest.mark.parametrize("stage", ["build", "measure"])

@@ -15,6 +15,7 @@ from .attempt import Attempt, Surroundings
 from .keeping import write_evaluation
 from .kernel_state import OpenKernel
 from .kernels import Kernels
+from .pipeline import Left
 from .records import Confirmation, KernelRecord, VariantRecord
 from .retiring import refusal
 from .rig import Rig
@@ -91,9 +92,16 @@ class Evaluating:
         return Prepared(record, attempt, ended, time.monotonic())
 
     def measure(
-        self, prepared: Prepared, min_gain: float, lane: DeviceFacts | None = None
+        self,
+        prepared: Prepared,
+        min_gain: float,
+        lane: DeviceFacts | None = None,
+        left: Left = lambda: None,
     ) -> Evaluation:
         """The evaluation of what was prepared, on disk on return; a known final one is taken.
+
+        `left` is called once a GPU is needed no more. A host is needed to the end: whatever is
+        done beside it would disturb the next timing.
 
         Of equal machine code that comes at the same time, one is measured and the others share it.
         """
@@ -106,7 +114,7 @@ class Evaluating:
             twin = self._twin(prepared)
             if twin is not None:
                 return self._written(prepared, prepared.attempt.shared(twin))
-            return self._on_a_device(prepared, min_gain, lane)
+            return self._on_a_device(prepared, min_gain, lane, left)
 
     def keep_confirmation(self, kernel_id: str, found: Confirmation) -> None:
         """Write it down; an incumbent that was refused gives way to the next best."""
@@ -118,7 +126,7 @@ class Evaluating:
                 writer.update("kernels", kernel_id, lambda known: {**(known or {}), **best})
 
     def _on_a_device(
-        self, prepared: Prepared, min_gain: float, lane: DeviceFacts | None
+        self, prepared: Prepared, min_gain: float, lane: DeviceFacts | None, left: Left
     ) -> Evaluation:
         attempt, kernel_id = prepared.attempt, prepared.record.variant.kernel_id
         self.timed_kernel(kernel_id)
@@ -131,6 +139,8 @@ class Evaluating:
             except ProcessLost as error:
                 evaluation = attempt.ended(Ending.lost, str(error))
             self._forget_loser(kernel)
+        if kernel.target is not None:
+            left()
         if evaluation.became_incumbent:  # it was written before anybody else was measured
             return evaluation
         return self._written(prepared, evaluation)

@@ -23,7 +23,7 @@ from .gpus import Gpus
 from .keeping import keep_build, keep_listings, remember
 from .kernels import Kernels
 from .overview import confirmation_of
-from .pipeline import Stages, run_through
+from .pipeline import Left, Stages, run_through
 from .records import Confirmation, KernelRecord, VariantRecord
 from .rig import Rig
 from .turns import IDLE_S, Alone, Turns
@@ -135,13 +135,13 @@ class Evaluator:
         `records` is read as there is room. Ending the generator early leaves the rest undone.
         """
 
-        def measure(prepared: Prepared, lane: DeviceFacts | None) -> Evaluation:
-            return self._evaluating.measure(prepared, min_gain, lane)
+        def measure(prepared: Prepared, lane: DeviceFacts | None, left: Left) -> Evaluation:
+            return self._evaluating.measure(prepared, min_gain, lane, left)
 
         waiting = iter(records)
         first = next(waiting, None)
         if first is not None:
-            lanes = [lane for lane in self.lanes(first.variant.kernel_id) for _ in threads_of(lane)]
+            lanes = self.lanes(first.variant.kernel_id)
             stages = Stages(self._evaluating.prepare, measure, lanes, builders())
             yield from run_through(chain([first], waiting), stages)
 

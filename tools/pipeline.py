@@ -1,4 +1,7 @@
-"""Many evaluations: builds on all cores, what is built goes to the first device that is free."""
+"""Many evaluations: builds on all cores, what is built goes to the first device that is free.
+
+A device takes the next one while what was found of the last one is written down.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import queue
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -14,6 +18,10 @@ Item = TypeVar("Item")
 Built = TypeVar("Built")
 Result = TypeVar("Result")
 Lane = TypeVar("Lane")
+Left = Callable[[], None]
+"""Called once a lane is needed no more and can take another item; whatever is left needs none."""
+TAKERS = 2
+"""threads of a lane: one is measuring, the other finishes what it measured and waits"""
 
 
 @dataclass(frozen=True)
@@ -21,7 +29,8 @@ class Stages(Generic[Item, Built, Result, Lane]):
     """What is done to an item: built by any of `builders` threads, then measured on a lane."""
 
     build: Callable[[Item], Built]
-    measure: Callable[[Built, Lane], Result]
+    measure: Callable[[Built, Lane, Left], Result]
+    """an item holds its lane until it has a result, or has left it"""
     lanes: Sequence[Lane]
     builders: int
 
@@ -53,16 +62,16 @@ def run_through(
     measured and drops the rest.
     """
     flow = _Flow[Built, Result]()
-    lanes = [_start(flow, stages, lane) for lane in stages.lanes]
+    takers = [taker for lane in stages.lanes for taker in _start(flow, stages, lane)]
     try:
         with _Builders(flow, stages) as builders:
             yield from _fed(iter(items), builders.submit, flow, stages.ahead)
     finally:
         flow.stopped.set()
-        for _ in lanes:
+        for _ in takers:
             flow.built.put(None)
-        for lane in lanes:
-            lane.join()
+        for taker in takers:
+            taker.join()
 
 
 def _fed(
@@ -120,17 +129,31 @@ class _Builders(Generic[Item, Built, Result, Lane]):
 
 def _start(
     flow: _Flow[Built, Result], stages: Stages[Item, Built, Result, Lane], lane: Lane
-) -> threading.Thread:
-    """The thread of a lane; as in those that build, whoever hears of progress here hears of it
+) -> list[threading.Thread]:
+    """The threads of a lane; as in those that build, whoever hears of progress here hears of it
     there, too."""
+    free = threading.Lock()
 
-    def work() -> None:
-        while (built := flow.built.get()) is not None and not flow.stopped.is_set():
+    def take() -> bool:
+        with ExitStack() as place:
+            place.enter_context(free)
+            built = flow.built.get()
+            if built is None or flow.stopped.is_set():
+                return False
             try:
-                flow.results.put(stages.measure(built, lane))
+                flow.results.put(stages.measure(built, lane, place.close))
             except BaseException as error:
                 flow.results.put(error)
+            return True
 
-    thread = threading.Thread(target=copy_context().run, args=(work,), name="lane", daemon=True)
-    thread.start()
-    return thread
+    def work() -> None:
+        while take():
+            pass
+
+    threads = [
+        threading.Thread(target=copy_context().run, args=(work,), name="lane", daemon=True)
+        for _ in range(TAKERS)
+    ]
+    for thread in threads:
+        thread.start()
+    return threads
