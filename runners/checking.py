@@ -40,16 +40,22 @@ class Checker:
     oracle: Oracle
     _known: dict[str, Known] = field(default_factory=dict[str, Known])
     _pools: dict[str, SeedPool] = field(default_factory=dict[str, SeedPool])
+    _told: dict[str, dict[str, tuple[str, ...]]] = field(
+        default_factory=dict[str, dict[str, tuple[str, ...]]]
+    )
+    """what messages say of it, by pool, until something else is known"""
 
     def attach(self, pool: SeedPool, contract: Contract) -> None:
         """Make the inputs of a pool and hand them to the runner."""
         self.runner.attach(pool, contract, self.oracle.make_pool(pool))
         self._known[pool.pool] = OrderedDict()
+        self._told.pop(pool.pool, None)
         self._pools[pool.pool] = pool
 
     def detach(self, pool: str) -> None:
         """Forget a pool, in runner and oracle as well."""
         self._known.pop(pool, None)
+        self._told.pop(pool, None)
         self._pools.pop(pool, None)
         try:
             self.runner.detach(pool)
@@ -132,10 +138,14 @@ class Checker:
         return block, [Run(label, True, r, v, owner, pool.pool) for r, v, owner in found]
 
     def _digests(self, pool: str) -> dict[str, tuple[str, ...]]:
-        by_slot = dict[str, list[str]]()
-        for slot, digest in self._known[pool]:
-            by_slot.setdefault(str(slot), []).append(digest)
-        return {slot: tuple(digests) for slot, digests in by_slot.items()}
+        told = self._told.get(pool)
+        if told is None:
+            by_slot = dict[str, list[str]]()
+            for slot, digest in self._known[pool]:
+                by_slot.setdefault(str(slot), []).append(digest)
+            told = {slot: tuple(digests) for slot, digests in by_slot.items()}
+            self._told[pool] = told
+        return told
 
     def _judge(
         self, pool: str, results: Sequence[RunResult], fd: int, adopt: bool
@@ -143,6 +153,7 @@ class Checker:
         known = self._known[pool]
         new = [r for r in results if r.stored is not None and (r.slot, r.digest) not in known]
         if new:
+            self._told.pop(pool, None)
             message = JudgeOutputs(
                 pool=pool,
                 slots=tuple(r.slot for r in new),
@@ -157,6 +168,7 @@ class Checker:
                 known.move_to_end((result.slot, result.digest))
         while len(known) > MOST_KNOWN:
             known.popitem(last=False)
+            self._told.pop(pool, None)
         return found
 
 

@@ -39,6 +39,8 @@ class NeverTheSame:
     runs: int = 0
     judged: int = 0
     most_known: int = 0
+    told: list[int] = field(default_factory=list[int])
+    """digests that came with each message"""
     pools: list[str] = field(default_factory=list[str])
 
     def attach(self, pool: SeedPool, contract: object, fd: int) -> None:
@@ -50,6 +52,7 @@ class NeverTheSame:
     def check(self, message: Check) -> tuple[list[RunResult], int]:
         known = {(int(s), d) for s, digests in message.known.items() for d in digests}
         self.most_known = max(self.most_known, len(known))
+        self.told.append(len(known))
         if self.instead is not None:
             return [self.instead], os.memfd_create("outputs")
         results = list[RunResult]()
@@ -95,6 +98,16 @@ def test_an_output_that_comes_back_is_judged_once_and_outlives_those_that_do_not
         other.stable = False
         made.check("w", pool, [0] * (MOST_KNOWN // 2), timeout_s=1)
     assert other.judged == 4 + 3 * (MOST_KNOWN // 2)
+
+
+def test_messages_tell_what_was_judged_before_until_the_pool_is_another(tmp_path: Path) -> None:
+    other = NeverTheSame(stable=True)
+    made, pool = checker(other, tmp_path)
+    for slots in ((0,), (0, 1), (1,), (2,), (2,)):
+        made.check("v", pool, slots, timeout_s=1)
+    made.attach(pool, lift.load(tmp_path).spec.io)
+    made.check("v", pool, (3,), timeout_s=1)
+    assert other.told == [0, 1, 2, 2, 3, 0]
 
 
 def test_a_device_without_room_says_nothing_of_a_variant(tmp_path: Path) -> None:

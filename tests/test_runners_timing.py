@@ -17,6 +17,7 @@ from kernelwright.runners.comparing.timing import (
     estimate,
     extent,
     judgement,
+    median,
     one_sided,
     ratio,
     slowest_workload,
@@ -56,6 +57,12 @@ def test_drift_that_slows_all_sides_of_a_block_cancels(speedup: float, drift: li
     found = estimate([workload(slow, speedup * slow)], "a", "b")
     assert math.exp(found.log_ratio) == pytest.approx(speedup)
     assert found.high - found.low == pytest.approx(0.0, abs=1e-9)
+
+
+@given(st.lists(st.floats(-50.0, 50.0), min_size=1, max_size=70))
+@settings(max_examples=300, deadline=None)
+def test_the_median_is_that_of_numpy_to_the_last_bit(values: list[float]) -> None:
+    assert median(np.array(values)) == float(np.median(values))
 
 
 def test_pairing_is_what_cancels_the_drift() -> None:

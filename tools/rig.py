@@ -150,14 +150,22 @@ class Rig:
             self._checker(kernel).runner.unload(variant_id)
 
     def check(self, kernel: OpenKernel, variant_id: str) -> list[Run]:
-        """The runs of the first gate set: two seeds of each workload, then the odd shape."""
-        runs = list[Run]()
-        for pool in kernel.pools:
-            runs += self.run(kernel, variant_id, pool, CHECKED_SEEDS)
-            if first_failure([gate(runs) for gate in FIRST_SET]):
-                return runs
-        if kernel.odd is not None:
-            runs += self.run(kernel, variant_id, kernel.odd, CHECKED_SEEDS[:1], odd=True)
+        """The runs of the first gate set: two seeds of each workload, then the odd shape, in
+        buffers no better aligned than promised."""
+        runs, checker, timeout_s = list[Run](), self._checker(kernel), kernel.timeout_s
+        with _undisturbing(kernel):
+            for pool in kernel.pools:
+                runs += checker.check(variant_id, pool, CHECKED_SEEDS, timeout_s=timeout_s)
+                if first_failure([gate(runs) for gate in FIRST_SET]):
+                    return runs
+            if kernel.odd is not None:
+                runs += checker.check(
+                    variant_id,
+                    kernel.odd,
+                    CHECKED_SEEDS[:1],
+                    timeout_s=timeout_s,
+                    barely_aligned=True,
+                )
         return runs
 
     def logic(self, kernel: OpenKernel, variant: Variant) -> GateResult | None:
@@ -171,16 +179,15 @@ class Rig:
         pool: SeedPool,
         seeds: Sequence[int],
         *,
-        odd: bool = False,
         adopt: bool = False,
     ) -> list[Run]:
-        """Run on some seeds in a fresh process. `odd`: buffers no better aligned than promised.
+        """Run on some seeds in a fresh process.
 
         `adopt`: the outputs become the truth where the kernel has no reference.
         """
         with _undisturbing(kernel):
             return self._checker(kernel).check(
-                variant_id, pool, seeds, timeout_s=kernel.timeout_s, barely_aligned=odd, adopt=adopt
+                variant_id, pool, seeds, timeout_s=kernel.timeout_s, adopt=adopt
             )
 
     def adopt(self, kernel: OpenKernel, variant_id: str, pools: Sequence[SeedPool]) -> None:

@@ -89,7 +89,7 @@ def compare(
             return Measured(None, [*runs, looked.broken])
         session.times.append(_start(pool, looked.seconds, plan))
     while not session.enough():
-        counters, batch = _cpu_counters(), list[BlockResult]()
+        counters, batch = _cpu_counters() if plan.host_clock else None, list[BlockResult]()
         load, reload = session.load, session.reloads
         for times in session.times:
             rounds = _rounds(sides, times.once, times.rounds, rng)
@@ -99,7 +99,7 @@ def compare(
             if broken := _faulted(times.pool, block.sides):
                 return Measured(None, [*runs, broken])
             batch.append(block)
-        stolen = plan.host_clock and _stolen(counters) > plan.disturbed_share
+        stolen = counters is not None and _stolen(counters) > plan.disturbed_share
         why_not = "the hypervisor took time from the machine" if stolen else ""
         for times, block in zip(session.times, batch, strict=True):
             times.add(block, load, plan, why_not)

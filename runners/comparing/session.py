@@ -174,7 +174,9 @@ class Session:
             return False
         self._looked = self.clean
         clean = self._blocks(clean=True)
-        return decide(clean, candidate, others, self.plan, moved=self._moved(others[0]))
+        # few blocks are told apart without it
+        moved = self._moved(others[0]) if self.clean in self.plan.looks else 0.0
+        return decide(clean, candidate, others, self.plan, moved=moved)
 
     def _told(self) -> tuple[list[WorkloadBlocks], dict[str, Told]]:
         """The blocks that count, and what they say of each other side.
