@@ -9,6 +9,7 @@ import pytest
 from kernels import FASTER, SOURCE, tiny_kernel, with_known_peaks
 
 from kernelwright.runners.errors import SpecError
+from kernelwright.runners.gates.incumbent import FRESH
 from kernelwright.runners.model import BuildOptions, Candidate, Comparison, Ending, Evaluation
 from kernelwright.runners.specs.files import load_file
 from kernelwright.search.settings import Settings
@@ -37,14 +38,20 @@ CANDIDATE = Candidate(
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchSession]:
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
     folder = tmp_path_factory.mktemp("trying")
-    spec = tiny_kernel(folder).folder / "spec.json"
+    tiny_kernel(folder)
     (folder / "out").mkdir()
     with Workbench(with_known_peaks(folder / "out"), [folder]) as bench:
-        kernel = bench.evaluator.open(load_file(spec, bench.roots))
-        settings = Settings(budget_builds=10, sweep_builds=7)
-        yield SearchSession.start(bench, kernel.kernel_id, settings, "client")
+        yield bench
+
+
+@pytest.fixture(scope="module")
+def session(bench: Workbench) -> SearchSession:
+    (spec,) = (spec for root in bench.roots.folders for spec in root.rglob("spec.json"))
+    kernel = bench.evaluator.open(load_file(spec, bench.roots))
+    settings = Settings(budget_builds=10, sweep_builds=7)
+    return SearchSession.start(bench, kernel.kernel_id, settings, "client")
 
 
 def step_with(session: SearchSession, *candidates: Candidate) -> StepReport:
@@ -97,6 +104,17 @@ def test_the_best_configuration_counts_all_builds_do_and_each_is_told(
     assert "the best of 7 tried of 8 configurations" in report.message
     assert report.changed == "source, -O3 -march=native -std=c++17, tuned kRepeat, UNROLL"
     assert session.status().incumbent == report.variant_id
+
+
+def test_of_a_sweep_only_what_may_be_the_best_goes_through_the_gates_of_the_incumbent(
+    bench: Workbench, session: SearchSession
+) -> None:
+    found = [Evaluation.model_validate(each) for _, each in bench.store.items("evaluations")]
+    best = [each for each in found if each.variant_id == session.status().incumbent]
+    assert [each.became_incumbent for each in best] == [False, True]
+    asked = [each for each in found if FRESH in {gate.gate for gate in each.gates}]
+    assert best[1] in asked and best[0] not in asked
+    assert all(each.evaluation_id.endswith("/0002") for each in asked)
 
 
 def test_a_budget_that_is_nearly_spent_allows_a_few_configurations_more(

@@ -42,7 +42,8 @@ class Surroundings:
 
     baseline: str
     incumbent: str
-    min_gain: float
+    min_gain: float | None
+    """over the incumbent, from which on it is replaced; None: it is not"""
     baseline_variant: Variant | None = None
     """None: the kernel's own source is the baseline"""
     baseline_gates: tuple[GateResult, ...] = ()
@@ -266,7 +267,7 @@ def _build_ending(outcome: BuildOutcome) -> Ending:
 
 def _keeps(comparison: Comparison, over: Ratio, around: Surroundings) -> tuple[bool, str]:
     """Whether the candidate becomes incumbent, and why not when it could have."""
-    if over.judgement != "faster":
+    if over.judgement != "faster" or around.min_gain is None:
         return False, ""
     if over.speedup < 1 + around.min_gain:
         return False, f"; not kept: the gain is below min_gain {around.min_gain:.1%}"

@@ -94,11 +94,14 @@ class Evaluating:
     def measure(
         self,
         prepared: Prepared,
-        min_gain: float,
+        min_gain: float | None,
         lane: DeviceFacts | None = None,
         left: Left = lambda: None,
+        *,
+        again: bool = False,
     ) -> Evaluation:
-        """The evaluation of what was prepared, on disk on return; a known final one is taken.
+        """The evaluation of what was prepared, on disk on return; a known final one is taken, and
+        that of equal machine code, unless it is to be measured `again`.
 
         `left` is called once a GPU is needed no more. A host is needed to the end: whatever is
         done beside it would disturb the next timing.
@@ -106,12 +109,12 @@ class Evaluating:
         Of equal machine code that comes at the same time, one is measured and the others share it.
         """
         with self._alone.at(prepared.variant_id), self._alone.at(prepared.code):
-            known = self.final(prepared.variant_id)
+            known = None if again else self.final(prepared.variant_id)
             if known is not None:
                 return known
             if prepared.ended is not None:
                 return self._written(prepared, prepared.ended)
-            twin = self._twin(prepared)
+            twin = None if again else self._twin(prepared)
             if twin is not None:
                 return self._written(prepared, prepared.attempt.shared(twin))
             return self._on_a_device(prepared, min_gain, lane, left)
@@ -126,7 +129,7 @@ class Evaluating:
                 writer.update("kernels", kernel_id, lambda known: {**(known or {}), **best})
 
     def _on_a_device(
-        self, prepared: Prepared, min_gain: float, lane: DeviceFacts | None, left: Left
+        self, prepared: Prepared, min_gain: float | None, lane: DeviceFacts | None, left: Left
     ) -> Evaluation:
         attempt, kernel_id = prepared.attempt, prepared.record.variant.kernel_id
         self.timed_kernel(kernel_id)
@@ -145,7 +148,7 @@ class Evaluating:
             return evaluation
         return self._written(prepared, evaluation)
 
-    def _judged_somehow(self, prepared: Prepared, min_gain: float) -> Evaluation:
+    def _judged_somehow(self, prepared: Prepared, min_gain: float | None) -> Evaluation:
         """Judged against other sides once an incumbent turns out to fail by itself.
 
         On disk only if it became the incumbent: nothing else waits for the others, which need no
@@ -169,7 +172,7 @@ class Evaluating:
         attempt.gates, attempt.runs = gates, runs
         return self._judged(prepared, min_gain)
 
-    def _judged(self, prepared: Prepared, min_gain: float) -> Evaluation:
+    def _judged(self, prepared: Prepared, min_gain: float | None) -> Evaluation:
         """Gates and comparison. Where another GPU brought a new incumbent meanwhile, what would
         become the incumbent has to beat that one, too."""
         attempt = prepared.attempt

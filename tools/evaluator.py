@@ -117,17 +117,30 @@ class Evaluator:
             return self._rig.logic(kernel, record.variant)
 
     def evaluate(
-        self, record: VariantRecord, min_gain: float = 0.01, lane: DeviceFacts | None = None
+        self,
+        record: VariantRecord,
+        min_gain: float | None = 0.01,
+        lane: DeviceFacts | None = None,
     ) -> Evaluation:
         """The variant's evaluation, made now unless a final one is known; on disk on return.
 
-        `lane`: the GPU to run it on, of `lanes`; None: the kernel's own device.
+        `min_gain`: over the incumbent, from which on the variant takes its place, once it has
+        passed the incumbent set; None: it does not. `lane`: the GPU to run it on, of `lanes`;
+        None: the kernel's own device.
         """
         known = self._evaluating.final(record.variant.variant_id)
         return known or self._evaluating.measure(self._evaluating.prepare(record), min_gain, lane)
 
+    def reconsider(
+        self, record: VariantRecord, min_gain: float, lane: DeviceFacts | None = None
+    ) -> Evaluation:
+        """The variant measured once more, so that it takes the incumbent's place if it earns it;
+        for one that was evaluated without a `min_gain`. On disk on return."""
+        prepared = self._evaluating.prepare(record)
+        return self._evaluating.measure(prepared, min_gain, lane, again=True)
+
     def evaluate_all(
-        self, records: Iterable[VariantRecord], min_gain: float = 0.01
+        self, records: Iterable[VariantRecord], min_gain: float | None = 0.01
     ) -> Generator[Evaluation]:
         """Evaluations of one kernel's variants in the order in which they are done, each on disk
         when it comes: builds on all cores, gates and timing on every device that serves the kernel.

@@ -30,12 +30,13 @@ class Several:
 @dataclass(frozen=True)
 class Tried:
     """A candidate's variant with its evaluation. `known`: it was on disk before. `several`: it is
-    the best of several configurations."""
+    the best of several configurations. `promoted`: it was reconsidered, and is the incumbent."""
 
     variant_id: str
     evaluation: Evaluation
     known: bool
     several: Several | None = None
+    promoted: bool = False
 
     @property
     def builds(self) -> int:
@@ -60,7 +61,8 @@ class Tried:
             variant_id=self.variant_id,
             speedup=evaluation.speedup,
             interval=evaluation.interval,
-            became_incumbent=evaluation.became_incumbent and (fresh or node is None),
+            became_incumbent=self.promoted
+            or (evaluation.became_incumbent and (fresh or node is None)),
             duplicate_of_known=node is not None and not fresh and not builds,
             message=f"{several.said}: {evaluation.message}" if several else evaluation.message,
             same_code_as=evaluation.same_code_as,

@@ -43,7 +43,7 @@ class Trying:
                 return self._tuned(work, parent, lane)
             record = self._record(work.candidate, parent)
             with about(f"{work.candidate.method} {changed(work.candidate)}".rstrip()):
-                (only,) = self._each([record], lane)
+                (only,) = self._each([record], lane, self.min_gain)
                 return only
         except SpecError as error:
             return error
@@ -57,7 +57,29 @@ class Trying:
         tried = self._through(run, parent, lane, telling)
         if not tried:
             raise SpecError("no configuration of its knobs gives a variant", valid="other values")
-        return best_of(tried, len(space))
+        return best_of(self._settled(tried, lane), len(space))
+
+    def _settled(
+        self, tried: Sequence[tuple[str, Tried]], lane: DeviceFacts | None
+    ) -> list[tuple[str, Tried]]:
+        """The same, the best one as the incumbent if it earns it, and last. None became it before:
+        the gates of the incumbent cost more than all else, and only the best is worth them. One
+        that seems to be better still is measured against it directly."""
+        settled = {each.variant_id: (detail, each) for detail, each in tried}
+        for detail, each in sorted(tried, key=lambda one: -surely(one[1].evaluation)):
+            if self._seems_to_beat_the_incumbent(each.evaluation):
+                with about(f"{detail}, the best configuration"):
+                    record = self.evaluator.variant(each.variant_id)
+                    found = self.evaluator.reconsider(record, self.min_gain, lane)
+                del settled[each.variant_id]
+                again = replace(each, evaluation=found, promoted=found.became_incumbent)
+                settled[each.variant_id] = detail, again
+        return list(settled.values())
+
+    def _seems_to_beat_the_incumbent(self, evaluation: Evaluation) -> bool:
+        now = self.evaluator.evaluation(self.evaluator.kernel(evaluation.kernel_id).incumbent)
+        least = 1.0 if now is None or now.speedup is None else now.speedup
+        return evaluation.speedup is not None and evaluation.speedup > least
 
     @property
     def _side_by_side(self) -> bool:
@@ -87,20 +109,22 @@ class Trying:
         records = [record for _, record in made if record is not None]
         asked = {r.variant.variant_id: c for c, r in made if r is not None}
         found = dict[str, Tried]()
-        with about(telling.coming(batch)), closing(self._each(records, lane)) as each:
+        with about(telling.coming(batch)), closing(self._each(records, lane, None)) as each:
             for one in each:
                 telling.ended(asked[one.variant_id], one)
                 found[one.variant_id] = one
         return [None if record is None else found[record.variant.variant_id] for _, record in made]
 
-    def _each(self, records: Sequence[VariantRecord], lane: DeviceFacts | None) -> Generator[Tried]:
+    def _each(
+        self, records: Sequence[VariantRecord], lane: DeviceFacts | None, min_gain: float | None
+    ) -> Generator[Tried]:
         """How each ended, in the order in which they end."""
         ids = [record.variant.variant_id for record in records]
         before = {each: self.evaluator.evaluation(each) for each in ids}
         if len(records) > 1 and self._side_by_side:
-            found = self.evaluator.evaluate_all(records, self.min_gain)
+            found = self.evaluator.evaluate_all(records, min_gain)
         else:
-            found = (self.evaluator.evaluate(each, self.min_gain, lane) for each in records)
+            found = (self.evaluator.evaluate(each, min_gain, lane) for each in records)
         for evaluation in found:
             yield _tried(evaluation, before[evaluation.variant_id])
 
@@ -123,12 +147,10 @@ def best_of(tried: Sequence[tuple[str, Tried]], space: int) -> Tried:
     """The configuration that became the incumbent last, else the one whose interval begins highest,
     so that noise is not chosen, else the first that failed; with what all of them cost. Each comes
     with its detail. `space`: how many there were to choose from."""
-    incumbents = [
-        each for each in tried if each[1].evaluation.became_incumbent and not each[1].known
-    ]
+    promoted = [each for each in tried if each[1].promoted]
     measured = [each for each in tried if each[1].evaluation.speedup is not None]
-    if incumbents:
-        detail, best = incumbents[-1]
+    if promoted:
+        detail, best = promoted[-1]
     elif measured:
         detail, best = max(measured, key=lambda each: surely(each[1].evaluation))
     else:
