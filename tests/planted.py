@@ -64,6 +64,7 @@ PLANTED: Mapping[str, Planted] = {
     "low_l2_hit": Planted({n.L2_HIT: 20, n.DRAM: 85, n.DRAM_READ: 4e9}),
     "tensor_unused": Planted(facts=FACTS.model_copy(update={"matrix_work": True})),
     "low_occupancy": Planted({n.THEORETICAL: 12, n.ACHIEVED: 12}),
+    "occupancy_gap": Planted({n.ACHIEVED: 60}),
     "register_limited": _limit(n.LIMIT_REGISTERS),
     "smem_limited": _limit(n.LIMIT_SHARED),
     "warp_limited": _limit(n.LIMIT_WARPS),

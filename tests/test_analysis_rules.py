@@ -27,7 +27,7 @@ REQUIRED = set(
     register_limited smem_limited register_spill low_waves_per_sm high_waves_per_sm tail_effect
     poor_coalescing low_l1_hit low_l2_hit smem_bank_conflicts stall_long_scoreboard
     stall_short_scoreboard stall_mio_throttle stall_math_pipe stall_barrier stall_wait stall_membar
-    low_ipc divergence tensor_unused imbalance non_fused_fp hot_line""".split()
+    low_ipc divergence tensor_unused imbalance non_fused_fp hot_line occupancy_gap""".split()
 )
 TAIL = Advice(
     rule="LaunchConfiguration",
@@ -153,6 +153,32 @@ def test_advice_that_no_rule_of_ours_shares_is_kept_beside() -> None:
     found = findings(profile(Planted(), (TAIL,)), FACTS)
     assert found.ranked == ()
     assert [each.title for each in found.others] == ["Tail Effect"]
+    told = card(profile(Planted(), (TAIL,)), found)
+    assert "Tail Effect (50 % global; our tail_effect finds nothing): a partial wave" in told
+
+
+@pytest.mark.parametrize(
+    "advice",
+    [
+        TAIL.model_copy(update={"speedup_percent": 0.3}),
+        TAIL.model_copy(update={"rule": "MemoryL2Compression", "title": "Low Compression Rate"}),
+    ],
+)
+def test_advice_that_nobody_can_follow_or_gain_by_is_left_out(advice: Advice) -> None:
+    assert findings(profile(Planted(), (advice,)), FACTS).others == ()
+
+
+def test_advice_is_cut_between_words() -> None:
+    long = TAIL.model_copy(update={"message": "lengthily " * 40})
+    whole = profile(Planted(), (long,))
+    last = card(whole, findings(whole, FACTS)).splitlines()[-1]
+    assert last.endswith(" lengthily...") and len(last) <= 183
+
+
+def test_a_share_above_all_is_told_as_all() -> None:
+    """ncu counts hits and sectors in different passes: an H200 told of 102 % hits."""
+    whole = profile(Planted({n.L2_HIT: 101.6}))
+    assert "L2 hit 100 %" in card(whole, findings(whole, FACTS))
 
 
 def test_a_finding_counts_for_the_part_of_the_time_that_its_kernel_takes() -> None:
@@ -192,8 +218,50 @@ def test_occupancy_is_no_fault_where_compute_is_busy_already(rule: str) -> None:
 
 def test_fewer_warps_than_fit_are_no_fault_where_memory_is_busy_already() -> None:
     gap = {n.THEORETICAL: 100, n.ACHIEVED: 60}
-    assert "low_occupancy" in fired(of(Planted(gap)))
-    assert "low_occupancy" not in fired(of(Planted({**gap, n.MEMORY: 92, n.SM: 20})))
+    assert fired(of(Planted(gap))) == ["occupancy_gap"]
+    assert "occupancy_gap" not in fired(of(Planted({**gap, n.MEMORY: 92, n.SM: 20})))
+    assert "occupancy_gap" not in fired(of(Planted({**gap, n.ISSUE: 0.85})))
+
+
+@pytest.mark.parametrize("rule", ["register_limited", "smem_limited", "low_occupancy"])
+def test_few_warps_are_a_slight_fault_where_one_is_ready_mostly(rule: str) -> None:
+    def severity(issued: float) -> str:
+        found = of(Planted({**PLANTED[rule].metrics, n.ISSUE: issued}))
+        return next(each.severity for each in found.ranked if each.rule == rule)
+
+    assert severity(0.3) != "low"
+    assert severity(0.65) == "low"
+
+
+@pytest.mark.parametrize(
+    ("level", "word", "advice"),
+    [(n.DRAM, "DRAM", "fuse"), (n.L2, "L2", "ask less of L2"), (n.L1, "L1", "no bank conflicts")],
+)
+def test_a_busy_memory_says_which_level_and_what_helps_there(
+    level: str, word: str, advice: str
+) -> None:
+    idle = {n.DRAM: 10, n.L2: 12, n.L1: 14}
+    busy = of(Planted({**idle, n.MEMORY: 90, n.SM: 30, level: 93}))
+    (found,) = (each for each in busy.ranked if each.rule == "severe_memory_bound")
+    assert f"busiest is {word}" in found.text
+    assert advice in found.action
+
+
+def test_short_blocks_matter_while_no_unit_is_near_its_peak() -> None:
+    short = {n.WAVES: 500.5, n.TIME: 300_000}
+    assert of(Planted({**short, n.SM: 40, n.MEMORY: 50})).ranked[0].severity == "medium"
+    (found,) = of(Planted({**short, n.SM: 40, n.MEMORY: 88, n.DRAM: 88})).ranked[1:]
+    assert (found.rule, found.severity) == ("high_waves_per_sm", "low")
+
+
+@pytest.mark.parametrize("opcode", ["FADD", "FMUL"])
+def test_additions_or_multiplications_alone_have_nothing_to_fuse_with(opcode: str) -> None:
+    apart = {**PLANTED["non_fused_fp"].opcodes, "FADD": 0, "FMUL": 0, opcode: 6e7}
+    assert "non_fused_fp" not in fired(of(Planted(opcodes=apart)))
+
+
+def test_a_hot_line_is_no_finding_while_instructions_are_issued() -> None:
+    assert "hot_line" not in fired(of(Planted({n.ISSUE: 0.85}, hottest=30)))
 
 
 def test_a_tensor_kernel_may_run_few_warps() -> None:
@@ -212,8 +280,9 @@ def test_stalls_do_not_matter_while_instructions_are_issued() -> None:
     assert "stall_barrier" not in fired(of(busy))
 
 
-def test_waiting_for_dram_at_its_peak_comes_after_the_bandwidth() -> None:
-    streaming = {n.MEMORY: 91, n.DRAM: 91, n.SM: 25}
+@pytest.mark.parametrize("level", [n.DRAM, n.L2, n.L1])
+def test_waiting_for_memory_at_its_peak_comes_after_what_loads_it(level: str) -> None:
+    streaming = {n.MEMORY: 91, level: 91, n.SM: 25}
     found = of(Planted({**PLANTED["stall_long_scoreboard"].metrics, **streaming}))
     assert fired(found)[:2] == ["severe_memory_bound", "stall_long_scoreboard"]
     assert found.ranked[1].severity == "low"

@@ -78,6 +78,12 @@ _PARALLELISM = (
         ("increase_ilp", HINTS, "fewer warps suffice where each has independent work"),
     ),
     *_rows(
+        "occupancy_gap",
+        ("persistent_kernel", SUGGESTS, "blocks that live as long as the launch leave no gaps"),
+        ("change_block_sizes", SUGGESTS, "blocks of another size end at other times"),
+        ("tune_parameters", HINTS, "items a thread are a parameter as a rule"),
+    ),
+    *_rows(
         "register_limited",
         ("reduce_register_pressure", ASKS, "registers are what keeps more blocks out"),
         ("change_block_sizes", SUGGESTS, "smaller tiles hold fewer values a thread"),

@@ -62,7 +62,11 @@ RULES = (
         "fields instead of structures, a transpose through shared memory)",
         because="NVIDIA's UncoalescedGlobalAccess counts the same excess from 0 on; ours: 10 % "
         "leaves unaligned edges alone. Sectors a request are no sign: 16 are perfect for float4",
-        agrees=(("UncoalescedGlobalAccess", ""), ("MemoryCacheAccessPattern", "L1TEX Global")),
+        agrees=(
+            ("UncoalescedGlobalAccess", ""),
+            ("MemoryCacheAccessPattern", "L1TEX Global"),
+            ("MemoryCacheAccessPattern", "L2 Global"),
+        ),
         blame=Blame(n.SECTORS, n.IDEAL_SECTORS),
     ),
     Rule(
@@ -74,7 +78,7 @@ RULES = (
         "32 different banks; ldmatrix or TMA with a swizzle for tensor operands",
         because="NVIDIA's SharedMemoryConflicts: from 10 % of the wavefronts on; ours: half is "
         "every access twice",
-        agrees=(("SharedMemoryConflicts", ""),),
+        agrees=(("SharedMemoryConflicts", ""), ("UncoalescedSharedAccess", "")),
         blame=Blame(n.SHARED_WAVEFRONTS, n.IDEAL_WAVEFRONTS),
     ),
     Rule(
@@ -85,6 +89,10 @@ RULES = (
         action="fewer values alive at once: smaller tiles, less unrolling, a higher register "
         "limit; arrays indexed by constants only",
         because="ours: any access says that it happens, its share of all instructions how much",
-        agrees=(("MemoryCacheAccessPattern", "L1TEX Local"),),
+        agrees=(
+            ("MemoryCacheAccessPattern", "L1TEX Local"),
+            ("MemoryCacheAccessPattern", "L2 Local"),
+        ),
+        blame=Blame(n.LOCAL_SECTORS),
     ),
 )

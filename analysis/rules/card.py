@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from ...runners.profiling.model import Advice, KernelProfile, Profile
 from ..profile.shares import shares
 from . import names as n
-from .findings import Findings
+from .findings import Findings, doubted
 from .model import Finding, Unknown
 
 MAX_FINDINGS, MAX_REST, MAX_OTHERS, MAX_LAUNCHES, MAX_STALLS = 8, 12, 4, 6, 3
-MAX_TEXT, MAX_NAME, MAX_WHOSE, MAX_UNKNOWN = 150, 60, 30, 12
+PERCENT = "{:.0f} %"
+MAX_TEXT, MAX_NAME, MAX_WHOSE, MAX_UNKNOWN = 180, 60, 30, 12
 STALL_BEGIN, STALL_END = n.stall("|").split("|")
 
 
@@ -25,7 +26,7 @@ def card(profile: Profile, found: Findings) -> str:
         *_numbers(longest),
         *_launches(profile),
         *_findings(profile, found),
-        *_others(found.others),
+        *_others(found),
         *_unknown(found.unknown),
     ]
     return "\n".join(lines)
@@ -46,23 +47,24 @@ def _headline(profile: Profile, longest: KernelProfile) -> str:
 
 
 _NUMBERS = (
-    ("occupancy", n.ACHIEVED, "{:.0f} %"),
-    ("theoretical", n.THEORETICAL, "{:.0f} %"),
+    ("occupancy", n.ACHIEVED, PERCENT),
+    ("theoretical", n.THEORETICAL, PERCENT),
     ("registers", n.REGISTERS, "{:.0f}"),
     ("shared/block", n.SHARED, "{:.0f} B"),
     ("waves", n.WAVES, "{:.2f}"),
     ("issue/cycle", n.ISSUE, "{:.2f}"),
     ("bytes/sector ld", n.LOADED, "{:.0f}"),
     ("st", n.STORED, "{:.0f}"),
-    ("L1 hit", n.L1_HIT, "{:.0f} %"),
-    ("L2 hit", n.L2_HIT, "{:.0f} %"),
+    ("L1 hit", n.L1_HIT, PERCENT),
+    ("L2 hit", n.L2_HIT, PERCENT),
     ("threads/warp", n.WORKING_THREADS, "{:.1f}"),
 )
 
 
 def _numbers(launch: KernelProfile) -> list[str]:
+    # ncu counts hits and accesses in different passes, so that a share of them may exceed 100
     told = [
-        f"{word} {form.format(value)}"
+        f"{word} {form.format(min(100.0, value) if form == PERCENT else value)}"
         for word, name, form in _NUMBERS
         if (value := launch.number(name)) is not None
     ]
@@ -137,14 +139,20 @@ def _finding(number: int, each: Finding, whose: str) -> list[str]:
     return lines
 
 
-def _others(others: Sequence[Advice]) -> list[str]:
-    told = [_cut(_advice(each), MAX_TEXT) for each in others[:MAX_OTHERS]]
+def _others(found: Findings) -> list[str]:
+    told = [
+        _cut_at_word(_advice(each, doubted(each, found.silent)), MAX_TEXT)
+        for each in found.others[:MAX_OTHERS]
+    ]
     return ["NVIDIA also says:", *(f"   {text}" for text in told)] if told else []
 
 
-def _advice(advice: Advice) -> str:
-    estimate = f" ({advice.speedup_percent:.0f} % {advice.scope})" if advice.speedup_percent else ""
-    return f"{advice.title or advice.name}{estimate}: {advice.message}"
+def _advice(advice: Advice, doubt: str) -> str:
+    percent, scope = advice.speedup_percent, advice.scope
+    notes = [f"{percent:.0f} % {scope}"] if percent else []
+    notes += [f"our {doubt} finds nothing"] if doubt else []
+    told = f" ({'; '.join(notes)})" if notes else ""
+    return f"{advice.title or advice.name}{told}: {advice.message}"
 
 
 def _unknown(unknown: Iterable[Unknown]) -> list[str]:
@@ -168,6 +176,13 @@ def _some(words: Sequence[str], most: int) -> str:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _cut_at_word(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    whole, space, _ = text[: most - 3].rpartition(" ")
+    return f"{whole if space else text[: most - 3]}..."
 
 
 def _extent(numbers: Sequence[int]) -> str:

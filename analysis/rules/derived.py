@@ -24,7 +24,7 @@ HOT_REASON = "its first stall among them"
 
 TENSOR_OPCODE = re.compile(r"(?:[HIDQB]G?MMA|OMMA|UTC\w*MMA)")
 """mma and wgmma of sm_70 to sm_100: HMMA, HGMMA, IMMA, IGMMA, DMMA, QGMMA, BMMA, UTCHMMA ..."""
-UNFUSED_OPCODES = ("FADD", "FMUL")
+ADDITION, MULTIPLICATION = "FADD", "FMUL"
 FUSED_OPCODE = "FFMA"
 
 
@@ -79,13 +79,13 @@ def _unfused(launch: KernelProfile, profile: Profile, facts: Facts) -> float | N
     counts = _opcodes(launch)
     if not counts:
         return None
-    return _sum(counts) / max(1.0, counts.get(FUSED_OPCODE, 0.0))
+    return _unpaired(counts) / max(1.0, counts.get(FUSED_OPCODE, 0.0))
 
 
 def _unfused_share(launch: KernelProfile, profile: Profile, facts: Facts) -> float | None:
     del profile, facts
     counts = _opcodes(launch)
-    return _sum(counts) / sum(counts.values()) if counts else None
+    return _unpaired(counts) / sum(counts.values()) if counts else None
 
 
 def _hot_share(launch: KernelProfile, profile: Profile, facts: Facts) -> float | None:
@@ -105,8 +105,13 @@ def _opcodes(launch: KernelProfile) -> Mapping[str, float]:
     return {} if metric is None else metric.instances
 
 
-def _sum(counts: Mapping[str, float]) -> float:
-    return sum(counts.get(opcode, 0.0) for opcode in UNFUSED_OPCODES)
+def _unpaired(counts: Mapping[str, float]) -> float:
+    return in_pairs(counts.get(ADDITION, 0.0), counts.get(MULTIPLICATION, 0.0))
+
+
+def in_pairs(additions: float, multiplications: float) -> float:
+    """How many of these operations at most are pairs that one FMA would do."""
+    return 2 * min(additions, multiplications)
 
 
 _BYTES = "bytes of the contract"

@@ -6,7 +6,7 @@ those before what only names the kind of launch; an agreeing rule of NVIDIA's ra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ...runners.model import Record
 from ...runners.profiling.model import Advice, KernelProfile, Profile
@@ -23,6 +23,11 @@ ROLE: Mapping[Role, float] = {"cause": 1.0, "symptom": 0.6, "class": 0.5}
 """so weighed that a severe symptom ranks below a moderate cause, and above a slight one"""
 AGREED = 1.25
 SAID = frozenset({"optimization", "warning"})
+OF_NO_KERNEL = frozenset({"MemoryL2Compression"})
+"""rules of NVIDIA's on what no kernel decides: whether a buffer may be compressed is said where it
+is allocated, so that this one gives 0 % and an estimate for every kernel"""
+LEAST_PERCENT = 1.0
+"""of the whole launch: an estimate below it is told by none of its numbers"""
 
 
 class Findings(Record):
@@ -99,9 +104,25 @@ def _longest(group: Sequence[Finding]) -> Finding:
 def _others(launches: Iterable[KernelProfile], fired: set[str]) -> tuple[Advice, ...]:
     known = {pair for rule in RULES if rule.id in fired for pair in rule.agrees}
     said = (advice for launch in launches for advice in launch.advice if advice.kind in SAID)
-    left = (a for a in said if not any(a.rule == r and a.title.startswith(t) for r, t in known))
+    left = (a for a in said if not _one_of(a, known) and _is_news(a))
     first = {(advice.rule, advice.title): advice for advice in left}
     return tuple(sorted(first.values(), key=_by_estimate, reverse=True))
+
+
+def _one_of(advice: Advice, pairs: Collection[tuple[str, str]]) -> bool:
+    return any(advice.rule == rule and advice.title.startswith(title) for rule, title in pairs)
+
+
+def _is_news(advice: Advice) -> bool:
+    estimate = advice.speedup_percent
+    slight = advice.scope == "global" and estimate is not None and estimate < LEAST_PERCENT
+    return advice.rule not in OF_NO_KERNEL and not slight
+
+
+def doubted(advice: Advice, silent: Collection[str]) -> str:
+    """A rule of ours on the same, which looked and found nothing; empty where there is none."""
+    same = (rule.id for rule in RULES if rule.id in silent and _one_of(advice, rule.agrees))
+    return next(same, "")
 
 
 def _by_estimate(advice: Advice) -> tuple[bool, float]:

@@ -26,6 +26,8 @@ class Hit:
 
     severity: Severity
     text: str
+    action: str = ""
+    """what to do in this case; empty: what the rule says"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def finding(
         severity=hit.severity,
         role=rule.role,
         text=hit.text,
-        action=rule.action,
+        action=hit.action or rule.action,
         skill=rule.skill,
         because=rule.because,
         kernel="" if rule.of_run else kernel,

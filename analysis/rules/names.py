@@ -59,6 +59,7 @@ SECTORS = "memory_l2_theoretical_sectors_global"
 IDEAL_SECTORS = "memory_l2_theoretical_sectors_global_ideal"
 SHARED_WAVEFRONTS = "memory_l1_wavefronts_shared"
 IDEAL_WAVEFRONTS = "memory_l1_wavefronts_shared_ideal"
+LOCAL_SECTORS = "memory_l2_theoretical_sectors_local"
 
 
 def stall(reason: str) -> str:

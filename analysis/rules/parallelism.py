@@ -9,15 +9,20 @@ from . import names as n
 from .model import Hit, Rule, Severity, Values
 
 THEORETICAL_LOW, GAP, SATURATED = 80.0, 10.0, 80.0
+ISSUING, ISSUING_WELL = 0.8, 0.6
+"""instructions a cycle and scheduler: NVIDIA's CPIStall looks at no wait from the first on, its
+IssueSlotUtilization finds no fault from the second on"""
+SHORT_WAVE, BLOCK_START = 2000.0, 1000.0
+"""nanoseconds: a wave of which the start of a block, about the second, is half"""
 TENSOR_KERNEL, TENSOR_THEORETICAL_LOW = 10.0, 25.0
 """a kernel whose tensor pipe is that busy (percent) hides latency by asynchronous copies, and few
 warps are enough for it"""
 OCCUPANCY = (
-    "NVIDIA's TheoreticalOccupancy (80) and AchievedOccupancy (10 apart); ours: no finding when "
-    "compute is at 80 % already, none on the achieved one when memory is, and 25 is enough for "
-    "tensor kernels, which run few warps by design"
+    "NVIDIA's TheoreticalOccupancy (80); ours: no finding when compute is at 80 % already, a "
+    "slight one when memory is, or when schedulers issue 0.6 instructions a cycle, as then a warp "
+    "is ready mostly; 25 is enough for tensor kernels, which run few warps by design"
 )
-BUSY = (n.SM, n.TENSOR, n.MEMORY)
+BUSY = (n.SM, n.TENSOR, n.MEMORY, n.ISSUE)
 
 
 def _occupancy_bar(v: Values) -> float:
@@ -27,24 +32,33 @@ def _occupancy_bar(v: Values) -> float:
     return TENSOR_THEORETICAL_LOW if v[n.TENSOR] >= TENSOR_KERNEL else THEORETICAL_LOW
 
 
+def _more_warps_help(v: Values) -> bool:
+    """Whether warps may be what is lacking."""
+    return v[n.MEMORY] < SATURATED and v[n.ISSUE] < ISSUING_WELL
+
+
 def _low_occupancy(v: Values) -> Hit | None:
-    theoretical, achieved, bar = v[n.THEORETICAL], v[n.ACHIEVED], _occupancy_bar(v)
-    if theoretical < bar:
-        severity: Severity = (
-            "high" if theoretical <= 25 else "medium" if theoretical <= 50 else "low"
-        )
-        return Hit(
-            "low" if v[n.MEMORY] >= SATURATED else severity,
-            f"at most {theoretical:.0f} % of the warps of a multiprocessor fit ({achieved:.0f} % "
-            "are there on average)",
-        )
-    if bar and v[n.MEMORY] < SATURATED and theoretical - achieved > GAP:
-        return Hit(
-            "medium" if theoretical - achieved > 3 * GAP else "low",
-            f"{theoretical:.0f} % of the warps fit, but {achieved:.0f} % are there on average: "
-            "blocks end at different times, or are too few",
-        )
-    return None
+    theoretical = v[n.THEORETICAL]
+    if theoretical >= _occupancy_bar(v):
+        return None
+    severity: Severity = "high" if theoretical <= 25 else "medium" if theoretical <= 50 else "low"
+    return Hit(
+        severity if _more_warps_help(v) else "low",
+        f"at most {theoretical:.0f} % of the warps of a multiprocessor fit "
+        f"({v[n.ACHIEVED]:.0f} % are there on average)",
+    )
+
+
+def _occupancy_gap(v: Values) -> Hit | None:
+    gap = v[n.THEORETICAL] - v[n.ACHIEVED]
+    busy = max(v[n.SM], v[n.TENSOR], v[n.MEMORY]) >= SATURATED or v[n.ISSUE] >= ISSUING
+    if busy or gap <= GAP:
+        return None
+    return Hit(
+        "medium" if gap > 3 * GAP else "low",
+        f"{v[n.THEORETICAL]:.0f} % of the warps fit, but {v[n.ACHIEVED]:.0f} % are there on "
+        "average: blocks live too shortly, end at different times, or are too few",
+    )
 
 
 def _limited_by(limit: str, words: Callable[[Values], str]) -> Callable[[Values], Hit | None]:
@@ -56,7 +70,7 @@ def _limited_by(limit: str, words: Callable[[Values], str]) -> Callable[[Values]
             return None
         severity: Severity = "medium" if v[n.THEORETICAL] <= 50 else "low"
         return Hit(
-            "low" if v[n.MEMORY] >= SATURATED else severity,
+            severity if _more_warps_help(v) else "low",
             f"{words(v)}: {v[limit]:.0f} {_plural(v[limit], 'block')} a multiprocessor, "
             f"{v[n.THEORETICAL]:.0f} % of its warps",
         )
@@ -94,9 +108,13 @@ def _tail_effect(v: Values) -> Hit | None:
 
 def _high_waves(v: Values) -> Hit | None:
     waves, wave_ns = v[n.WAVES], v[n.TIME] / max(1.0, v[n.WAVES])
-    if waves <= 16 or wave_ns >= 2000:
+    if waves <= 16 or wave_ns >= SHORT_WAVE:
         return None
-    return Hit("low", f"{waves:.0f} waves of {wave_ns / 1000:.1f} us each: blocks do very little")
+    hidden = wave_ns >= BLOCK_START or max(v[n.MEMORY], v[n.SM]) >= SATURATED
+    return Hit(
+        "low" if hidden else "medium",
+        f"{waves:.0f} waves of {wave_ns / 1000:.1f} us each: blocks do very little",
+    )
 
 
 def _imbalance(v: Values) -> Hit | None:
@@ -127,11 +145,19 @@ RULES = (
         action="let more warps fit: fewer registers a thread, less shared memory a block, another "
         "block size; or give each warp more independent work",
         because=OCCUPANCY,
-        agrees=(
-            ("TheoreticalOccupancy", ""),
-            ("AchievedOccupancy", ""),
-            ("Occupancy", "Occupancy Limiters"),
-        ),
+        agrees=_LIMITERS,
+    ),
+    Rule(
+        id="occupancy_gap",
+        needs=(n.THEORETICAL, n.ACHIEVED, *BUSY),
+        judge=_occupancy_gap,
+        role="symptom",
+        action="blocks that live longer (several items a thread, a persistent grid), whole waves, "
+        "equal work for all warps of a block",
+        because="NVIDIA's AchievedOccupancy: 10 apart; ours: nothing where a unit is at 80 % or "
+        "schedulers issue 0.8 instructions a cycle",
+        agrees=(("AchievedOccupancy", ""),),
+        page="low-occupancy",
     ),
     Rule(
         id="register_limited",
@@ -203,12 +229,13 @@ RULES = (
     ),
     Rule(
         id="high_waves_per_sm",
-        needs=(n.WAVES, n.TIME),
+        needs=(n.WAVES, n.TIME, n.MEMORY, n.SM),
         judge=_high_waves,
         role="cause",
         action="more work for each block (a loop over tiles, several items a thread), or a "
         "persistent kernel",
-        because="ours: starting a block costs about a microsecond of a multiprocessor's time",
+        because="ours: starting a block costs about a microsecond of a multiprocessor's time; more "
+        "than half of a shorter wave, which shows unless a unit is at 80 % in spite of it",
     ),
     Rule(
         id="imbalance",

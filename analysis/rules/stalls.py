@@ -8,11 +8,10 @@ from ...runners.profiling.wanted import SAMPLES, STALL
 from . import names as n
 from .derived import HOT_REASON, HOT_SHARE, UNFUSED, UNFUSED_SHARE
 from .model import Blame, Hit, Role, Rule, Values
+from .parallelism import ISSUING
 
-ISSUING = 0.8
-"""instructions a cycle and scheduler from which stalls are hidden by other warps"""
 SATURATED = 80.0
-"""percent of the bandwidth of DRAM, with which waiting for it is no fault"""
+"""percent of what a level of memory can do, with which waiting for it is no fault"""
 CPI_STALL = "NVIDIA's CPIStall: 30 % of the latency, and less than 0.8 instructions a cycle issued"
 WARP = 32
 FEW_THREADS = 24
@@ -33,10 +32,11 @@ def _stalled(reason: str, words: str, share_of_latency: float) -> Callable[[Valu
 
 
 def _waiting_for_memory(v: Values) -> Hit | None:
-    hit = _stalled("long_scoreboard", "for data from L2 or DRAM", 0.3)(v)
-    if hit is None or v[n.DRAM] < SATURATED:
+    hit = _stalled("long_scoreboard", "for data of global or local memory", 0.3)(v)
+    if hit is None or v[n.MEMORY] < SATURATED:
         return hit
-    return Hit("low", f"{hit.text}; with DRAM at {v[n.DRAM]:.0f} % there is nothing else to do")
+    busy = f"with memory at {v[n.MEMORY]:.0f} % of its peak more loads in flight bring nothing"
+    return Hit("low", f"{hit.text}; {busy}", "take load off the busiest level of memory first")
 
 
 def _stall_rule(
@@ -65,7 +65,7 @@ def _stall_rule(
 
 
 def _low_ipc(v: Values) -> Hit | None:
-    if v[n.ISSUE] >= 0.6 or v[n.TENSOR] >= 60 or v[n.DRAM] >= 80:
+    if v[n.ISSUE] >= 0.6 or v[n.TENSOR] >= 60 or v[n.MEMORY] >= SATURATED:
         return None
     return Hit(
         "medium" if v[n.ISSUE] < 0.2 else "low",
@@ -90,13 +90,13 @@ def _non_fused(v: Values) -> Hit | None:
         return None
     return Hit(
         "low",
-        f"{100 * v[UNFUSED_SHARE]:.0f} % of the instructions are fp32 additions and "
-        f"multiplications that are not fused ({v[UNFUSED]:.2g} for each FFMA)",
+        f"up to {100 * v[UNFUSED_SHARE]:.0f} % of the instructions are pairs of an fp32 addition "
+        f"and a multiplication that are not fused ({v[UNFUSED]:.2g} of them for each FFMA)",
     )
 
 
 def _hot_line(v: Values) -> Hit | None:
-    if v[HOT_SHARE] <= 0.1 or v[HOT_REASON] <= 0.3:
+    if v[n.ISSUE] >= ISSUING or v[HOT_SHARE] <= 0.1 or v[HOT_REASON] <= 0.3:
         return None
     return Hit(
         "medium" if v[HOT_SHARE] >= 0.4 else "low",
@@ -108,12 +108,12 @@ def _hot_line(v: Values) -> Hit | None:
 RULES = (
     Rule(
         id="stall_long_scoreboard",
-        needs=(n.stall("long_scoreboard"), n.LATENCY, n.ISSUE, n.DRAM),
+        needs=(n.stall("long_scoreboard"), n.LATENCY, n.ISSUE, n.MEMORY),
         judge=_waiting_for_memory,
         role="symptom",
         action="load earlier than needed (software pipeline, cp.async, TMA), more loads in flight "
         "a thread, more reuse from shared memory",
-        because=f"{CPI_STALL}; ours: no more than a note while DRAM is at 80 %",
+        because=f"{CPI_STALL}; ours: no more than a note while a level of memory is at 80 %",
         agrees=(("CPIStall", "Long Scoreboard"),),
         blame=Blame(f"{STALL}long_scoreboard"),
     ),
@@ -176,12 +176,12 @@ RULES = (
     ),
     Rule(
         id="low_ipc",
-        needs=(n.ISSUE, n.IPC, n.TENSOR, n.DRAM),
+        needs=(n.ISSUE, n.IPC, n.TENSOR, n.MEMORY),
         judge=_low_ipc,
         role="symptom",
         action="see what warps wait for: the largest stall says more",
         because="NVIDIA's IssueSlotUtilization: 0.6; ours: no fault while tensor cores are at 60 % "
-        "or DRAM at 80 %, which few instructions can keep busy",
+        "or a level of memory at 80 %, which few instructions can keep busy",
         agrees=(("IssueSlotUtilization", ""),),
     ),
     Rule(
@@ -202,16 +202,18 @@ RULES = (
         role="cause",
         action="write a * b + c so that it fuses, or allow contraction where the contract's math "
         "does",
-        because="NVIDIA's FPInstructions: 0.1 of the fused ones; ours: and a tenth of all",
+        because="NVIDIA's FPInstructions: 0.1 of the fused ones; ours: and a tenth of all, of "
+        "those that can be pairs, since additions alone, as in a sum, have nothing to fuse with",
         agrees=(("FPInstructions", "FP32"),),
     ),
     Rule(
         id="hot_line",
-        needs=(HOT_SHARE, HOT_REASON),
+        needs=(HOT_SHARE, HOT_REASON, n.ISSUE),
         judge=_hot_line,
         role="symptom",
         action="work on that line first: ptx_for_source_span shows its instructions",
-        because="as NVIDIA's CPIStall marks lines: a tenth of all samples, 30 % for one reason",
+        because="as NVIDIA's CPIStall marks lines: a tenth of all samples, 30 % for one reason, "
+        "and less than 0.8 instructions a cycle issued",
         blame=Blame(SAMPLES),
     ),
 )

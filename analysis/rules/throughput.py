@@ -12,14 +12,35 @@ latency bound, and how far apart memory and compute must be for one to be the bo
 BOTTLENECK = "thresholds of NVIDIA's SOLBottleneck: 80 high, 60 latency, 10 balance"
 
 
+_RELIEF = (
+    (n.DRAM, "DRAM", ""),
+    (
+        n.L2,
+        "L2",
+        "ask less of L2: keep what is read again in shared memory or registers, use whole sectors, "
+        "no spills; fewer bytes from DRAM alone do not help",
+    ),
+    (
+        n.L1,
+        "L1 and shared memory",
+        "ask less of L1 and shared memory: wider accesses (16 bytes a thread), no bank conflicts, "
+        "whole sectors, operands that stay in registers; fewer bytes from DRAM do not help",
+    ),
+)
+"""the levels of memory, and what takes load off them where it is not what the rule says"""
+
+
 def _severe_memory_bound(v: Values) -> Hit | None:
     memory, sm = v[n.MEMORY], v[n.SM]
     if memory < LATENCY or memory - sm < BALANCE:
         return None
+    busiest, where, relief = max(_RELIEF, key=lambda level: v[level[0]])
+    dram = "" if busiest == n.DRAM else f", DRAM {v[n.DRAM]:.0f} %"
     return Hit(
         "high" if memory >= HIGH else "medium",
-        f"memory works at {memory:.0f} % of its peak (DRAM {v[n.DRAM]:.0f} %), compute at "
-        f"{sm:.0f} %",
+        f"memory works at {memory:.0f} % of its peak, compute at {sm:.0f} %; busiest is {where} "
+        f"({v[busiest]:.0f} %{dram})",
+        relief,
     )
 
 
@@ -80,7 +101,7 @@ def _tensor_unused(v: Values) -> Hit | None:
 RULES = (
     Rule(
         id="severe_memory_bound",
-        needs=(n.MEMORY, n.SM, n.DRAM),
+        needs=(n.MEMORY, n.SM, n.DRAM, n.L2, n.L1),
         judge=_severe_memory_bound,
         role="class",
         action="move fewer bytes: fuse what reads the same data, keep it in shared memory or "

@@ -17,16 +17,17 @@ from ..regions.dag import RegionDag
 from ..regions.heat import executed
 from ..roofline import Roofline
 from . import names as n
-from .derived import MATRIX_WORK, UNFUSED, UNFUSED_SHARE
+from .derived import MATRIX_WORK, UNFUSED, UNFUSED_SHARE, in_pairs
 from .derived import TENSOR_INSTRUCTIONS as TENSOR
 from .findings import Findings, findings, merged, rank
 from .model import Facts, Finding, Hit, Rule, Values, finding
-from .parallelism import TENSOR_KERNEL
+from .parallelism import BUSY, TENSOR_KERNEL
 from .table import RULES
 
 SPILLED = "bytes of spills a thread"
 MUCH_SPILLED = 64
-UNCONTRACTED = re.compile(r"(?:add|sub|mul)\.rn(?:\.ftz)?(?:\.sat)?\.f32")
+_ROUNDED = r"\.rn(?:\.ftz)?(?:\.sat)?\.f32"
+ADDED, MULTIPLIED = re.compile("(?:add|sub)" + _ROUNDED), re.compile("mul" + _ROUNDED)
 """with a rounding that is named, assemblers fuse nothing (PTX ISA 9.0, add and mul of floats)"""
 FUSED = re.compile(r"fma\..*\.f32")
 _BY_ID = {rule.id: rule for rule in RULES}
@@ -96,7 +97,7 @@ def without_counters(
 def _judged(rule: Rule, entry: str, known: Values, share: float) -> Finding | None:
     """None where a value is missing, or the rule has nothing to say."""
     values = {name: known[name] for name in rule.needs if name in known}
-    idle = {n.SM: 0.0, n.MEMORY: 0.0, n.TENSOR: TENSOR_KERNEL if known.get(TENSOR) else 0.0}
+    idle = dict.fromkeys(BUSY, 0.0) | ({n.TENSOR: TENSOR_KERNEL} if known.get(TENSOR) else {})
     if any(name not in values and name not in idle for name in rule.needs):
         return None
     hit = rule.judge(idle | values)
@@ -131,15 +132,17 @@ def _of_launch(
     return known
 
 
-def _arithmetic(dag: RegionDag) -> tuple[int, int, int]:
-    """(unfused fp32 operations, fused ones, instructions) of a thread, of what runs most often."""
+def _arithmetic(dag: RegionDag) -> tuple[float, int, int]:
+    """(unfused fp32 operations that may be pairs, fused ones, instructions) of a thread, of what
+    runs most often."""
     counts = [executed(dag, region.loop) for region in dag.regions]
     deepest = max((level for level, _ in counts), default=0)
-    unfused = fused = every = 0
+    added = multiplied = fused = every = 0
     for region, (level, times) in zip(dag.regions, counts, strict=True):
         if level == deepest:
             opcodes = [each.opcode for each in dag.instructions(region)]
-            unfused += times * sum(UNCONTRACTED.fullmatch(each) is not None for each in opcodes)
+            added += times * sum(ADDED.fullmatch(each) is not None for each in opcodes)
+            multiplied += times * sum(MULTIPLIED.fullmatch(each) is not None for each in opcodes)
             fused += times * sum(FUSED.fullmatch(each) is not None for each in opcodes)
             every += times * len(opcodes)
-    return unfused, fused, every
+    return in_pairs(added, multiplied), fused, every

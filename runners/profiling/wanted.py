@@ -32,6 +32,7 @@ BY_INSTRUCTION = frozenset(
         "thread_inst_executed_true",
         "memory_l2_theoretical_sectors_global",
         "memory_l2_theoretical_sectors_global_ideal",
+        "memory_l2_theoretical_sectors_local",
         "memory_l1_wavefronts_shared",
         "memory_l1_wavefronts_shared_ideal",
         "smsp__branch_targets_threads_divergent",
