@@ -87,6 +87,8 @@ def most_speedup(bench: Workbench, kernel: KernelRecord) -> float | None:
     from ..runners.gates import physics
 
     spec = kernel.loaded.spec
+    if spec.io.bytes is None and spec.io.flops is None:
+        return None  # to look for GPUs takes half a second
     try:
         target = bench.gpus.target(kernel.loaded)
         known = physics.floors(spec.io, workload_contracts(spec), target)
