@@ -17,6 +17,7 @@ import json
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,9 +136,19 @@ def _more(bench: Workbench, event: Finished, row: dict[str, Any], run: Run) -> d
         "best_of_copy_bandwidth": row["of_copy_bandwidth"],
         "library_ms": {w: ms for w, ms in library.items() if w in row["best_ms"]},
         "moves": moves_to(graph_of(bench, search_id), winner),
+        "stages_s": _stages(bench, event.kernel.kernel_id),
         "stopped": event.status.stopped,
         "confirmation": "" if found is None else found.message,
     }
+
+
+def _stages(bench: Workbench, kernel_id: str) -> dict[str, float]:
+    """Seconds of all evaluations by stage; stages of several side by side add up."""
+    spent = Counter[str]()
+    for _, value in bench.store.items("evaluations"):
+        if value["kernel_id"] == kernel_id:
+            spent.update(value["seconds"])
+    return {stage: round(seconds, 2) for stage, seconds in spent.items()}
 
 
 def _settings(asked: argparse.Namespace) -> Settings:
