@@ -7,6 +7,7 @@ KernelwrightError
 ├── ReferenceFailed      the reference raised, or returned what the contract does not promise
 ├── BaselineRefused      the baseline does not build, or does not agree with its reference
 ├── HandleUnknown        a kernel_id, variant_id, search_id or job_id that the store does not hold
+├── SearchBusy           a search that another process or session is stepping
 ├── ToolchainMissing     no compiler or driver on this machine for what was asked
 ├── DeviceMissing        no GPU here on which this kernel could run
 ├── ProfileFailed        a profiler that profiled nothing, or a report that cannot be used
@@ -63,6 +64,10 @@ class BaselineRefused(KernelwrightError):
 
 class HandleUnknown(KernelwrightError):
     """A handle that the store does not hold."""
+
+
+class SearchBusy(KernelwrightError):
+    """A search that another process or session is stepping."""
 
 
 class ToolchainMissing(KernelwrightError):

@@ -41,6 +41,7 @@ def search(bench: Workbench, kernel_id: str) -> SearchSession:
     for _ in range(5):
         if isinstance(session.step(), SearchStopped):
             break
+    session.close()
     return session
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -11,7 +13,10 @@ from typing import Any
 
 import pytest
 
+from kernelwright.runners.errors import HandleUnknown, SearchBusy
 from kernelwright.search.settings import Settings
+from kernelwright.tools.inspection import InspectArguments, inspect_handle
+from kernelwright.tools.search_hold import LOCKS
 from kernelwright.tools.search_records import NeedsCandidates
 from kernelwright.tools.search_session import SearchSession
 from kernelwright.tools.search_sessions import MOST
@@ -59,6 +64,11 @@ def advance(script: Script, session: SearchSession, steps: int = 1) -> list[str 
     return found
 
 
+def kernel_of(bench: Workbench) -> str:
+    ((kernel_id, _),) = bench.store.items("kernels")
+    return kernel_id
+
+
 def used(bench: Workbench, search: str, script: Script) -> SearchSession:
     """The session of a search, lent for a step."""
     session = bench.sessions.resume(bench, search)
@@ -75,10 +85,75 @@ def test_the_next_call_finds_the_session_of_the_last(
     assert bench.sessions.resume(bench, search) is session
 
 
+def test_of_two_sessions_of_a_search_one_has_work_under_way_and_the_other_is_refused(
+    bench: Workbench, search: str, script: Script
+) -> None:
+    """Each would write over the edges of the other."""
+    with closing(SearchSession.resume(bench, search)) as session:
+        before = session.status().evaluations
+        advance(script, session)
+        with pytest.raises(SearchBusy, match=rf"{search} is under way in process {os.getpid()} "):
+            SearchSession.resume(bench, search)
+        advance(script, session)
+    with closing(SearchSession.resume(bench, search)) as other:
+        advance(script, other)
+        assert other.status().evaluations == before + 3
+
+
 def test_a_lent_session_is_lent_to_nobody_else(bench: Workbench, search: str) -> None:
     session = bench.sessions.resume(bench, search)
-    with bench.sessions.lent(session), closing(bench.sessions.resume(bench, search)) as other:
-        assert other is not session
+    with bench.sessions.lent(session), pytest.raises(SearchBusy):
+        bench.sessions.resume(bench, search)
+    assert bench.sessions.resume(bench, search) is session
+
+
+def test_a_kept_session_leaves_its_search_to_others(
+    bench: Workbench, search: str, script: Script
+) -> None:
+    used(bench, search, script)
+    with closing(SearchSession.resume(bench, search)), pytest.raises(SearchBusy):
+        bench.sessions.resume(bench, search)
+    bench.sessions.resume(bench, search)
+
+
+def test_a_search_that_is_under_way_can_be_looked_at(
+    bench: Workbench, search: str, script: Script
+) -> None:
+    with closing(SearchSession.resume(bench, search)) as session:
+        advance(script, session)
+        seen = inspect_handle(bench, InspectArguments(what="search", id=search)).facts
+        assert seen is not None and seen["evaluations"] == session.status().evaluations
+
+
+def test_a_new_search_is_held_by_who_started_it(bench: Workbench) -> None:
+    with closing(SearchSession.start(bench, kernel_of(bench), Settings(), "client")) as session:
+        with pytest.raises(SearchBusy):
+            SearchSession.resume(bench, session.search_id)
+
+
+def test_a_holder_that_was_killed_is_in_nobodys_way(
+    bench: Workbench, search: str, tmp_path: Path
+) -> None:
+    holding = (
+        "import sys; from pathlib import Path; from kernelwright.tools.search_hold import Hold; "
+        "hold = Hold(Path(sys.argv[1]), sys.argv[2]); hold.take(); print(flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", holding, str(tmp_path), search],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as holder:
+        assert holder.stdout is not None and holder.stdout.readline()
+        with pytest.raises(SearchBusy, match=f"process {holder.pid} "):
+            SearchSession.resume(bench, search)
+        holder.kill()
+    SearchSession.resume(bench, search).close()
+
+
+def test_a_search_that_is_not_there_leaves_no_file(bench: Workbench) -> None:
+    with pytest.raises(HandleUnknown):
+        SearchSession.resume(bench, "snowhere")
+    assert not (bench.outdir / LOCKS / "snowhere").exists()
 
 
 def test_a_session_is_read_anew_once_another_process_has_written_to_its_search(
@@ -98,17 +173,6 @@ def test_a_new_budget_is_seen_by_who_kept_the_search(
     used(bench, search, script)
     SearchSession.resume(bench, search, budget_builds=7).close()
     assert bench.sessions.resume(bench, search).status().budget == 7
-
-
-def test_who_commits_after_somebody_else_did_is_not_kept(
-    bench: Workbench, search: str, script: Script
-) -> None:
-    session = bench.sessions.resume(bench, search)
-    with bench.sessions.lent(session):
-        with closing(SearchSession.resume(bench, search)) as other:
-            advance(script, other)
-        advance(script, session)
-    assert bench.sessions.resume(bench, search) is not session
 
 
 def test_a_session_whose_step_raised_is_read_anew(bench: Workbench, search: str) -> None:

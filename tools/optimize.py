@@ -183,6 +183,7 @@ class _Run:
             session.close()
             self.exports.write(kernel_id, search_id)
             raise
+        session.close()
         folder = self.exports.write(kernel_id, search_id)
         yield Finished(kernel, session.status(), confirmation, folder, reaches)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from pydantic import Field
 
 from ..runners.model import Ending, Record
+from ..search.graph import Graph
 from ..search.planner import Question
 from ..search.planners import PlannerName
 from ..search.settings import Settings
+from ..search.work import Ledger
 
 
 class SearchProfile(Record):
@@ -110,6 +114,26 @@ class SearchStatus(Record):
     """how many variants ended how"""
     stopped: str | None = None
     stopped_text: str = ""
+
+
+def status_of(record: SearchRecord, graph: Graph, ledger: Ledger) -> SearchStatus:
+    """Where a search with this graph stands; `ledger` is the graph's."""
+    incumbent = graph.node(ledger.incumbent)
+    endings = Counter({ending.value: count for ending, count in graph.endings.items()})
+    endings.subtract([graph.root.ending.value])
+    return SearchStatus(
+        search_id=record.search_id,
+        kernel_id=record.kernel_id,
+        builds=ledger.builds,
+        budget=record.settings.budget_builds,
+        evaluations=ledger.steps,
+        incumbent=incumbent.key,
+        best_speedup=incumbent.speedup or 1.0,
+        interval=incumbent.interval,
+        endings={k: v for k, v in sorted(endings.items()) if v},
+        stopped=record.stopped,
+        stopped_text=record.stopped_text,
+    )
 
 
 class Ticket(Record):

@@ -14,10 +14,10 @@ def revision_of(store: Store, search_id: str) -> int:
 
 
 def count_commit(writer: Writer, search_id: str) -> int:
-    """Count a commit, in its transaction; how many there were before."""
-    before = _count(writer, search_id)
-    writer.put("meta", REVISION + search_id, {"commits": before + 1})
-    return before
+    """Count a commit, in its transaction; how many there are with it."""
+    commits = _count(writer, search_id) + 1
+    writer.put("meta", REVISION + search_id, {"commits": commits})
+    return commits
 
 
 def _count(store: Store | Writer, search_id: str) -> int:

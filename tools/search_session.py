@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
@@ -44,6 +43,7 @@ from .learned import Experience, learned_now
 from .lessons import Before, learn
 from .records import KernelRecord, VariantRecord, now
 from .search_graph import graph_of, no_collections, set_aside, take_back
+from .search_hold import Hold
 from .search_profiling import is_due, profile_of
 from .search_records import (
     NeedsCandidates,
@@ -52,6 +52,7 @@ from .search_records import (
     SearchStopped,
     StepReport,
     Ticket,
+    status_of,
     with_budget,
 )
 from .search_revision import count_commit, revision_of
@@ -64,18 +65,19 @@ Step = StepReport | NeedsCandidates | SearchStopped
 class SearchSession:
     """Drives one search: `start` makes a new one, `resume` continues one from the store.
 
-    One session a search and process; steps are made one at a time.
+    It holds its search from then on until `pause` or `close`; steps are made one at a time.
     """
 
     def __init__(
-        self, bench: Workbench, record: SearchRecord, graph: Graph, revision: int = 0
+        self, bench: Workbench, record: SearchRecord, graph: Graph, hold: Hold, revision: int = 0
     ) -> None:
-        """`revision`: of the search in the store when its graph was read (`search_revision`)."""
+        """`hold`: on the search, taken. `revision`: of the search in the store when its graph was
+        read (`search_revision`)."""
         self._bench = bench
         self.record = record
-        self._revision, self._alone = revision, True
+        self._hold, self._revision = hold, revision
         self._set_aside = False
-        self.go_on()
+        self._begin_anew()
         self._experience = Experience(
             bench.store, record.kernel_id, record.learned, record.settings.regraph
         )
@@ -87,9 +89,21 @@ class SearchSession:
             most_speedup(bench, self._kernel),
         )
 
-    def go_on(self) -> None:
-        """Be as one that was just resumed, with the graph that is here: what others may have
-        changed is looked up anew, and the time that a process may spend begins again."""
+    def go_on(self) -> bool:
+        """Be as one that was just resumed, with the graph that is here; False where the store has
+        another one by now, or something is under way. Raises SearchBusy."""
+        self._hold.take()
+        if (
+            not self._engine.idle
+            or revision_of(self._bench.store, self.search_id) != self._revision
+        ):
+            return False
+        self._begin_anew()
+        return True
+
+    def _begin_anew(self) -> None:
+        """What others may have changed is looked up anew, and the time that a process may spend
+        begins again."""
         record, evaluator = self.record, self._bench.evaluator
         self._kernel: KernelRecord = evaluator.kernel(record.kernel_id)
         self._began = time.monotonic()
@@ -99,12 +113,6 @@ class SearchSession:
         self._trying = Trying(evaluator, self._kernel, least, seed, len(lanes))
         self._no_profiles = False
         self._known = dict[str, Evidence]()
-
-    def is_current(self) -> bool:
-        """Whether a session that was read from the store now would be the same: nobody else has
-        written to the search, and nothing is under way."""
-        now_there = revision_of(self._bench.store, self.search_id)
-        return self._alone and self._engine.idle and now_there == self._revision
 
     @property
     def edges(self) -> int:
@@ -134,12 +142,13 @@ class SearchSession:
             started_at=now(),
             learned=learned_now(bench.store, settings.regraph),
         )
-        graph = Graph()
+        graph, hold = Graph(), Hold(bench.outdir, record.search_id)
         root = graph.add_root(kernel.baseline)
+        hold.take()
         with bench.store.transaction() as writer:
             writer.put_record("searches", record.search_id, record)
             writer.put("nodes", f"{record.search_id}/{root.key}", node_record(graph, root))
-        return cls(bench, record, graph)
+        return cls(bench, record, graph, hold)
 
     @classmethod
     def resume(
@@ -148,18 +157,32 @@ class SearchSession:
         """A search from the store; what was in flight when its process ended is tried again.
 
         `budget_builds`: a new budget, with which a search that had spent its old one goes on.
-        Raises HandleUnknown.
+        Raises HandleUnknown, and SearchBusy where somebody else has it under way.
         """
+        bench.store.require("searches", search_id)
+        hold = Hold(bench.outdir, search_id)
+        hold.take()
+        try:
+            return cls._read(bench, search_id, hold, budget_builds)
+        except BaseException:
+            hold.release()
+            raise
+
+    @classmethod
+    def _read(
+        cls, bench: Workbench, search_id: str, hold: Hold, budget_builds: int | None
+    ) -> SearchSession:
+        """A search that is held, from the store."""
         revision = revision_of(bench.store, search_id)
         record = bench.store.require_record("searches", search_id, SearchRecord)
         if budget_builds is not None and budget_builds != record.settings.budget_builds:
             record = with_budget(record, budget_builds)
             with bench.store.transaction() as writer:
                 writer.put_record("searches", search_id, record)
-                revision = count_commit(writer, search_id) + 1
+                revision = count_commit(writer, search_id)
         with no_collections():
             graph = graph_of(bench.store, search_id)
-            session = cls(bench, record, graph, revision)
+            session = cls(bench, record, graph, hold, revision)
             session._set_aside = set_aside(graph)
         return session
 
@@ -182,8 +205,10 @@ class SearchSession:
                 raise RuntimeError(f"nothing to do and nothing under way: {end}")
 
     def pause(self) -> None:
-        """Wait for what is under way; it is on disk as an evaluation, and not tried again."""
+        """Wait for what is under way; it is on disk as an evaluation, and not tried again. Until
+        `go_on` the search is anybody's."""
         self._lanes.close()
+        self._hold.release()
 
     def close(self) -> None:
         """`pause`, for good."""
@@ -212,23 +237,7 @@ class SearchSession:
 
     def status(self) -> SearchStatus:
         """Where the search stands."""
-        ledger, incumbent = self._engine.ledger, self._engine.incumbent
-        graph = self._engine.graph
-        endings = Counter({ending.value: count for ending, count in graph.endings.items()})
-        endings.subtract([graph.root.ending.value])
-        return SearchStatus(
-            search_id=self.search_id,
-            kernel_id=self.record.kernel_id,
-            builds=ledger.builds,
-            budget=self.record.settings.budget_builds,
-            evaluations=ledger.steps,
-            incumbent=incumbent.key,
-            best_speedup=incumbent.speedup or 1.0,
-            interval=incumbent.interval,
-            endings={k: v for k, v in sorted(endings.items()) if v},
-            stopped=self.record.stopped,
-            stopped_text=self.record.stopped_text,
-        )
+        return status_of(self.record, self._engine.graph, self._engine.ledger)
 
     def context(self, variant_id: str) -> Context:
         """What a planner sees of a variant of this search. Raises HandleUnknown."""
@@ -368,9 +377,7 @@ class SearchSession:
         return None if child is None else self._engine.graph.node(child).reward
 
     def _commit(self, writer: Writer, changes: Changes) -> None:
-        before = count_commit(writer, self.search_id)
-        self._alone = self._alone and before == self._revision
-        self._revision = before + 1
+        self._revision = count_commit(writer, self.search_id)
         for node in changes.nodes:
             writer.put("nodes", f"{self.search_id}/{node['key']}", node)
         for edge in changes.edges:

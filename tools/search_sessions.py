@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ MOST_EDGES: Final = 200_000
 
 class Sessions:
     """Sessions that nobody uses now, by search. For any number of threads: a session that is lent
-    is not here, and who asks for its search meanwhile gets another one, read from the store."""
+    is not here, and holds its search; one that is kept does not."""
 
     def __init__(self) -> None:
         self._kept = dict[str, "SearchSession"]()
@@ -27,16 +27,17 @@ class Sessions:
 
     def resume(self, bench: Workbench, search_id: str) -> SearchSession:
         """The kept session; one from the store where there is none, or where somebody else has
-        written to the search since. Raises HandleUnknown."""
+        written to the search since. Raises HandleUnknown and SearchBusy."""
         from .search_session import SearchSession
 
         with self._lock:
             known = self._kept.pop(search_id, None)
         if known is not None:
-            if known.is_current():
-                known.go_on()
-                return known
-            known.close()
+            with ExitStack() as given_up:
+                given_up.callback(known.close)
+                if known.go_on():
+                    given_up.pop_all()
+                    return known
         return SearchSession.resume(bench, search_id)
 
     @contextmanager

@@ -69,16 +69,18 @@ def _search_line(value: JsonObject) -> JsonObject:
 
 
 def _search(bench: Workbench, search_id: str) -> View:
-    from .search_session import SearchSession
+    from ..search.work import ledger_of
+    from .search_graph import graph_of
+    from .search_records import SearchRecord, status_of
 
-    session = SearchSession.resume(bench, search_id)
-    changed = session.record.settings.model_dump(mode="json", exclude_defaults=True)
-    return session.status().model_dump(mode="json", exclude_none=True) | {
-        "planner": session.record.planner,
-        "profiles": [
-            each.model_dump(mode="json", exclude_defaults=True) for each in session.record.profiles
-        ],
-        "settings": changed,
+    record = bench.store.require_record("searches", search_id, SearchRecord)
+    graph = graph_of(bench.store, search_id)
+    status = status_of(record, graph, ledger_of(graph))
+    profiles = [each.model_dump(mode="json", exclude_defaults=True) for each in record.profiles]
+    return status.model_dump(mode="json", exclude_none=True) | {
+        "planner": record.planner,
+        "profiles": profiles,
+        "settings": record.settings.model_dump(mode="json", exclude_defaults=True),
     }
 
 
