@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwright.runners.comparing.timing import (
+    CONFIDENCE,
     Estimate,
     WorkloadBlocks,
     estimate,
@@ -21,6 +22,7 @@ from kernelwright.runners.comparing.timing import (
     one_sided,
     ratio,
     slowest_workload,
+    widening,
 )
 
 RESOLUTION, WIDEST = 0.02, 0.10
@@ -63,6 +65,43 @@ def test_drift_that_slows_all_sides_of_a_block_cancels(speedup: float, drift: li
 @settings(max_examples=300, deadline=None)
 def test_the_median_is_that_of_numpy_to_the_last_bit(values: list[float]) -> None:
     assert median(np.array(values)) == float(np.median(values))
+
+
+def bootstrapped(workloads: list[WorkloadBlocks], resamples: int) -> tuple[float, float]:
+    """The interval, resample by resample: blocks of loads that were drawn, and their median."""
+    rng, total = np.random.default_rng(20251019), sum(w.weight for w in workloads)
+    deviations, center = np.zeros(resamples), 0.0
+    for w in workloads:
+        ratios = np.log(np.array(w.blocks_ms["b"])) - np.log(np.array(w.blocks_ms["a"]))
+        loads = np.unique(np.array(w.loads), return_inverse=True)[1]
+        count = int(loads.max()) + 1
+        drawn = rng.multinomial(count, np.full(count, 1 / count), resamples)
+        medians = np.array([np.median(np.repeat(ratios, times[loads])) for times in drawn])
+        share, middle = w.weight / total, float(np.median(ratios))
+        deviations += share * widening(count) * (medians - middle)
+        center += share * middle
+    tail = (1 - CONFIDENCE) / 2 * 100
+    low, high = np.percentile(deviations, [tail, 100 - tail])
+    return min(center, center + float(low)), max(center, center + float(high))
+
+
+@given(st.lists(st.integers(6, 24), min_size=1, max_size=3), st.integers(1, 2), st.integers(0, 999))
+@settings(max_examples=40, deadline=None)
+def test_the_interval_is_that_of_resampling_one_by_one_to_the_last_bit(
+    counts: list[int], each: int, seed: int
+) -> None:
+    workloads = [
+        WorkloadBlocks(
+            f"{number}",
+            1.0 + number,
+            {"a": list(noise(seed, 0.02, n)), "b": list(noise(seed + 5000, 0.02, n))},
+            [block // each for block in range(n)],
+        )
+        for number, n in enumerate(counts)
+    ]
+    found = estimate(workloads, "a", "b", 99)
+    assert (found.low, found.high) == bootstrapped(workloads, 99)
+    assert estimate(workloads, "a", "b", 99) == found
 
 
 def test_pairing_is_what_cancels_the_drift() -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -75,14 +75,32 @@ def estimate(
     (Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 2.3).
     """
     total = sum(w.weight for w in workloads)
-    rng = np.random.default_rng(20251019)
+    parts = tuple(
+        (
+            w.weight / total,
+            _log_ratios(w.blocks_ms, candidate, other).tobytes(),
+            _loads(w).tobytes(),
+        )
+        for w in workloads
+    )
+    return _estimate(parts, resamples)
+
+
+@lru_cache(maxsize=64)
+def _estimate(parts: tuple[tuple[float, bytes, bytes], ...], resamples: int) -> Estimate:
+    """See `estimate`: a look at blocks and what is told of them at the end ask for the same.
+
+    `parts`: of each workload its share, log ratios (float64) and loads (int64).
+    """
+    ratios = [np.frombuffer(each, dtype=np.float64) for _, each, _ in parts]
+    loads = [np.frombuffer(each, dtype=np.int64) for _, _, each in parts]
+    counts = tuple(int(each.max()) + 1 for each in loads)
     center, deviations = 0.0, np.zeros(resamples)
-    for workload in workloads:
-        ratios, loads = _log_ratios(workload.blocks_ms, candidate, other), _loads(workload)
-        share, middle = workload.weight / total, median(ratios)
+    for number, drawn in enumerate(_draws(counts, resamples)):
+        share, middle = parts[number][0], median(ratios[number])
         center += share * middle
-        around = _resampled_medians(ratios, loads, rng, resamples) - middle
-        deviations += share * _widening(int(loads.max()) + 1) * around
+        around = _resampled_medians(ratios[number], loads[number], drawn) - middle
+        deviations += share * widening(counts[number]) * around
     tail = (1 - CONFIDENCE) / 2 * 100
     low, high = np.percentile(deviations, [tail, 100 - tail])
     return Estimate(center, min(center, center + float(low)), max(center, center + float(high)))
@@ -173,27 +191,34 @@ def _loads(workload: WorkloadBlocks) -> npt.NDArray[np.int64]:
     return np.arange(workload.count)
 
 
+@lru_cache(maxsize=16)
+def _draws(counts: tuple[int, ...], resamples: int) -> tuple[npt.NDArray[np.int32], ...]:
+    """How often each of so many loads is drawn in each resample, a row a load, by workload: always
+    the same."""
+    rng = np.random.default_rng(20251019)
+    drawn = [rng.multinomial(n, np.full(n, 1 / n), resamples).astype(np.int32) for n in counts]
+    return tuple(np.ascontiguousarray(each.T) for each in drawn)
+
+
 def _resampled_medians(
-    values: Floats, loads: npt.NDArray[np.int64], rng: np.random.Generator, resamples: int
+    values: Floats, loads: npt.NDArray[np.int64], drawn: npt.NDArray[np.int32]
 ) -> Floats:
-    """Medians of `values` when whole loads are drawn with replacement.
+    """Medians of `values` when whole loads are drawn with replacement, as often as `drawn` says.
 
     A block counts as often as its load was drawn; the median is where half of the counts lie
     below, in the order of the values.
     """
-    count = int(loads.max()) + 1
     order = np.argsort(values)
-    drawn = rng.multinomial(count, np.full(count, 1 / count), resamples).astype(np.int32)
-    below = np.cumsum(drawn[:, loads[order]], axis=1)
-    whole = below[:, -1:]
-    first, last = (2 * below >= whole).argmax(axis=1), (2 * below > whole).argmax(axis=1)
+    below = np.cumsum(drawn[loads[order]], axis=0, dtype=np.int32)
+    twice, whole = 2 * below, below[-1]
+    first, last = (twice < whole).sum(axis=0), (twice <= whole).sum(axis=0)
     ordered = values[order]
     medians: Floats = (ordered[first] + ordered[last]) / 2
     return medians
 
 
 @cache
-def _widening(count: int) -> float:
+def widening(count: int) -> float:
     """See `estimate`. Student's quantile from Abramowitz and Stegun 26.7.5 (within 3 %)."""
     if count < 2:
         return 1.0
