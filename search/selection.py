@@ -123,8 +123,10 @@ def columns(graph: Graph, node: Node, settings: Settings) -> Columns:
     """
     edges, may_expand = legal_arms(graph, node, settings)
     q, priors, total = _placed(graph, node, settings, may_expand)
-    loss = settings.virtual_loss
-    visits = [e.visits + loss * e.running for e in edges]
+    visits: list[float] = [e.visits for e in edges]
+    if node.running:  # else nothing is under way along its edges either
+        loss = settings.virtual_loss
+        visits = [e.visits + loss * e.running for e in edges]
     if not may_expand:
         return Columns(edges, q, priors, total, visits)
     visits.append(len(graph.edges_of(node.key)))

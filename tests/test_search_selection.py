@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from kernelwright.runners.model import Candidate, Ending
-from kernelwright.search.backup import refresh
+from kernelwright.search.backup import mark_walk, refresh
 from kernelwright.search.graph import Graph
 from kernelwright.search.nodes import Edge
 from kernelwright.search.policies import POLICIES
@@ -323,7 +323,7 @@ def test_what_is_under_way_counts_as_a_visit() -> None:
     first = scene.done("a", 2.0, visits=1, prior=1.1)
     second = scene.done("b", 2.0, visits=1)
     assert scene.choose() is first
-    first.running = 1
+    mark_walk(scene.graph, [first], 1)
     assert scene.choose() is second
     scene.settings = Settings(virtual_loss=0)
     assert scene.choose() is first
