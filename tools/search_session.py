@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 
@@ -35,13 +34,13 @@ from ..search.settings import Settings
 from ..search.store import Writer
 from ..search.work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting
 from .ahead import builders
-from .candidates import changed, named, state_of, variant_from
-from .evidence import Evidence, evidence, weights
-from .headroom import known_headroom, most_speedup
+from .candidates import changed, named, variant_from
+from .headroom import most_speedup
 from .lanes import Lanes, Tried
 from .learned import Experience, learned_now
-from .lessons import Before, learn
-from .records import KernelRecord, VariantRecord, now
+from .lessons import learn
+from .outlook import Outlook
+from .records import KernelRecord, now
 from .search_graph import graph_of, no_collections, set_aside, take_back
 from .search_hold import Hold
 from .search_profiling import is_due, profile_of
@@ -77,10 +76,10 @@ class SearchSession:
         self.record = record
         self._hold, self._revision = hold, revision
         self._set_aside = False
-        self._begin_anew()
         self._experience = Experience(
             bench.store, record.kernel_id, record.learned, record.settings.regraph
         )
+        self._begin_anew()
         self._engine = Engine(
             graph,
             record.settings,
@@ -112,7 +111,7 @@ class SearchSession:
         least, seed = record.settings.min_gain, record.settings.seed
         self._trying = Trying(evaluator, self._kernel, least, seed, len(lanes))
         self._no_profiles = False
-        self._known = dict[str, Evidence]()
+        self._outlook = Outlook(self._bench, self._kernel, self._experience)
 
     @property
     def edges(self) -> int:
@@ -244,18 +243,7 @@ class SearchSession:
         return self._engine.context(self._engine.graph.node(variant_id))
 
     def _context(self, node: Node) -> Context:
-        record = self._bench.evaluator.variant(node.key)
-        seen = next((p for p in self.record.profiles if p.variant_id == node.key), None)
-        return Context(
-            self.search_id,
-            node.key,
-            state_of(self._kernel, record.variant),
-            self._headroom(node),
-            bottleneck="" if seen is None else seen.bottleneck,
-            findings=() if seen is None else seen.findings,
-            weights=self._weights(record),
-            memory=self._experience.recollection(node.key),
-        )
+        return self._outlook.context(node, self.record)
 
     def _profiled(self, report: StepReport) -> StepReport:
         """The report, with a profile of the incumbent where one is due; one that fails is told once
@@ -267,39 +255,12 @@ class SearchSession:
         self._no_profiles = bool(found.failed)
         kept = tuple(each for each in self.record.profiles if not each.failed)
         self.record = self.record.model_copy(update={"profiles": (*kept, found)})
-        self._known.pop(incumbent, None)
+        self._outlook.forget(incumbent)
         changes = self._engine.look_again(incumbent)
         with self._bench.store.transaction() as writer:
             writer.put_record("searches", self.search_id, self.record)
             self._commit(writer, changes)
         return report.model_copy(update={"profile": found})
-
-    def _weights(self, record: VariantRecord) -> Mapping[str, float]:
-        """What is known of a node's variant says of moves, times what earlier searches measured;
-        for planners by rule."""
-        if self.record.planner != "rules":
-            return {}
-        known, spec = self._evidence(record.variant.variant_id), self._kernel.loaded.spec
-        place = (known.bottleneck, spec.device_profile.arch, spec.kernel.kernel_type)
-        measured = self._experience.weights(record.method, *place)
-        factors = weights(known)
-        names = {*factors, *measured}
-        return {each: factors.get(each, 1.0) * measured.get(each, 1.0) for each in sorted(names)}
-
-    def _evidence(self, variant_id: str) -> Evidence:
-        """What is known of a variant; looked at once."""
-        if variant_id not in self._known:
-            self._known[variant_id] = evidence(self._bench, self._kernel, variant_id)
-        return self._known[variant_id]
-
-    def _headroom(self, node: Node) -> str:
-        """What limits the variant of a node, empty where nobody has measured the machine."""
-        evaluation = self._bench.evaluator.evaluation(node.key)
-        if evaluation is None or evaluation.comparison is None:
-            return ""
-        times = {w.workload: w.median_ms.get(node.key) for w in evaluation.comparison.workloads}
-        known = {name: ms for name, ms in times.items() if ms is not None}
-        return known_headroom(self._bench, self._kernel, known) or ""
 
     def _ask(self, node_id: str, question: Question) -> NeedsCandidates:
         asked = [self.search_id, node_id, len(question.tried)]
@@ -354,23 +315,13 @@ class SearchSession:
         else:
             outcome = tried.outcome(self._engine.graph.of_variant(tried.variant_id))
             evaluation = tried.evaluation.model_copy(update={"seconds": dict(tried.seconds)})
-        before = self._before(work.parent)
+        before = self._outlook.before(self._engine.graph.node(work.parent))
         changes = self._engine.record(work.edge_id, outcome)
         reward = self._reward(work.edge_id)
         with self._bench.store.transaction() as writer:
             self._commit(writer, changes)
             learn(writer, self._kernel, self.search_id, work, before, outcome, evaluation, reward)
         return self._report(work, outcome)
-
-    def _before(self, parent: str) -> Before:
-        record = self._bench.evaluator.variant(parent)
-        return Before(
-            record,
-            self._engine.graph.node(parent),
-            state_of(self._kernel, record.variant),
-            self._evidence(parent),
-            self._experience.recollection(parent),
-        )
 
     def _reward(self, edge_id: str) -> float | None:
         child = self._engine.graph.edge(edge_id).child
