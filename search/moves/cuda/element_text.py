@@ -62,3 +62,12 @@ def fewer_blocks(blocks: Expression, times: int) -> Expression:
     if simple is None:
         return f"cdiv({blocks}, {times})"
     return f"cdiv({simple[1]}, {int(simple[2]) * times})"
+
+
+def block_and_grid(wide: str) -> tuple[str, str]:
+    """The number of the block along x, and how many there are, for products in a type."""
+    names = "blockIdx.x", "gridDim.x"
+    if wide == "unsigned":
+        return names
+    block, grid = (f"static_cast<{wide}>({name})" for name in names)
+    return block, grid

@@ -8,7 +8,7 @@ from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
 from ..edits import indent_of
-from .element_text import free_name, guard_lines, with_work, work_lines
+from .element_text import block_and_grid, free_name, guard_lines, with_work, work_lines
 from .loops import LOOPS
 from .per_element import PerElement, per_element
 from .reading import CudaKernel, of_each, read_kernels
@@ -72,9 +72,7 @@ def _candidate(element: PerElement, count: int, threads: int, prior: float) -> C
 def _source(element: PerElement) -> str:
     tab = indent_of(element.kernel.text, element.work.start_byte)
     at, wide = free_name(element, "at"), element.wide
-    block, grid = "blockIdx.x", "gridDim.x"
-    if wide != "unsigned":
-        block, grid = (f"static_cast<{wide}>({name})" for name in (block, grid))
+    block, grid = block_and_grid(wide)
     lines = [
         *guard_lines(element, tab),
         f"{tab}for ({wide} {at} = {block} * blockDim.x + threadIdx.x; "

@@ -157,10 +157,9 @@ def _taken_apart(
     lost = {found.item, *((single_declaration(d) or ("",))[0] for d in gone)} - {"", name}
     if found.items and any(lost & names_in_code(n) for n in body):
         return NotApplicable("the work on one element uses the number of its thread or item")
-    threads = frozenset[str]().union(*(built_ins(n) for n in body)) & {
-        f"threadIdx.{axis}",
-        f"blockIdx.{axis}",
-    }
+    starts = {n: values for n, values in known.starts.items() if n != name}
+    used = (built_ins(n, starts) for n in (*body, *found.guards))
+    threads = frozenset[str]().union(*used) & {f"threadIdx.{axis}", f"blockIdx.{axis}"}
     if threads:
         return NotApplicable(f"the work on one element uses {min(threads)} itself")
     return PerElement(

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 from ....runners.inferring.cpp_signature import text_of
 from ....runners.specs.spec import KernelSpec
 from ..affine import Form
 from ..edits import indent_of, replace_node
 from ..sizes import divisor_of
-from .element_text import free_name, guard_lines, with_work, work_lines
+from .element_text import block_and_grid, free_name, guard_lines, with_work, work_lines
 from .lanes import Interior, Vector, rest_text
 from .per_element import PerElement
-from .sizes import is_multiple
-
-if TYPE_CHECKING:
-    pass
+from .row_alignment import aligned_when
+from .strided_text import Strided
 
 BUILT_IN = {
     "float": "float", "double": "double", "int": "int", "int32_t": "int", "unsigned": "uint",
@@ -26,6 +24,9 @@ BUILT_IN = {
     "int8_t": "char", "unsigned char": "uchar", "uint8_t": "uchar",
 }  # fmt: skip
 """C types with vectors of their own; others move as bits"""
+STRIDED = 8
+"""elements a thread at most where rows do not begin at whole vectors: with 16, each with an
+address of its own, a stencil needs 128 registers (nvcc 13.0, sm_90a) and its vectors 96"""
 BITS = {16: "uint4", 8: "uint2", 4: "unsigned", 2: "unsigned short"}
 
 
@@ -46,22 +47,36 @@ class VectorKernel:
         return with_work(self.element, self._work(unroll, tab))
 
     def _work(self, unroll: int, tab: str) -> list[str]:
+        unrolled, count = self._fresh("kUnroll"), self._fresh("count")
+        lines = [
+            *guard_lines(self.element, tab),
+            f"{tab}constexpr unsigned {unrolled} = {unroll};  "
+            f"// vectors of {self.lanes} elements a thread",
+            f"{tab}const {self.element.wide} {count} = {text_of(self.element.bound)};",
+        ]
+        if not self._tests:
+            return [*lines, *self._by_vectors(unrolled, count, tab)]
+        strided = Strided(self.element, self.interior, self.vectors)
+        return [
+            *lines,
+            f"{tab}if ({' && '.join(self._tests)}) {{",
+            *self._by_vectors(unrolled, count, tab + "    "),
+            f"{tab}}} else {{",
+            *strided.lines(min(unroll * self.lanes, STRIDED), count, tab + "    "),
+            f"{tab}}}",
+        ]
+
+    def _by_vectors(self, unrolled: str, count: str, tab: str) -> list[str]:
         n, wide = self.lanes, self.element.wide
-        block = "blockIdx.x" if wide == "unsigned" else f"static_cast<{wide}>(blockIdx.x)"
-        unrolled, count, start, k, first = (
-            self._fresh(name) for name in ("kUnroll", "count", "start", "k", "first")
-        )
+        start, k, first = (self._fresh(name) for name in ("start", "k", "first"))
         inner, loads = tab + "    ", self._loads(k, first, tab + " " * 12)
         step = f"const {wide} {first} = {start} + {k} * blockDim.x * {n};"
         head = f"#pragma unroll\n{inner}for (unsigned {k} = 0; {k} < {unrolled}; ++{k}) {{"
+        block, grid = block_and_grid(wide)
         return [
-            *guard_lines(self.element, tab),
-            f"{tab}constexpr unsigned {unrolled} = {unroll};  // vectors of {n} elements a thread",
-            f"{tab}const {wide} {count} = {text_of(self.element.bound)};",
             f"{tab}for ({wide} {start} = ({block} * blockDim.x * {unrolled} + threadIdx.x) * {n};",
             f"{tab}     {start} < {count};",
-            f"{tab}     {start} += {block.replace('blockIdx', 'gridDim')} * blockDim.x * "
-            f"{unrolled} * {n}) {{",
+            f"{tab}     {start} += {grid} * blockDim.x * {unrolled} * {n}) {{",
             *(f"{inner}{line}" for line in self._declared(unrolled)),
             *self._loading(head, step, (k, first, count), loads, inner),
             head,
@@ -115,30 +130,24 @@ class VectorKernel:
         return self._name(vector).replace("_lanes", "_window")
 
     def _is_vector(self, first: str, count: str) -> str:
-        """When a vector lies within the elements and all arrays have it at aligned addresses."""
-        tests = [f"{first} < {count}" if self._no_tail else f"{first} + {self.lanes} <= {count}"]
-        rests = {rest_text(v.rest): v.rest for v in self.vectors}
-        tests += [
-            f"({text}) % {self.lanes} == 0"
-            for text, rest in rests.items()
-            if not is_multiple(rest, self.lanes, self.element.kernel, self.spec)
-        ]
-        return " && ".join(tests)
+        """When a vector lies within the elements; its addresses are aligned here."""
+        return f"{first} < {count}" if self._no_tail else f"{first} + {self.lanes} <= {count}"
 
-    @property
+    @cached_property
+    def _tests(self) -> tuple[str, ...]:
+        """When all arrays have vectors at aligned addresses; empty: always."""
+        rests = (v.rest for v in self.vectors)
+        return aligned_when(rests, self.lanes, self.element, self.spec)
+
+    @cached_property
     def _no_tail(self) -> bool:
-        return is_multiple(self.bound, self.lanes, self.element.kernel, self.spec)
+        """Whether the elements are whole vectors where the tests hold."""
+        left = aligned_when([self.bound], self.lanes, self.element, self.spec)
+        return set(left) <= set(self._tests)
 
     @property
     def _always_whole(self) -> bool:
-        return (
-            self.interior is None
-            and self._no_tail
-            and all(
-                is_multiple(v.rest, self.lanes, self.element.kernel, self.spec)
-                for v in self.vectors
-            )
-        )
+        return self.interior is None and self._no_tail
 
     def _loads(self, k: str, first: str, tab: str) -> list[str]:
         lines: list[str] = []
