@@ -94,6 +94,28 @@ def test_the_card_of_a_real_profile_is_the_one_that_was_reviewed() -> None:
     assert told + "\n" == GOLDEN.read_text("utf-8")
 
 
+def implied(where: str) -> list[float]:
+    """The roofs of a level in TB/s, of each profile that reaches a fiftieth of it: below that the
+    counter is too coarse."""
+    return [
+        level.bytes / (real_launch(*each).nanoseconds or 1) / level.share / 1000
+        for each in KERNELS
+        for level in found_in(*each).levels
+        if level.where == where and level.bytes and level.share > 0.02
+    ]
+
+
+def test_the_roof_of_dram_that_counters_imply_is_the_one_of_the_datasheet() -> None:
+    assert len(implied("DRAM")) == 8
+    assert implied("DRAM") == pytest.approx([4.8] * 8, rel=0.005)  # an H200 has 4.8 TB/s
+
+
+def test_the_roof_of_l2_that_counters_imply_is_a_least_one() -> None:
+    """Its counter is of its busiest part: for some kernels that is not what moves the bytes."""
+    roofs = implied("L2")
+    assert min(roofs) < 3 and max(roofs) == pytest.approx(12.2, rel=0.005)
+
+
 def test_each_stall_of_a_real_report_is_explained_on_a_page() -> None:
     page = read("low-ipc")
     for each in KERNELS:

@@ -16,6 +16,8 @@ from . import svg
 LEFT, RIGHT, TOP = 190.0, 690.0, 96.0
 BAR, GAP = 15.0, 13.0
 ROWS = 10
+LEAST_SHARE = 0.01
+"""of all waiting of a run: real profiles have a dozen reasons, most of them next to nothing"""
 EVERY = 1000
 """more reasons than any GPU has"""
 LEAST = 1e-9
@@ -68,11 +70,21 @@ def _rows(found: StallChart) -> list[tuple[str, list[float]]]:
     reasons = {reason for run in found.runs for reason in run.cycles}
     values = {r: [run.cycles.get(r, 0.0) for run in found.runs] for r in reasons}
     ranked = sorted(values.items(), key=lambda row: (-max(row[1]), row[0]))
-    if len(ranked) <= ROWS:
+    notable = [row for row in ranked if _is_notable(found, row[0])]
+    if len(ranked) <= min(len(notable) + 1, ROWS):
         return ranked
-    shown, rest = ranked[: ROWS - 1], ranked[ROWS - 1 :]
+    shown = notable[: ROWS - 1]
+    rest = [row for row in ranked if row not in shown]
     others = [math.fsum(column) for column in zip(*(row[1] for row in rest), strict=True)]
     return [*shown, (f"{len(rest)} others", others)]
+
+
+def _is_notable(found: StallChart, reason: str) -> bool:
+    """Whether any run waits long enough for it to have a row of its own."""
+    return any(
+        run.cycles.get(reason, 0.0) > LEAST_SHARE * math.fsum(run.cycles.values())
+        for run in found.runs
+    )
 
 
 def _row_height(found: StallChart) -> float:

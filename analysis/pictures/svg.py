@@ -66,10 +66,14 @@ def rect(
     return f'<rect {place} fill="{fill}" stroke="{stroke}"/>'
 
 
+RING = 2.5
+"""by which a ring is wider than a filled mark"""
+
+
 def dot(x: float, y: float, colour: str, *, filled: bool, radius: float = 6) -> str:
     """A mark: filled, with a thin rim; or a ring, so wide that it shows around a filled one."""
     fill, pen, wide = (colour, PAPER, 1.5) if filled else ("none", colour, 2.0)
-    around = radius if filled else radius + 2.5
+    around = radius if filled else radius + RING
     place = f'cx="{x:.1f}" cy="{y:.1f}" r="{around:g}"'
     return f'<circle {place} fill="{fill}" stroke="{pen}" stroke-width="{wide:g}"/>'
 
