@@ -168,10 +168,24 @@ def test_a_configuration_that_was_known_is_not_told_but_may_be_the_best_so_far()
     ]
 
 
-def test_knobs_that_are_nowhere_give_no_variant(session: SearchSession) -> None:
-    bench, status = session._bench, session.status()  # pyright: ignore[reportPrivateUsage]
-    kernel = bench.evaluator.kernel(status.kernel_id)
-    trying = Trying(bench.evaluator, kernel, min_gain=0.01, seed=0, lanes=1)
+def test_knobs_that_are_nowhere_give_no_variant(bench: Workbench, session: SearchSession) -> None:
+    trying = trying_for(bench, session)
     odd = Candidate(method="tune", knobs={"NOWHERE": (1, 2)})
-    found = trying.tried(Evaluate("e", kernel.baseline, odd, builds=3), None)
+    found = trying.tried(Evaluate("e", trying.kernel.baseline, odd, builds=3), None)
     assert isinstance(found, SpecError) and "NOWHERE" in str(found)
+
+
+def test_a_sweep_ends_with_what_it_has_once_the_time_is_over(
+    bench: Workbench, session: SearchSession
+) -> None:
+    trying = trying_for(bench, session, late=True)
+    more = CANDIDATE.model_copy(update={"knobs": {"kRepeat": (11, 12, 13)}})
+    found = trying.tried(Evaluate("e", trying.kernel.baseline, more, builds=3), None)
+    assert isinstance(found, Tried)
+    assert found.builds == 1 and found.several is not None
+    assert "the best of 1 tried of 3 configurations" in found.several.said
+
+
+def trying_for(bench: Workbench, session: SearchSession, late: bool = False) -> Trying:
+    kernel = bench.evaluator.kernel(session.status().kernel_id)
+    return Trying(bench.evaluator, kernel, min_gain=0.01, seed=0, lanes=1, late=lambda: late)

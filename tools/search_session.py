@@ -109,7 +109,7 @@ class SearchSession:
         lanes = evaluator.lanes(record.kernel_id)
         self._lanes = Lanes(lanes)
         least, seed = record.settings.min_gain, record.settings.seed
-        self._trying = Trying(evaluator, self._kernel, least, seed, len(lanes))
+        self._trying = Trying(evaluator, self._kernel, least, seed, len(lanes), lambda: self._late)
         self._no_profiles = False
         self._outlook = Outlook(self._bench, self._kernel, self._experience)
 
@@ -283,10 +283,16 @@ class SearchSession:
             writer.put_record("searches", self.search_id, self.record)
         return SearchStopped(search_id=self.search_id, reason=reason, text=text)
 
+    @property
+    def _late(self) -> bool:
+        """Whether the time that this process may spend on the search is over."""
+        limit = self.record.settings.budget_seconds
+        return limit is not None and time.monotonic() - self._began > limit
+
     def _begin(self, most: int) -> Ask | Stopped | Waiting | None:
         """Begin evaluations, up to one a lane and `most`; what came instead of another one."""
         limit = self.record.settings.budget_seconds
-        if limit is not None and time.monotonic() - self._began > limit:
+        if self._late:
             return Stopped("budget", f"{limit:g} s are spent, the whole budget of time")
         while self._lanes.free(most):
             work = self._engine.next_work()

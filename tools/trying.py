@@ -4,7 +4,7 @@ of which the best one counts."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -27,13 +27,15 @@ learns from them together"""
 
 @dataclass(frozen=True)
 class Trying:
-    """Evaluates candidates of one search, in any thread. `lanes`: devices that serve the kernel."""
+    """Evaluates candidates of one search, in any thread. `lanes`: devices that serve the kernel.
+    `late`: whether the search's time is over, which ends a sweep with what it has."""
 
     evaluator: Evaluator
     kernel: KernelRecord
     min_gain: float
     seed: int
     lanes: int
+    late: Callable[[], bool]
 
     def tried(self, work: Evaluate, lane: DeviceFacts | None) -> Tried | SpecError:
         """How it ended; the error where the candidate gives no variant."""
@@ -77,9 +79,15 @@ class Trying:
         return list(settled.values())
 
     def _seems_to_beat_the_incumbent(self, evaluation: Evaluation) -> bool:
-        now = self.evaluator.evaluation(self.evaluator.kernel(evaluation.kernel_id).incumbent)
-        least = 1.0 if now is None or now.speedup is None else now.speedup
-        return evaluation.speedup is not None and evaluation.speedup > least
+        """By their direct comparison, or by their speedups where there was none."""
+        if evaluation.speedup is None or evaluation.comparison is None:
+            return False
+        incumbent = self.evaluator.kernel(evaluation.kernel_id).incumbent
+        direct = evaluation.comparison.over(incumbent)
+        if direct is not None:
+            return direct.judgement == "faster" and direct.speedup >= 1 + self.min_gain
+        now = self.evaluator.evaluation(incumbent)
+        return now is None or evaluation.speedup > (now.speedup or 1.0)
 
     @property
     def _side_by_side(self) -> bool:
@@ -90,7 +98,7 @@ class Trying:
     ) -> list[tuple[str, Tried]]:
         """All that gave a variant, each with its detail."""
         tried, batch = list[tuple[str, Tried]](), next(run, ())
-        while batch:
+        while batch and not (tried and self.late()):
             results = self._batch(batch, parent, lane, telling)
             pairs = zip(batch, results, strict=True)
             tried += [(c.detail, each) for c, each in pairs if each is not None]
