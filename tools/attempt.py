@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from functools import lru_cache
+from typing import TypeVar, cast
 
 from ..runners.comparing.timing import WorkloadBlocks, slowest_workload
 from ..runners.gates import FIRST_SET, Run, ending_of, first_failure, together
@@ -32,6 +33,9 @@ SAID = {
     "promote": "gates of the incumbent",
 }
 """stages as whoever waits is told of them"""
+
+_screened = lru_cache(maxsize=32)(static_screen)
+"""Configurations of one source differ in their parameters alone, which the screen never sees."""
 
 Result = TypeVar("Result")
 
@@ -72,11 +76,11 @@ class Attempt:
     def screen_and_build(self, built: BuildOutcome | None) -> Evaluation | None:
         """The static screen and the build; an evaluation if either ends it."""
         spec = self.kernel.loaded.spec.kernel
-        screen = static_screen(
+        screen = _screened(
             self.variant.source,
             spec.kernel_type,
             spec.metadata.kernel_name,
-            self.kernel.loaded.spec.io,
+            cast("Hashable", self.kernel.loaded.spec.io),  # it is frozen
         )
         self.gates = (screen,)
         if screen.outcome == "failed":
