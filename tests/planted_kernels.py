@@ -1,7 +1,8 @@
 """CUDA kernels with one fault of performance each, and the same kernels without it.
 
 All are `twice(x, y, n)` on two arrays of N floats; what they compute is of no interest. The faults
-are those that `ncu_summary` must name first.
+are those that `ncu_summary` must name first. What ncu counted of them on an H200 lies in
+`reports/`: a kernel that is changed here needs a new report.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,17 @@ def test_spills_have_a_line_to_blame() -> None:
     (spill, *_) = found_in("register_spill", "faulty").ranked
     assert spill.lines[0].place == "test.cu:10"
     assert spill.lines[0].sass.startswith(("LDL", "STL"))
+
+
+@pytest.mark.parametrize(("rule", "twin"), KERNELS)
+def test_what_ncu_names_and_has_no_value_for_is_not_there(rule: str, twin: str) -> None:
+    """It names two counters of spills that it does not collect, and has shares of nothing."""
+    metrics = real_launch(rule, twin).metrics
+    spills = "sass__inst_executed_register_spilling"
+    assert spills in metrics
+    assert not {f"{spills}_mem_local", f"{spills}_mem_shared"} & set(metrics)
+    numbers = [each.value for each in metrics.values() if isinstance(each.value, float)]
+    assert all(isfinite(number) for number in numbers)
 
 
 def test_the_card_of_a_real_profile_is_the_one_that_was_reviewed() -> None:

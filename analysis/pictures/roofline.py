@@ -4,8 +4,8 @@ one a level of memory, at its performance and at the operations a byte that cros
 Roofs come from a measured copy or a datasheet. Where there is none for a level, its roof is implied
 by NVIDIA's counter: if it reads 45 % of the peak, the roof lies 1/0.45 above the mark ("implied by
 45 %"). Such roofs are dashed. That of a cache is a least one, as its counter is of the busiest of
-its parts, and bytes may be another: sixteen profiles of an H200 imply 4.81 TB/s of DRAM all alike,
-and 2.2 to 12.2 TB/s of L2.
+its parts, and bytes may be another: profiles of an H200 that reach a fiftieth of a roof imply 4.81
+TB/s of DRAM all alike (eight of them), and 2.2 to 12.2 TB/s of L2.
 """
 
 from __future__ import annotations
