@@ -299,6 +299,21 @@ extern "C" __global__ void f(const float* a, const float* b, float* c, int M, in
         "def reference(x, rows, cols):\n    return x.T\n",
         ("cdiv(rows * cols, 256)",),
     ),
+    "a transpose of 16-bit numbers": Source(
+        ("transpose_tile",),
+        """extern "C" __global__ void f(const short* x, short* y, int rows, int cols) {
+    int c = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * 16 + threadIdx.y;
+    if (c < cols && r < rows) y[c * rows + r] = x[r * cols + c];
+}
+""",
+        (
+            array("x", "input", "rows", "cols", dtype="int16"),
+            array("y", "output", "cols", "rows", dtype="int16"), scalar("rows"), scalar("cols"),
+        ),
+        "def reference(x, rows, cols):\n    return x.T\n",
+        ("cdiv(cols, 16)", "cdiv(rows, 16)"), (16, 16),
+        sizes={"uneven": SIZES["uneven"], "vectors": {"rows": 136, "cols": 264}},
+    ),
 }  # fmt: skip
 """all run on the pretended GPU"""
 

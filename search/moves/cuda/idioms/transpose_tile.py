@@ -1,10 +1,13 @@
 """A transpose, an element a thread, becomes one by tiles in shared memory: rows in, rows out.
 
 Before, neighbouring threads write (or read) a column: 32 sectors a request. A tile turns in shared
-memory, so that both sides move whole rows of it.
+memory, so that both sides move whole rows of it: as vectors where rows and addresses allow it, a
+thread then turns a square of elements in registers.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
@@ -17,34 +20,43 @@ from .syntax import Assign, Declare
 from .unfit import Unfit
 from .writing import clash, launched, rewritten, template
 
+Turn = tuple[Form, Form, Place, Place]
 SHAPES = ((32, 8, 0.4), (64, 8, 0.35), (64, 16, 0.25), (32, 4, 0.15))
 """tile, rows of threads, prior; with 64, a thread has 16 or 32 loads in flight"""
+
+VECTORS = {16: "uint4", 8: "uint2"}
+BITS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "unsigned long long"}
+SHARED = 48 * 1024
+"""bytes of a block without asking for more"""
+MOST_LANES = 16
+LINE = 128
+"""bytes of a cache line; a row of a tile has whole ones"""
+GROUP = 16
+"""tiles below each other that blocks do in turn. Some 800 blocks of 256 threads are resident on 132
+multiprocessors; with 4-byte elements these write 4 KiB of a row at one time, and read 12 KiB"""
+PRIORS = {16: 0.2, 32: 0.4, 64: 0.5, 128: 0.4, 256: 0.2}
+"""by bytes that a thread has in flight: few hide no latency, many leave few threads"""
 
 
 def _write(state: State) -> Proposals:
     read = recognised(state, _read, "no transpose")
     if isinstance(read, NotApplicable):
         return read
-    facts, (rows, columns, source, target) = read
-    if taken := clash(facts, "transpose.cu"):
+    facts, (rows, columns, _, _) = read
+    if taken := clash(facts, "transpose.cu") or clash(facts, "transpose_vectors.cu"):
         return NotApplicable(taken)
-    sizes = facts.size_text(rows), facts.size_text(columns)
-    if sizes[0] is None or sizes[1] is None:
+    high, wide = facts.size_text(rows), facts.size_text(columns)
+    if high is None or wide is None:
         return NotApplicable("no argument holds the number of rows or of columns")
-    nbytes = DTYPES[facts.arrays[source.array].dtype].itemsize
-    body = template("transpose.cu").substitute(
-        T=next(p.type for p in facts.kernel.function.parameters if p.name == source.array),
-        X=source.array,
-        Y=target.array,
-        ROWS=sizes[0],
-        COLUMNS=sizes[1],
-        PAD=max(1, 4 // nbytes),
-    )
-    text = rewritten(facts, body, "32 * THREAD_ROWS")
-    return tuple(_candidate(facts, text, rows, columns, *shape) for shape in SHAPES)
+    names = _names(facts, read[1], (high, wide))
+    found = [_by_vectors(facts, read[1], names, width) for width in VECTORS]
+    text = rewritten(facts, template("transpose.cu").substitute(names), "32 * THREAD_ROWS")
+    by_elements = (_candidate(facts, text, rows, columns, *shape) for shape in SHAPES)
+    written = (*(c for c in found if c is not None), *by_elements)
+    return tuple(sorted(written, key=lambda c: -c.prior))
 
 
-def _read(facts: Facts) -> tuple[Form, Form, Place, Place]:
+def _read(facts: Facts) -> Turn:
     """Rows and columns of the input, the element that is read and the one that is written."""
     flat = list(flattened(Scope.of(facts), facts.kernel.body))
     others = [s for s, _ in flat if not isinstance(s, Declare)]
@@ -77,6 +89,74 @@ def _row(index: Form, columns: Form) -> Form | None:
     )
 
 
+def _names(facts: Facts, turn: Turn, sizes: tuple[str, str]) -> dict[str, str | int]:
+    """What both templates are filled with."""
+    _, _, source, target = turn
+    return {
+        "T": next(p.type for p in facts.kernel.function.parameters if p.name == source.array),
+        "X": source.array,
+        "Y": target.array,
+        "ROWS": sizes[0],
+        "COLUMNS": sizes[1],
+        "PAD": max(1, 4 // _itemsize(facts, source)),
+    }
+
+
+def _itemsize(facts: Facts, place: Place) -> int:
+    return DTYPES[facts.arrays[place.array].dtype].itemsize
+
+
+def _spans(nbytes: int, width: int) -> tuple[int, ...]:
+    """Vectors that a row of a tile may have, the likeliest first."""
+    lanes = width // nbytes
+    if not 2 <= lanes <= MOST_LANES:
+        return ()
+    sides = {span: span * lanes for span in (16, 8) if span * width % LINE == 0}
+    pad = max(1, 4 // nbytes)
+    return tuple(
+        span
+        for span, side in sides.items()
+        if side % 32 == 0 and side * (side + pad) * nbytes <= SHARED
+    )
+
+
+def _by_vectors(
+    facts: Facts, turn: Turn, names: Mapping[str, str | int], width: int
+) -> Candidate | None:
+    """By vectors of so many bytes; None: the addresses are not promised to be multiples of that, or
+    the elements are too large or small for it."""
+    rows, columns, source, target = turn
+    nbytes = _itemsize(facts, source)
+    spans = _spans(nbytes, width)
+    if not spans or not all(facts.aligned(p.array, width) for p in (source, target)):
+        return None
+    lanes = width // nbytes
+    body = template("transpose_vectors.cu").substitute(
+        names,
+        LANES=lanes,
+        WIDTH=width,
+        VECTOR=VECTORS[width],
+        BITS=BITS[nbytes],
+        PHASE=LINE // width,
+    )
+    side = f"{lanes} * TILE_VECTORS"
+    defines = {"TILE_VECTORS": spans[0], "TILE_GROUP": GROUP}
+    knobs = {"TILE_GROUP": (1, 4, GROUP, 64)} | ({"TILE_VECTORS": spans} if spans[1:] else {})
+    return Candidate(
+        method=MOVE.method,
+        detail=f"transpose by tiles in shared memory, {lanes} vectors of {width} bytes a thread",
+        source=rewritten(facts, body, "TILE_VECTORS * TILE_VECTORS"),
+        plan=launched(
+            facts,
+            [f"cdiv({rows.text()}, {side}) * cdiv({columns.text()}, {side})"],
+            ["TILE_VECTORS * TILE_VECTORS"],
+            defines=defines,
+        ),
+        knobs=knobs,
+        prior=PRIORS[width * lanes],
+    )
+
+
 def _candidate(
     facts: Facts, source: str, rows: Form, columns: Form, tile: int, threads: int, prior: float
 ) -> Candidate:
@@ -97,6 +177,7 @@ MOVE = Move(
     method="coalesce_global_accesses",
     languages=("cuda",),
     why="A transpose with an element a thread touches a sector for each element on one side. "
-    "Tiles that turn in padded shared memory move whole rows on both. Pays always.",
+    "Tiles that turn in padded shared memory move whole rows on both, as vectors where they can. "
+    "Pays always.",
     write=_write,
 )
