@@ -43,7 +43,7 @@ def _write(state: State) -> Proposals:
     if isinstance(read, NotApplicable):
         return read
     facts, found = read
-    if taken := clash(facts, "histogram.cu"):
+    if taken := clash(facts, "histogram.cu") or clash(facts, "histogram_ahead.cu"):
         return NotApplicable(taken)
     count = facts.size_text(found.count)
     if count is None:
@@ -51,7 +51,7 @@ def _write(state: State) -> Proposals:
     fits = [c for c in COPIES if c * found.size * 4 <= SHARED]
     if not fits:
         return NotApplicable(f"{found.size} counters do not fit into {SHARED} bytes")
-    return (_candidate(facts, found, count, fits),)
+    return tuple(_candidate(facts, found, count, fits, ahead) for ahead in (True, False))
 
 
 def _read(facts: Facts) -> Histogram:
@@ -107,12 +107,15 @@ def _element(facts: Facts, scope: Scope, value: Expr) -> Place:
     return place
 
 
-def _candidate(facts: Facts, found: Histogram, count: str, copies: list[int]) -> Candidate:
+def _candidate(
+    facts: Facts, found: Histogram, count: str, copies: list[int], ahead: bool
+) -> Candidate:
+    """`ahead`: the next values are loaded while others are counted."""
     types = {p.name: p.type for p in facts.kernel.function.parameters}
     nbytes = DTYPES[facts.arrays[found.values].dtype].itemsize
     widths = [w for w in VECTORS if w >= nbytes and facts.aligned(found.values, w)]
     width = max(widths, default=nbytes)
-    body = template("histogram.cu").substitute(
+    body = template("histogram_ahead.cu" if ahead else "histogram.cu").substitute(
         T=types[found.values],
         X=found.values,
         BIN=types[found.bins],
@@ -125,7 +128,8 @@ def _candidate(facts: Facts, found: Histogram, count: str, copies: list[int]) ->
     )
     return Candidate(
         method=MOVE.method,
-        detail=f"{copies[0]} counters a bin in shared memory, merged by one addition a block",
+        detail=f"{copies[0]} counters a bin in shared memory, merged by one addition a block"
+        + (", values loaded ahead" if ahead else ""),
         source=rewritten(facts, body, "1024"),
         plan=launched(
             facts,
@@ -136,14 +140,16 @@ def _candidate(facts: Facts, found: Histogram, count: str, copies: list[int]) ->
                 "HISTOGRAM_BLOCKS": BLOCKS,
                 "HISTOGRAM_THREADS": THREADS,
                 "HISTOGRAM_COPIES": copies[0],
+                **({"HISTOGRAM_AHEAD": 2} if ahead else {}),
             },
         ),
         knobs={
             "HISTOGRAM_BLOCKS": (132, 264, 528, 1056),
             "HISTOGRAM_THREADS": (256, 512, 1024),
             "HISTOGRAM_COPIES": tuple(copies),
+            **({"HISTOGRAM_AHEAD": (1, 2, 4)} if ahead else {}),
         },
-        prior=0.4,
+        prior=0.4 if ahead else 0.3,
     )
 
 
