@@ -41,6 +41,8 @@ EVERYTHING = {
     "widening_c": UNBOUNDED,
     "patience": UNBOUNDED,
     "min_pred_gain": 0.0,
+    "min_gain": 1e9,  # nothing becomes the incumbent: its gates would take most of the time
+    "stop_at_headroom": False,
     "regraph": "off",
 }
 

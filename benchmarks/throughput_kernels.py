@@ -20,12 +20,13 @@ SGEMM = """\
 #define BK 8
 #define TM 4
 #define TN 4
-#define K_UNROLL 4
+#define UNROLL 4
 #endif
 
 extern "C" __global__ void __launch_bounds__((BM / TM) * (BN / TN))
 sgemm(const float* A, const float* B, float* C, int M, int N, int K) {
     constexpr int threads = (BM / TM) * (BN / TN);
+    constexpr int unrolled = UNROLL;  // not every compiler expands macros in a pragma
     __shared__ float a[BK][BM];
     __shared__ float b[BK][BN];
     const int row = threadIdx.x / (BN / TN), col = threadIdx.x % (BN / TN);
@@ -41,7 +42,7 @@ sgemm(const float* A, const float* B, float* C, int M, int N, int K) {
             b[i / BN][i % BN] = r < K && c < N ? B[(size_t)r * N + c] : 0.0f;
         }
         __syncthreads();
-#pragma unroll K_UNROLL
+#pragma unroll unrolled
         for (int t = 0; t < BK; ++t) {
             float x[TM], y[TN];
 #pragma unroll
@@ -74,7 +75,7 @@ SGEMM_VALUES = {
     "BK": (8, 16, 32),
     "TM": (4, 2, 8),
     "TN": (4, 2, 8),
-    "K_UNROLL": (4, 1),
+    "UNROLL": (4, 1),
 }
 MATMUL_VALUES = {
     "BLOCK_M": (64, 32, 128),

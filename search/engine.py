@@ -203,10 +203,11 @@ class Engine:
             text = f"{ledger.since_incumbent} evaluations brought no new incumbent"
             return Stopped("patience", text)
         speedup = self.incumbent.speedup or 1.0
-        if self._ceiling is not None and self._ceiling < speedup * (1 + settings.min_gain):
+        ceiling = self._ceiling if settings.stop_at_headroom else None
+        if ceiling is not None and ceiling < speedup * (1 + settings.min_gain):
             text = (
                 f"the incumbent is {speedup:.3g}x the baseline and the physics floor allows "
-                f"{self._ceiling:.3g}x: less than min_gain is left"
+                f"{ceiling:.3g}x: less than min_gain is left"
             )
             return Stopped("headroom", text)
         if not self.graph.root.available:

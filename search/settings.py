@@ -69,6 +69,9 @@ class Settings(BaseModel):
     """wall seconds that one process may spend on it, after which it stops; None: no limit"""
     patience: int = Field(default=25, ge=1)
     """the search stops after this many evaluations without a new incumbent"""
+    stop_at_headroom: bool = True
+    """whether the search stops once the physics floor leaves less than `min_gain`; false where what
+    the spec declares of bytes and operations is not trusted, or all is to be seen"""
     repair_visits: int = Field(default=0, ge=0)
     """visits that a failed variant gets after its own evaluation, to be repaired, before it closes
     for good; 0 closes it at once, and the planner sees the failure in its parent's history"""

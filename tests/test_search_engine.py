@@ -297,6 +297,12 @@ def test_the_search_stops_when_the_floor_leaves_less_than_a_gain() -> None:
     assert "the incumbent is 1.3x the baseline and the physics floor allows 1.3x" in stopped.text
 
 
+def test_a_floor_that_is_not_trusted_stops_nothing() -> None:
+    engine = engine_with(ceiling=1.305, stop_at_headroom=False)
+    _, stopped = drive(engine, World())
+    assert stopped.reason != "headroom"
+
+
 def test_an_outcome_is_recorded_once_and_only_for_running_edges() -> None:
     engine = asked(change(TILE=2))
     with pytest.raises(HandleUnknown, match="it is open"):
