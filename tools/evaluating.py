@@ -13,7 +13,7 @@ from ..runners.model import Ending, Evaluation
 from ..search.store import Store
 from .attempt import Attempt, Surroundings
 from .keeping import write_evaluation
-from .kernel_state import OpenKernel
+from .kernel_state import OpenKernel, device_name
 from .kernels import Kernels
 from .pipeline import Left
 from .records import Confirmation, KernelRecord, VariantRecord
@@ -75,7 +75,7 @@ class Evaluating:
     @contextmanager
     def own_turn(self, kernel_id: str) -> Generator[OpenKernel]:
         """A turn at the kernel's own device, with the kernel ready there."""
-        with self._turns.turn(self._kernels.to_build(kernel_id).device):
+        with self._turns.turn(device_name(self._kernels.target(kernel_id))):
             yield self._kernels.ready(kernel_id)
 
     def prepare(self, record: VariantRecord) -> Prepared:

@@ -96,7 +96,7 @@ class Evaluator:
 
         Nothing is built ahead for the host: its timing would have to wait for guesses.
         """
-        self._ahead.wish([v for v in variants if self._kernels.to_build(v.kernel_id).target])
+        self._ahead.wish([v for v in variants if self._kernels.target(v.kernel_id)])
 
     def list_code(self, variant_id: str) -> None:
         """Keep SASS of a variant that was built, beside its machine code. Raises ProcessLost."""

@@ -14,7 +14,7 @@ from ..search.store import JsonObject, Store
 from .ahead import BuildAhead
 from .attached import AttachedKernels
 from .keeping import write_evaluation
-from .kernel_state import OpenKernel, open_state
+from .kernel_state import OpenKernel, device_name, open_state
 from .opening import open_baseline, open_untimed
 from .records import ArtifactRecord, KernelRecord, VariantRecord
 from .rig import Rig
@@ -65,8 +65,11 @@ class Kernels:
     def to_build(self, kernel_id: str) -> OpenKernel:
         """The kernel as its own device sees it; building needs no more than that."""
         record = self.record(kernel_id)
-        target = self._rig.gpus.target(record.loaded)
-        return open_state(record.loaded, record.odd_symbols, target)
+        return open_state(record.loaded, record.odd_symbols, self.target(kernel_id))
+
+    def target(self, kernel_id: str) -> DeviceFacts | None:
+        """The GPU that it is built for, here or not; None: the host."""
+        return self._rig.gpus.target(self.record(kernel_id).loaded)
 
     def lanes(self, kernel_id: str) -> tuple[DeviceFacts | None, ...]:
         """Where it can be evaluated, its own device first; None: the host."""
@@ -80,10 +83,10 @@ class Kernels:
         """
         record = self.record(kernel_id)
         target = lane or self._rig.gpus.target(record.loaded)
-        kernel = open_state(record.loaded, record.odd_symbols, target)
-        known = self._attached.get(kernel_id, kernel.device)
+        known = self._attached.get(kernel_id, device_name(target))
         if known is not None:
             return known
+        kernel = open_state(record.loaded, record.odd_symbols, target)
         self._rig.require_device(kernel)
         if not record.timed:  # it was opened where no GPU is
             self.open(record.loaded)
