@@ -259,6 +259,22 @@ def test_a_winner_that_only_knows_the_visible_shape_is_refused(tmp_path: Path) -
         assert kernel.incumbent == kernel.baseline, "a refused winner does not stay the best"
 
 
+def test_where_the_best_was_refused_a_runner_up_takes_its_place(tmp_path: Path) -> None:
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        loaded = lift.load(tmp_path, symbols={"n": None})
+        bench.evaluator.open(loaded)
+        honest = lift.variant(loaded, lift.SOURCE, REPEAT=8)
+        assert bench.evaluator.evaluate(honest, None).ending == Ending.faster
+        special = lift.variant(loaded, lift.with_line("if (n != 20000) return;"), REPEAT=1)
+        assert bench.evaluator.evaluate(special).became_incumbent
+        assert not bench.evaluator.confirm(special.variant.variant_id).accepted
+        assert bench.evaluator.succeed(loaded.kernel_id, min_gain=0.01)
+        incumbent = bench.evaluator.kernel(loaded.kernel_id).incumbent
+        assert incumbent == honest.variant.variant_id
+        assert bench.evaluator.confirm(incumbent).accepted
+        assert not bench.evaluator.succeed(loaded.kernel_id, min_gain=0.01), "nobody is left"
+
+
 def test_the_baseline_can_be_the_reference(tmp_path: Path) -> None:
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
         loaded = lift.load(tmp_path, reference="baseline")

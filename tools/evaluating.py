@@ -19,6 +19,7 @@ from .pipeline import Left
 from .records import Confirmation, KernelRecord, VariantRecord
 from .retiring import refusal
 from .rig import Rig
+from .succession import next_best
 from .turns import Alone, Turns
 
 
@@ -124,8 +125,9 @@ class Evaluating:
         variant_id = found.variant_id
         with self._incumbent(kernel_id), self._store.transaction() as writer:
             writer.put_record("meta", f"confirmation/{variant_id}", found)
-            if not found.accepted and self._kernels.record(kernel_id).incumbent == variant_id:
-                best = {"incumbent": self._next_best(kernel_id)}
+            record = self._kernels.record(kernel_id)
+            if not found.accepted and record.incumbent == variant_id:
+                best = {"incumbent": next_best(self._store, kernel_id, record.baseline)}
                 writer.update("kernels", kernel_id, lambda known: {**(known or {}), **best})
 
     def _on_a_device(
@@ -222,18 +224,6 @@ class Evaluating:
     def _incumbent(self, kernel_id: str) -> AbstractContextManager[None]:
         """Whoever holds this decides who is incumbent."""
         return self._alone.at(f"incumbent/{kernel_id}")
-
-    def _next_best(self, kernel_id: str) -> str:
-        """The fastest variant of a kernel that went through the incumbent set and that no
-        confirmation refused, else the baseline."""
-        best = (1.0, self._kernels.record(kernel_id).baseline)
-        for _, value in self._store.items("evaluations"):
-            if value["kernel_id"] != kernel_id or not value["became_incumbent"]:
-                continue
-            found = self._store.get("meta", f"confirmation/{value['variant_id']}")
-            if found is None or found["accepted"]:
-                best = max(best, (value["speedup"], value["variant_id"]))
-        return best[1]
 
     def _forget_loser(self, kernel: OpenKernel) -> None:
         """Keep only baseline and incumbent in the runner: each variant there holds processes."""

@@ -26,7 +26,11 @@ from .overview import confirmation_of
 from .pipeline import Left, Stages, run_through
 from .records import Confirmation, KernelRecord, VariantRecord
 from .rig import Rig
+from .succession import runners_up
 from .turns import IDLE_S, Alone, Turns
+
+MOST_SUCCESSORS = 3
+"""Each is measured anew, and goes through the incumbent set where it is still faster."""
 
 
 class Evaluator:
@@ -138,6 +142,14 @@ class Evaluator:
         for one that was evaluated without a `min_gain`. On disk on return."""
         prepared = self._evaluating.prepare(record)
         return self._evaluating.measure(prepared, min_gain, lane, again=True)
+
+    def succeed(self, kernel_id: str, min_gain: float) -> bool:
+        """Where every incumbent was refused: whether a runner-up takes the place, of the surest
+        MOST_SUCCESSORS."""
+        for variant_id in runners_up(self._store, kernel_id)[:MOST_SUCCESSORS]:
+            if self.reconsider(self.variant(variant_id), min_gain).became_incumbent:
+                return True
+        return False
 
     def evaluate_all(
         self, records: Iterable[VariantRecord], min_gain: float | None = 0.01

@@ -173,7 +173,7 @@ class _Run:
             yield Began(session.record, resumed=known is not None)
             if session.record.stopped is None:
                 yield from self._steps(session)
-            confirmation = yield from self._confirm(kernel_id)
+            confirmation = yield from self._confirm(kernel_id, session.record.settings.min_gain)
             kernel = self.bench.evaluator.kernel(kernel_id)
             self._list_code(kernel)
             reaches = self._reaches(kernel, confirmation)
@@ -198,7 +198,9 @@ class _Run:
             yield report
         self.exports.append(kernel_id, "stopped", report.model_dump(mode="json"))
 
-    def _confirm(self, kernel_id: str) -> Generator[Event, None, Confirmation | None]:
+    def _confirm(
+        self, kernel_id: str, min_gain: float
+    ) -> Generator[Event, None, Confirmation | None]:
         """The confirmation of the kernel's incumbent, made now unless it is known.
 
         One that is refused gives way to the next best, a few times; the last refusal otherwise.
@@ -207,7 +209,9 @@ class _Run:
         for _ in range(MOST_CONFIRMATIONS):
             kernel = evaluator.kernel(kernel_id)
             if kernel.incumbent == kernel.baseline:
-                break
+                if found is None or not evaluator.succeed(kernel_id, min_gain):
+                    break
+                kernel = evaluator.kernel(kernel_id)
             found = evaluator.confirmation(kernel.incumbent)
             if found is None:
                 yield Confirming(kernel, kernel.incumbent)
