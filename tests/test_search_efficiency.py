@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,70 @@ def test_a_run_of_ours_is_scored_at_every_budget(script: Script) -> None:
     efficiency = script("search_efficiency")
     ended = efficiency.carried_out(efficiency.Run("sweep", SPACES[0], 0, (5, 30)))
     assert 0 <= ended.scores[0] <= ended.scores[1] <= 1
+
+
+def test_own_constants_are_those_that_the_sweep_has(script: Script) -> None:
+    constants = script("sweep_constants")
+    modules = [
+        importlib.import_module(f"kernelwright.search.sweep.{place}")
+        for place in constants.PLACES.values()
+    ]
+    has = tuple(getattr(m, name) for m, name in zip(modules, constants.VALUES, strict=True))
+    assert has == constants.OWN
+    with constants.in_force((8, 1.0, 128)):
+        inside = tuple(getattr(m, name) for m, name in zip(modules, constants.VALUES, strict=True))
+    assert inside == (8, 1.0, 128)
+
+
+@pytest.mark.parametrize("change", range(3))
+def test_each_constant_changes_what_the_sweep_measures(script: Script, change: int) -> None:
+    efficiency, own = script("search_efficiency"), script("sweep_constants").OWN
+    space = script("measured_spaces").space(SPACES[1])
+    other = list(script("sweep_constants").VALUES.values())[change][0]
+    with script("sweep_constants").in_force((*own[:change], other, *own[change + 1 :])):
+        changed = efficiency.sweep(space, 25, 0)
+    assert changed != efficiency.sweep(space, 25, 0)
+
+
+def test_constants_are_chosen_by_the_other_spaces_alone(script: Script) -> None:
+    constants = script("sweep_constants")
+    own, other = constants.GRID[:2]
+    scores = {(c, name): 0.1 for c in constants.GRID for name in ("a", "b", "c")}
+    assert constants.chosen(scores, ["a", "b", "c"]) == own
+    scores |= {(other, "a"): 0.9, (other, "b"): 0.0}
+    assert constants.chosen(scores, ["a", "c"]) == other
+    assert constants.chosen(scores, ["b", "c"]) == own
+
+
+def test_each_space_is_left_out_and_so_is_each_kernel_of_several(script: Script) -> None:
+    assert script("sweep_constants").left_out(SPACES) == [
+        *((name,) for name in SPACES),
+        ("convolution_A100", "convolution_A4000"),
+    ]
+
+
+def test_a_choice_is_scored_where_it_was_not_made_with_the_seeds_of_the_sweep(
+    script: Script,
+) -> None:
+    efficiency, constants = script("search_efficiency"), script("sweep_constants")
+    better = constants.GRID[1]  # in the spaces of convolution, and worse in the other
+
+    def carry(runs: Iterable[Any]) -> list[Any]:
+        return [efficiency.Ended(run, (score(run),) * len(run.budgets), 0.0, {}) for run in runs]
+
+    def score(run: Any) -> float:
+        gain = 0.2 if run.space.startswith("convolution") else -0.1
+        return 0.5 + run.seed / 100 + (gain if run.constants == better else 0)
+
+    ended = carry(efficiency.runs_of(["sweep"], 4))
+    rows = efficiency.leave_one_out(ended, 2, carry)["left_out"]
+    assert [(row["left_out"], row["constants"], row["gain"]) for row in rows] == [
+        (SPACES[:1], better, 0.2),
+        (SPACES[1:2], better, 0.2),
+        (SPACES[2:], better, -0.1),
+        (SPACES[:2], constants.OWN, 0.0),
+    ]
+    assert rows[0]["spaces"] == {SPACES[0]: {"mean": [0.715] * 4, "standard_error": [0.0065] * 4}}
 
 
 def test_the_table_says_what_the_best_of_others_reach(script: Script) -> None:

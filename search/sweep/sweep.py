@@ -20,6 +20,9 @@ from .fitting import targets
 from .space import Configuration, Floats, Indices, Space, Value, codes, features, with_prior
 from .surrogate import GROWTH, Surrogate
 
+BEYOND_FEATURES = 2
+"""configurations to begin with, more than there are features: a linear trend takes one more, and
+one further says how far off it is"""
 FEWEST = 3
 """measurements from which on the surrogate has something to say"""
 CANDIDATES = 20_000
@@ -42,7 +45,7 @@ class Sweep:
         self._rng = default_rng(seed)
         self._codes = codes(space)
         self._points = features(space)
-        start = spread(self._points, self._points.shape[1] + 2, self._rng)
+        start = spread(self._points, self._points.shape[1] + BEYOND_FEATURES, self._rng)
         if prior is not None:
             expected = np.array([prior(space.configuration(i)) for i in range(len(space))])
             self._points = with_prior(self._points, expected)
