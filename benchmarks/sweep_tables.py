@@ -17,29 +17,51 @@ def efficiency(result: Result) -> str:
     others = [row for row in rows.values() if row["kind"] != "ours"]
     spaces: Sequence[str] = list(rows[OURS]["spaces"])
     budgets: Sequence[int] = result["budgets"]
+    left_out: Sequence[Row] = result.get("leave_one_out", {}).get("left_out", ())
+    several = [row["left_out"] for row in left_out if len(row["left_out"]) > 1]
+    blocks = [
+        ("mean of the spaces", spaces),
+        *((f"mean of {' and '.join(names)}", names) for names in several),
+        *((space, [space]) for space in spaces),
+    ]
     lines = [
         "",
         "Optimum over best after so many distinct configurations, a failed one included, mean of "
         f"{result['seeds']} seeds, on spaces measured on real GPUs (`benchmarks/data/README.md`, "
-        "`benchmarks/search_efficiency.py`). Kernel Tuner's strategies run in its own simulation, "
-        "as shipped and repaired (`benchmarks/kernel_tuner_variants.py`). No constant of the sweep "
-        "is fitted to a space, but its parts were chosen with these spaces in view, so that they "
-        "flatter it. `Chosen on the other spaces` is the strategy that is best there, `in "
-        "hindsight` the one that is best on the space itself, each for every budget apart.",
+        f"`benchmarks/search_efficiency.py`{_when(result)}). Kernel Tuner's strategies run in its "
+        "own simulation, as shipped and repaired (`benchmarks/kernel_tuner_variants.py`). `Chosen "
+        "on the other spaces` is the strategy that is best there, `in hindsight` the one that is "
+        "best on the space itself, each for every budget apart. The parts of the sweep were chosen "
+        "with these spaces in view, so that they flatter it; what its constants add to that is "
+        "below.",
         "",
         f"| space | method | {' | '.join(map(str, budgets))} |",
         f"|---|---|{'---|' * len(budgets)}",
-        *_lines("mean of the spaces", spaces, rows, others),
-        *(line for space in spaces for line in _lines(space, [space], rows, others)),
+        *(line for block in blocks for line in _lines(*block, rows, others, left_out)),
+        *(_choices(result["leave_one_out"]) if left_out else ()),
     ]
     return "\n".join([*lines, ""])
 
 
+def _when(result: Result) -> str:
+    place = result.get("environment")
+    return f", one run of {place['date']}" if place else ""
+
+
 def _lines(
-    title: str, on: Sequence[str], rows: dict[str, Row], others: Sequence[Row]
+    title: str,
+    on: Sequence[str],
+    rows: dict[str, Row],
+    others: Sequence[Row],
+    left_out: Sequence[Row],
 ) -> Iterable[str]:
     """Lines of the table for one space, or for the mean of several."""
     yield _line(title, "sweep", _mean(rows[OURS], on))
+    if left_out:
+        yield _line(title, "sweep, constants chosen on the other spaces", _left_out(on, left_out))
+    for row in left_out:
+        if len(on) > 1 and row["left_out"] == on:
+            yield _line(title, "sweep, constants chosen on other kernels", _mean(row, on))
     yield _line(title, "uniform random", _mean(rows[RANDOM], on))
     for kind in ("stock", "repaired"):
         some = [row for row in others if row["kind"].endswith(kind)]
@@ -49,10 +71,52 @@ def _lines(
             named = ", ".join(dict.fromkeys(row["method"] for row in best))
             yield _line(title, f"best single strategy, {kind}: {named}", found)
     if others:
-        yield _line(
-            title, "Kernel Tuner, chosen on the other spaces", _chosen_elsewhere(on, others)
-        )
+        apart = [_chosen_elsewhere([name], others) for name in on]
+        yield _line(title, "Kernel Tuner, chosen on the other spaces", _mean_of(apart))
+        if any(len(on) > 1 and row["left_out"] == on for row in left_out):
+            chosen = _chosen_elsewhere(on, others)
+            yield _line(title, "Kernel Tuner, chosen on other kernels", chosen)
         yield _line(title, "Kernel Tuner, in hindsight", _hindsight(on, others))
+
+
+def _left_out(on: Sequence[str], left_out: Sequence[Row]) -> list[float]:
+    """What constants score in the space that alone was left out of their choice; mean of some."""
+    of_one: dict[str, Row] = {
+        row["left_out"][0]: row for row in left_out if len(row["left_out"]) == 1
+    }
+    return _mean_of([_mean(of_one[name], [name]) for name in on])
+
+
+def _choices(found: Result) -> Iterable[str]:
+    """What was chosen without each space and without each kernel, and what that gained there."""
+    names: dict[str, Sequence[float]] = found["values"]
+    values = "; ".join(f"`{name}` {', '.join(f'{v:g}' for v in of)}" for name, of in names.items())
+    one = [row for row in found["left_out"] if len(row["left_out"]) == 1]
+    gain = statistics.fmean(row["gain"] for row in one)
+    means = {
+        tuple(row["constants"]): statistics.fmean(row["mean"].values()) for row in found["grid"]
+    }
+    own = means[tuple(found["own"])]
+    yield ""
+    yield (
+        f"Constants of the sweep that could have been fitted ({values}; each combination; "
+        "`benchmarks/sweep_constants.py`), chosen by the mean score at "
+        f"{', '.join(map(str, found['budgets']))} configurations of {found['seeds']} seeds, "
+        "without the space that then judges them. The gain is over the sweep's own constants, mean "
+        "of the budgets above, with its standard error over the seeds. Chosen on the other spaces, "
+        f"constants score {abs(gain):.3f} {'more' if gain > 0 else 'less'} than the sweep's own, "
+        f"mean of the {len(one)} spaces. By the mean of all spaces, the {len(means)} combinations "
+        f"score {min(means.values()):.3f} to {max(means.values()):.3f}, and the sweep's own "
+        f"{own:.3f}: {sum(mean > own for mean in means.values())} score more."
+    )
+    yield ""
+    yield f"| left out | {' | '.join(f'`{name}`' for name in names)} | gain there |"
+    yield f"|---|{'---|' * len(names)}---|"
+    yield f"| nothing: the sweep's own | {' | '.join(f'{v:g}' for v in found['own'])} | - |"
+    for row in found["left_out"]:
+        chosen = " | ".join(f"{value:g}" for value in row["constants"])
+        gain = f"{row['gain']:+.3f} ({row['gain_standard_error']:.3f})"
+        yield f"| {', '.join(row['left_out'])} | {chosen} | {gain} |"
 
 
 def _score(on: Sequence[str], budget: int) -> Callable[[Row], float]:
@@ -61,10 +125,12 @@ def _score(on: Sequence[str], budget: int) -> Callable[[Row], float]:
 
 def _mean(row: Row, on: Sequence[str]) -> list[float]:
     """A method's scores by budget, mean of some spaces."""
-    return [
-        statistics.fmean(each)
-        for each in zip(*(row["spaces"][name]["mean"] for name in on), strict=True)
-    ]
+    return _mean_of([row["spaces"][name]["mean"] for name in on])
+
+
+def _mean_of(scores: Iterable[Sequence[float]]) -> list[float]:
+    """The mean of some rows of scores, by budget."""
+    return [statistics.fmean(each) for each in zip(*scores, strict=True)]
 
 
 def _hindsight(on: Sequence[str], others: Sequence[Row]) -> list[float]:
@@ -74,16 +140,10 @@ def _hindsight(on: Sequence[str], others: Sequence[Row]) -> list[float]:
 
 
 def _chosen_elsewhere(on: Sequence[str], others: Sequence[Row]) -> list[float]:
-    """The strategy that is best on all other spaces, by space and budget; mean of the spaces."""
-    found = list[float]()
-    for budget in range(len(_mean(others[0], on))):
-        scores = list[float]()
-        for name in on:
-            elsewhere = [other for other in others[0]["spaces"] if other != name]
-            chosen = max(others, key=_score(elsewhere, budget))
-            scores.append(_score([name], budget)(chosen))
-        found.append(statistics.fmean(scores))
-    return found
+    """The strategy that is best on all other spaces, by budget; its mean on these."""
+    elsewhere = [name for name in others[0]["spaces"] if name not in on]
+    budgets = range(len(_mean(others[0], on)))
+    return [_score(on, b)(max(others, key=_score(elsewhere, b))) for b in budgets]
 
 
 def _line(title: str, method: str, scores: Sequence[float]) -> str:

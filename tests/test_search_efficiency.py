@@ -171,3 +171,41 @@ def test_the_table_says_nothing_of_others_that_took_no_part(script: Script) -> N
     text = script("sweep_tables").efficiency({"seeds": 1, "budgets": [25], "methods": rows})
     assert "| a | sweep | 0.900 |" in text
     assert "in hindsight |" not in text
+
+
+def test_the_table_says_what_constants_chosen_elsewhere_reach_and_gain(script: Script) -> None:
+    def left_out(names: list[str], gain: float, **scores: float) -> dict[str, Any]:
+        spaces = {name: {"mean": [score]} for name, score in scores.items()}
+        row = {"left_out": names, "constants": [-4, 0.5], "spaces": spaces}
+        return {**row, "gain": gain, "gain_standard_error": 0.01}
+
+    spaces = {name: {"mean": [0.9]} for name in ("a_1", "a_2", "b_1")}
+    rows = [{"method": m, "kind": "ours", "spaces": spaces} for m in ("sweep", "random")]
+    for method, scores in ("one", (0.9, 0.1, 0.5)), ("two", (0.2, 0.8, 0.4)):
+        of = {name: {"mean": [score]} for name, score in zip(spaces, scores, strict=True)}
+        rows.append({"method": method, "kind": "kernel-tuner 1.5, stock", "spaces": of})
+    grid = [([2, 0.5], 0.9), ([-4, 0.5], 0.8), ([2, 0.25], 0.95)]
+    found = {
+        "values": {"FIRST": [2, -4], "FAR": [0.5, 0.25]},
+        "own": [2, 0.5],
+        "seeds": 3,
+        "budgets": [25],
+        "left_out": [
+            left_out(["a_1"], -0.2, a_1=0.7),
+            left_out(["a_2"], -0.1, a_2=0.8),
+            left_out(["b_1"], 0.0, b_1=0.9),
+            left_out(["a_1", "a_2"], -0.3, a_1=0.6, a_2=0.6),
+        ],
+        "grid": [{"constants": c, "mean": dict.fromkeys(spaces, mean)} for c, mean in grid],
+    }
+    result = {"seeds": 5, "budgets": [25], "methods": rows, "leave_one_out": found}
+    text = script("sweep_tables").efficiency(result)
+    assert "| mean of the spaces | sweep, constants chosen on the other spaces | 0.800 |" in text
+    both = "| mean of a_1 and a_2 |"
+    assert f"{both} sweep, constants chosen on the other spaces | 0.750 |" in text
+    assert f"{both} sweep, constants chosen on other kernels | 0.600 |" in text
+    assert f"{both} Kernel Tuner, chosen on the other spaces | 0.150 |" in text
+    assert f"{both} Kernel Tuner, chosen on other kernels | 0.500 |" in text
+    assert "constants score 0.100 less than the sweep's own, mean of the 3 spaces" in text
+    assert "0.800 to 0.950, and the sweep's own 0.900: 1 score more" in text
+    assert "| a_1, a_2 | -4 | 0.5 | -0.300 (0.010) |" in text
