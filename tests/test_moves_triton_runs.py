@@ -40,6 +40,8 @@ CHAINS = (
     ("scan_triton", "one_block_a_row", "persistent_programs"),
     ("transpose_triton", "persistent_programs", "cache_policies:1"),
     ("stencil_triton", "persistent_programs:1"),
+    ("stencil_triton", "several_rows"),
+    ("stencil_triton", "several_rows:3", "persistent_programs", "cache_policies"),
     ("histogram_triton", "block_atomics:1"),
     ("sum", "block_atomics"),
     ("tutorial", "whole_blocks", "tensor_descriptors"),
@@ -54,6 +56,7 @@ BUILT = (
     ("layernorm_triton", "unrolled_loops", "cache_policies:2"),
     ("scan_triton", "loop_stages", "cache_policies:1"),
     ("histogram_triton", "block_atomics:1"),
+    ("stencil_triton", "several_rows:2"),
 )
 ids = "-".join
 

@@ -45,8 +45,28 @@ def _compared(values: Values, node: ast.expr, at: ast.stmt) -> Iterator[Bound | 
         case ast.BinOp(left=left, op=ast.BitAnd(), right=right):
             yield from _compared(values, left, at)
             yield from _compared(values, right, at)
-        case ast.Compare(left=left, ops=[ast.Lt()], comparators=[right]):
-            pair = values.form(left, at), values.form(right, at)
-            yield None if pair[0] is None or pair[1] is None else (pair[0], pair[1])
+        case ast.Compare(left=left, ops=[ast.Lt() | ast.LtE() as less], comparators=[right]):
+            yield _bound(values.form(left, at), values.form(right, at), less)
+        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE() as more], comparators=[right]):
+            yield _bound(values.form(right, at), values.form(left, at), more)
         case _:
             yield None
+
+
+def _bound(left: Form | None, right: Form | None, order: ast.cmpop) -> Bound | None:
+    """Of integers: `a <= b` is `a < b + 1`."""
+    if left is None or right is None:
+        return None
+    with_equal = isinstance(order, ast.LtE | ast.GtE)
+    return left, right + Form.number(1) if with_equal else right
+
+
+def follow(wanted: tuple[Form | None, ...], given: tuple[Form | None, ...]) -> bool:
+    """Whether all of `wanted` hold (are at least 1) wherever all of `given` do; None: unknown."""
+    return all(w is not None and implied(w, given) for w in wanted)
+
+
+def implied(wanted: Form, given: tuple[Form | None, ...]) -> bool:
+    """Whether a form is at least 1 where the given ones are."""
+    more = ((wanted - g).constant for g in given if g is not None)
+    return any(constant is not None and constant >= 0 for constant in more)

@@ -56,6 +56,25 @@ class Source:
         """The lines of statements go, and what is written behind them."""
         return [Edit(self.starts[s.lineno - 1], self._below(s), "") for s in statements]
 
+    def delete_lines(self, first: ast.stmt, last: ast.stmt) -> list[Edit]:
+        """All lines from one statement to another go."""
+        return [Edit(self.starts[first.lineno - 1], self._below(last), "")]
+
+    def comments_above(self, statement: ast.stmt) -> list[str]:
+        """The lines right above a statement that are comments, in order, without their blanks."""
+        found = list[str]()
+        for number in range(statement.lineno - 2, -1, -1):
+            line = self.raw[self.starts[number] : self.starts[number + 1]].decode().strip()
+            if line and not line.startswith("#"):
+                break
+            found += [line] if line else []
+        return found[::-1]
+
+    def comment_behind(self, statement: ast.stmt) -> str:
+        """What stands behind a statement on its last line: a comment, or nothing."""
+        _, end = self.span(statement)
+        return self.raw[end : self._below(statement)].decode().rstrip()
+
     def nested(self, first: ast.stmt, last: ast.stmt) -> list[Edit]:
         """The lines from one statement to another move one level to the right."""
         assert last.end_lineno is not None

@@ -195,7 +195,7 @@ def is_access(node: ast.AST) -> bool:
 def _leftmost(values: Values, node: ast.expr, at: ast.stmt) -> str:
     for _ in range(64):
         match node:
-            case ast.BinOp(left=left, op=ast.Add()):
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub()):
                 node = left
             case ast.Name(id=name):
                 found = values.definition(name, at)
