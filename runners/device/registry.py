@@ -11,8 +11,9 @@ from pathlib import Path
 
 
 def register(folder: Path) -> None:
-    """Note the calling process."""
+    """Note the calling process, and forget those that have ended."""
     folder.mkdir(parents=True, exist_ok=True)
+    registered(folder)
     (folder / str(os.getpid())).write_text(_began(os.getpid()), encoding="ascii")
 
 
