@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
+from dataclasses import replace
 
 import pytest
 from triton_moves import (
@@ -136,7 +137,19 @@ def test_rows_too_long_for_a_block_keep_their_loops() -> None:
 
 def test_warps_of_one_block_suit_the_rows() -> None:
     found = proposals("one_block_a_row", state("softmax_triton"))
-    assert [c.parameters for c in found] == [{"num_warps": 16}, {"num_warps": 8}]
+    assert [c.parameters for c in found] == [{"num_warps": 16}, {"num_warps": 8}, None]
+
+
+def test_warps_follow_the_row_of_each_launch_where_nobody_has_set_them() -> None:
+    lines = changes("scan_triton", "one_block_a_row", 2)
+    rounded = 'triton.next_power_of_2(args["cols"])'
+    assert lines[:2] == [
+        f'+@triton.heuristics({{"num_warps": lambda args: max(1, min(16, {rounded} // 512))}})',
+        f'+@triton.heuristics({{"BLOCK_ROW": lambda args: {rounded}}})',
+    ]
+    start = state("scan_triton")
+    tuned = proposals("one_block_a_row", replace(start, parameters={"num_warps": 8}))
+    assert all(c.parameters for c in tuned)
 
 
 # --- masks

@@ -38,6 +38,8 @@ CHAINS = (
     ("rmsnorm_triton", "one_block_a_row"),
     ("argmax_triton", "one_block_a_row"),
     ("scan_triton", "one_block_a_row", "persistent_programs"),
+    ("scan_triton", "one_block_a_row:2"),
+    ("argmax_triton", "one_block_a_row:1"),
     ("transpose_triton", "persistent_programs", "cache_policies:1"),
     ("stencil_triton", "persistent_programs:1"),
     ("stencil_triton", "several_rows"),
@@ -57,6 +59,7 @@ BUILT = (
     ("scan_triton", "loop_stages", "cache_policies:1"),
     ("histogram_triton", "block_atomics:1"),
     ("stencil_triton", "several_rows:2"),
+    ("scan_triton", "one_block_a_row:2"),
 )
 ids = "-".join
 
@@ -132,3 +135,22 @@ def test_what_moves_write_compiles_for_an_h100(bench: Bench, steps: tuple[str, .
     )
     assert outcome.artifact is not None, f"{outcome.message}\n{found.source}"
     assert outcome.facts is not None and not outcome.facts.spill_bytes
+
+
+def test_warps_of_a_row_are_those_of_each_launch(bench: Bench) -> None:
+    found, kernel = (
+        chain("argmax_triton", "one_block_a_row:1"),
+        loaded("argmax_triton", bench.folder),
+    )
+    shapes = tuple(Shape(label=w.name, symbols=w.symbols) for w in kernel.spec.workloads)
+    outcome = bench.builder.build(
+        BuildRequest(
+            kernel=kernel,
+            variant=variant(kernel, found),
+            shapes=shapes,
+            device=DEVICE,
+        )
+    )
+    assert outcome.artifact is not None, outcome.message
+    threads = {name: p.kernels[0].block[0] for name, p in outcome.artifact.plans.items()}
+    assert threads == {"main": 16 * 32, "ragged": 8 * 32}

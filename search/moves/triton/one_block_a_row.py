@@ -21,6 +21,9 @@ LONGEST = 1 << 17
 """elements of a row: 256 a thread of 16 warps; longer ones would spill whatever is done"""
 A_THREAD = 16
 """elements of a row that suit a thread: four loads of 16 bytes each, of fp32"""
+WARP = 32
+MOST_WARPS = 16
+"""of a program: more have too few registers each for rows that need them"""
 
 
 def _write(state: State) -> Proposals:
@@ -49,7 +52,25 @@ def _write(state: State) -> Proposals:
         )
     source = _loaded_once(state, _straight(kernel, loops, row.id))
     usual = max(arguments.sizes(size[2]), default=size[1])
-    return _family(state, source, usual, len(loops))
+    found = _family(state, source, usual, len(loops))
+    if not _open_warps(state):
+        return found
+    by_row = _loaded_once(state, _straight(kernel, loops, row.id, warps=True))
+    told = f"{_told(len(loops))}, with as many warps as suit the row of each launch"
+    return *found, Candidate(method=MOVE.method, detail=told, source=by_row, prior=0.55)
+
+
+def _open_warps(state: State) -> bool:
+    """Whether the source may decide how many warps a launch has: no spec or search does."""
+    return (
+        state.spec.kernel.launch is None
+        and "num_warps" in state.found
+        and "num_warps" not in state.parameters
+    )
+
+
+def _told(passes: int) -> str:
+    return f"{passes} loop{'s' if passes > 1 else ''} along a row become one block"
 
 
 def _loops(values: Values) -> list[Main] | NotApplicable:
@@ -82,7 +103,8 @@ def _is_length(values: Values, node: ast.AST) -> bool:
     return usual or (isinstance(parent, ast.Call) and _named(parent.func, "range"))
 
 
-def _straight(kernel: Kernel, loops: list[Main], row: str) -> str:
+def _straight(kernel: Kernel, loops: list[Main], row: str, *, warps: bool = False) -> str:
+    """Each loop as its one iteration; `warps`: of as many as the row of a launch suits."""
     source = kernel.source
     block = loops[0].block
     whole = kernel.fresh(f"{block}_ROW")
@@ -100,6 +122,10 @@ def _straight(kernel: Kernel, loops: list[Main], row: str) -> str:
         if isinstance(node, ast.Name) and node.id == block and not _in_header(node, loops)
     ]
     size = f'triton.next_power_of_2(args["{row}"])'
+    if warps:
+        many = f"max(1, min({MOST_WARPS}, {size} // {WARP * A_THREAD}))"
+        line = f'@triton.heuristics({{"num_warps": lambda args: {many}}})'
+        edits.append(source.before(kernel.function, line))
     return source.edited([*edits, *kernel.heuristic(whole, size)])
 
 
@@ -125,11 +151,11 @@ def _loaded_once(state: State, text: str) -> str:
 def _family(state: State, source: str, usual: int, passes: int) -> tuple[Candidate, ...]:
     """With as many warps as suit the rows of the workloads, where warps may be set."""
     known = state.spec.parameters.get("num_warps")
-    told = f"{passes} loop{'s' if passes > 1 else ''} along a row become one block"
+    told = _told(passes)
     if known is None:
         return (Candidate(method=MOVE.method, detail=told, source=source, prior=0.4),)
-    ideal = next_pow2(usual) // (32 * A_THREAD)
-    wanted = [max(1, min(16, w)) for w in (ideal, ideal // 2, ideal * 2)]
+    ideal = next_pow2(usual) // (WARP * A_THREAD)
+    wanted = [max(1, min(MOST_WARPS, w)) for w in (ideal, ideal // 2, ideal * 2)]
     legal = [w for w in dict.fromkeys(wanted) if w in known.values]
     return tuple(
         Candidate(
