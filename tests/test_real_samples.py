@@ -78,6 +78,16 @@ def test_counters_of_another_build_are_refused(rule: str, twin: str) -> None:
     assert "instructions are not those of this build" in why
 
 
+def test_code_without_a_line_of_its_own_makes_no_other_build_of_a_report() -> None:
+    """Compilers write line 0 for it, and our line table has it stay with the line before."""
+    for rule in PAIRS:
+        launch, code = real_launch(rule, "faulty"), code_of(PAIRS[rule].faulty.source)
+        if not other_build(launch, code):
+            first, *others = launch.instructions
+            unplaced = (first.model_copy(update={"line": 0}), *others)
+            assert not other_build(launch.model_copy(update={"instructions": unplaced}), code)
+
+
 def ask(folder: Path, report: Path) -> tuple[str, str]:
     """(whose samples stand beside lines, which region is to blame) of a copy, with a report."""
     changes = gpu_lift.spec()["kernel"] | {"source_code": COPY}

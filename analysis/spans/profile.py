@@ -90,9 +90,10 @@ def _may_be(counted: Instruction, ours: SassInstruction | None) -> bool:
     opcodes = [word for word in counted.sass.split() if not word.startswith("@")]
     if ours.opcode and opcodes and _stem(ours.opcode) != _stem(opcodes[0]):
         return False
-    # a report names one line of a call that was inlined: the innermost, or the caller's
+    # a report names one line of a call that was inlined: the innermost, or the caller's; 0 is what
+    # compilers write for code of no line of its own
     lines = {frame.line for frame in ours.place}
-    return not lines or counted.line is None or counted.line in lines
+    return not lines or not counted.line or counted.line in lines
 
 
 def _stem(opcode: str) -> str:
