@@ -219,6 +219,14 @@ def test_values_are_counted_before_bins_are_added_to() -> None:
     ]
 
 
+def test_long_blocks_share_what_a_histogram_costs_beside_its_values() -> None:
+    found = [c for c in proposals("block_atomics", state("histogram_triton")) if c.parameters]
+    assert [c.parameters for c in found] == [{"BLOCK": 4096}]
+    assert "    sums += counts" in (found[0].source or "")
+    long = replace(state("histogram_triton"), parameters={"BLOCK": 4096})
+    assert not any(c.parameters for c in proposals("block_atomics", long))
+
+
 def test_sums_of_blocks_are_added_to_memory_once_a_program() -> None:
     source = proposals("block_atomics", state("sum"))[0].source or ""
     assert source[source.index("    sums = ") : source.index("def total_of")].rstrip() == (

@@ -45,6 +45,7 @@ CHAINS = (
     ("stencil_triton", "several_rows"),
     ("stencil_triton", "several_rows:3", "persistent_programs", "cache_policies"),
     ("histogram_triton", "block_atomics:1"),
+    ("histogram_triton", "block_atomics:4"),
     ("sum", "block_atomics"),
     ("tutorial", "whole_blocks", "tensor_descriptors"),
     ("products", "dot_products", "dot_operands"),
@@ -58,6 +59,7 @@ BUILT = (
     ("layernorm_triton", "unrolled_loops", "cache_policies:2"),
     ("scan_triton", "loop_stages", "cache_policies:1"),
     ("histogram_triton", "block_atomics:1"),
+    ("histogram_triton", "block_atomics:4"),
     ("stencil_triton", "several_rows:2"),
     ("scan_triton", "one_block_a_row:2"),
 )

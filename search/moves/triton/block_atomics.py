@@ -18,6 +18,12 @@ from .values import LANE, Values, lanes
 MOST_BINS = 1024
 PROGRAMS = ((8, 0.6), (4, 0.3), (16, 0.2))
 """on a processor, prior: enough to fill it, few enough that their atomics do not count"""
+A_THREAD = 32
+"""values of a histogram of 256 bins: the SASS of Triton 3.6 for sm_90a has 54 instructions for
+each, and 210 and five barriers beside them, so that eight a thread leave a third to the rest"""
+WARP = 32
+WARPS = 4
+"""of a program where nothing says otherwise, as Triton has it"""
 
 
 def _write(state: State) -> Proposals:
@@ -31,12 +37,32 @@ def _write(state: State) -> Proposals:
     if not any(c.detail.startswith("added up") for c in found):
         for programs, prior in PROGRAMS:
             found += _looped(counted, programs, prior)
+        found += _long_blocks(state, kernel, found)
     if not found:
         return NotApplicable(
             "its tl.atomic_add neither counts values in a power of two of bins, nor adds the same "
             "place from each block of a loop or launch"
         )
     return tuple(found)
+
+
+def _long_blocks(state: State, kernel: Kernel, found: list[Candidate]) -> Iterator[Candidate]:
+    """The first histogram in a loop again, with blocks that meet at fewer barriers a value."""
+    looped_ones = [
+        c
+        for c in found
+        if c.source and "tl.histogram(" in c.source and c.detail.startswith("added up")
+    ]
+    values = Values(kernel)
+    blocks = {_block(values, each.pointer, each.statement) for each in _atomics(values)}
+    block = blocks.pop() if len(blocks) == 1 else None
+    name = None if block is None else Arguments(state, kernel).tunable(block)
+    if name is None or not looped_ones:
+        return
+    size = A_THREAD * WARP * state.assignment.get("num_warps", WARPS)
+    if size in state.spec.parameters[name].values and size > state.assignment[name]:
+        told = f"{looped_ones[0].detail}, {name} = {size}: {A_THREAD} values a thread"
+        yield looped_ones[0].model_copy(update={"detail": told, "parameters": {name: size}})
 
 
 def _looped(state: State, programs: int, prior: float) -> Iterator[Candidate]:
@@ -183,6 +209,9 @@ MOVE = Move(
     languages=("triton",),
     why="Combines the values of a block before atomics: `tl.histogram` in place of an addition a "
     "value, and sums of all blocks that one program does in a loop in place of an addition a "
-    "block. Pays wherever many programs add to few addresses.",
+    "block. Pays wherever many programs add to few addresses. A value of a histogram costs a warp "
+    "a ballot for each bit of the bin and bins / 32 population counts, whatever the blocks are: "
+    "with 256 bins bytes stay far from the memory's bandwidth; additions in shared memory, which "
+    "Triton cannot write, are CUDA's.",
     write=_write,
 )
