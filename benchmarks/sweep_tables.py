@@ -39,6 +39,7 @@ def efficiency(result: Result) -> str:
         f"|---|---|{'---|' * len(budgets)}",
         *(line for block in blocks for line in _lines(*block, rows, others, left_out)),
         *(_choices(result["leave_one_out"]) if left_out else ()),
+        *(_beaten(spaces, left_out, others) if left_out and others else ()),
     ]
     return "\n".join([*lines, ""])
 
@@ -92,7 +93,6 @@ def _choices(found: Result) -> Iterable[str]:
     names: dict[str, Sequence[float]] = found["values"]
     values = "; ".join(f"`{name}` {', '.join(f'{v:g}' for v in of)}" for name, of in names.items())
     one = [row for row in found["left_out"] if len(row["left_out"]) == 1]
-    gain = statistics.fmean(row["gain"] for row in one)
     means = {
         tuple(row["constants"]): statistics.fmean(row["mean"].values()) for row in found["grid"]
     }
@@ -103,20 +103,51 @@ def _choices(found: Result) -> Iterable[str]:
         "`benchmarks/sweep_constants.py`), chosen by the mean score at "
         f"{', '.join(map(str, found['budgets']))} configurations of {found['seeds']} seeds, "
         "without the space that then judges them. The gain is over the sweep's own constants, mean "
-        "of the budgets above, with its standard error over the seeds. Chosen on the other spaces, "
-        f"constants score {abs(gain):.3f} {'more' if gain > 0 else 'less'} than the sweep's own, "
-        f"mean of the {len(one)} spaces. By the mean of all spaces, the {len(means)} combinations "
-        f"score {min(means.values()):.3f} to {max(means.values()):.3f}, and the sweep's own "
-        f"{own:.3f}: {sum(mean > own for mean in means.values())} score more."
+        "of the budgets above, with its standard error over the seeds. "
+        f"{_verdict(one, found['own'])} By the mean of all spaces and the {found['seeds']} seeds, "
+        f"the {len(means)} combinations score {min(means.values()):.3f} to "
+        f"{max(means.values()):.3f}, and the sweep's own {own:.3f}: "
+        f"{sum(mean > own for mean in means.values())} score more."
     )
     yield ""
-    yield f"| left out | {' | '.join(f'`{name}`' for name in names)} | gain there |"
+    yield f"| left out | {' | '.join(f'`{name}`' for name in names)} | gain (standard error) |"
     yield f"|---|{'---|' * len(names)}---|"
     yield f"| nothing: the sweep's own | {' | '.join(f'{v:g}' for v in found['own'])} | - |"
     for row in found["left_out"]:
         chosen = " | ".join(f"{value:g}" for value in row["constants"])
         gain = f"{row['gain']:+.3f} ({row['gain_standard_error']:.3f})"
         yield f"| {', '.join(row['left_out'])} | {chosen} | {gain} |"
+
+
+def _verdict(one: Sequence[Row], own: Sequence[float]) -> str:
+    """Whether constants were fitted, by what was chosen without each space."""
+    gain = statistics.fmean(row["gain"] for row in one)
+    error = sum(row["gain_standard_error"] ** 2 for row in one) ** 0.5 / len(one)
+    other = [row for row in one if row["constants"] != own]
+    less = [row["left_out"][0] for row in other if row["gain"] < 0]
+    told = (
+        f"The choice differs from the sweep's own for {len(other)} of {len(one)} spaces, and "
+        f"scores less on {' and '.join(less) or 'none'}; mean gain {gain:+.3f} "
+        f"({error:.3f})."
+    )
+    if gain >= 0:
+        return told
+    return (
+        f"{told} So much of the sweep's mean score may be owed to constants that suit the spaces."
+    )
+
+
+def _beaten(spaces: Sequence[str], left_out: Sequence[Row], others: Sequence[Row]) -> Iterable[str]:
+    """At how many budgets constants chosen elsewhere beat what is best of all strategies."""
+    ours, best = _left_out(spaces, left_out), _hindsight(spaces, others)
+    single = [max(_score(spaces, b)(row) for row in others) for b in range(len(ours))]
+    over = [sum(map(float.__gt__, ours, theirs)) for theirs in (single, best)]
+    yield ""
+    yield (
+        "With constants chosen on the other spaces, the sweep beats Kernel Tuner's best single "
+        f"strategy at {over[0]} of {len(ours)} budgets, and the best of each space in hindsight at "
+        f"{over[1]}, by the mean of the spaces."
+    )
 
 
 def _score(on: Sequence[str], budget: int) -> Callable[[Row], float]:

@@ -206,6 +206,10 @@ def test_the_table_says_what_constants_chosen_elsewhere_reach_and_gain(script: S
     assert f"{both} sweep, constants chosen on other kernels | 0.600 |" in text
     assert f"{both} Kernel Tuner, chosen on the other spaces | 0.150 |" in text
     assert f"{both} Kernel Tuner, chosen on other kernels | 0.500 |" in text
-    assert "constants score 0.100 less than the sweep's own, mean of the 3 spaces" in text
+    assert "scores less on a_1 and a_2; mean gain -0.100 (0.006). So much" in text
+    assert (
+        "best single strategy at 1 of 1 budgets, and the best of each space in hindsight at 1"
+        in text
+    )
     assert "0.800 to 0.950, and the sweep's own 0.900: 1 score more" in text
     assert "| a_1, a_2 | -4 | 0.5 | -0.300 (0.010) |" in text
