@@ -19,8 +19,7 @@ from device_kernels import CONTRACT, Bench, N, integer, launch, pointer
 from pretend_gpu import Twins
 
 from kernelwright.runners.contract import bind
-from kernelwright.runners.device import driver, keeping, process, stage, support
-from kernelwright.runners.device.sample import Sample
+from kernelwright.runners.device import driver, keeping, process, support
 from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner_messages import Block, Check, Load, Pool, RunResult
@@ -74,10 +73,10 @@ def check(runner: process.DeviceProcess, variant: str) -> list[str]:
     return [said(r) for r in results]
 
 
-def block(runner: process.DeviceProcess, *variants: str, **calls: int) -> dict[str, list[str]]:
-    """The same of each side of a block; `calls`: of a sample, by side."""
+def block(runner: process.DeviceProcess, *variants: str) -> dict[str, list[str]]:
+    """The same of each side of a block."""
     rounds = (variants, variants[::-1])
-    message = Block(pool="k/w", rounds=rounds, calls=calls, poison=0xFF, timeout_s=20.0)
+    message = Block(pool="k/w", rounds=rounds, calls={}, poison=0xFF, timeout_s=20.0)
     answer, fd = runner.block(message)
     os.close(fd)
     return {s.variant: [s.fault] if s.fault else [said(r) for r in s.results] for s in answer.sides}
@@ -88,29 +87,11 @@ def said(result: RunResult) -> str:
     return result.fault or result.overrun or ", ".join(result.changed_inputs)
 
 
-def paused(runner: process.DeviceProcess) -> dict[str, list[str]]:
-    """What samples of a block wrote that they must not, by how they were performed, where clocks
-    may have fallen before each, and sets of the next one are more than those of a warm-up."""
-    ours: Any = runner._stage.runs  # pyright: ignore[reportPrivateUsage]
-    found = dict[str, list[str]]()
-    perform = ours.perform
-
-    def observed(*args: Any) -> Sample:
-        done = perform(*args)
-        found.setdefault(done.how, []).append(done.overrun)
-        return done
-
-    ours.perform = observed
-    stage.IDLE_S, stage.WARM_S = 0.0, 1e-3
-    block(runner, "b", "a", a=3)
-    return found
-
-
 def addresses(runner: process.DeviceProcess) -> dict[str, int]:
     """Words that only the runner may change, by what they are for."""
-    ours, words = runner._stage, runner._stage.support._shared  # pyright: ignore[reportPrivateUsage]
+    stage, words = runner._stage, runner._stage.support._shared  # pyright: ignore[reportPrivateUsage]
     inputs = runner._pools["k/w"]  # pyright: ignore[reportPrivateUsage]
-    stash = ours.runs.stash.region
+    stash = stage.runs.stash.region
     return {
         "let go": words.address(support.GO),
         "last step done": words.address(support.MARK),
@@ -148,8 +129,6 @@ def main() -> None:
         told |= {"check": check(runner, "bad")}
         runner._stage.runs.keeping.careful = False  # pyright: ignore[reportPrivateUsage]
         found[name + suffix] = {**told, "after": check(runner, "a")}
-    load(bench, "b", 0)
-    found["paused"] = paused(runner)
     print(json.dumps(found))
     sys.stdout.flush()
     os._exit(0)

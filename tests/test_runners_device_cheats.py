@@ -391,12 +391,5 @@ def test_the_word_that_tells_the_last_step_is_ours_while_timed(inside: dict[str,
     assert set(found["block"]["a"]) == set(found["after"]) == {""}
 
 
-def test_a_sample_that_was_made_ready_and_then_waited_leaves_nothing_to_the_warm_up_before_it(
-    inside: dict[str, Any],
-) -> None:
-    assert inside["paused"].keys() == {"timed", "warming"}
-    assert set(inside["paused"]["timed"] + inside["paused"]["warming"]) == {""}
-
-
 def test_who_writes_nowhere_else_is_clean(inside: dict[str, Any]) -> None:
     assert set(inside["clean"]["check"] + inside["clean"]["block"]["a"]) == {""}

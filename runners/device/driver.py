@@ -299,11 +299,6 @@ def record(event: Event, stream: Stream) -> None:
     call("cuEventRecord", event, stream)
 
 
-def wait_for(stream: Stream, event: Event) -> None:
-    """What is enqueued on the stream from here on comes after the event, on whichever stream."""
-    call("cuStreamWaitEvent", stream, event, 0)
-
-
 def is_done(event: Event) -> bool:
     """Whether the work before the event is done. Raises what that work broke."""
     code = binding().cuEventQuery(event)[0]

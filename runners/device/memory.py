@@ -100,13 +100,7 @@ class Region:
 
     def blank(self, used: int, stream: Stream) -> None:
         """Make all but the first `used` bytes blank."""
-        make_blank(self.beside(used), stream)
-
-
-def make_blank(spans: Sequence[Span], stream: Stream) -> None:
-    """Leave nothing of what lay there."""
-    for start, nbytes in spans:
-        if nbytes:
+        for start, nbytes in self.beside(used):
             driver.Memset(start, 1, BLANK, nbytes, 1).enqueue(stream)
 
 

@@ -6,9 +6,6 @@
 4. Once it has ended, tables come that say what to look at, and what was found is fetched.
 5. Outputs that nobody knows yet are fetched, and all of it is blank again.
 
-Sets of the sample that follows are made as new right behind 4., while the host reads what was
-found; its code waits for the end of 5., and caches are flushed after that.
-
 So tables and findings are never there together with code that could forge them, and no code finds
 outputs of another, nor its own of an earlier sample. What is left to it is memory that the driver
 keeps for itself: machine code and variables of other sides, parameters of our launches, events,
@@ -28,14 +25,13 @@ from . import driver
 from .driver import Event, GraphExec, Stream
 from .faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
 from .keeping import Desk, Keeping, Laid, Spare
-from .memory import make_blank, no_room
+from .memory import BLANK, no_room
 from .sample import How, Sample
 from .side import Look
 from .support import Support
 
 SLACK_S = 2.0
 """for restoring and looking, beside the runs themselves"""
-TIMED = frozenset[How](("timed", "hot"))
 SPIN_S, NAP_S = 0.002, 0.0002
 
 Take = Callable[[Sample], None]
@@ -44,12 +40,9 @@ Take = Callable[[Sample], None]
 
 @dataclass(frozen=True)
 class Marks:
-    """Events of one sample: when restoring begins and ends, the device is made ready, runs begin
-    and end, looking begins and ends."""
+    """Events: when restoring begins, runs begin and end, looking begins and ends."""
 
     began: Event = field(default_factory=driver.make_event)
-    restored: Event = field(default_factory=driver.make_event)
-    ready: Event = field(default_factory=driver.make_event)
     started: Event = field(default_factory=driver.make_event)
     ended: Event = field(default_factory=driver.make_event)
     looking: Event = field(default_factory=driver.make_event)
@@ -61,14 +54,8 @@ class Runs:
 
     def __init__(self, support: Support, stream: Stream) -> None:
         self._support, self._stream = support, stream
-        self._findings = driver.make_stream()
-        """what is found travels here, and waits for nothing that is enqueued behind it"""
-        self._marks, self._next_marks, self.stash = Marks(), Marks(), Spare()
-        self.desk, self.restoring = Desk(stream), Desk(stream)
-        self._ahead: Sample | None = None
-        """the sample whose sets are as new before its turn"""
-        self._lines_kept = True
-        """code of others has run since lines of L2 were let go"""
+        self._marks, self.stash = Marks(), Spare()
+        self.desk = Desk(stream)
         self.keeping = Keeping(support, stream, self.desk)
         self.keeping.add(self.stash)
         self.busy_s = 0.0
@@ -93,8 +80,8 @@ class Runs:
     ) -> Sample:
         """One sample, with what it left behind. With a second one queued behind it, a kernel of
         14.2 us took up to 15.6 (a graph waits for its own last launch), and 16.3 where lines of L2
-        were let go meanwhile. So nothing is enqueued behind one until it has ended; sets of the
-        `following` one are then made as new before anything is known of this one.
+        were let go meanwhile. What the host alone needs for the `following` one is made while this
+        one runs.
 
         Raises RunFault with the variant at fault.
         """
@@ -117,15 +104,10 @@ class Runs:
         self, sample: Sample, timeout_s: float, take: Take | None, following: Sample | None
     ) -> None:
         self.reserve(_stash_bytes(sample))
-        if sample is self._ahead:
-            self._ahead, self._marks, self._next_marks = None, self._next_marks, self._marks
-        else:
-            self._drop_ahead()
-            self._restore(sample, self._marks)
-        if sample.how in TIMED:
-            self._let_lines_go()
-        self._make_ready(sample)
-        self._lines_kept = True
+        if sample.how in ("timed", "hot"):
+            driver.reset_persisting_l2()
+        driver.record(self._marks.began, self._stream)
+        self._restore(sample)
         self._run(sample)
         try:  # the device is at work: nothing waits for the host
             look = self._look_of(sample)
@@ -133,38 +115,15 @@ class Runs:
                 following.prepare()
         finally:
             self._wait(sample, timeout_s)
-        laid = self._look(sample, look, None if sample.lasting else following)
+        laid = self._look(sample, look)
         if take is not None:
             take(sample)
         self._blank(laid)
 
-    def _restore(self, sample: Sample, marks: Marks) -> None:
-        driver.record(marks.began, self._stream)
-        self._support.move(*self.restoring.lay(*sample.prepare()).places["restore"])
-        self.restoring.clear()
-        driver.record(marks.restored, self._stream)
-
-    def _restore_ahead(self, following: Sample) -> None:
-        self._restore(following, self._next_marks)
-        self._ahead = following
-
-    def _drop_ahead(self) -> None:
-        """Leave nothing of what was made as new for a sample that does not come next."""
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None and ahead.side.setting.valid:
-            spans = ahead.side.setting.spans
-            make_blank([span for index in ahead.used for span in spans[index]], self._stream)
-
-    def _let_lines_go(self) -> None:
-        """What earlier code asked to keep in L2, before caches are flushed."""
-        if self._lines_kept:
-            driver.reset_persisting_l2()
-            self._lines_kept = False
-
-    def _make_ready(self, sample: Sample) -> None:
-        """All that comes before its code, once memory but its sets is blank."""
+    def _restore(self, sample: Sample) -> None:
         support, side = self._support, sample.side
-        driver.record(self._marks.ready, self._stream)
+        support.move(*self.desk.lay(*sample.prepare()).places["restore"])
+        self.desk.clear()
         if not sample.again:
             for index in sample.used:
                 for step in side.bound[index].setup:
@@ -230,7 +189,7 @@ class Runs:
         stash = (self.stash.region.address, _stash_bytes(sample))
         return sample.side.look(sample.sets, bystander, sample.poison, kept, stash)
 
-    def _look(self, sample: Sample, look: Look, following: Sample | None) -> Laid:
+    def _look(self, sample: Sample, look: Look) -> Laid:
         support, looking, marks = self._support, look.looking, self._marks
         driver.record(marks.looking, self._stream)
         laid = self.desk.lay(look.data, look.places, looking.words)
@@ -241,22 +200,17 @@ class Runs:
         support.digest(*places["digest"], results)
         support.gaps(*places["gaps"], results + 8 * looking.gaps_at)
         driver.record(marks.looked, self._stream)
-        driver.wait_for(self._findings, marks.looked)
+        words = driver.fetch(self._stream, results, 8 * looking.words).view(np.uint64)
         if not sample.lasting:  # what is read of them now lies in stash and words
             support.move(*places["sets"])
-        if following is not None:
-            self._restore_ahead(following)
-            if sample.how in TIMED:  # then it is timed as well
-                self._let_lines_go()
-        words = driver.fetch(self._findings, results, 8 * looking.words).view(np.uint64)
         sample.stash = self.stash.region.address
         digests = looking.digests(words)
         sample.found = looking.findings(words, digests)
         around = looking.around(words, digests)
         if around.stray:
-            self._drop_ahead()
             self.keeping.renew()
-            make_blank(sample.side.setting.unused(sample.used), self._stream)
+            for start, nbytes in sample.side.setting.unused(sample.used):
+                driver.Memset(start, 1, BLANK, nbytes, 1).enqueue(self._stream)
             if not self.keeping.always(_unused(sample)):  # it may have been one before
                 self.keeping.suspicious = True
                 around = replace(around, stray=False)
@@ -266,14 +220,10 @@ class Runs:
 
     def _read_clocks(self, sample: Sample) -> None:
         marks = self._marks
-        if sample.how in TIMED:
+        if sample.how in ("timed", "hot"):
             sample.elapsed_ms = driver.elapsed_ms(marks.started, marks.ended)
-        spans = (
-            (marks.began, marks.restored),
-            (marks.ready, marks.ended),
-            (marks.looking, marks.looked),
-        )
-        sample.busy_ms = sum(driver.elapsed_ms(start, end) for start, end in spans)
+        sample.busy_ms = driver.elapsed_ms(marks.began, marks.ended)
+        sample.busy_ms += driver.elapsed_ms(marks.looking, marks.looked)
         self.busy_s += sample.busy_ms * 1e-3
 
     def _blank(self, laid: Laid) -> None:
@@ -283,12 +233,10 @@ class Runs:
     def _give_up(self, sample: Sample, fault: RunFault) -> None:
         """Leave a device that is still of use as blank as after a sample that ended well."""
         fault.variant = sample.side.variant
-        self._ahead = None
         if not fault.lost:
             sample.side.setting.region.blank(0, self._stream)
             self.stash.renew(self._stream)
             self.desk.clear()
-            self.restoring.clear()
 
 
 def _unused(sample: Sample) -> int:

@@ -90,16 +90,10 @@ class Stage:
         self._orders.clear()
 
     def sets_for(self, plans: Sequence[LaunchPlan], inputs: DeviceInputs, wanted: int) -> int:
-        """How many sets there is room for, up to those wanted; 1 if there is not even that. The
-        driver is asked what is free only where the stage would have to grow."""
-
-        def nbytes(sets: int) -> int:
-            shapes = (Shape.of(p, inputs.pool.contract, sets, barely_aligned=False) for p in plans)
-            return max(shape.nbytes for shape in shapes)
-
-        if nbytes(wanted) <= self._sets.nbytes:
-            return wanted
-        room, each = driver.free_memory() + self._sets.nbytes, nbytes(1)
+        """How many sets there is room for, up to those wanted; 1 if there is not even that."""
+        shapes = [Shape.of(p, inputs.pool.contract, 1, barely_aligned=False) for p in plans]
+        room = driver.free_memory() + self._sets.nbytes
+        each = max(shape.nbytes for shape in shapes)
         return max(1, min(wanted, int(STAGE_SHARE * room) // each))
 
     def reserve_for(self, plans: Sequence[LaunchPlan], inputs: DeviceInputs, sets: int) -> None:
@@ -181,10 +175,8 @@ class Stage:
     def _make_room(self, wanted: DeviceInputs) -> None:
         driver.synchronize()
         self.drop()
-        runs = self.runs
-        for owner in (runs.desk, runs.restoring, runs.stash):
-            owner.region.release()
-        self._sets.release()
+        for region in (self._sets, self.runs.desk.region, self.runs.stash.region):
+            region.release()
         for inputs in self._inputs:
             if inputs is not wanted:
                 inputs.release()

@@ -33,12 +33,6 @@ def cuEventRecord(event: int, stream: object) -> tuple[CUresult]:
     return done(NATIVE["event_record"](event))
 
 
-def cuStreamWaitEvent(stream: object, event: int, flags: int) -> tuple[CUresult]:
-    """All streams are one queue: what comes later waits for everything before it."""
-    del stream, event, flags
-    return done(0)
-
-
 def cuEventQuery(event: int) -> tuple[CUresult]:
     return done(NATIVE["event_query"](event))
 
