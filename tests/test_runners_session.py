@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -17,8 +15,7 @@ import pytest
 from kernelwright.runners.comparing.session import Session, Times
 from kernelwright.runners.comparing.settling import DEVICE, NATIVE, TimingPlan
 from kernelwright.runners.contract import bind
-from kernelwright.runners.device import conditions
-from kernelwright.runners.device.conditions import Around, Watch
+from kernelwright.runners.device.conditions import Watch
 from kernelwright.runners.model import Comparison, Conditions
 from kernelwright.runners.pools import SeedPool
 from kernelwright.runners.runner_messages import BlockResult, SideTimes
@@ -214,25 +211,3 @@ def test_a_watch_without_nvml_knows_nothing(
     monkeypatch.setitem(sys.modules, "pynvml", None)
     watch = Watch("GPU-0", 1, tmp_path)
     assert watch.conditions(watch.state()) == Conditions()
-
-
-@pytest.mark.parametrize(("fresh_s", "again"), [(60.0, False), (0.0, True)])
-def test_a_watch_is_asked_beside_a_block_and_again_where_the_last_round_was_long(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fresh_s: float, again: bool
-) -> None:
-    askers, module = list[str](), _nvml()
-
-    def clock(*_: object) -> int:
-        askers.append(threading.current_thread().name.partition("_")[0])
-        return 1000 + len(askers)
-
-    vars(module)["nvmlDeviceGetClockInfo"] = clock
-    monkeypatch.setitem(sys.modules, "pynvml", module)
-    monkeypatch.setattr(conditions, "FRESH_S", fresh_s)
-    with ThreadPoolExecutor(1, thread_name_prefix="nvml") as reader:
-        around = Around(Watch("GPU-0", 1, tmp_path), reader)
-        around.ending()
-        reader.submit(int).result()
-        found = around.result()
-    assert askers == ["nvml", "nvml", *(["MainThread"] if again else [])]
-    assert found.sm_mhz == (1001, 1000 + len(askers))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -55,25 +55,15 @@ class Collected:
 
 
 def run_block(
-    stage: Stage,
-    message: Block,
-    sides: Mapping[str, Side],
-    handover: Handover,
-    *,
-    turn: int,
-    ending: Callable[[], None],
+    stage: Stage, message: Block, sides: Mapping[str, Side], handover: Handover, turn: int
 ) -> list[SideTimes]:
-    """Time all sides, in the order given; `turn` picks one of two equal graphs, `ending` is told
-    that the last round begins. Raises RunFault."""
+    """Time all sides, in the order given; `turn` picks one of two equal graphs. Raises RunFault."""
     block = _Plan(stage, message, sides, turn)
     collected = {v: Collected(side, handover) for v, side in sides.items()}
     planned, warm = block.samples(), block.warming()
     how: How = "hot" if message.hot else "timed"
     stage.warm_up(warm, message.timeout_s)
-    last = len(planned) - block.last_round
-    for number, (sample, following) in enumerate(zip_longest(planned, planned[1:])):
-        if number == last:
-            ending()
+    for sample, following in zip_longest(planned, planned[1:]):
         if stage.idle:
             stage.warm_up(warm, message.timeout_s)
         _make_ready(stage, block, sample)
@@ -121,11 +111,6 @@ class _Plan:
             ):  # there a graph belongs to its seeds, and is to be used again
                 cursor += max(self._calls[variant] for variant in order) if step else 1
         return made
-
-    @property
-    def last_round(self) -> int:
-        """Samples of it."""
-        return sum(variant in self._sides for variant in self.message.rounds[-1])
 
     def warming(self) -> list[Sample]:
         """One of each side."""

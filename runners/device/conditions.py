@@ -7,8 +7,6 @@ Without the package nvidia-ml-py, or where NVML refuses, conditions are empty.
 from __future__ import annotations
 
 import importlib
-import time
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,10 +22,6 @@ REASONS = {
     0x80: "power_brake",
 }
 """NVML's clock event reasons, but for those that say nothing is wrong (idle, display)."""
-
-FRESH_S = 0.02
-"""A process that comes to the GPU later than that before a block ends disturbs none of it: from
-there to its first kernel it takes 0.2 s or more (benchmarks/driver_bindings.py)."""
 
 
 class Watch:
@@ -94,35 +88,6 @@ class Watch:
         with suppress(self._nvml.NVMLError):
             running = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._device)
             found = {int(process.pid) for process in running}
-            others = found - {self._own}
-            if others and self._own in found:
-                return tuple(sorted(others - registered(self._folder)))
+            if self._own in found:
+                return tuple(sorted(found - registered(self._folder) - {self._own}))
         return ()
-
-
-class Around:
-    """What a watch says around one block, read by another thread while samples run: the driver
-    takes longer for each question than for a launch, and the device would wait for all of them.
-
-    What was read when the last round began is read again where that is more than FRESH_S ago.
-    """
-
-    def __init__(self, watch: Watch, reader: ThreadPoolExecutor) -> None:
-        self._watch, self._reader = watch, reader
-        self._before = reader.submit(watch.state)
-        self._after: Future[Conditions] | None = None
-        self._asked = 0.0
-
-    def ending(self) -> None:
-        """The last round begins."""
-        self._asked = time.monotonic()
-        self._after = self._reader.submit(self._conditions)
-
-    def result(self) -> Conditions:
-        """Before and after the block, waited for."""
-        if self._after is None or time.monotonic() - self._asked > FRESH_S:
-            return self._conditions()
-        return self._after.result()
-
-    def _conditions(self) -> Conditions:
-        return self._watch.conditions(self._before.result())

@@ -11,8 +11,6 @@ import os
 import random
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from ..arena_values import InputPool
 from ..processes.channel import Answer, Channel, serve
 from ..runner_messages import Block, BlockResult, Check, Load, Pool, RunResult, SideTimes
 from .blocks import run_block
-from .conditions import Around, Watch
+from .conditions import Watch
 from .copying import copy_bandwidth
 from .faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
 from .handover import Handover
@@ -38,7 +36,6 @@ class DeviceProcess:
     def __init__(self, uuid: str, folder: Path) -> None:
         self._stage = Stage()
         self._watch = Watch(uuid, os.getpid(), folder)
-        self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="nvml")
         self._pools: dict[str, DeviceInputs] = {}
         self._variants: dict[str, Load] = {}
         self._blocks = 0
@@ -101,24 +98,23 @@ class DeviceProcess:
         """One block of timed samples: every round runs all sides once, in the order given."""
         inputs = self._pools[message.pool]
         handover = Handover(inputs.pool.contract, message.known)
-        around, busy_s = Around(self._watch, self._reader), self._stage.runs.busy_s
+        before, busy_s = self._watch.state(), self._stage.runs.busy_s
         self._blocks += 1
         try:
             if message.reload:
                 self._stage.reload(inputs)
             sides = self._sides(message, inputs)
-            run = partial(run_block, self._stage, message, sides, turn=self._blocks)
-            times = run(handover, ending=around.ending)
+            times = run_block(self._stage, message, sides, handover, self._blocks)
             if self._stage.damaged():  # nobody knows by whom: once more, and look at each sample
                 os.close(handover.close())
                 handover = Handover(inputs.pool.contract, message.known)
-                times = run(handover, ending=around.ending)
+                times = run_block(self._stage, message, sides, handover, self._blocks)
         except (RunFault, DriverFault) as error:
             fault = self._met(error)
             variant = fault.variant or self._largest(message)
             times = [SideTimes(variant=variant, fault=fault.detail, fault_kind=fault.kind)]
             return BlockResult(sides=tuple(times)), handover.close()
-        conditions = around.result()
+        conditions = self._watch.conditions(before)
         busy_s = self._stage.runs.busy_s - busy_s
         block = BlockResult(sides=tuple(times), conditions=conditions, busy_s=busy_s)
         return block, handover.close()

@@ -11,9 +11,8 @@ from pathlib import Path
 
 
 def register(folder: Path) -> None:
-    """Note the calling process, and forget those that have ended."""
+    """Note the calling process."""
     folder.mkdir(parents=True, exist_ok=True)
-    registered(folder)
     (folder / str(os.getpid())).write_text(_began(os.getpid()), encoding="ascii")
 
 
