@@ -1,11 +1,4 @@
-"""A running child: watching it, reading what it wrote, and killing all that belongs to it.
-
-What is killed with a child: its process group and session, everything beneath it in the process
-tree (a child of ours adopts its orphans, so daemons stay in its tree while it lives), and any
-orphan that came to us and bears the child's mark in its environment. A program that ends by
-itself and leaves behind a process of another session with a wiped environment escapes this;
-a supervised start closes that gap where PID namespaces are to be had.
-"""
+"""A running child: watching it, reading what it wrote, and ending it (`killing.py`)."""
 
 from __future__ import annotations
 
@@ -15,8 +8,6 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,14 +15,13 @@ from typing import Any
 from ..errors import KernelwrightError, ProcessLost
 from . import launch
 from .channel import Channel
+from .killing import reap_orphans, sweep, waited_for
 
 TEXT_BYTES = 64 << 10
 KILL_PATIENCE_S = 10.0
 LOOK_S = 1.0
 STOPPED_LOOKS = 3
 """for so many looks on end a child that owes us an answer may stand still"""
-MARK = "KERNELWRIGHT_CHILD"
-"""The environment variable that names a child to us when it has lost its place in the tree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,38 +88,6 @@ class Log:
             self._kept = self.text(TEXT_BYTES)
             os.close(self.fd)
             self.fd = -1
-
-
-_own = set[int]()
-_own_lock = threading.RLock()
-
-
-@contextmanager
-def starting() -> Generator[set[int]]:
-    """Hold while a process is started that gets a session of its own, and add its pid: the
-    others of this kind that turn up beneath us are orphans, whom nobody else waits for."""
-    with _own_lock:
-        yield _own
-
-
-def waited_for(pid: int) -> None:
-    """A process that was started so is gone for good: its number may come again."""
-    with _own_lock:
-        _own.discard(pid)
-
-
-def reap_orphans() -> None:
-    """Collect the exit status of processes that came to us when their parent was killed.
-
-    Who starts a process in our own session, as libraries do, waits for it themselves.
-    """
-    me, session = os.getpid(), os.getsid(0)
-    with _own_lock:
-        for row in launch.process_table().values():
-            ended = row.parent == me and row.state == "Z" and row.session != session
-            if ended and row.pid not in _own:
-                with suppress(ChildProcessError):
-                    os.waitpid(row.pid, os.WNOHANG)
 
 
 class Child:
@@ -279,7 +237,7 @@ class Child:
         with self._lock:
             if self._returncode is not None:
                 return
-            _sweep(self.pid, self._mark)
+            sweep(self.pid, self._mark)
             try:
                 self._returncode = self._popen.wait(KILL_PATIENCE_S)
             except subprocess.TimeoutExpired as error:
@@ -290,78 +248,3 @@ class Child:
             self.ended = time.monotonic()
             waited_for(self.pid)
             reap_orphans()
-
-
-def kill_tree(pid: int) -> None:
-    """Kill `pid`, its group and session and everything beneath it; reap what is ours."""
-    _sweep(pid, None)
-    with suppress(ChildProcessError):
-        os.waitpid(pid, 0)
-
-
-def kill_left_of(pid: int) -> None:
-    """As `kill_tree`, for a child that has ended, whose own children have other parents by now:
-    kill its group and session; reap what is ours."""
-    family = {pid}
-
-    def belonging(table: launch.ProcessTable) -> set[int]:
-        family.update(row.pid for row in table.values() if pid in (row.group, row.session))
-        return family
-
-    launch.kill_all(belonging)
-    for relative in family:
-        with suppress(ChildProcessError):
-            os.waitpid(relative, os.WNOHANG)
-
-
-def _sweep(pid: int, mark: str | None) -> None:
-    """Kill `pid` and all that belongs to it; `pid` itself is left to be reaped by its owner.
-
-    All are stopped first: no parent dies before we have seen its children beneath it.
-    """
-    me = os.getpid()
-    # What was stopped is killed wherever it is by then: an orphan that had yet to tie itself to its
-    # parent would stand still for ever.
-    family = _freeze(pid) - {pid}
-
-    def beneath(table: dict[int, launch.ProcessRow]) -> set[int]:
-        family.update(launch.descendants(pid, table))
-        return family
-
-    def belonging(table: dict[int, launch.ProcessRow]) -> set[int]:
-        beneath(table)
-        for row in table.values():
-            adopted = mark is not None and row.parent == me and _bears(row.pid, mark)
-            if pid in (row.pid, row.group, row.session) or adopted:
-                family.add(row.pid)
-        return family
-
-    launch.kill_all(beneath)
-    launch.kill_all(belonging)
-    for relative in family - {pid}:
-        with suppress(ChildProcessError):
-            os.waitpid(relative, os.WNOHANG)
-
-
-def _freeze(pid: int) -> set[int]:
-    """Stop `pid` and everything beneath it; a process with a pending SIGSTOP cannot fork."""
-    stopped: set[int] = set()
-    while fresh := _running_tree(pid) - stopped:
-        for member in fresh:
-            with suppress(ProcessLookupError):
-                os.kill(member, signal.SIGSTOP)
-        stopped |= fresh
-    return stopped
-
-
-def _running_tree(pid: int) -> set[int]:
-    table = launch.process_table()
-    return launch.alive({pid} | launch.descendants(pid, table), table)
-
-
-def _bears(pid: int, mark: str) -> bool:
-    try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return False
-    return f"{MARK}={mark}".encode() in environment.split(b"\0")

@@ -22,7 +22,8 @@ from typing import NoReturn
 from ..errors import ProcessLost
 from ..machine import memory_share
 from . import launch
-from .child import describe_returncode, kill_left_of, kill_tree, starting, waited_for
+from .child import describe_returncode
+from .killing import kill_left_of, kill_tree, starting, waited_for
 from .sandbox import builder_filter, drop_capabilities, install_seccomp, landlock
 from .seccomp import has_seccomp
 

@@ -26,16 +26,8 @@ from ..errors import KernelwrightError
 from ..room import writing
 from . import launch
 from .channel import Channel
-from .child import (
-    MARK,
-    TEXT_BYTES,
-    Child,
-    Limits,
-    Log,
-    describe_returncode,
-    kill_tree,
-    starting,
-)
+from .child import TEXT_BYTES, Child, Limits, Log, describe_returncode
+from .killing import MARK, kill_tree, starting
 from .launch import enter_child
 
 __all__ = [
