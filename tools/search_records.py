@@ -11,7 +11,8 @@ from ..search.graph import Graph
 from ..search.planner import Question
 from ..search.planners import PlannerName
 from ..search.settings import Settings
-from ..search.work import Ledger
+from ..search.work import Evaluate, Ledger, Outcome
+from .candidates import changed
 
 
 class SearchProfile(Record):
@@ -81,6 +82,29 @@ class StepReport(Record):
     budget: int
     profile: SearchProfile | None = None
     """of the incumbent, where one was due after this step"""
+
+
+def step_report(
+    record: SearchRecord, ledger: Ledger, work: Evaluate, outcome: Outcome
+) -> StepReport:
+    """The step of a search that ended so; `ledger` is the one with it."""
+    return StepReport(
+        search_id=record.search_id,
+        step=ledger.steps,
+        parent=work.parent,
+        variant_id=outcome.variant_id,
+        method=work.candidate.method,
+        detail=work.candidate.detail,
+        changed=changed(work.candidate),
+        ending=outcome.ending,
+        message=outcome.message,
+        speedup=outcome.speedup,
+        interval=outcome.interval,
+        became_incumbent=outcome.became_incumbent,
+        duplicate=outcome.duplicate_of_known,
+        builds=ledger.builds,
+        budget=record.settings.budget_builds,
+    )
 
 
 class NeedsCandidates(Record):

@@ -16,25 +16,19 @@ import time
 from contextlib import suppress
 from functools import partial
 
-from ..runners.errors import HandleUnknown, SpecError
-from ..runners.model import (
-    Candidate,
-    Ending,
-    Variant,
-    content_hash,
-)
+from ..runners.errors import SpecError
+from ..runners.model import Candidate, Ending, Variant
 from ..runners.toolchains import tier_of
 from ..search.engine import Engine
 from ..search.graph import Graph
 from ..search.graph_records import node_record
 from ..search.nodes import Node
-from ..search.planner import Context, Question, Reply
+from ..search.planner import Context, Reply
 from ..search.planners import PLANNERS, PlannerName
 from ..search.settings import Settings
-from ..search.store import Writer
-from ..search.work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting
+from ..search.work import Ask, Evaluate, Outcome, Stopped, Waiting
 from .ahead import builders
-from .candidates import changed, named, variant_from
+from .candidates import named, variant_from
 from .headroom import most_speedup
 from .lanes import Lanes, Tried
 from .learned import Experience, learned_now
@@ -50,11 +44,12 @@ from .search_records import (
     SearchStatus,
     SearchStopped,
     StepReport,
-    Ticket,
     status_of,
+    step_report,
     with_budget,
 )
 from .search_revision import count_commit, revision_of
+from .search_writing import Writing
 from .trying import Trying
 from .workbench import Workbench
 
@@ -74,7 +69,8 @@ class SearchSession:
         read (`search_revision`)."""
         self._bench = bench
         self.record = record
-        self._hold, self._revision = hold, revision
+        self._hold = hold
+        self._writing = Writing(bench.store, record.search_id, revision)
         self._set_aside = False
         self._experience = Experience(
             bench.store, record.kernel_id, record.learned, record.settings.regraph
@@ -92,10 +88,7 @@ class SearchSession:
         """Be as one that was just resumed, with the graph that is here; False where the store has
         another one by now, or something is under way. Raises SearchBusy."""
         self._hold.take()
-        if (
-            not self._engine.idle
-            or revision_of(self._bench.store, self.search_id) != self._revision
-        ):
+        if not (self._engine.idle and self._writing.is_latest):
             return False
         self._begin_anew()
         return True
@@ -197,7 +190,7 @@ class SearchSession:
             return self._profiled(self._record(work, tried))
         match end:
             case Ask(node_id, question):
-                return self._ask(node_id, question)
+                return self._writing.ask(node_id, question, self._engine.changes())
             case Stopped(reason, text):
                 return self._stop(reason, text)
             case _:
@@ -220,18 +213,10 @@ class SearchSession:
 
         Raises HandleUnknown for a ticket that is unknown, answered, or of another search.
         """
-        known = self._bench.store.get_record("tickets", ticket, Ticket)
-        if known is None or known.search_id != self.search_id or known.answered:
-            state = "unknown here" if known is None else "answered already"
-            raise HandleUnknown(
-                f"ticket `{ticket}` is {state}",
-                next_step=f"call search_step with search_id {self.search_id} for a new question",
-            )
+        known = self._writing.unanswered(ticket)
         proposed = tuple(named(c) for c in candidates)
         changes = self._engine.answer(known.node_id, Reply(candidates=proposed))
-        with self._bench.store.transaction() as writer:
-            self._commit(writer, changes)
-            writer.put_record("tickets", ticket, known.model_copy(update={"answered": True}))
+        self._writing.answered(ticket, known, changes)
         return changes.notes
 
     def status(self) -> SearchStatus:
@@ -257,29 +242,14 @@ class SearchSession:
         self.record = self.record.model_copy(update={"profiles": (*kept, found)})
         self._outlook.forget(incumbent)
         changes = self._engine.look_again(incumbent)
-        with self._bench.store.transaction() as writer:
+        with self._writing.commit(changes) as writer:
             writer.put_record("searches", self.search_id, self.record)
-            self._commit(writer, changes)
         return report.model_copy(update={"profile": found})
-
-    def _ask(self, node_id: str, question: Question) -> NeedsCandidates:
-        asked = [self.search_id, node_id, len(question.tried)]
-        ticket = "t" + content_hash(asked, 10)
-        with self._bench.store.transaction() as writer:
-            self._commit(writer, self._engine.changes())
-            known = writer.get("tickets", ticket)
-            # Asked again after an answer of which nothing was new, it takes another one.
-            if known is None or known["answered"]:
-                writer.put_record(
-                    "tickets", ticket, Ticket(search_id=self.search_id, node_id=node_id)
-                )
-        return NeedsCandidates(search_id=self.search_id, ticket=ticket, question=question)
 
     def _stop(self, reason: str, text: str) -> SearchStopped:
         stopped = {"stopped": reason, "stopped_text": text}
         self.record = self.record.model_copy(update=stopped)
-        with self._bench.store.transaction() as writer:
-            self._commit(writer, self._engine.changes())
+        with self._writing.commit(self._engine.changes()) as writer:
             writer.put_record("searches", self.search_id, self.record)
         return SearchStopped(search_id=self.search_id, reason=reason, text=text)
 
@@ -324,38 +294,10 @@ class SearchSession:
         before = self._outlook.before(self._engine.graph.node(work.parent))
         changes = self._engine.record(work.edge_id, outcome)
         reward = self._reward(work.edge_id)
-        with self._bench.store.transaction() as writer:
-            self._commit(writer, changes)
+        with self._writing.commit(changes) as writer:
             learn(writer, self._kernel, self.search_id, work, before, outcome, evaluation, reward)
-        return self._report(work, outcome)
+        return step_report(self.record, self._engine.ledger, work, outcome)
 
     def _reward(self, edge_id: str) -> float | None:
         child = self._engine.graph.edge(edge_id).child
         return None if child is None else self._engine.graph.node(child).reward
-
-    def _commit(self, writer: Writer, changes: Changes) -> None:
-        self._revision = count_commit(writer, self.search_id)
-        for node in changes.nodes:
-            writer.put("nodes", f"{self.search_id}/{node['key']}", node)
-        for edge in changes.edges:
-            writer.put("edges", f"{self.search_id}/{edge['edge_id']}", edge)
-
-    def _report(self, work: Evaluate, outcome: Outcome) -> StepReport:
-        ledger = self._engine.ledger
-        return StepReport(
-            search_id=self.search_id,
-            step=ledger.steps,
-            parent=work.parent,
-            variant_id=outcome.variant_id,
-            method=work.candidate.method,
-            detail=work.candidate.detail,
-            changed=changed(work.candidate),
-            ending=outcome.ending,
-            message=outcome.message,
-            speedup=outcome.speedup,
-            interval=outcome.interval,
-            became_incumbent=outcome.became_incumbent,
-            duplicate=outcome.duplicate_of_known,
-            builds=ledger.builds,
-            budget=self.record.settings.budget_builds,
-        )
