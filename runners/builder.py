@@ -16,8 +16,8 @@ from typing import Any
 from .errors import KernelwrightError, ProcessLost, SpecError
 from .headers import require_unchanged
 from .plans.plan import Artifact, Module, module_name
-from .processes.launch import is_stopped
 from .processes.process import Child, Limits, clean_environment, spawner
+from .processes.process_table import is_stopped
 from .room import full, writing
 from .toolchains import BuildOutcome, BuildRequest, tier_of, toolchain_for
 from .toolchains.artifact_check import checked_artifact, read_module

@@ -25,9 +25,9 @@ from .errors import ToolchainMissing
 from .layout import Arena
 from .machine import memory_share
 from .plans.plan import LaunchPlan, PointerParam, ScalarParam
-from .processes import launch
 from .processes.crashes import crash_of, explain, explain_abort
 from .processes.process import describe_returncode
+from .processes.process_table import is_stopped, thread_count
 from .processes.seccomp import compute_filter, has_seccomp
 from .room import FULL_WORDS, full
 from .shared_arena import SharedArena
@@ -184,7 +184,7 @@ class Executor:
         while (left := deadline - time.monotonic()) > 0:
             if self._poll.poll(min(left, LOOK_S) * 1000):
                 return True
-            if launch.thread_count(self._pid) > MOST_THREADS:
+            if thread_count(self._pid) > MOST_THREADS:
                 raise self._lost(Fault("crashed", f"it started more than {MOST_THREADS} threads"))
         return False
 
@@ -193,7 +193,7 @@ class Executor:
 
         The filter of system calls lets it not stop itself.
         """
-        if launch.is_stopped(self._pid) and has_seccomp():
+        if is_stopped(self._pid) and has_seccomp():
             return Fault("lost", "the kernel's process was stopped from outside (SIGSTOP)")
         return Fault("timed_out", words)
 

@@ -163,7 +163,7 @@ def test_a_confined_fork_beyond_a_bound_is_killed_with_all_it_started(
 def body():
     {body}
 ended = run(body, {bound})
-from kernelwright.runners.processes.launch import descendants, process_table
+from kernelwright.runners.processes.process_table import descendants, process_table
 report(words=ended.words, timed_out=ended.timed_out, code=ended.returncode,
        left=[p for p in descendants(os.getpid(), process_table())
              if process_table()[p].state not in "ZX"])

@@ -18,7 +18,7 @@ from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.errors import SpecError, ToolchainMissing
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.plans.plan import Artifact, ScalarParam, module_name
-from kernelwright.runners.processes.launch import process_table
+from kernelwright.runners.processes.process_table import process_table
 from kernelwright.runners.processes.sandbox import landlock_abi
 from kernelwright.runners.processes.seccomp import has_seccomp
 from kernelwright.runners.specs.files import Roots, load_data

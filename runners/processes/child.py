@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import KernelwrightError, ProcessLost
-from . import launch
 from .channel import Channel
 from .killing import reap_orphans, sweep, waited_for
+from .process_table import is_stopped, stands_still
 
 TEXT_BYTES = 64 << 10
 KILL_PATIENCE_S = 10.0
@@ -152,7 +152,7 @@ class Child:
     @property
     def usable(self) -> bool:
         """Whether it runs, and nobody has stopped it meanwhile."""
-        return self.poll() is None and not launch.is_stopped(self.pid)
+        return self.poll() is None and not is_stopped(self.pid)
 
     def receive(self, timeout: float | None = None) -> tuple[dict[str, Any], list[int]]:
         """The next message of its channel, as `Channel.receive`.
@@ -169,7 +169,7 @@ class Child:
             except TimeoutError:
                 if left == 0.0:
                     raise
-            stood_still = stood_still + 1 if launch.is_stopped(self.pid) else 0
+            stood_still = stood_still + 1 if is_stopped(self.pid) else 0
             if stood_still > STOPPED_LOOKS:
                 raise ProcessLost(f"{self.name} was stopped from outside (SIGSTOP)")
 
@@ -225,7 +225,7 @@ class Child:
             if self._returncode is None and not self._has_ended(0.0):
                 self._killed = True
                 self.timed_out |= timed_out
-                self.stopped = timed_out and launch.stands_still(self.pid)
+                self.stopped = timed_out and stands_still(self.pid)
             self._finish()
 
     def _has_ended(self, timeout: float | None) -> bool:

@@ -24,6 +24,7 @@ from ..machine import memory_share
 from . import launch
 from .child import describe_returncode
 from .killing import kill_left_of, kill_tree, starting, waited_for
+from .process_table import ProcessTable, descendants, process_table, stands_still
 from .sandbox import builder_filter, drop_capabilities, install_seccomp, landlock
 from .seccomp import has_seccomp
 
@@ -115,7 +116,7 @@ class ConfinedFork:
         """Readable once it has ended: for poll(2)."""
         return self._pidfd
 
-    def check(self, table: launch.ProcessTable | None = None) -> Ended | None:
+    def check(self, table: ProcessTable | None = None) -> Ended | None:
         """How it ended, None while it runs; beyond a bound it is killed.
 
         `table`: of all processes now; without one its bounds are not looked at.
@@ -131,11 +132,11 @@ class ConfinedFork:
         """Wait until it has ended or gone beyond a bound; as `run_all`."""
         return run_all([lambda: self])[0]
 
-    def _over(self, table: launch.ProcessTable) -> str:
+    def _over(self, table: ProcessTable) -> str:
         bounds = self._bounds
         if time.monotonic() - self.started > bounds.wall_s:
             return f"it did not end within {bounds.wall_s:g} s"
-        beneath = launch.descendants(self._pid, table)
+        beneath = descendants(self._pid, table)
         if len(beneath) > bounds.processes:
             return f"it started more than {bounds.processes} processes"
         if folder_bytes(self._folder) > bounds.folder_bytes:
@@ -146,7 +147,7 @@ class ConfinedFork:
         seconds = time.monotonic() - self.started
         code = -signal.SIGKILL if over else _status(self._pid)
         lost = ""
-        if timed_out and launch.stands_still(self._pid):
+        if timed_out and stands_still(self._pid):
             lost = "was stopped from outside (SIGSTOP)"
         elif code == -signal.SIGKILL and not over and has_seccomp():  # it cannot do so itself
             lost = "was killed from outside, or by the system because memory ran out (dmesg)"
@@ -170,7 +171,7 @@ def run_all(starts: Sequence[Callable[[], ConfinedFork]], at_once: int = 0) -> l
     while len(forks) < len(starts) or any(fork.ended is None for fork in forks):
         table = None
         if time.monotonic() - looked >= LOOK_S:  # one look for all: it costs milliseconds
-            table, looked = launch.process_table(), time.monotonic()
+            table, looked = process_table(), time.monotonic()
         running = [fork for fork in forks if fork.check(table) is None]
         if len(forks) < len(starts) and len(running) < at_once:
             forks.append(starts[len(forks)]())

@@ -16,7 +16,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from . import launch
+from .process_table import ProcessTable, alive, descendants, kill_all, process_table
 
 MARK = "KERNELWRIGHT_CHILD"
 """The environment variable that names a child to us when it has lost its place in the tree."""
@@ -46,7 +46,7 @@ def reap_orphans() -> None:
     """
     me, session = os.getpid(), os.getsid(0)
     with _own_lock:
-        for row in launch.process_table().values():
+        for row in process_table().values():
             ended = row.parent == me and row.state == "Z" and row.session != session
             if ended and row.pid not in _own:
                 with suppress(ChildProcessError):
@@ -65,11 +65,11 @@ def kill_left_of(pid: int) -> None:
     kill its group and session; reap what is ours."""
     family = {pid}
 
-    def belonging(table: launch.ProcessTable) -> set[int]:
+    def belonging(table: ProcessTable) -> set[int]:
         family.update(row.pid for row in table.values() if pid in (row.group, row.session))
         return family
 
-    launch.kill_all(belonging)
+    kill_all(belonging)
     for relative in family:
         with suppress(ChildProcessError):
             os.waitpid(relative, os.WNOHANG)
@@ -85,11 +85,11 @@ def sweep(pid: int, mark: str | None) -> None:
     # parent would stand still for ever.
     family = _freeze(pid) - {pid}
 
-    def beneath(table: dict[int, launch.ProcessRow]) -> set[int]:
-        family.update(launch.descendants(pid, table))
+    def beneath(table: ProcessTable) -> set[int]:
+        family.update(descendants(pid, table))
         return family
 
-    def belonging(table: dict[int, launch.ProcessRow]) -> set[int]:
+    def belonging(table: ProcessTable) -> set[int]:
         beneath(table)
         for row in table.values():
             adopted = mark is not None and row.parent == me and _bears(row.pid, mark)
@@ -97,8 +97,8 @@ def sweep(pid: int, mark: str | None) -> None:
                 family.add(row.pid)
         return family
 
-    launch.kill_all(beneath)
-    launch.kill_all(belonging)
+    kill_all(beneath)
+    kill_all(belonging)
     for relative in family - {pid}:
         with suppress(ChildProcessError):
             os.waitpid(relative, os.WNOHANG)
@@ -116,8 +116,8 @@ def _freeze(pid: int) -> set[int]:
 
 
 def _running_tree(pid: int) -> set[int]:
-    table = launch.process_table()
-    return launch.alive({pid} | launch.descendants(pid, table), table)
+    table = process_table()
+    return alive({pid} | descendants(pid, table), table)
 
 
 def _bears(pid: int, mark: str) -> bool:

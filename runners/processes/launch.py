@@ -1,10 +1,10 @@
 """What a child does between its start and its program.
 
-`process.py` runs this file as a script, `python -I -S launch.py SPEC`, in the new process. It
-ties the child to its parent, sets its limits and becomes the program (exec), or stays beside it
-as its *supervisor*, so that whatever the program starts dies with it. Doing this in a program of
-its own, and not in a `preexec_fn`, is what makes it safe to start children from a server with
-many threads. The file imports the standard library alone and starts in about 15 ms.
+`process.py` runs `main` in the new process. It ties the child to its parent, sets its limits and
+becomes the program (exec), or stays beside it as its *supervisor*, so that whatever the program
+starts dies with it. Doing this in a program of its own, and not in a `preexec_fn`, is
+what makes it safe to start children from a server with many threads. It imports the standard
+library and `process_table.py` alone and starts in about 15 ms.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import os
 import resource
 import signal
 import sys
-import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
+
+from .process_table import descendants, kill_all
 
 PR_SET_PDEATHSIG = 1
 PR_SET_NO_NEW_PRIVS = 38
@@ -63,105 +64,6 @@ def be_killed_first(score: int) -> None:
     """Let the system take this process and its children before others when memory runs out."""
     with suppress(OSError):  # a sandbox without /proc: then it takes the largest
         _write("/proc/self/oom_score_adj", str(score))
-
-
-class ProcessRow(NamedTuple):
-    """One line of the process table."""
-
-    pid: int
-    parent: int
-    group: int
-    session: int
-    state: str
-
-
-ProcessTable = dict[int, ProcessRow]
-
-
-def process_table() -> ProcessTable:
-    """All processes in /proc by pid; those that end while we read are left out."""
-    table: dict[int, ProcessRow] = {}
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            # the command, in parentheses, may itself hold blanks and parentheses
-            fields = _read(f"/proc/{name}/stat").rpartition(b")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        parent, group, session = (int(field) for field in fields[1:4])
-        table[int(name)] = ProcessRow(int(name), parent, group, session, fields[0].decode())
-    return table
-
-
-def _read(path: str) -> bytes:
-    """A short file of /proc, in one call: there are hundreds to read."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.read(fd, 4096)
-    finally:
-        os.close(fd)
-
-
-def descendants(pid: int, table: dict[int, ProcessRow]) -> set[int]:
-    """The pids beneath `pid` in the process table, without `pid`."""
-    children: dict[int, list[int]] = {}
-    for row in table.values():
-        children.setdefault(row.parent, []).append(row.pid)
-    found: set[int] = set()
-    waiting = [pid]
-    while waiting:
-        fresh = [child for child in children.get(waiting.pop(), []) if child not in found]
-        found.update(fresh)
-        waiting += fresh
-    return found
-
-
-def is_stopped(pid: int) -> bool:
-    """Whether a process stands still after SIGSTOP."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] == b"T"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def stands_still(pid: int) -> bool:
-    """Whether a process or anything beneath it was stopped by SIGSTOP."""
-    return any(map(is_stopped, {pid} | descendants(pid, process_table())))
-
-
-def thread_count(pid: int) -> int:
-    """The threads of a process; 0 when it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[17])
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-
-
-def alive(pids: Collection[int], table: dict[int, ProcessRow]) -> set[int]:
-    """Those of `pids` that still run (a zombie does not)."""
-    return {pid for pid in pids if pid in table and table[pid].state not in "ZX"}
-
-
-def kill_all(
-    victims: Callable[[dict[int, ProcessRow]], Collection[int]], patience_s: float = 5.0
-) -> set[int]:
-    """SIGKILL whatever `victims` names in the process table until it names nothing that runs.
-
-    Returns the pids that still run after `patience_s`: in a system call that cannot be
-    interrupted, or multiplying faster than they can be killed.
-    """
-    deadline = time.monotonic() + patience_s
-    while running := alive(victims(table := process_table()), table):
-        for pid in running:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        if time.monotonic() > deadline:
-            return running
-        time.sleep(0.001)
-    return set()
 
 
 def pid_namespace_flags() -> int:
@@ -335,7 +237,7 @@ def _reap(program: int) -> int | None:
 
 
 def main() -> NoReturn:
-    """`launch.py probe`, or `launch.py {"argv", "parent", "limits", "supervised"}`."""
+    """The argument: `probe`, or JSON with argv, parent, limits and supervised."""
     if sys.argv[1] == "probe":
         flags = pid_namespace_flags()
         print({0: "", CLONE_NEWPID: "as root"}.get(flags, "through a user namespace"))
@@ -346,7 +248,3 @@ def main() -> NoReturn:
     if spec["supervised"]:
         supervise(spec["argv"], spec["limits"])
     become(spec["argv"], spec["limits"])
-
-
-if __name__ == "__main__":
-    main()

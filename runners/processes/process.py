@@ -51,7 +51,12 @@ PASSED_ON = frozenset(
 )
 """Environment variables a child may see, besides LC_*; all others stay with us."""
 
-_LAUNCH = str(Path(launch.__file__).resolve())
+_LAUNCH = (
+    *(sys.executable, "-I", "-S", "-c"),
+    "import sys; sys.path.append(sys.argv.pop(1)); from processes.launch import main; main()",
+    str(Path(launch.__file__).resolve().parents[1]),
+)
+"""and its argument: `launch.main`, which needs nothing of ours but the folder it lies in"""
 _numbers = itertools.count(1)
 
 
@@ -94,7 +99,7 @@ def _start(
         logs = (Log(scratch / f"{name}.stdout"), Log(scratch / f"{name}.stderr"))
     with starting() as own:
         popen = subprocess.Popen(
-            [sys.executable, "-I", "-S", _LAUNCH, json.dumps(spec)],
+            [*_LAUNCH, json.dumps(spec)],
             stdin=subprocess.DEVNULL,
             stdout=logs[0].fd,
             stderr=logs[1].fd,
@@ -294,7 +299,7 @@ def run_limited(
 def probe_pid_namespaces() -> str:
     """How supervised children get a PID namespace; empty where the system gives none."""
     done = subprocess.run(
-        [sys.executable, "-I", "-S", _LAUNCH, "probe"],
+        [*_LAUNCH, "probe"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -1,0 +1,112 @@
+"""The process table: who is beneath whom, who stands still, and killing what a look at it names.
+
+Of the standard library alone, as `launch.py`, which loads it in the new process of every child.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from typing import NamedTuple
+
+
+class ProcessRow(NamedTuple):
+    """One line of the process table."""
+
+    pid: int
+    parent: int
+    group: int
+    session: int
+    state: str
+
+
+ProcessTable = dict[int, ProcessRow]
+
+
+def process_table() -> ProcessTable:
+    """All processes in /proc by pid; those that end while we read are left out."""
+    table: ProcessTable = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            # the command, in parentheses, may itself hold blanks and parentheses
+            fields = _read(f"/proc/{name}/stat").rpartition(b")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        parent, group, session = (int(field) for field in fields[1:4])
+        table[int(name)] = ProcessRow(int(name), parent, group, session, fields[0].decode())
+    return table
+
+
+def _read(path: str) -> bytes:
+    """A short file of /proc, in one call: there are hundreds to read."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(fd, 4096)
+    finally:
+        os.close(fd)
+
+
+def descendants(pid: int, table: ProcessTable) -> set[int]:
+    """The pids beneath `pid` in the process table, without `pid`."""
+    children: dict[int, list[int]] = {}
+    for row in table.values():
+        children.setdefault(row.parent, []).append(row.pid)
+    found: set[int] = set()
+    waiting = [pid]
+    while waiting:
+        fresh = [child for child in children.get(waiting.pop(), []) if child not in found]
+        found.update(fresh)
+        waiting += fresh
+    return found
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process stands still after SIGSTOP."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] == b"T"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def stands_still(pid: int) -> bool:
+    """Whether a process or anything beneath it was stopped by SIGSTOP."""
+    return any(map(is_stopped, {pid} | descendants(pid, process_table())))
+
+
+def thread_count(pid: int) -> int:
+    """The threads of a process; 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[17])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
+def alive(pids: Collection[int], table: ProcessTable) -> set[int]:
+    """Those of `pids` that still run (a zombie does not)."""
+    return {pid for pid in pids if pid in table and table[pid].state not in "ZX"}
+
+
+def kill_all(
+    victims: Callable[[ProcessTable], Collection[int]], patience_s: float = 5.0
+) -> set[int]:
+    """SIGKILL whatever `victims` names in the process table until it names nothing that runs.
+
+    Returns the pids that still run after `patience_s`: in a system call that cannot be
+    interrupted, or multiplying faster than they can be killed.
+    """
+    deadline = time.monotonic() + patience_s
+    while running := alive(victims(table := process_table()), table):
+        for pid in running:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            return running
+        time.sleep(0.001)
+    return set()
