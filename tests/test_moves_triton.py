@@ -20,8 +20,14 @@ from triton_moves import (
     state,
 )
 
+from kernelwright.analysis.prior.model import Signal
+from kernelwright.analysis.prior.signals import of_language
+from kernelwright.analysis.prior.weighing import weigh
 from kernelwright.runners.normalise import source_key
+from kernelwright.search.moves import FACTS
 from kernelwright.search.moves.base import NotApplicable
+from kernelwright.search.planner import Context, run_planner
+from kernelwright.search.rules_planner import rules_planner
 
 CASES = [(name, move) for name in SPECS for move in BY_ID]
 
@@ -126,6 +132,26 @@ def test_rows_without_a_mask_keep_their_loops() -> None:
     assert "no mask that keeps it below `cols`" in reason(
         "one_block_a_row", state("softmax_triton", bare)
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "move"),
+    [
+        ("argmax_triton", "one_block_a_row"),
+        ("scan_triton", "one_block_a_row"),
+        ("stencil_triton", "several_rows"),
+    ],
+)
+def test_a_larger_block_comes_first_though_there_is_no_softmax_and_triton_divides_blocks(
+    name: str, move: str
+) -> None:
+    absent = Signal(id="no_special_functions", strength=1.0, source="structure")
+    known = weigh(tuple(FACTS.values()), (absent, *of_language("triton")))
+    start = state(name)
+    asked = Context("s", "v", start, weights={w.move: w.factor for w in known}, wanted=1)
+    found = run_planner(rules_planner, asked)
+    assert isinstance(found, tuple)
+    assert found[0] in proposals(move, start)
 
 
 def test_rows_too_long_for_a_block_keep_their_loops() -> None:

@@ -171,7 +171,7 @@ def _family(state: State, source: str, usual: int, passes: int) -> tuple[Candida
 
 MOVE = Move(
     id="one_block_a_row",
-    method="softmax_math_fusion",
+    method="change_block_sizes",
     languages=("triton",),
     why="Turns all loops along a row into one block of the next power of two, so that the row is "
     "read once and kept in registers for every pass (softmax, norms, argmax). Pays for rows up "

@@ -121,7 +121,7 @@ def _source(launch: Launch, copies: Copies) -> str:
 
 MOVE = Move(
     id="several_rows",
-    method="register_tiling",
+    method="change_block_sizes",
     languages=("triton",),
     why="A program does 2, 4 or 8 neighbouring rows: what one row loads of another is loaded once "
     "and kept in registers, and all loads are under way before the first store. A thread has one "
