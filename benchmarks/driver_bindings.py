@@ -84,13 +84,14 @@ def _each(launch: Callable[[], Any], wait: Callable[[], Any]) -> float:
 def cuda_bindings(cubin: bytes) -> Callable[[], tuple[Any, ...]]:
     """cuda.bindings.driver, through our own module over it."""
     driver: Any = importlib.import_module("kernelwright.runners.device.driver")
+    modules: Any = importlib.import_module("kernelwright.runners.device.modules")
     launches: Any = importlib.import_module("kernelwright.runners.device.launches")
     importlib.import_module("cuda.bindings.driver")
 
     def prepare() -> tuple[Any, ...]:
         driver.make_current()
         stream = driver.make_stream()
-        function = driver.get_function(driver.load_module(cubin), "bump")
+        function = modules.get_function(modules.load_module(cubin), "bump")
         data = driver.allocate(4096)
         params = [data.to_bytes(8, "little"), (32).to_bytes(4, "little")]
         configured = launches.Configuration(function, (1, 1, 1), (32, 1, 1), 0)

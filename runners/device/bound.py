@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..plans.plan import Fill, Launch, LaunchPlan, PlanKernel, SetSymbol, Step, TensorMapParam
-from . import driver
+from . import driver, modules
 from .binding import Addresses, attributes, memsets, pack_params
 from .code import Code
 from .driver import Memset, Stream
@@ -124,7 +124,7 @@ class Binder:
 
 def _check_resident(step: Launch, kernel: PlanKernel, code: Code, words: str) -> None:
     x, y, z = kernel.block
-    per = driver.blocks_per_multiprocessor(code.function(step), x * y * z, kernel.shared)
+    per = modules.blocks_per_multiprocessor(code.function(step), x * y * z, kernel.shared)
     most = per * driver.device_attribute("MULTIPROCESSOR_COUNT")
     blocks = step.grid[0] * step.grid[1] * step.grid[2]
     if blocks > most:

@@ -9,9 +9,9 @@ from pathlib import Path
 from ..errors import SpecError
 from ..machine_code.cubin import CubinInfo, read_cubin
 from ..plans.plan import Launch, LaunchPlan, PlanKernel, SetSymbol
-from . import driver
-from .driver import Function, Module
+from . import driver, modules
 from .faults import DriverFault, RunFault, fault_of
+from .modules import Function, Module
 
 PLAIN_SHARED = 48 << 10
 """bytes of dynamic shared memory that need no opting in"""
@@ -61,7 +61,7 @@ class Code:
         kernel = self._kernels[step.kernel]
         where = f" (symbol `{step.symbol}` of kernel `{kernel.entry}`)"
         try:
-            address, nbytes = driver.get_global(self._modules[kernel.sha256], step.symbol)
+            address, nbytes = modules.get_global(self._modules[kernel.sha256], step.symbol)
         except DriverFault as error:
             raise fault_of(error, where) from error
         if step.offset + step.nbytes > nbytes:
@@ -71,14 +71,14 @@ class Code:
     def close(self) -> None:
         """Give the machine code back."""
         for module in self._modules.values():
-            driver.unload_module(module)
+            modules.unload_module(module)
         self._modules.clear()
 
     def _load(self, sha256: str, files: Mapping[str, str]) -> None:
         image = Path(files[sha256]).read_bytes()
         try:
             self._infos[sha256] = _read(image)
-            self._modules[sha256] = driver.load_module(image)
+            self._modules[sha256] = modules.load_module(image)
         except SpecError as error:
             raise RunFault("refused", f"refused: {error.message}", lost=False) from error
         except DriverFault as error:
@@ -92,7 +92,7 @@ class Code:
             text = f"refused: the machine code has no kernel `{kernel.entry}`; it has {valid}"
             raise RunFault("refused", text, lost=False)
         try:
-            function = driver.get_function(self._modules[kernel.sha256], kernel.entry)
+            function = modules.get_function(self._modules[kernel.sha256], kernel.entry)
             _check_block(function, kernel, where)
             _opt_in(function, kernel, where)
         except DriverFault as error:
@@ -116,7 +116,7 @@ def keeps_state(plan: LaunchPlan, infos: Iterable[CubinInfo]) -> bool:
 
 def _check_block(function: Function, kernel: PlanKernel, where: str) -> None:
     x, y, z = kernel.block
-    most = driver.function_attribute(function, driver.MAX_THREADS)
+    most = modules.function_attribute(function, modules.MAX_THREADS)
     if x * y * z > most:
         text = f"refused: a block of {x * y * z} threads; this kernel's registers allow {most}"
         raise RunFault("refused", text + where, lost=False)
@@ -124,7 +124,7 @@ def _check_block(function: Function, kernel: PlanKernel, where: str) -> None:
 
 def _opt_in(function: Function, kernel: PlanKernel, where: str) -> None:
     """Shared memory and clusters beyond what every GPU gives, the way Triton asks for them."""
-    static = driver.function_attribute(function, driver.STATIC_SHARED)
+    static = modules.function_attribute(function, modules.STATIC_SHARED)
     most = driver.device_attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN") - static
     if kernel.shared > most:
         text = (
@@ -133,8 +133,8 @@ def _opt_in(function: Function, kernel: PlanKernel, where: str) -> None:
         )
         raise RunFault("refused", text, lost=False)
     if kernel.shared > PLAIN_SHARED or kernel.shared + static > PLAIN_SHARED:
-        driver.prefer_shared(function)
-        driver.set_function_attribute(function, driver.MAX_DYNAMIC_SHARED, most)
+        modules.prefer_shared(function)
+        modules.set_function_attribute(function, modules.MAX_DYNAMIC_SHARED, most)
     cx, cy, cz = kernel.cluster or (1, 1, 1)
     if cx * cy * cz > PORTABLE_CLUSTER:
-        driver.set_function_attribute(function, driver.NON_PORTABLE_CLUSTER, 1)
+        modules.set_function_attribute(function, modules.NON_PORTABLE_CLUSTER, 1)

@@ -27,17 +27,13 @@ from .faults import DriverFault, OutOfDeviceMemory
 
 Stream = NewType("Stream", object)
 Event = NewType("Event", object)
-Module = NewType("Module", object)
-Function = NewType("Function", object)
 GraphExec = NewType("GraphExec", object)
 Bytes = npt.NDArray[np.uint8]
 
-# CUfunction_attribute, CUdevice_attribute, CUlimit, CUfunc_cache
-STATIC_SHARED, MAX_THREADS, MAX_DYNAMIC_SHARED, NON_PORTABLE_CLUSTER = 1, 0, 8, 14
-PREFER_SHARED = 1
 LIBRARY = "libcuda.so.1"
 NO_DRIVER = "no NVIDIA driver on this machine"
 LIMIT_PRINTF, LIMIT_HEAP, LIMIT_PERSISTING_L2 = 1, 2, 6
+"""CUlimit"""
 
 
 @cache
@@ -228,52 +224,6 @@ class HostWords:
     def address(self, index: int) -> int:
         """The device's address of a word."""
         return self.device + 4 * index
-
-
-# Code
-
-
-def load_module(image: bytes) -> Module:
-    """Machine code, or PTX that the driver translates."""
-    return call("cuModuleLoadData", image)
-
-
-def unload_module(module: Module) -> None:
-    """Give machine code and its variables back."""
-    call("cuModuleUnload", module)
-
-
-def get_function(module: Module, entry: str) -> Function:
-    """A kernel by its name in the machine code."""
-    return call("cuModuleGetFunction", module, entry.encode())
-
-
-def get_global(module: Module, symbol: str) -> tuple[int, int]:
-    """Address and size of a variable of a module."""
-    address, nbytes = call("cuModuleGetGlobal", module, symbol.encode())
-    return int(address), int(nbytes)
-
-
-def function_attribute(function: Function, which: int) -> int:
-    """By its number in CUfunction_attribute."""
-    cuda = binding()
-    return int(call("cuFuncGetAttribute", cuda.CUfunction_attribute(which), function))
-
-
-def set_function_attribute(function: Function, which: int, value: int) -> None:
-    """By its number in CUfunction_attribute."""
-    call("cuFuncSetAttribute", function, binding().CUfunction_attribute(which), value)
-
-
-def prefer_shared(function: Function) -> None:
-    """Ask for more shared memory at the price of L1."""
-    call("cuFuncSetCacheConfig", function, binding().CUfunc_cache(PREFER_SHARED))
-
-
-def blocks_per_multiprocessor(function: Function, threads: int, shared: int) -> int:
-    """How many blocks of a kernel are resident at once."""
-    name = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
-    return int(call(name, function, threads, shared))
 
 
 # Streams, events, graphs

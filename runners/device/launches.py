@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .driver import Bytes, Function, Stream, binding, call
+from .driver import Bytes, Stream, binding, call
+from .modules import Function
 
 COOPERATIVE, CLUSTER, CLUSTER_POLICY, PROGRAMMATIC = 2, 4, 5, 6
 """CUlaunchAttributeID; the last is programmatic stream serialization"""

@@ -7,7 +7,7 @@ import struct
 import time
 from pathlib import Path
 
-from . import driver
+from . import driver, modules
 from .driver import HostWords, Stream
 from .launches import Configuration, PreparedLaunch
 
@@ -34,8 +34,8 @@ class Support:
 
     def __init__(self, stream: Stream, keys: tuple[int, int]) -> None:
         self._stream, self._keys = stream, keys
-        module = driver.load_module(PTX.read_bytes() + b"\0")
-        self._functions = {name: driver.get_function(module, name) for name in KERNELS}
+        module = modules.load_module(PTX.read_bytes() + b"\0")
+        self._functions = {name: modules.get_function(module, name) for name in KERNELS}
         self._prepared: dict[tuple[object, ...], PreparedLaunch] = {}
         self._shared = HostWords(HOST_WORDS)
         self._token = self._held_since = self._marked = 0
@@ -45,8 +45,8 @@ class Support:
         self._flush_memory = driver.allocate(self._flushed)
         self._block_shared = driver.device_attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
         scrub = self._functions["scrub"]
-        driver.prefer_shared(scrub)
-        driver.set_function_attribute(scrub, driver.MAX_DYNAMIC_SHARED, self._block_shared)
+        modules.prefer_shared(scrub)
+        modules.set_function_attribute(scrub, modules.MAX_DYNAMIC_SHARED, self._block_shared)
 
     def move(self, table: int, rows: int) -> None:
         """Copies and fills."""
