@@ -1,8 +1,9 @@
 """What a kernel is, how it is built, run, checked and timed.
 
-Here lie the nouns (`model.py`, `contract.py`, `errors.py`), the runners (`runner.py`, with
-`native_runner.py` and `executor.py` for host code), the builder, and `checking.py`, which joins
-runner and oracle. Packages, in the order in which an evaluation meets them:
+Here lie the nouns (`model.py`, `contract.py`, `errors.py`), the runners (`runner.py` on
+`process_runner.py`, with `native_runner.py` and `executor.py` for host code), the builder, and
+`checking.py`, which joins runner and oracle. Packages, in the order in which an evaluation meets
+them:
 
 - specs: what a user writes down; inferring: what a source says where a spec leaves it out
 - plans: what is launched, with which numbers

@@ -11,8 +11,8 @@ from ..devices import DeviceFacts
 from ..errors import KernelwrightError
 from ..model import Variant
 from ..plans.plan import LaunchPlan
+from ..process_runner import ProcessRunner
 from ..processes.process import Child, Limits, clean_environment, spawner
-from ..runner import ProcessRunner
 from ..runner_messages import Block, BlockResult
 from ..specs.files import LoadedKernel
 from .messages import Program
