@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..runners.builder import Builder
 from ..runners.checking import Checker
-from ..runners.comparing.comparison import HotTimes, Paces, compare, hot_times
+from ..runners.comparing.comparison import HotTimes
 from ..runners.gates import FIRST_SET, Run, first_failure
 from ..runners.locks import timing_lock
 from ..runners.model import GateResult, Variant
@@ -22,13 +22,14 @@ from ..runners.profiling.model import Profile
 from ..runners.runner import RUNNERS, DeviceRunner
 from ..runners.screens.machine_code import screen_artifact
 from ..runners.toolchains import BuildOutcome, BuildRequest, Shape
-from .compared import Compared, compared
+from .compared import Compared
 from .fresh import Fresh
 from .gpus import Gpus, device_missing
 from .kernel_state import OpenKernel
 from .logic import Logic
 from .progress import report
 from .quiet import Quiet
+from .timing import Timing
 
 CHECKED_SEEDS = (0, 1)
 
@@ -47,10 +48,9 @@ class Rig:
         self._checkers: dict[str, Checker] = {}
         self._files: dict[tuple[str, str], tuple[Path, ...]] = {}
         """by device and variant: where the machine code lies that its runner loads"""
-        self._paces: Paces = {}
-        """replaced, never changed: a thread of another device may be reading it"""
         self._logic = Logic(scratch)
         self._quiet = Quiet()
+        self._timing = Timing(self._quiet)
         self.gpus = gpus
 
     def attach(self, kernel: OpenKernel) -> None:
@@ -145,7 +145,7 @@ class Rig:
         """Forget a variant that nobody will time again soon."""
         if variant_id in kernel.in_runner:
             kernel.in_runner.discard(variant_id)
-            self._paces = {key: s for key, s in self._paces.items() if key[1] != variant_id}
+            self._timing.forget(variant_id)
             self._files.pop((kernel.device, variant_id), None)
             self._checker(kernel).runner.unload(variant_id)
 
@@ -203,37 +203,13 @@ class Rig:
 
         Raises SideFailed when another side than the candidate fails.
         """
-        quiet = self._quiet.timing() if kernel.target is None else nullcontext()
-        with quiet, timing_lock(kernel.device, report):
-            measured = compare(
-                self._checker(kernel),
-                pools,
-                candidate,
-                others,
-                plan=kernel.timing,
-                timeout_s=kernel.timeout_s,
-                rng=kernel.rng,
-                paces=self._paces,
-            )
-        if measured.comparison is not None:
-            pairs = zip(pools, measured.comparison.workloads, strict=True)
-            told = {(p.pool, v): ms * 1e-3 for p, w in pairs for v, ms in w.median_ms.items()}
-            self._paces = {**self._paces, **told}
-        return compared(measured, candidate, others)
+        return self._timing.compare(self._checker(kernel), kernel, pools, candidate, others)
 
     def hot_times(
         self, kernel: OpenKernel, pools: Sequence[SeedPool], sides: Sequence[str]
     ) -> HotTimes:
         """Times of loaded variants with warm caches, for the reader; empty on a host."""
-        with timing_lock(kernel.device, report):
-            return hot_times(
-                self._checker(kernel),
-                pools,
-                sides,
-                plan=kernel.timing,
-                timeout_s=kernel.timeout_s,
-                rng=kernel.rng,
-            )
+        return self._timing.hot_times(self._checker(kernel), kernel, pools, sides)
 
     @contextmanager
     def fresh(self, kernel: OpenKernel, *, alone: bool = False) -> Generator[Fresh]:
