@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from typing import Any
 
 import gpu_lift
 import pytest
 from device_kernels import GPUS, gpu_of
 
-from kernelwright.runners.gates import ending_of, first_failure
+from kernelwright.runners import runner
+from kernelwright.runners.gates import Run, ending_of, first_failure
 from kernelwright.runners.gates.incumbent import is_deterministic
-from kernelwright.runners.model import Ending
+from kernelwright.runners.gates.repeats import Repeats
+from kernelwright.runners.model import Ending, GateResult
 from kernelwright.runners.normalise import source_key
+from kernelwright.runners.pools import SeedPool
+from kernelwright.tools.fresh import Fresh
 from kernelwright.tools.gpus import Gpus
 from kernelwright.tools.kernel_state import OpenKernel, open_state
 from kernelwright.tools.promotion import Promoted, promote
 from kernelwright.tools.rig import Rig
 from kernelwright.tools.trials import Built
 
+PATIENCE_S = 60.0
 WORKLOADS = [{"name": "usual", "symbols": {"n": 2048}}]
 
 
@@ -64,6 +71,33 @@ def test_an_honest_kernel_passes_every_gate_beside_the_warm_runner(
     assert is_deterministic(found.runs, asked=True).outcome == "passed"
     after = rig.check(kernel, built.artifact.variant_id)
     assert [run.result.digest for run in before] == [run.result.digest for run in after]
+
+
+def test_the_sanitizer_runs_beside_gates_that_time_nothing(
+    rig: Rig, kernel: OpenKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, stressed = threading.Event(), threading.Event()
+    repeats, check = Fresh.repeats, Fresh.check
+
+    def sanitize(*_: object) -> tuple[GateResult, ...]:
+        began.set()
+        beside = stressed.wait(PATIENCE_S)
+        return (GateResult(gate="sanitizer", outcome="passed" if beside else "failed"),)
+
+    def timed(fresh: Fresh, name: str, pool: SeedPool, calls: int | None) -> Repeats:
+        assert not began.is_set()
+        return repeats(fresh, name, pool, calls)
+
+    def checked(fresh: Fresh, name: str, pool: SeedPool, *slots: Any, **how: Any) -> list[Run]:
+        if any(kind and kind != "exchanged" for kind in pool.kinds):
+            stressed.set()
+        return check(fresh, name, pool, *slots, **how)
+
+    monkeypatch.setattr(runner, "sanitize", sanitize)
+    monkeypatch.setattr(Fresh, "repeats", timed)
+    monkeypatch.setattr(Fresh, "check", checked)
+    found = promoted(rig, kernel, gpu_lift.SOURCE.replace("r < REPEAT", "r < 1"))
+    assert found.gates[-1] == GateResult(gate="sanitizer", outcome="passed")
 
 
 def test_a_kernel_that_is_wrong_for_one_element_is_not_promoted(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from ..runners.checking import Checker
@@ -37,6 +37,17 @@ class Fresh:
         plans = tuple(artifact.plans.values())
         self._checker.runner.load(name, self._paths(artifact), plans)
         self.loaded.add(name)
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """The device kept for all that the body runs here, also in several threads."""
+        quiet = self._quiet
+        with quiet():
+            self._quiet = nullcontext
+            try:
+                yield
+            finally:
+                self._quiet = quiet
 
     @contextmanager
     def attached(self, pool: SeedPool) -> Generator[None]:

@@ -8,8 +8,10 @@ fails itself is not asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from contextvars import copy_context
 from dataclasses import dataclass
 
 from ..runners.contract import BoundContract
@@ -22,7 +24,6 @@ from ..runners.gates.incumbent import (
     STRESS,
     STRESS_SLACK,
     Trial,
-    excused,
     holds,
     refused_build,
     skipped,
@@ -36,6 +37,7 @@ from ..runners.toolchains import BuildOutcome
 from .kernel_state import OpenKernel
 from .progress import report
 from .rig import Rig
+from .sanitizing import sanitizing
 from .trials import Built, Trials, shape_name
 
 TWICE = (0, 1, 0, 1)
@@ -91,21 +93,34 @@ class _Promotion:
         return self.trials.kernel
 
     def run(self) -> Promoted:
-        """Stage after stage until one fails."""
+        """Stage after stage until one fails. Beside them run the build for the further shapes
+        and, once nothing is timed any more, the sanitizer."""
         results = list[GateResult]()
-        self.trials.fresh.load(self.trials.name(False), self.trials.candidate.artifact)
-        for stage in (
-            self._fresh_process,
-            self._anew,
-            self._every_call,
-            self._other_shapes,
-            self._stress,
-            self._sanitized,
-        ):
-            results += stage()
-            if first_failure(results):
-                break
+        timed, untimed = [self._anew, self._every_call], [self._other_shapes, self._stress]
+        if not self._repeated_pools():
+            timed, untimed = [], [*timed, *untimed]
+        with ExitStack() as beside:
+            beside.enter_context(self.trials.fresh.held())
+            building = self._building(beside)
+            self.trials.fresh.load(self.trials.name(False), self.trials.candidate.artifact)
+            if _passes([self._fresh_process, lambda: self._loaded(building()), *timed], results):
+                watched = beside.enter_context(sanitizing(self.trials, self._smallest()))
+                if _passes(untimed, results):
+                    results += watched()
         return Promoted(tuple(results), tuple(self.trials.runs))
+
+    def _building(self, beside: ExitStack) -> Callable[[], BuildOutcome]:
+        """Start the build for the further shapes; what is returned waits for it."""
+        thread = beside.enter_context(ThreadPoolExecutor(1))
+        return thread.submit(copy_context().run, self.trials.built_for_shapes).result
+
+    def _loaded(self, outcome: BuildOutcome) -> Iterator[GateResult]:
+        """The build for the further shapes, known to the runner; a result only where there is no
+        such build."""
+        if outcome.artifact is not None:
+            self.trials.fresh.load(self.trials.name(True), outcome.artifact)
+        elif self.trials.shapes():
+            yield refused_build(outcome.message, _ending(outcome))
 
     def _fresh_process(self) -> Iterator[GateResult]:
         """The visible workloads, in a process that saw nothing, on seeds that nothing saw."""
@@ -135,9 +150,7 @@ class _Promotion:
         """Calls on different values against calls on the same ones, which code could copy, and on
         values that come late, which no earlier call could work on."""
         found = dict[str, Repeats]()
-        for pool in self.kernel.pools:
-            if _nbytes(pool.contract) > STRESS_BYTES:
-                continue
+        for pool in self._repeated_pools():
             label = pool.contract.label
             again = draw(
                 pool.kernel,
@@ -157,17 +170,9 @@ class _Promotion:
 
     def _other_shapes(self) -> Iterator[GateResult]:
         """Further legal shapes, buffers no better aligned than promised on one of them."""
-        if not self.trials.shapes():
+        if not self.trials.shapes() and not self.trials.not_asked("shape"):
             yield skipped(SHAPES, "the domains of the symbols allow no further shape")
             return
-        outcome = self.trials.built_for_shapes()
-        if outcome.artifact is None:
-            if self.trials.shapes():
-                yield refused_build(outcome.message, _ending(outcome))
-            else:
-                yield holds(SHAPES, [], not_asked=self.trials.not_asked("shape"))
-            return
-        self.trials.fresh.load(self.trials.name(True), outcome.artifact)
         trials = list[Trial]()
         for shape in self.trials.shapes():
             name = f"{shape.label}/promotion"
@@ -201,33 +206,9 @@ class _Promotion:
                 break
         yield holds(STRESS, trials, STRESS_SLACK, self.trials.not_asked("stress"))
 
-    def _sanitized(self) -> Iterator[GateResult]:
-        """What compute-sanitizer finds on small shapes; where it finds the same kind of thing in
-        the baseline, that is a note."""
-        if self.kernel.tier != "device":
-            yield skipped("sanitizer", "compute-sanitizer is for GPU code")
-            return
-        pools = self._watched_pools()
-        with ExitStack() as attached:
-            for pool in pools:
-                attached.enter_context(self.trials.fresh.attached(pool))
-            names = [pool.pool for pool in pools]
-            other = bool(self.trials.shapes())
-            report("gates of the incumbent: sanitizer")
-            found = self.trials.fresh.sanitize(self.trials.name(other), names)
-            theirs = dict[str, GateResult]()
-            if first_failure(found) is not None:
-                baseline = self.trials.of_baseline(other)
-                theirs = {g.gate: g for g in self.trials.fresh.sanitize(baseline, names)}
-        yield from (excused(result, theirs.get(result.gate)) for result in found)
-
-    def _watched_pools(self) -> list[SeedPool]:
-        """Small further shapes, of which one is ragged; the smallest workload where there are
-        none."""
-        shapes = [s for s in self.trials.shapes() if s.label in ("smallest", "other")]
-        shapes = shapes or self.trials.shapes() or [self._smallest()]
-        name = self.kernel.kernel_id
-        return [draw(name, s, name=f"{s.label}/promotion/watched", slots=1) for s in shapes]
+    def _repeated_pools(self) -> list[SeedPool]:
+        """The workloads of which many sets of inputs fit."""
+        return [p for p in self.kernel.pools if _nbytes(p.contract) <= STRESS_BYTES]
 
     def _smallest(self) -> BoundContract:
         return min((p.contract for p in self.kernel.pools), key=_nbytes)
@@ -239,6 +220,17 @@ class _Promotion:
             return smallest, False
         near = [shape for shape in self.trials.shapes() if shape.label == "near"]
         return (near[0], True) if near else (smallest, False)
+
+
+def _passes(
+    stages: Iterable[Callable[[], Iterator[GateResult]]], results: list[GateResult]
+) -> bool:
+    """Run stages until one fails, and add what they found."""
+    for stage in stages:
+        results += stage()
+        if first_failure(results):
+            return False
+    return True
 
 
 def _stress_name(kind: StressKind) -> str:

@@ -90,7 +90,9 @@ class Trials:
 
     def built_for_shapes(self) -> BuildOutcome:
         """The candidate built for the further shapes; those that the baseline does not build for
-        are asked of nobody from now on."""
+        are asked of nobody from now on. Without an artifact where no shape is asked for."""
+        if not self.shapes():
+            return BuildOutcome(message="no further shape is asked for")
         outcome = self._build(self.candidate.variant, self.shapes())
         if outcome.artifact is not None or self._build(self.baseline, self.shapes()).artifact:
             return outcome
