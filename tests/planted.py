@@ -29,7 +29,7 @@ HEALTHY: Mapping[str, float] = {
     n.DRAM_READ: 5e8, n.DRAM_WRITTEN: 5e8, n.L2_READ: 5e8, n.L2_WRITTEN: 5e8,
     n.L1_HIT: 40, n.L2_HIT: 60, n.LOADED: 32, n.STORED: 32,
     n.LOAD_CONFLICTS: 0, n.STORE_CONFLICTS: 0, n.LOAD_WAVEFRONTS: 1e6, n.STORE_WAVEFRONTS: 1e6,
-    n.SECTORS: 3.2e7, n.IDEAL_SECTORS: 3.2e7, SAMPLES: 20_000,
+    n.BUSIEST_ATOMICS: 0, n.SECTORS: 3.2e7, n.IDEAL_SECTORS: 3.2e7, SAMPLES: 20_000,
     **{n.stall(reason): 20 / len(REASONS) for reason in REASONS},
 }  # fmt: skip
 OPCODES = {"FFMA": 6e7, "FADD": 1e6, "LDG": 1e7, "IADD3": 2e7, "BRA": 1e6}
@@ -73,6 +73,10 @@ PLANTED: Mapping[str, Planted] = {
     "tail_effect": Planted({n.WAVES: 1.1}),
     "high_waves_per_sm": Planted({n.WAVES: 500.5, n.TIME: 300_000}),
     "imbalance": Planted({n.MOST_SM_CYCLES: 2_000_000}),
+    "atomic_contention": Planted(
+        {n.BUSIEST_ATOMICS: 80, n.MEMORY: 2, n.SM: 1, n.ISSUE: 0.01},
+        opcodes={"LDG": 5e5, "REDG": 5e5, "IMAD": 2e6},
+    ),
     "poor_coalescing": Planted({n.IDEAL_SECTORS: 4e6, n.LOADED: 4}),
     "smem_bank_conflicts": Planted({n.LOAD_CONFLICTS: 31e6, n.LOAD_WAVEFRONTS: 32e6}),
     "register_spill": Planted({n.LOCAL_LOADS: 9e6, n.LOCAL_STORES: 2e6}),

@@ -31,7 +31,7 @@ KNOWN = {
     "cuda_sgemm": ("examples/cuda_sgemm/spec.json", "square"),
     "gemm_cuda_fp16": (GEMM, "main"),
 }
-"""kernels of benchmarks/instruments.py: whose contract each has, and the workload that was counted"""
+"""by name in benchmarks/instruments.py: whose contract it has, and which workload was counted"""
 needs_reader = pytest.mark.skipif(
     find_spec(readers.MODULE) is None,
     reason="nothing reads reports here: pip install 'kernelwright[ncu]'",

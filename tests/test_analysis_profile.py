@@ -9,7 +9,7 @@ from planted import HEALTHY, Planted, instructions, planted_launch
 from profiles import launch, run
 
 from kernelwright.analysis.levels import levels
-from kernelwright.analysis.profile.lines import by_line, hottest, stalls_at
+from kernelwright.analysis.profile.lines import by_line, hottest, opcode, stalls_at
 from kernelwright.analysis.profile.metrics import metric, search
 from kernelwright.analysis.profile.shares import shares, total, weighted
 from kernelwright.analysis.roofline import roofline
@@ -151,3 +151,16 @@ def test_launches_of_one_kernel_share_one_finding() -> None:
     found = findings(run(*(planted_launch(slow) for _ in range(3))))
     (only,) = found.ranked
     assert only.share == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("sass", "name"),
+    [
+        ("REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R7", "REDG"),
+        ("@!P0 LDG.E.U8 R5, desc[UR4][R4.64]", "LDG"),
+        ("@P0   EXIT", "EXIT"),
+        ("", ""),
+    ],
+)
+def test_an_opcode_is_the_first_word_without_predicate_and_modifiers(sass: str, name: str) -> None:
+    assert opcode(sass) == name

@@ -24,10 +24,11 @@ from kernelwright.runners.specs.io_contract import Contract
 BY_ID = {rule.id: rule for rule in RULES}
 REQUIRED = set(
     """severe_memory_bound near_peak_compute latency_bound huge_dram_traffic low_occupancy
-    register_limited smem_limited register_spill low_waves_per_sm high_waves_per_sm tail_effect
-    poor_coalescing low_l1_hit low_l2_hit smem_bank_conflicts stall_long_scoreboard
-    stall_short_scoreboard stall_mio_throttle stall_math_pipe stall_barrier stall_wait stall_membar
-    low_ipc divergence tensor_unused imbalance non_fused_fp hot_line occupancy_gap""".split()
+    atomic_contention register_limited smem_limited register_spill low_waves_per_sm
+    high_waves_per_sm tail_effect poor_coalescing low_l1_hit low_l2_hit smem_bank_conflicts
+    stall_long_scoreboard stall_short_scoreboard stall_mio_throttle stall_math_pipe
+    stall_barrier stall_wait stall_membar low_ipc divergence tensor_unused imbalance
+    non_fused_fp hot_line occupancy_gap""".split()
 )
 TAIL = Advice(
     rule="LaunchConfiguration",

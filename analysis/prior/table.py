@@ -30,6 +30,10 @@ def _rows(signal: str, *said: tuple[str, float, str] | tuple[str, float, str, st
 
 _ACCESSES = (
     *_rows(
+        "atomic_contention",
+        ("avoid_atomics_reduce", REMEDY, "what a block has combined meets once at each address"),
+    ),
+    *_rows(
         "poor_coalescing",
         ("coalesce_global_accesses", REMEDY, "it saves the sectors that are moved for nothing"),
         ("vectorize_global_loads", SUGGESTS, "16 bytes a thread use whole sectors at any stride"),

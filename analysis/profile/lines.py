@@ -71,6 +71,12 @@ def place(instruction: Instruction) -> str:
     return f"{function}+{instruction.offset:#x}"
 
 
+def opcode(sass: str) -> str:
+    """`REDG` of `@!P0 REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R7`; empty where there is none."""
+    word = next((word for word in sass.split() if not word.startswith("@")), "")
+    return word.partition(".")[0]
+
+
 def _line(where: str, counts: Mapping[str, float], whole: float) -> LineCount:
     count = sum(counts.values())
     most = max(counts, key=lambda sass: counts[sass])

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from ...runners.profiling.model import KernelProfile, Profile
 from ...runners.profiling.wanted import SAMPLES
 from ..profile.lines import hottest
-from ..profile.shares import total
+from ..profile.shares import total, weighted
 from . import names
 from .model import Facts
 
 DRAM_TRAFFIC = "DRAM bytes over declared bytes"
 L2_TRAFFIC = "L2 bytes over declared bytes"
+DRAM_BUSY = "DRAM throughput of the run"
+COPIED = "asynchronous copies among global loads"
+ATOMICS = "global atomics"
 TENSOR_INSTRUCTIONS = "tensor instructions of the run"
 MATRIX_WORK = "multiplies matrices"
 UNFUSED = "unfused fp32 operations over fused ones"
@@ -24,6 +27,10 @@ HOT_REASON = "its first stall among them"
 
 TENSOR_OPCODE = re.compile(r"(?:[HIDQB]G?MMA|OMMA|UTC\w*MMA)")
 """mma and wgmma of sm_70 to sm_100: HMMA, HGMMA, IMMA, IGMMA, DMMA, QGMMA, BMMA, UTCHMMA ..."""
+ATOMIC_OPCODE = re.compile(r"ATOMG?|REDG?|UBLKRED|UTMAREDG")
+"""of global or generic memory; ATOMS is of shared memory, REDUX of registers"""
+COPY_OPCODE, LOAD_OPCODE = re.compile(r"LDGSTS|UBLKCP|UTMALDG"), re.compile(r"LDG?")
+"""global loads into shared memory (cp.async, TMA), and into registers"""
 ADDITION, MULTIPLICATION = "FADD", "FMUL"
 FUSED_OPCODE = "FFMA"
 
@@ -56,17 +63,31 @@ def _l2(launch: KernelProfile, profile: Profile, facts: Facts) -> float | None:
     return _traffic(profile, facts, names.L2_READ, names.L2_WRITTEN)
 
 
+def _dram_busy(launch: KernelProfile, profile: Profile, facts: Facts) -> float | None:
+    del launch, facts
+    return weighted(profile, names.DRAM)
+
+
+def _copied(launch: KernelProfile, profile: Profile, facts: Facts) -> float | None:
+    del profile, facts
+    counts = _opcodes(launch)
+    copies = _executed(counts, COPY_OPCODE)
+    loads = copies + _executed(counts, LOAD_OPCODE)
+    return copies / max(1.0, loads) if counts else None
+
+
+def _atomics(launch: KernelProfile, profile: Profile, facts: Facts) -> float | None:
+    del profile, facts
+    counts = _opcodes(launch)
+    return _executed(counts, ATOMIC_OPCODE) if counts else None
+
+
 def _tensor(launch: KernelProfile, profile: Profile, facts: Facts) -> float | None:
     del launch, facts
     by_launch = [_opcodes(each) for each in profile.launches]
     if not all(by_launch):
         return None
-    return sum(
-        number
-        for counts in by_launch
-        for opcode, number in counts.items()
-        if TENSOR_OPCODE.fullmatch(opcode)
-    )
+    return sum(_executed(counts, TENSOR_OPCODE) for counts in by_launch)
 
 
 def _matrix(launch: KernelProfile, profile: Profile, facts: Facts) -> float | None:
@@ -105,6 +126,11 @@ def _opcodes(launch: KernelProfile) -> Mapping[str, float]:
     return {} if metric is None else metric.instances
 
 
+def _executed(counts: Mapping[str, float], opcode: re.Pattern[str]) -> float:
+    """Warp instructions of these opcodes."""
+    return sum(number for name, number in counts.items() if opcode.fullmatch(name))
+
+
 def _unpaired(counts: Mapping[str, float]) -> float:
     return in_pairs(counts.get(ADDITION, 0.0), counts.get(MULTIPLICATION, 0.0))
 
@@ -120,6 +146,9 @@ _BY_LINE = "samples by instruction"
 DERIVED: Mapping[str, Derived] = {
     DRAM_TRAFFIC: Derived((names.DRAM_READ, names.DRAM_WRITTEN), _dram, _BYTES),
     L2_TRAFFIC: Derived((names.L2_READ, names.L2_WRITTEN), _l2, _BYTES),
+    DRAM_BUSY: Derived((names.DRAM,), _dram_busy, "durations of the launches"),
+    COPIED: Derived((names.OPCODES,), _copied, _BY_OPCODE),
+    ATOMICS: Derived((names.OPCODES,), _atomics, _BY_OPCODE),
     TENSOR_INSTRUCTIONS: Derived((names.OPCODES,), _tensor, _BY_OPCODE),
     MATRIX_WORK: Derived((), _matrix, "whether it multiplies matrices"),
     UNFUSED: Derived((names.OPCODES,), _unfused, _BY_OPCODE),

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...runners.profiling.model import Advice, KernelProfile, Profile
+from ...runners.profiling.model import Advice, Instruction, KernelProfile, Profile
 from ...runners.profiling.wanted import SAMPLES
-from ..profile.lines import by_line
+from ..profile.lines import LineCount, by_line, opcode
 from . import names
 from .derived import DERIVED
-from .model import Confidence, Facts, Finding, Hit, Rule, Unknown, finding
+from .model import Blame, Confidence, Facts, Finding, Hit, Rule, Unknown, finding
 
 FEW_NS, FEW_SAMPLES = 10_000.0, 1000.0
 """a launch of less than 10 us, or fewer samples at its instructions, says little for certain"""
 MAX_LINES = 3
+LEAST_SHARE = 0.005
+"""of what is counted at all places"""
 
 
 def evaluate(
@@ -61,18 +63,27 @@ def _with_evidence(
     kernel: str,
 ) -> Finding:
     best = max(advice, key=_estimate, default=None)
-    blame = rule.blame
-    lines = () if blame is None else by_line(launch.instructions, blame.counter, blame.ideal)
     told = finding(rule, hit, kernel=kernel, share=share, values=values)
     return told.model_copy(
         update={
             "confidence": _confidence(rule, launch),
-            "lines": tuple(lines[:MAX_LINES]),
+            "lines": () if rule.blame is None else _lines(rule.blame, launch.instructions),
             "agreed": bool(advice),
             "speedup_percent": None if best is None else best.speedup_percent,
             "scope": None if best is None else best.scope,
         }
     )
+
+
+def _lines(blame: Blame, instructions: Iterable[Instruction]) -> tuple[LineCount, ...]:
+    """The first places, and always one: a further one that rounds to 0 % is none to look at."""
+    own = (
+        each
+        for each in instructions
+        if blame.opcode is None or blame.opcode.fullmatch(opcode(each.sass))
+    )
+    first, others = (found := by_line(own, blame.counter, blame.ideal))[:1], found[1:MAX_LINES]
+    return (*first, *(each for each in others if each.share >= LEAST_SHARE))
 
 
 def _agreeing(rule: Rule, advice: Iterable[Advice]) -> list[Advice]:

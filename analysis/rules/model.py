@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -36,6 +37,8 @@ class Blame:
 
     counter: str
     ideal: str = ""
+    opcode: re.Pattern[str] | None = None
+    """of which instructions alone; None: of all"""
 
 
 @dataclass(frozen=True, slots=True)

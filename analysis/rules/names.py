@@ -10,6 +10,8 @@ MEMORY = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
 DRAM = "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"
 L2 = "lts__throughput.avg.pct_of_peak_sustained_elapsed"
 L1 = "l1tex__throughput.avg.pct_of_peak_sustained_active"
+BUSIEST_ATOMICS = "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed"
+"""of the slice of L2 that works most on atomics: all of one address are done by one slice"""
 TIME = "gpu__time_duration.sum"  # ns
 CLOCK = "gpc__cycles_elapsed.avg.per_second"
 PASSES = "profiler__replayer_passes"
@@ -75,7 +77,7 @@ def section(name: str) -> str:
 
 
 SECTIONS = {
-    "SpeedOfLight": (SM, MEMORY, DRAM, L2, L1, TIME, CLOCK),
+    "SpeedOfLight": (SM, MEMORY, DRAM, L2, L1, BUSIEST_ATOMICS, TIME, CLOCK),
     "WorkloadDistribution": (SM_CYCLES, MOST_SM_CYCLES),
     "ComputeWorkloadAnalysis": (TENSOR, IPC),
     "InstructionStats": (INSTRUCTIONS, OPCODES, LOCAL_LOADS, LOCAL_STORES),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ...runners.profiling.wanted import SAMPLES, STALL
 from . import names as n
@@ -11,13 +12,26 @@ from .model import Blame, Hit, Role, Rule, Values
 from .parallelism import ISSUING
 
 SATURATED = 80.0
-"""percent of what a level of memory can do, with which waiting for it is no fault"""
+"""percent of what a unit can do, with which waiting is no fault"""
+HALF_BUSY = 60.0
+"""percent, from which on waiting is no severe one: SOLBottleneck calls no such launch latency
+bound"""
 CPI_STALL = "NVIDIA's CPIStall: 30 % of the latency, and less than 0.8 instructions a cycle issued"
+BESIDE_BUSY_UNITS = (
+    "; ours: no severe fault while a unit is at 60 % of its peak, a note at 80: warps that feed it "
+    "wait by design, as those of a wgmma pipeline at its barriers (37 % of their time on an H200, "
+    "with tensor cores at 94)"
+)
 WARP = 32
 FEW_THREADS = 24
+UNITS = {n.TENSOR: "tensor cores", n.SM: "compute", n.MEMORY: "memory"}
+COMPUTE = (n.TENSOR, n.SM)
+"""what a full queue of memory instructions is held against: where memory is busy as well, too many
+of them are what it is busy with"""
+Judge = Callable[[Values], Hit | None]
 
 
-def _stalled(reason: str, words: str, share_of_latency: float) -> Callable[[Values], Hit | None]:
+def _stalled(reason: str, words: str, share_of_latency: float) -> Judge:
     def judge(v: Values) -> Hit | None:
         share = v[n.stall(reason)] / v[n.LATENCY] if v[n.LATENCY] else 0.0
         if v[n.ISSUE] >= ISSUING or share <= share_of_latency:
@@ -31,10 +45,29 @@ def _stalled(reason: str, words: str, share_of_latency: float) -> Callable[[Valu
     return judge
 
 
+def _less_beside(units: Sequence[str], judge: Judge) -> Judge:
+    """The same rule, which says less the nearer the busiest of these units is to its peak."""
+
+    def judge_beside(v: Values) -> Hit | None:
+        hit, name = judge(v), max(units, key=lambda unit: v[unit])
+        if hit is None or v[name] < HALF_BUSY:
+            return hit
+        if v[name] < SATURATED:
+            return replace(hit, severity="medium")
+        return replace(
+            hit,
+            severity="low",
+            text=f"{hit.text}; with {UNITS[name]} at {v[name]:.0f} % of the peak that costs little",
+        )
+
+    return judge_beside
+
+
 def _waiting_for_memory(v: Values) -> Hit | None:
-    hit = _stalled("long_scoreboard", "for data of global or local memory", 0.3)(v)
+    judge = _stalled("long_scoreboard", "for data of global or local memory", 0.3)
+    hit = judge(v)
     if hit is None or v[n.MEMORY] < SATURATED:
-        return hit
+        return _less_beside(tuple(UNITS), judge)(v)
     busy = f"with memory at {v[n.MEMORY]:.0f} % of its peak more loads in flight bring nothing"
     return Hit("low", f"{hit.text}; {busy}", "take load off the busiest level of memory first")
 
@@ -48,16 +81,17 @@ def _stall_rule(
     title: str,
     role: Role = "symptom",
     least: float = 0.3,
+    units: tuple[str, ...] = tuple(UNITS),
     page: str = "",
 ) -> Rule:
     ours = f"ours: {least:.0%} of the latency, issue slots as in NVIDIA's CPIStall"
     return Rule(
         id=rule,
-        needs=(n.stall(reason), n.LATENCY, n.ISSUE),
-        judge=_stalled(reason, words, least),
+        needs=(n.stall(reason), n.LATENCY, n.ISSUE, *units),
+        judge=_less_beside(units, _stalled(reason, words, least)),
         role=role,
         action=action,
-        because=CPI_STALL if least == 0.3 else ours,
+        because=(CPI_STALL if least == 0.3 else ours) + BESIDE_BUSY_UNITS,
         agrees=(("CPIStall", title),),
         blame=Blame(STALL + reason),
         page=page,
@@ -108,12 +142,12 @@ def _hot_line(v: Values) -> Hit | None:
 RULES = (
     Rule(
         id="stall_long_scoreboard",
-        needs=(n.stall("long_scoreboard"), n.LATENCY, n.ISSUE, n.MEMORY),
+        needs=(n.stall("long_scoreboard"), n.LATENCY, n.ISSUE, *UNITS),
         judge=_waiting_for_memory,
         role="symptom",
         action="load earlier than needed (software pipeline, cp.async, TMA), more loads in flight "
         "a thread, more reuse from shared memory",
-        because=f"{CPI_STALL}; ours: no more than a note while a level of memory is at 80 %",
+        because=CPI_STALL + BESIDE_BUSY_UNITS,
         agrees=(("CPIStall", "Long Scoreboard"),),
         blame=Blame(f"{STALL}long_scoreboard"),
     ),
@@ -131,6 +165,7 @@ RULES = (
         "because the queue of shared memory and special functions is full",
         "fewer and wider instructions of shared memory; shuffles or registers in their place",
         title="MIO Throttle",
+        units=COMPUTE,
     ),
     _stall_rule(
         "stall_lg_throttle",
@@ -138,6 +173,7 @@ RULES = (
         "because the queue of global and local memory is full",
         "fewer and wider global accesses (16 bytes a thread); no spills",
         title="LG Throttle",
+        units=COMPUTE,
         page="vectorised-access",
     ),
     _stall_rule(
