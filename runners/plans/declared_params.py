@@ -15,8 +15,8 @@ from ..errors import ExpressionError, SpecError
 from ..model import Record
 from ..specs.expressions import Number, evaluate, names_in
 from ..specs.part import Expression
+from .declared_fields import AXES
 from .declared_plan_model import (
-    AXES,
     Arg,
     BufferArg,
     RawArg,
