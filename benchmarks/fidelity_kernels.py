@@ -1,7 +1,7 @@
 """Kernels whose work can be turned up in fine steps while their output stays the same.
 
-`spin` repeats a dependent multiply-add that changes nothing, `copy` reads part of its input a
-second time from far away. Both give y = x, bit by bit, whatever their knob says.
+`spin` repeats a dependent multiply-add that changes nothing, `copy` reads part of a second input
+for nothing. Both give y = x, bit by bit, whatever their knob says.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ extern "C" __global__ void work(const float* x, float* y, float one, float zero,
 }
 """
 COPY = """\
-#define KNOB 0
-extern "C" __global__ void work(const float* x, float* y, float one, float zero, int n) {
+#define KNOB 1
+extern "C" __global__ void work(const float* x, const float* more, float* y, float one, float zero,
+                                int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     float v = one * x[i];
-    if (blockIdx.x % 1000 < KNOB) v = fmaf(x[i < n / 2 ? i + n / 2 : i - n / 2], zero, v);
+    if (blockIdx.x % 1000 < KNOB) v = fmaf(more[i], zero, v);
     y[i] = v;
 }
 """
@@ -42,16 +43,19 @@ void work(const float* x, float* y, float one, float zero, int n) {
 }
 """
 HOST_COPY = """\
-#define KNOB 0
-void work(const float* x, float* y, float one, float zero, int n) {
+#define KNOB 1
+void work(const float* x, const float* more, float* y, float one, float zero, int n) {
     for (int i = 0; i < n; ++i) {
         float v = one * x[i];
-        if (i / 256 % 1000 < KNOB) v += zero * x[i < n / 2 ? i + n / 2 : i - n / 2];
+        if (i / 256 % 1000 < KNOB) v += zero * more[i];
         y[i] = v;
     }
 }
 """
-REFERENCE = "def reference(x, one, zero, n):\n    return one * x + zero\n"
+REFERENCES = {
+    "spin": "def reference(x, one, zero, n):\n    return one * x + zero\n",
+    "copy": "def reference(x, more, one, zero, n):\n    return one * x + zero * more\n",
+}
 THREADS = 256
 SOURCES = {
     ("device", "spin"): SPIN,
@@ -75,9 +79,7 @@ class Case:
     @property
     def least(self) -> int:
         """The knob with the least work; on a host 64 of it are one round more."""
-        if self.kind == "copy":
-            return 0
-        return 1 if self.tier == "device" else 64
+        return 64 if (self.tier, self.kind) == ("native", "spin") else 1
 
     def source(self, knob: int) -> str:
         """The kernel with its knob set."""
@@ -94,8 +96,9 @@ class Case:
         }
         if device:
             kernel["launch"] = {"grid": [f"cdiv(n, {THREADS})"], "block": [THREADS]}
+        inputs = ("x", "more") if self.kind == "copy" else ("x",)
         arguments = [
-            {"name": "x", "role": "input", "dtype": "float32", "shape": ["n"]},
+            *({"name": i, "role": "input", "dtype": "float32", "shape": ["n"]} for i in inputs),
             {"name": "y", "role": "output", "dtype": "float32", "shape": ["n"]},
             {"name": "one", "role": "scalar", "dtype": "float32", "value": 1.0},
             {"name": "zero", "role": "scalar", "dtype": "float32", "value": 0.0},
@@ -107,7 +110,7 @@ class Case:
             "io": {"arguments": arguments, "bytes": "8 * n"},
             "symbols": {"n": {"min": 1, "max": self.n}},
             "workloads": [{"name": "w", "symbols": {"n": self.n}}],
-            "reference": {"source_code": REFERENCE},
+            "reference": {"source_code": REFERENCES[self.kind]},
         }
 
 

@@ -30,7 +30,9 @@ from kernelwright.search.replay.recorded import RecordedGraph
 from kernelwright.search.replay.world import replay
 from kernelwright.search.settings import Settings
 
-BUDGETS = (10, 20, 40, 60)
+BUDGETS = (3, 5, 10, 20, 40, 60)
+NEAR = 0.98
+"""of the best speedup: what counts as having found it"""
 DEFAULT = "puct + max"
 BEST_OF_N = "best of N"
 POLICIES: dict[str, Mapping[str, Any]] = {
@@ -45,7 +47,8 @@ POLICIES: dict[str, Mapping[str, Any]] = {
 """settings by name; best of N draws from the candidates of the baseline alone"""
 DRAWS = 2000
 Scores = dict[str, list[list[float]]]
-"""by kernel, then seed: the score at each budget"""
+"""by kernel, then seed: the score at each budget, and last the builds that it took to find the
+best, one more than the budget where it did not"""
 
 
 def main() -> None:
@@ -97,11 +100,16 @@ def ablation(
 def scored(
     name: str, graph: RecordedGraph, settings: Settings, seed: int, jitter: float
 ) -> list[float]:
-    """One search: its score at each budget."""
+    """One search: its score at each budget, and the builds it took to come near the best."""
     searched = _one_step(graph) if name == BEST_OF_N else graph
     world = graph_world(searched, recorded_graphs.jittered(seed, jitter))
     found = replay(world, settings.model_copy(update={"seed": seed}))
-    return [_score(found.best_after(budget), graph) for budget in BUDGETS]
+    wanted = NEAR * (graph.best.speedup or 1.0)
+    builds = next((n for n in range(1, BUDGETS[-1] + 1) if found.best_after(n) >= wanted), None)
+    return [
+        *(_score(found.best_after(budget), graph) for budget in BUDGETS),
+        BUDGETS[-1] + 1 if builds is None else builds,
+    ]
 
 
 def _score(speedup: float, graph: RecordedGraph) -> float:
@@ -131,8 +139,10 @@ def _row(name: str, scores: Mapping[str, Scores]) -> dict[str, Any]:
         "policy": name,
         "score": [_with_interval(_at(own, b)) for b in budgets],
         "better_than_default": [_with_interval(_less(own, default, b)) for b in budgets],
+        "builds_to_the_best": _with_interval(_at(own, len(BUDGETS))),
+        "builds_more_than_default": _with_interval(_less(own, default, len(BUDGETS))),
         "kernels": {
-            kernel: [round(statistics.fmean(run[b] for run in runs), 4) for b in budgets]
+            kernel: [round(statistics.fmean(at), 4) for at in zip(*runs, strict=True)]
             for kernel, runs in own.items()
         },
     }
@@ -164,12 +174,15 @@ def _with_interval(values: Sequence[Sequence[float]]) -> dict[str, float]:
 def table(result: Mapping[str, Any]) -> str:
     """Score by policy and budget in Markdown, with its interval."""
     budgets = result["budgets"]
+    near = f"builds to {NEAR:.0%} of the best speedup"
     lines = [
-        f"| policy | {' | '.join(f'{budget} builds' for budget in budgets)} |",
-        f"|---|{'---|' * len(budgets)}",
+        f"| policy | {' | '.join(f'{budget} builds' for budget in budgets)} | {near} |",
+        f"|---|{'---|' * (len(budgets) + 1)}",
     ]
     for row in result["policies"]:
-        cells = (f"{s['mean']:.3f} ({s['low']:.3f} to {s['high']:.3f})" for s in row["score"])
+        cells = [f"{s['mean']:.3f} ({s['low']:.3f} to {s['high']:.3f})" for s in row["score"]]
+        took = row["builds_to_the_best"]
+        cells.append(f"{took['mean']:.1f} ({took['low']:.1f} to {took['high']:.1f})")
         lines.append(f"| {row['policy']} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

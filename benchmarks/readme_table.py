@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import ablation_tables
 import evaluator_tables
 import fidelity_tables
 import gpu_tables
@@ -87,6 +88,7 @@ DOCUMENTS: Mapping[str, tuple[tuple[str, Callable[[dict[str, Any]], str]], ...]]
         ("gpu_costs", gpu_tables.costs),
         ("gpu_agent", gpu_tables.agent),
         ("search_efficiency", sweep_tables.efficiency),
+        ("policy_ablation", ablation_tables.ablation),
     ),
 }
 """Files of results by the document that shows them, with what makes text of one."""

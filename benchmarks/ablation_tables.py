@@ -1,0 +1,36 @@
+"""Policies of the search in closed graphs, as a table for documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def ablation(result: Mapping[str, Any]) -> str:
+    """Policies of the search in closed graphs, in Markdown."""
+    kernels = ", ".join(
+        f"{k['kernel']} ({k['nodes']} variants, best {k['best_speedup']:.3g}x)"
+        for k in result["kernels"]
+    )
+    budgets = result["budgets"]
+    lines = [
+        "",
+        "Policies of the search in recorded graphs of code edits, every rewrite of the rules that "
+        "applies to the baseline and most of those that apply after it, evaluated on an H200 "
+        f"(`benchmarks/policy_ablation.py`, `benchmarks/data/closed_graphs.json.gz`): {kernels}. "
+        "Log of the best speedup found over log of the best there is, mean of "
+        f"{result['seeds']} seeds a kernel with 95 % intervals; last the builds until 98 % of the "
+        "best speedup.",
+        "",
+        f"| policy | {' | '.join(f'{budget} builds' for budget in budgets)} | builds to 98 % |",
+        f"|---|{'---|' * (len(budgets) + 1)}",
+    ]
+    for row in result["policies"]:
+        cells = [_mean_of(score, ".3f") for score in row["score"]]
+        cells.append(_mean_of(row["builds_to_the_best"], ".1f"))
+        lines.append(f"| {row['policy']} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def _mean_of(value: Mapping[str, float], form: str) -> str:
+    return f"{value['mean']:{form}} ({value['low']:{form}} to {value['high']:{form}})"
