@@ -137,7 +137,7 @@ def test_rows_without_a_mask_keep_their_loops() -> None:
 @pytest.mark.parametrize(
     ("name", "move"),
     [
-        ("argmax_triton", "one_block_a_row"),
+        ("argmax_triton", "blocks_at_launch"),
         ("scan_triton", "one_block_a_row"),
         ("stencil_triton", "several_rows"),
     ],
@@ -176,6 +176,58 @@ def test_warps_follow_the_row_of_each_launch_where_nobody_has_set_them() -> None
     start = state("scan_triton")
     tuned = proposals("one_block_a_row", replace(start, parameters={"num_warps": 8}))
     assert all(c.parameters for c in tuned)
+
+
+def test_a_loop_along_rows_takes_the_longest_block_that_pads_the_rows_of_a_launch_little() -> None:
+    lines = changes("argmax_triton", "blocks_at_launch")
+    lengths = '(max(32, args["BLOCK"] >> i) for i in range(6))'
+    cost = 'triton.cdiv(args["cols"], b) * (b + 128)'
+    assert lines == [
+        "+@triton.heuristics(",
+        "+    {",
+        f'+        "BLOCK_FIT": lambda args: min({lengths}, key=lambda b: {cost}),',
+        '+        "num_warps": lambda args: max(1, min(16, args["BLOCK_FIT"] // 512)),',
+        "+    }",
+        "+)",
+        "-def argmax_kernel(x, index, cols, BLOCK: tl.constexpr):",
+        "+def argmax_kernel(x, index, cols, BLOCK: tl.constexpr, BLOCK_FIT: tl.constexpr):",
+        '-    best = tl.full((BLOCK,), -float("inf"), dtype=tl.float32)',
+        "-    place = tl.zeros((BLOCK,), dtype=tl.int32)",
+        "-    for start in range(0, cols, BLOCK):",
+        "-        at = start + tl.arange(0, BLOCK)",
+        '+    best = tl.full((BLOCK_FIT,), -float("inf"), dtype=tl.float32)',
+        "+    place = tl.zeros((BLOCK_FIT,), dtype=tl.int32)",
+        "+    for start in range(0, cols, BLOCK_FIT):",
+        "+        at = start + tl.arange(0, BLOCK_FIT)",
+    ]
+    found = proposals("blocks_at_launch", state("argmax_triton"))
+    assert [c.parameters for c in found] == [{"BLOCK": 4096}, {"BLOCK": 2048}]
+
+
+def test_blocks_that_follow_each_launch_come_before_whole_rows_only_where_those_would_spill() -> (
+    None
+):
+    def best(name: str, move: str) -> float:
+        return max(c.prior for c in proposals(move, state(name)))
+
+    assert best("argmax_triton", "blocks_at_launch") > best("argmax_triton", "one_block_a_row")
+    assert best("scan_triton", "blocks_at_launch") < best("scan_triton", "one_block_a_row")
+
+
+def test_blocks_follow_no_launch_that_something_else_decides() -> None:
+    start = state("scan_triton")
+    once = chain("scan_triton", "blocks_at_launch")
+    fixed = {"rows": {"max": 8}, "cols": {"min": 4096, "max": 4096}}
+    works = [{"name": "main", "symbols": {"rows": 4, "cols": 4096}}]
+    alike = state("scan_triton", symbols=fixed, workloads=works)
+    for refused, why in (
+        (once, "a decorator of the kernel decides on `BLOCK_FIT` already"),
+        (replace(start, parameters={"num_warps": 8}), "sets its warps"),
+        (alike, "no symbol of the contract with several values"),
+        (state("gemm_triton"), "multiplies matrices"),
+        (state("stencil_triton"), "no loops"),
+    ):
+        assert why in reason("blocks_at_launch", refused)
 
 
 # --- masks

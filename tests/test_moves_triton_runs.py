@@ -40,6 +40,9 @@ CHAINS = (
     ("scan_triton", "one_block_a_row", "persistent_programs"),
     ("scan_triton", "one_block_a_row:2"),
     ("argmax_triton", "one_block_a_row:1"),
+    ("scan_triton", "blocks_at_launch"),
+    ("argmax_triton", "blocks_at_launch:1", "loop_stages"),
+    ("softmax_triton", "blocks_at_launch", "base_two_exponentials"),
     ("transpose_triton", "persistent_programs", "cache_policies:1"),
     ("stencil_triton", "persistent_programs:1"),
     ("stencil_triton", "several_rows"),
@@ -62,6 +65,7 @@ BUILT = (
     ("histogram_triton", "block_atomics:4"),
     ("stencil_triton", "several_rows:2"),
     ("scan_triton", "one_block_a_row:2"),
+    ("scan_triton", "blocks_at_launch"),
 )
 ids = "-".join
 
@@ -139,11 +143,13 @@ def test_what_moves_write_compiles_for_an_h100(bench: Bench, steps: tuple[str, .
     assert outcome.facts is not None and not outcome.facts.spill_bytes
 
 
-def test_warps_of_a_row_are_those_of_each_launch(bench: Bench) -> None:
-    found, kernel = (
-        chain("argmax_triton", "one_block_a_row:1"),
-        loaded("argmax_triton", bench.folder),
-    )
+@pytest.mark.parametrize(
+    ("move", "main", "ragged"), [("one_block_a_row:1", 16, 8), ("blocks_at_launch", 8, 2)]
+)
+def test_warps_of_a_row_are_those_of_each_launch(
+    bench: Bench, move: str, main: int, ragged: int
+) -> None:
+    found, kernel = chain("argmax_triton", move), loaded("argmax_triton", bench.folder)
     shapes = tuple(Shape(label=w.name, symbols=w.symbols) for w in kernel.spec.workloads)
     outcome = bench.builder.build(
         BuildRequest(
@@ -155,4 +161,4 @@ def test_warps_of_a_row_are_those_of_each_launch(bench: Bench) -> None:
     )
     assert outcome.artifact is not None, outcome.message
     threads = {name: p.kernels[0].block[0] for name, p in outcome.artifact.plans.items()}
-    assert threads == {"main": 16 * 32, "ragged": 8 * 32}
+    assert threads == {"main": main * 32, "ragged": ragged * 32}

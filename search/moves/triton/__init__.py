@@ -4,6 +4,7 @@ from ..base import Move
 from . import (
     base_two_exponentials,
     block_atomics,
+    blocks_at_launch,
     cache_policies,
     dot_operands,
     dot_products,
@@ -26,6 +27,7 @@ MOVES: tuple[Move, ...] = (
     grouped_program_order.MOVE,
     persistent_programs.MOVE,
     one_block_a_row.MOVE,
+    blocks_at_launch.MOVE,
     several_rows.MOVE,
     base_two_exponentials.MOVE,
     block_atomics.MOVE,

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from ..base import NotApplicable, State
 from ..edits import Edit
-from .source import Source, read
+from .source import INDENT, Source, read
 
 Function = ast.FunctionDef
 
@@ -86,13 +86,20 @@ class Kernel:
             _, end = self.source.span(arguments.defaults[with_default - 1])
         return Edit(end, end, f", {text}")
 
-    def heuristic(self, name: str, condition: str) -> list[Edit]:
-        """A constexpr that Triton works out from the arguments (`args`) of each launch."""
+    def heuristic(self, name: str, condition: str, **options: str) -> list[Edit]:
+        """A constexpr that Triton works out from the arguments (`args`) of each launch.
+
+        `options`: of the launch, worked out after it (`num_warps`).
+        """
         start, _ = self.source.span(self.jit)
-        line = f'triton.heuristics({{"{name}": lambda args: {condition}}})\n'
+        each = [f'"{n}": lambda args: {text}' for n, text in ((name, condition), *options.items())]
+        indent = self.source.indent(self.function)
+        inside = "".join(f"\n{indent}{INDENT * 2}{e}," for e in each)
+        lines = f"\n{indent}{INDENT}{{{inside}\n{indent}{INDENT}}}\n{indent}"
+        line = f"triton.heuristics({lines if options else f'{{{each[0]}}}'})\n"
         default = " = False" if self.function.args.defaults else ""
         return [
-            Edit(start, start, f"{line}{self.source.indent(self.function)}@"),
+            Edit(start, start, f"{line}{indent}@"),
             self.constant(f"{name}: tl.constexpr{default}"),
         ]
 

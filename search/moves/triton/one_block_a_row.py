@@ -32,7 +32,7 @@ def _write(state: State) -> Proposals:
         return kernel
     if any(is_call(n, "dot") for n in ast.walk(kernel.function)):
         return NotApplicable("its loop multiplies matrices: K in one block does not fit the chip")
-    loops = _loops(Values(kernel))
+    loops = row_loops(Values(kernel))
     if isinstance(loops, NotApplicable):
         return loops
     arguments = Arguments(state, kernel)
@@ -53,14 +53,14 @@ def _write(state: State) -> Proposals:
     source = _loaded_once(state, _straight(kernel, loops, row.id))
     usual = max(arguments.sizes(size[2]), default=size[1])
     found = _family(state, source, usual, len(loops))
-    if not _open_warps(state):
+    if not open_warps(state):
         return found
     by_row = _loaded_once(state, _straight(kernel, loops, row.id, warps=True))
     told = f"{_told(len(loops))}, with as many warps as suit the row of each launch"
     return *found, Candidate(method=MOVE.method, detail=told, source=by_row, prior=0.55)
 
 
-def _open_warps(state: State) -> bool:
+def open_warps(state: State) -> bool:
     """Whether the source may decide how many warps a launch has: no spec or search does."""
     return (
         state.spec.kernel.launch is None
@@ -73,7 +73,7 @@ def _told(passes: int) -> str:
     return f"{passes} loop{'s' if passes > 1 else ''} along a row become one block"
 
 
-def _loops(values: Values) -> list[Main] | NotApplicable:
+def row_loops(values: Values) -> list[Main] | NotApplicable:
     """All loops of the kernel, if each walks along the same row."""
     kernel = values.kernel
     loops = [n for n in ast.walk(kernel.function) if isinstance(n, ast.For | ast.While)]
