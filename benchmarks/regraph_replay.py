@@ -6,9 +6,11 @@
 The kernels, sorted by name, are dealt to two halves in turn. From every transition in the graphs of
 one half a ReGraph is built; the other half is searched in replay, with priors times its weights and
 with the recorded priors alone; then the other way round. Counted are the builds until the incumbent
-has 95 % of the final log speedup: that which searches without a ReGraph have after the whole
-budget, in the median of the seeds. A search that does not get there counts with its budget. Seeds
-jitter the priors, the same with and without.
+has 95 % of the final speedup: that which searches without a ReGraph have after the whole budget, in
+the median of the seeds; a kernel that gains less than 5.3 % has it before and is left out. A search
+that does not get there counts with its budget. Seeds jitter the priors, the same with and without.
+Where the first build is enough without a ReGraph nothing is left to save: the second median is that
+of the others.
 """
 
 from __future__ import annotations
@@ -64,7 +66,9 @@ def both_ways(
     for searched, learned in (halves, halves[::-1]):
         known = Posteriors(aggregate(t for graph in learned for t in transitions(graph)))
         rows += [compared(graph, known, seeds, jitter, budget) for graph in searched]
+    rows = [row for row in rows if SHARE * row["final_speedup"] > 1]
     ratios = [row["ratio"] for row in rows]
+    with_room = [row["ratio"] for row in rows if row["builds_without"] > 1]
     return {
         "seeds": seeds,
         "jitter": jitter,
@@ -72,6 +76,8 @@ def both_ways(
         "halves": [[graph.kernel for graph in half] for half in halves],
         "kernels": rows,
         "median_ratio": round(statistics.median(ratios), 3),
+        "median_ratio_of_more_than_one_build": round(statistics.median(with_room or [1.0]), 3),
+        "builds": [sum(row[f"builds_{side}"] for row in rows) for side in ("without", "with")],
         "geometric_mean_ratio": round(statistics.geometric_mean(ratios), 3),
         "target": TARGET,
     }
@@ -134,7 +140,7 @@ def compared(
         without.append(replay(graph_world(graph, prior), chosen))
         with_it.append(replay(graph_world(graph, weighed(graph, known, prior)), chosen))
     final = statistics.median(found.best_after(budget) for found in without)
-    builds = [_builds(runs, final**SHARE, budget) for runs in (without, with_it)]
+    builds = [_builds(runs, SHARE * final, budget) for runs in (without, with_it)]
     medians = [statistics.median(each) for each in builds]
     return {
         "kernel": graph.kernel,
@@ -158,7 +164,7 @@ def _builds(runs: Sequence[Replayed], speedup: float, budget: int) -> list[int]:
 def table(result: Mapping[str, Any]) -> str:
     """Builds with and without by kernel in Markdown."""
     lines = [
-        "| kernel | final speedup | builds to 95 % of it in log | with a ReGraph | ratio |",
+        "| kernel | final speedup | builds to 95 % of it | with a ReGraph | ratio |",
         "|---|---|---|---|---|",
     ]
     for row in result["kernels"]:
@@ -167,6 +173,10 @@ def table(result: Mapping[str, Any]) -> str:
             f"{row['builds_with']:g} | {row['ratio']:.2f} |"
         )
     lines.append(f"| median | | | | {result['median_ratio']:.2f} |")
+    several = result["median_ratio_of_more_than_one_build"]
+    lines.append(f"| median of those that need more than one build | | | | {several:.2f} |")
+    without, with_it = result["builds"]
+    lines.append(f"| all | | {without:g} | {with_it:g} | {with_it / without:.2f} |")
     return "\n".join(lines)
 
 
