@@ -15,8 +15,9 @@ from ..specs.io_contract import Contract
 from .findings import Finding
 from .precision import precision_tier
 from .ptx import asm_findings
-from .python_names import MAIN, OUTSIDE, Use, foreign_python_names
+from .python_names import MAIN, Use, foreign_python_names
 from .python_rows import PYTHON, PythonRow
+from .python_scopes import OUTSIDE
 
 _UNREACHED = "(not reached when the kernel is called)"
 EXACT = frozenset({"ieee", "tf32x3", "bf16x6"})

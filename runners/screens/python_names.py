@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-OUTSIDE = sys.stdlib_module_names | {"torch", "triton", "numpy", "cupy", "kernelwright"}
-"""Packages that are nobody's candidate."""
+from .python_scopes import FUNCTIONS, Scope, bound
+
 MAIN = "__main__"
 
 How = Literal["imported", "used", "assigned", "member", "caught", "subclass", "dot", "asm"]
@@ -40,14 +39,6 @@ class Use:
 
 
 @dataclass(slots=True)
-class _Scope:
-    """Names bound in one function, class or module: foreign origins, none for own things."""
-
-    names: dict[str, set[str]]
-    is_class: bool = False
-
-
-@dataclass(slots=True)
 class Names:
     """All uses in a source, and which top-level functions each of them mentions."""
 
@@ -67,16 +58,12 @@ class Names:
 def foreign_python_names(tree: ast.Module) -> Names:
     """The uses in a module, in the order of the source."""
     reader = _Reader()
-    reader.scopes.append(_Scope(_bound(tree.body)))
-    reader.tops = {n.name for n in tree.body if isinstance(n, _FUNCTIONS)}
+    reader.scopes.append(Scope(bound(tree.body)))
+    reader.tops = {n.name for n in tree.body if isinstance(n, FUNCTIONS)}
     for statement in tree.body:
         reader.top_level(statement)
     reader.found.uses.sort(key=lambda use: use.line)
     return reader.found
-
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class _Reader:
@@ -84,13 +71,13 @@ class _Reader:
 
     def __init__(self) -> None:
         self.found = Names()
-        self.scopes: list[_Scope] = []
+        self.scopes: list[Scope] = []
         self.tops: set[str] = set()
         self._within = ""
 
     def top_level(self, node: ast.stmt) -> None:
         """One statement of the module: a function's body apart, the rest runs at import."""
-        if isinstance(node, _FUNCTIONS):
+        if isinstance(node, FUNCTIONS):
             self._function(node, node.args, node.body, node.name)
         elif isinstance(node, ast.If) and _is_main_guard(node.test):
             self._within = MAIN
@@ -124,7 +111,7 @@ class _Reader:
             case ast.Lambda():
                 self._function(node, node.args, [node.body], self._within)
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                self._scope(_Scope(_bound([node])), list(ast.iter_child_nodes(node)))
+                self._scope(Scope(bound([node])), list(ast.iter_child_nodes(node)))
             case ast.ExceptHandler():
                 if not (_awaits_missing_module(node) or _raises_again(node)):
                     self._use("except", "caught", node)
@@ -144,7 +131,7 @@ class _Reader:
             for name in self._resolve(base):
                 self._use(name, "subclass", node)
         self._each([*node.decorator_list, *node.bases, *node.keywords])
-        self._scope(_Scope(_bound(node.body), is_class=True), node.body)
+        self._scope(Scope(bound(node.body), is_class=True), node.body)
 
     def _function(
         self, node: ast.AST, args: ast.arguments, body: Sequence[ast.AST], within: str
@@ -153,15 +140,15 @@ class _Reader:
         every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
         own = [a for a in every if a is not None]
         self._each([*args.defaults, *args.kw_defaults, *(a.annotation for a in own)])
-        if isinstance(node, _FUNCTIONS):
+        if isinstance(node, FUNCTIONS):
             self._each([*node.decorator_list, node.returns])
         names: dict[str, set[str]] = {a.arg: set() for a in own}
         outer, before = self.scopes, self._within
         self.scopes, self._within = [s for s in outer if not s.is_class], within
-        self._scope(_Scope(_bound(body) | names), body)
+        self._scope(Scope(bound(body) | names), body)
         self.scopes, self._within = outer, before
 
-    def _scope(self, scope: _Scope, nodes: Sequence[ast.AST]) -> None:
+    def _scope(self, scope: Scope, nodes: Sequence[ast.AST]) -> None:
         self.scopes.append(scope)
         self._each(nodes)
         self.scopes.pop()
@@ -252,53 +239,6 @@ def _precision(node: ast.Call) -> str:
     if isinstance(older, ast.Constant):
         return "tf32" if older.value else "ieee"
     return "*"
-
-
-def _bound(nodes: Sequence[ast.AST]) -> dict[str, set[str]]:
-    """Names bound by these nodes in their own scope, with the foreign things they stand for."""
-    names = dict[str, set[str]]()
-    declared = set[str]()
-    for node in _own_nodes(nodes):
-        match node:
-            case ast.Import():
-                for alias in node.names:
-                    whole = alias.name if alias.asname else alias.name.partition(".")[0]
-                    _bind(names, alias.asname or whole, whole)
-            case ast.ImportFrom():
-                for alias in node.names:
-                    origin = f"{node.module}.{alias.name}" if node.level == 0 else ""
-                    if alias.name == "*":
-                        origin = origin.removesuffix(".*")
-                    _bind(names, alias.asname or alias.name, origin)
-            case ast.Name(ctx=ast.Store()):
-                _bind(names, node.id, "")
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                _bind(names, node.name, "")
-            case ast.Global() | ast.Nonlocal():
-                declared.update(node.names)
-            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
-                _bind(names, name, "")
-            case _:
-                pass
-    return {name: origins for name, origins in names.items() if name not in declared}
-
-
-def _bind(names: dict[str, set[str]], name: str, origin: str) -> None:
-    known = names.setdefault(name, set())
-    if origin.partition(".")[0] in OUTSIDE:
-        known.add(origin)
-
-
-def _own_nodes(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """These nodes and what is beneath them, without the insides of nested scopes."""
-    waiting = list(nodes)
-    first = set(map(id, waiting))
-    while waiting:
-        node = waiting.pop()
-        yield node
-        nested = isinstance(node, (*_FUNCTIONS, ast.ClassDef, ast.Lambda, *_COMPREHENSIONS))
-        if not nested or (id(node) in first and isinstance(node, _COMPREHENSIONS)):
-            waiting.extend(ast.iter_child_nodes(node))
 
 
 def _is_main_guard(test: ast.expr) -> bool:
