@@ -2,7 +2,7 @@
 left behind.
 
 usage: python benchmarks/survival.py [--tier native|device] [--faults 200] [--seed 1] [--out FILE]
-       [--only REGEX]
+       [--only REGEX] [--seconds S]
 
 Writes benchmarks/results/survival_host.json or survival_gpu.json. As root, small file systems are
 mounted where disks are to be full, in a mount namespace of this process's own; where that is not
@@ -211,8 +211,11 @@ def line_of(number: int, row: Row) -> str:
     )
 
 
-def run(tier: str, count: int, seed: int, only: str = "") -> dict[str, Any]:
-    """All faults, one after the other, against one workbench."""
+def run(
+    tier: str, count: int, seed: int, only: str = "", seconds: float = float("inf")
+) -> dict[str, Any]:
+    """All faults, one after the other, against one workbench; none begins after so long."""
+    deadline = time.monotonic() + seconds
     rng = random.Random(seed)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -225,6 +228,8 @@ def run(tier: str, count: int, seed: int, only: str = "") -> dict[str, Any]:
         with Workbench(outdir, [folder]) as bench:
             survivor = Survivor(bench, tier, rng)
             for fault in drawn(faults, count, rng):
+                if time.monotonic() > deadline:
+                    break
                 rows.append(survivor.meet(fault))
                 print(line_of(len(rows), rows[-1]), flush=True)
                 if not rows[-1].survived:
@@ -259,10 +264,11 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="faults whose name matches")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="for all faults")
     parser.add_argument("--out", type=Path, help="where to write, if not to benchmarks/results")
     given = parser.parse_args()
     with_own_mounts()
-    found = run(given.tier, given.faults, given.seed, given.only)
+    found = run(given.tier, given.faults, given.seed, given.only, given.seconds)
     path = write(FILES[given.tier], found, given.out)
     print(found["summary"])
     print(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)

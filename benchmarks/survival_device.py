@@ -5,6 +5,7 @@ A fault's statement stands after `i`, the thread's index, is known; `changes` is
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from typing import Any
@@ -133,10 +134,13 @@ DEVICE: tuple[SourceFault, ...] = (
 
 
 def used_bytes() -> int:
-    """Memory that is taken on all GPUs together, whoever took it, as nvidia-smi tells it."""
+    """Memory that is taken on the GPUs that this process sees, whoever took it, as nvidia-smi
+    tells it."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return 0
     asked = [tool, "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
+    if visible := os.environ.get("CUDA_VISIBLE_DEVICES"):
+        asked.append(f"--id={visible}")
     done = subprocess.run(asked, capture_output=True, text=True, check=True)
     return sum(int(line) for line in done.stdout.split()) << 20
