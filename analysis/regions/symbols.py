@@ -35,9 +35,12 @@ class Linear(NamedTuple):
 
     def __str__(self) -> str:
         text = ""
-        for atom, factor in self.terms:
+        for atom, factor in sorted(self.terms, key=lambda term: term[1] < 0):
             sign = "-" if factor < 0 else "+" if text else ""
-            product = atom if abs(factor) == 1 else f"{abs(factor)} * {_grouped(atom)}"
+            # -a % 4 would be read as (-a) % 4
+            alone = abs(factor) == 1 and (text or factor > 0)
+            product = atom if alone else _grouped(atom)
+            product = product if abs(factor) == 1 else f"{abs(factor)} * {product}"
             text += f" {sign} {product}" if text else f"{sign}{product}"
         if not text:
             return str(self.constant)
@@ -235,9 +238,14 @@ def _by_number(stem: str, a: Linear, b: Linear) -> Linear | None:
         return (
             Linear(a.number % by) if a.number is not None else _atom(f"{_grouped(str(a))} % {by}")
         )
-    if stem == "and" and by < 0 and -by & (-by - 1) == 0:
-        rounded = over(a, -by)
-        return None if rounded is None else times(rounded, Linear(-by))
-    if stem == "and" and by > 0 and by & (by + 1) == 0:
-        return _atom(f"{_grouped(str(a))} % {by + 1}")
+    return masked(a, by) if stem == "and" else None
+
+
+def masked(value: Linear, mask: int) -> Linear | None:
+    """value & mask, of a mask that keeps the low bits alone, or all but these."""
+    if mask < 0 and -mask & (-mask - 1) == 0:
+        rounded = over(value, -mask)
+        return None if rounded is None else times(rounded, Linear(-mask))
+    if mask > 0 and mask & (mask + 1) == 0:
+        return _atom(f"{_grouped(str(value))} % {mask + 1}")
     return None

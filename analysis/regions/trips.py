@@ -1,7 +1,8 @@
 """How often a loop runs, from the registers that its exit compares.
 
 A loop is counted when control leaves it by one branch that every iteration reaches, whose predicate
-compares a register that changes by a constant or invariant step with one that does not change.
+compares a register that changes once an iteration, by a constant or invariant step, with one that
+does not change.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import NamedTuple
 
 from ..ptx.operands import branch_target, integer, name_in_scope, split
 from .code import MAX_DEFINITIONS, Code
+from .flow import predecessors
 from .loops import Loop, dominates
-from .symbols import MAX_TEXT, Linear, Slicer, plus
+from .symbols import MAX_TEXT, Linear, Slicer, plus, times
 
 MAX_STEPS = 4096
 """of a counter that is doubled or halved, when it is followed by hand"""
@@ -51,6 +53,7 @@ class LoopReader:
         self._code = code
         self._instructions = code.function.instructions
         self._slicer = Slicer(code)
+        self._before = predecessors(code.blocks)
 
     def trips(self, loop: Loop) -> int | str | None:
         """Iterations of one entry: a number, an expression over parameters, or None."""
@@ -76,6 +79,17 @@ class LoopReader:
         whole = leaving in loop.latches or leaving != loop.header
         return self._counted(loop, at, whole, leaves_if_taken != branch.negated)
 
+    def counter(self, at: int, operand: str) -> Linear | None:
+        """What a counter is where an instruction reads it: `i of L2` is the number of the iteration
+        of that loop, from 0."""
+        for number in self._code.loops_around(self._code.block_at(at)):
+            loop = self._code.loops[number]
+            found = self._counter(loop, at, operand)
+            if found is not None and found[0].stem == "add":
+                moved = times(found[0].step, Linear(0, ((f"i of {loop.name}", 1),)))
+                return None if moved is None else plus(found[1], moved)
+        return None
+
     def _counted(self, loop: Loop, at: int, whole: bool, leaves_if_true: bool) -> int | str | None:
         inside = self._inside(loop, at, self._instructions[at].guard)
         if len(inside) != 1:
@@ -93,7 +107,7 @@ class LoopReader:
             (operands[2], operands[1], _SWAPPED[stays]),
         ):
             found = self._counter(loop, test, left)
-            bound = self._invariant(loop, test, right)
+            bound = self._slicer.operand(test, right)
             if found is not None and bound is not None:
                 return _iterations(*found, relation, bound, whole)
         return None
@@ -108,33 +122,41 @@ class LoopReader:
         last = bisect_left(found, blocks[max(loop.blocks)].last)
         return [i for i in found[first:last] if self._code.block_at(i) in loop.blocks]
 
-    def _invariant(self, loop: Loop, at: int, operand: str) -> Linear | None:
-        value = self._slicer.operand(at, operand)
-        changes = value is None or (value.number is None and self._inside(loop, at, operand))
-        return None if changes else value
+    def _once(self, loop: Loop, at: int, operand: str) -> int | None:
+        """The instruction of a loop that alone writes what another reads, once an iteration."""
+        inside = self._inside(loop, at, operand)
+        if len(inside) != 1:
+            return None
+        block = self._code.block_at(inside[0])
+        own = self._code.loop_of[block]
+        if own is None or self._code.loops[own] is not loop:
+            return None
+        always = all(dominates(block, each, self._code.dominator) for each in loop.latches)
+        return inside[0] if always else None
 
     def _counter(self, loop: Loop, at: int, operand: str) -> tuple[Counter, Linear] | None:
         """The counter behind an operand, and what the operand is when it is first looked at."""
         offset = Linear(0)
         for _ in range(MAX_COPIES):
-            inside = self._inside(loop, at, operand)
-            if len(inside) != 1:
+            inside = self._once(loop, at, operand)
+            if inside is None:
                 return None
-            counter = self._counter_of(loop, at, operand, inside[0])
+            counter = self._counter_of(loop, at, operand, inside)
             if counter is not None:
                 start = counter.start
                 if self._comes_before(counter.update, at):
                     start = _moved(counter, start)
                 return counter, plus(start, offset)
-            found = self._copied(loop, inside[0])
+            found = self._copied(inside)
             if found is None:
                 return None
-            at, (operand, more) = inside[0], found
+            at, (operand, more) = inside, found
             offset = plus(offset, more)
         return None
 
-    def _copied(self, loop: Loop, at: int) -> tuple[str, Linear] | None:
-        """(operand, what is added) of a `mov` or of an `add` of what does not change."""
+    def _copied(self, at: int) -> tuple[str, Linear] | None:
+        """(operand, what is added) of a `mov` or of an `add` of what does not change: an expression
+        over what a launch gives is the same in every iteration, wherever it is computed."""
         instruction = self._instructions[at]
         operands = split(instruction.operands)
         if instruction.guard:
@@ -143,10 +165,12 @@ class LoopReader:
             return operands[1], Linear(0)
         if instruction.stem not in ("add", "sub") or len(operands) != 3:
             return None
-        added = self._invariant(loop, at, operands[2])
-        if added is None:
-            return None
-        return operands[1], plus(Linear(0), added, 1 if instruction.stem == "add" else -1)
+        _, left, right = operands
+        added = self._slicer.operand(at, right)
+        if added is not None:
+            return left, plus(Linear(0), added, 1 if instruction.stem == "add" else -1)
+        added = self._slicer.operand(at, left) if instruction.stem == "add" else None
+        return None if added is None else (right, added)
 
     def _counter_of(self, loop: Loop, at: int, operand: str, update: int) -> Counter | None:
         """A register with one start outside and one update inside, which reads it again."""
@@ -154,15 +178,10 @@ class LoopReader:
         definitions = self._code.definitions[register]
         if len(definitions) > MAX_DEFINITIONS:
             return None
-        outside = [
-            index
-            for index in definitions
-            if self._code.block_at(index) not in loop.blocks
-            and self._code.may_follow(self._code.block_at(index), loop.header)
-        ]
-        if len(outside) != 1 or self._instructions[outside[0]].guard:
+        entering = self._entering(loop, definitions)
+        if len(entering) != 1 or self._instructions[entering[0]].guard:
             return None
-        start = self._slicer.result(outside[0])
+        start = self._slicer.result(entering[0])
         step = self._step(loop, register, update)
         if start is None or step is None:
             return None
@@ -170,6 +189,22 @@ class LoopReader:
         if stem != "add" and start.number is None:
             return None
         return Counter(update, start, stem, by)
+
+    def _entering(self, loop: Loop, definitions: list[int]) -> list[int]:
+        """Those definitions of a register whose value may enter a loop; of the loop's own, where
+        the loop around it comes back without a new start."""
+        last = {self._code.block_at(index): index for index in definitions}
+        pending = [each for each in self._before[loop.header] if each not in loop.blocks]
+        found, seen = list[int](), {*pending}
+        while pending:
+            block = pending.pop()
+            if block in last:
+                found.append(last[block])
+                continue
+            new = {*self._before[block]} - seen
+            seen |= new
+            pending += new
+        return found
 
     def _step(self, loop: Loop, register: str, update: int) -> tuple[str, Linear] | None:
         """(add, shl, shr or mul; by how much) from one iteration to the next."""
@@ -183,17 +218,17 @@ class LoopReader:
                 if not same or total != Linear(0) or by is None or not 0 < by < 64:
                     return None
                 return instruction.stem, Linear(by)
-            found = self._copied(loop, update)
+            found = self._copied(update)
             if found is None:
                 return None
             source, more = found
             total = plus(total, more)
             if name_in_scope(instruction, source) == register:
                 return "add", total
-            inside = self._inside(loop, update, source)
-            if len(inside) != 1:
+            inside = self._once(loop, update, source)
+            if inside is None:
                 return None
-            update = inside[0]
+            update = inside
         return None
 
     def _comes_before(self, update: int, at: int) -> bool:
