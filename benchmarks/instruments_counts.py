@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+from instruments_expected import WARP, expected
+from instruments_machine import SIZED, UNLIKE, added, executed_opcodes, moved, tensor_flops
 
 from kernelwright.analysis.ptx.effects import effect
 from kernelwright.analysis.regions import RegionDag
@@ -15,20 +19,14 @@ from kernelwright.analysis.sass.classes import class_of
 from kernelwright.analysis.spans import KernelCode
 from kernelwright.analysis.spans.code import lines_of
 from kernelwright.analysis.spans.profile import line_profile, other_build
-from kernelwright.runners.errors import ExpressionError
 from kernelwright.runners.plans.plan import LaunchPlan, ScalarParam
 from kernelwright.runners.profiling.model import Instruction, KernelProfile
 from kernelwright.runners.profiling.wanted import SAMPLES
-from kernelwright.runners.specs.expressions import evaluate_int
 
 CLASSES = ("global_load", "global_store", "shared", "async_copy", "tensor", "atomic", "sync")
 """those that PTX and machine code both tell; of the others PTX has a coarser name"""
 MOST = 5
 """examples of each kind in a result"""
-WARP = 32
-MOST_BLOCKS = 4096
-"""of which trips are reckoned one by one"""
-WHOLE = (" / ", " // ")
 SAME = 0.005
 """of a count per warp: what rounding to warps of a last, part-filled block may cost"""
 
@@ -62,31 +60,37 @@ def placed(launch: KernelProfile, code: KernelCode, dag: RegionDag, source: str)
 
 
 def counted(dag: RegionDag, launch: KernelProfile, values: Mapping[str, int]) -> dict[str, Any]:
-    """Instructions of the mean warp by class: those of PTX times their trips, and those executed.
+    """Instructions of the mean warp by class: those that the PTX asks for, and those executed.
 
-    `values`: the integers among the kernel's parameters, `param5`. What lies under a branch counts
-    as taken, so PTX is an upper bound there: of warps with roles, too. Where trips stay unknown,
-    `static` has such loops gone through once.
+    `values`: the integers among the kernel's parameters, `param5`. Accesses have their bytes beside
+    (of one thread of each warp), tensor instructions the FLOPs of the launch; what the assembler
+    adds of itself is told by its reason. Conditions that the launch does not decide count as met
+    (`counted_as_met`): there PTX is an upper bound. Where trips stay unknown, `static` has such
+    loops gone through once, and `unknown` names them.
     """
-    static, opcodes, unknown = _static(dag, _settings(launch, values))
+    asked = _asked(dag, launch, values)
     warps = math.prod(launch.shape.grid) * -(-math.prod(launch.shape.block) // WARP)
     metric = launch.metrics.get(OPCODES)
     instances = {} if metric is None else metric.instances
-    executed = defaultdict[str, float](float)
+    total = defaultdict[str, float](float)
     for opcode, number in instances.items():
-        executed[class_of(opcode)] += number / warps
-    told = {
-        name: _row(static[name], executed[name], known=name not in unknown)
-        for name in CLASSES
-        if name in unknown or static[name] or executed[name]
-    }
+        total[class_of(opcode)] += number / warps
+    found = executed_opcodes(launch.instructions)
+    opcodes = {opcode: number / warps for opcode, number in found.items()}
     return {
         "warps": warps,
-        "classes": told,
-        "ptx": {o: n for o, n in opcodes.items() if effect(o).phase.value in CLASSES},
+        "classes": {
+            name: _row(name, asked[name], total[name], opcodes, warps)
+            for name in CLASSES
+            if asked[name].unknown or asked[name].number or total[name]
+        },
+        "ptx": {o: round(n, 4) for name in CLASSES for o, n in asked[name].opcodes.items() if n},
         "sass": {o: round(n / warps, 4) for o, n in instances.items() if class_of(o) in CLASSES},
         "unclassed": sorted(o for o in instances if class_of(o) == "other"),
-        "trips": {loop.name: loop.count for loop in dag.loops},
+        "trips": {
+            loop.name: "as often as it waits" if loop.waits_only else loop.count
+            for loop in dag.loops
+        },
     }
 
 
@@ -110,76 +114,85 @@ def verdict(static: float | None, executed: float) -> str:
         return "not in the PTX, executed"
     if not executed:
         return "in the PTX, not executed"
-    if abs(executed / static - 1) <= SAME:
+    if alike(executed, static):
         return "equal"
     return "fewer executed" if executed < static else "more executed"
 
 
-def _row(static: float, executed: float, *, known: bool) -> dict[str, Any]:
-    return {
-        "static": round(static, 4),
-        "executed": round(executed, 4),
-        "ratio": round(executed / static, 4) if static else None,
-        "verdict": verdict(static if known else None, executed),
-    }
+def alike(executed: float, static: float) -> bool:
+    """Whether two counts per warp are the same but for rounding to warps."""
+    return abs(executed - static) <= SAME * static
 
 
-Values = Mapping[str, int]
+@dataclass
+class Asked:
+    """What the PTX asks of the mean warp in one class."""
+
+    opcodes: dict[str, float] = field(default_factory=dict[str, float])
+    """executions by opcode of PTX"""
+    nbytes: float = 0.0
+    """of one thread"""
+    flops: float = 0.0
+    """of a warp, on tensor cores"""
+    unknown: dict[str, None] = field(default_factory=dict[str, None])
+    met: dict[str, None] = field(default_factory=dict[str, None])
+
+    @property
+    def number(self) -> float:
+        """All executions."""
+        return sum(self.opcodes.values())
 
 
-def _settings(launch: KernelProfile, values: Values) -> list[Values]:
-    """What expressions of trips may name, for each block along x: those that stay for several
-    tiles have trips of their own."""
-    shape = launch.shape
-    sizes = {
-        f"{name}_{axis}": size
-        for name, extent in (("nctaid", shape.grid), ("ntid", shape.block))
-        for axis, size in zip("xyz", extent, strict=True)
-    }
-    blocks = range(min(shape.grid[0], MOST_BLOCKS))
-    return [{**values, **sizes, "ctaid_x": block} for block in blocks]
+def _asked(
+    dag: RegionDag, launch: KernelProfile, values: Mapping[str, int]
+) -> defaultdict[str, Asked]:
+    """By class of the machine."""
+    found = defaultdict[str, Asked](Asked)
+    runs = expected(dag, launch.shape, values)
+    for region, each in zip(dag.regions, runs, strict=True):
+        times = 1.0 if each.times is None else each.times
+        for instruction in dag.instructions(region):
+            does = effect(instruction.opcode)
+            own = next((c for o, c in UNLIKE.items() if instruction.opcode.startswith(o)), None)
+            of = found[does.phase.value if own is None else own]
+            of.opcodes[instruction.opcode] = of.opcodes.get(instruction.opcode, 0.0) + times
+            of.nbytes += (does.nbytes or 0) * times
+            of.flops += does.flops * WARP * times if does.kind.startswith("tensor") else 0.0
+            of.unknown |= dict.fromkeys(each.unknown)
+            of.met |= dict.fromkeys(each.counted_as_met)
+    return found
 
 
-def _static(
-    dag: RegionDag, settings: Sequence[Values]
-) -> tuple[dict[str, float], dict[str, float], set[str]]:
-    """By class and by opcode of PTX, the mean of the blocks, and the classes in loops of unknown
-    trips."""
-    classes, opcodes = defaultdict[str, float](float), defaultdict[str, float](float)
-    unknown = set[str]()
-    of_loop = {region.loop: _times(dag, region.loop, settings) for region in dag.regions}
-    for region in dag.regions:
-        times = of_loop[region.loop]
-        for each in dag.instructions(region):
-            phase = effect(each.opcode).phase.value
-            opcodes[each.opcode] += 1 if times is None else times
-            classes[phase] += 1 if times is None else times
-            if times is None:
-                unknown.add(phase)
-    return classes, opcodes, unknown & set(CLASSES)
-
-
-def _times(dag: RegionDag, loop: int | None, settings: Sequence[Values]) -> float | None:
-    """Executions of what lies in a loop, the mean of all blocks; None where they are not known."""
-    number, symbols = dag.times(loop)
-    varies = settings if any("ctaid.x" in symbol for symbol in symbols) else settings[:1]
-    try:
-        found = [math.prod(_trips(symbol, values) for symbol in symbols) for values in varies]
-    except ExpressionError:
-        return None
-    return number * sum(found) / len(found)
-
-
-def _trips(symbol: str, values: Values) -> int:
-    # quotients of PTX are whole, but for the outermost one that `ceil(` rounds
-    text = symbol.replace(*WHOLE) if not symbol.startswith("ceil(") else _ceiled(symbol)
-    return max(0, evaluate_int(text.replace(".", "_"), values))
-
-
-def _ceiled(symbol: str) -> str:
-    """`ceil((a) / (b))` as `cdiv(a, b)`, the quotients within whole."""
-    above, _, below = symbol.removeprefix("ceil(").removesuffix(")").rpartition(" / ")
-    return f"cdiv({above.replace(*WHOLE)}, {below})"
+def _row(
+    name: str, asked: Asked, executed: float, opcodes: Mapping[str, float], warps: int
+) -> dict[str, Any]:
+    """One class: counts, what explains a difference, and a verdict."""
+    more = {} if asked.unknown else added(opcodes, asked.opcodes, name)
+    left = executed - sum(more.values())
+    said = verdict(None if asked.unknown else asked.number, left)
+    row: dict[str, Any] = {"static": round(asked.number, 4), "executed": round(executed, 4)}
+    row["ratio"] = round(left / asked.number, 4) if asked.number else None
+    if more:
+        row["added_by_the_assembler"] = {why: round(n, 4) for why, n in more.items()}
+    sizes = ("", 0.0, 0.0)
+    if opcodes and name in SIZED:
+        sizes = ("bytes", asked.nbytes, moved(opcodes, name))
+    elif opcodes and name == "tensor":
+        sizes = ("FLOPs", asked.flops * warps, tensor_flops(opcodes) * warps)
+    unit, wanted, done = sizes
+    if unit:
+        row[unit] = {"static": round(wanted, 4), "executed": round(done, 4)}
+    if said in ("fewer executed", "more executed") and unit and alike(done, wanted):
+        said = f"equal {unit}, {'larger' if left < asked.number else 'smaller'} instructions"
+    elif said == "fewer executed" and asked.met:
+        said = "fewer executed, under conditions"
+    if more:
+        said += f", and {round(sum(more.values()), 1):g} that the assembler adds"
+    if asked.unknown:
+        row["unknown"] = list(asked.unknown)
+    if asked.met:
+        row["counted_as_met"] = list(asked.met)[:MOST]
+    return {**row, "verdict": said}
 
 
 def _samples(each: Instruction) -> float:
