@@ -63,10 +63,11 @@ def counted(dag: RegionDag, launch: KernelProfile, values: Mapping[str, int]) ->
     """Instructions of the mean warp by class: those that the PTX asks for, and those executed.
 
     `values`: the integers among the kernel's parameters, `param5`. Accesses have their bytes beside
-    (of one thread of each warp), tensor instructions the FLOPs of the launch; what the assembler
-    adds of itself is told by its reason. Conditions that the launch does not decide count as met
-    (`counted_as_met`): there PTX is an upper bound. Where trips stay unknown, `static` has such
-    loops gone through once, and `unknown` names them.
+    (of one thread of each warp), tensor instructions the FLOPs of the launch. What is executed
+    beyond the PTX, by the assembler or while a warp waits, has its reason (`beyond_the_ptx`).
+    Conditions that the launch does not decide count as met (`counted_as_met`): there PTX is an
+    upper bound. Where trips stay unknown, `static` has such loops gone through once, and `unknown`
+    names them.
     """
     asked = _asked(dag, launch, values)
     warps = math.prod(launch.shape.grid) * -(-math.prod(launch.shape.block) // WARP)
@@ -173,7 +174,7 @@ def _row(
     row: dict[str, Any] = {"static": round(asked.number, 4), "executed": round(executed, 4)}
     row["ratio"] = round(left / asked.number, 4) if asked.number else None
     if more:
-        row["added_by_the_assembler"] = {why: round(n, 4) for why, n in more.items()}
+        row["beyond_the_ptx"] = {why: round(n, 4) for why, n in more.items()}
     sizes = ("", 0.0, 0.0)
     if opcodes and name in SIZED:
         sizes = ("bytes", asked.nbytes, moved(opcodes, name))
@@ -187,7 +188,7 @@ def _row(
     elif said == "fewer executed" and asked.met:
         said = "fewer executed, under conditions"
     if more:
-        said += f", and {round(sum(more.values()), 1):g} that the assembler adds"
+        said += f", and {round(sum(more.values()), 1):g} beyond the PTX"
     if asked.unknown:
         row["unknown"] = list(asked.unknown)
     if asked.met:

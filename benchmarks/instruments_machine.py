@@ -1,4 +1,4 @@
-"""What machine instructions move and compute, and which of them the assembler adds of itself."""
+"""What machine instructions move and compute, and which of them no PTX asks for."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ REPEATED = (
     ),
     (("fence", "membar"), ("FENCE", "MEMBAR", "ERRBAR", "CCTL"), "a fence takes several"),
 )
-"""opcodes of PTX, those of the machine, and why these may be more: not to be told from the text"""
+"""opcodes of PTX, those of the machine, and why these may be more. How many more no text tells: of
+these PTX is a lower bound, and what is beyond it has this reason"""
 UNLIKE = {"wgmma.fence": "sync", "wgmma.commit_group": ""}
 """opcodes of PTX whose class in machine code is another: WARPGROUP.ARRIVE; a mark of the HGMMA
 before it, no instruction"""

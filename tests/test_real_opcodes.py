@@ -95,7 +95,7 @@ VALUES = {
 COUNTED = {
     "triton_matmul": {
         "global_store": (4, "equal"),
-        "shared": (8, "equal, and 390 that the assembler adds"),
+        "shared": (8, "equal, and 390 beyond the PTX"),
         "async_copy": (780, "equal"),
         "tensor": (256, "equal"),
         "sync": (645, "equal"),
@@ -105,7 +105,7 @@ COUNTED = {
         "global_store": (82.7475, "equal"),
         "async_copy": (103.4343, "equal"),
         "tensor": (661.9798, "equal"),
-        "sync": (705.1869, "equal, and 297.1 that the assembler adds"),
+        "sync": (705.1869, "equal, and 297.1 beyond the PTX"),
     },
     "triton_softmax": {
         "global_load": (8, "equal"),
@@ -143,9 +143,7 @@ def test_of_known_kernels_every_class_is_executed_as_the_ptx_asks(script: Any, n
     classes = compared(script, name)["classes"]
     assert {of: (row["static"], row["verdict"]) for of, row in classes.items()} == COUNTED[name]
     explained = {
-        (name, of): row["added_by_the_assembler"]
-        for of, row in classes.items()
-        if "added_by_the_assembler" in row
+        (name, of): row["beyond_the_ptx"] for of, row in classes.items() if "beyond_the_ptx" in row
     }
     assert explained == {each: why for each, why in ADDED.items() if each[0] == name}
 
