@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from real_reports import KNOWN, known_code, known_profile, needs_reader
 
 from kernelwright.analysis.places import describe
 from kernelwright.analysis.ptx import read_ptx
@@ -25,7 +26,12 @@ from kernelwright.analysis.spans import (
     lines_of_ptx,
     source_lines,
 )
-from kernelwright.analysis.spans.profile import counts_at, counts_by_line, line_profile
+from kernelwright.analysis.spans.profile import (
+    counts_at,
+    counts_by_line,
+    line_profile,
+    other_build,
+)
 from kernelwright.runners.builder import Builder
 from kernelwright.runners.devices import device_for
 from kernelwright.runners.errors import SpecError, ToolchainMissing
@@ -178,6 +184,32 @@ def test_calls_of_one_function_in_a_row_are_told_apart(tmp_path: Path) -> None:
         called = [each for each in line.ptx if len(each.place) == 2]
         made = {each for above in called for each in code.assembled[above.line]}
         assert called and made <= set(line.sass)
+
+
+def known(name: str) -> tuple[KernelProfile, KernelCode]:
+    """The one launch of a real report, and the code that the driver was given for it."""
+    ptx, cubin = known_code(name)
+    module = read_ptx(ptx)
+    (launch,) = known_profile(name).launches
+    return launch, join(module.entries[0].name, module, read_sass(cubin))
+
+
+@needs_reader
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_report_and_the_code_that_it_counted_are_of_one_build(name: str) -> None:
+    assert other_build(*known(name)) == ""
+
+
+@needs_reader
+def test_calls_of_one_function_in_turns_have_the_line_of_the_ptx_and_belong_to_the_report() -> None:
+    """ptxas writes one row for both calls, and a report names the line of the second one."""
+    launch, code = known("hgemm_wgmma")
+    (counted,) = (each for each in launch.instructions if each.offset == 0x1650)
+    ours = code.by_offset[0x1650]
+    assert [frame.line for frame in ours.place] == [13, 127] and counted.line == 129
+    elsewhere = counted.model_copy(update={"line": 131})
+    moved = launch.model_copy(update={"instructions": (elsewhere,)})
+    assert other_build(moved, code).startswith("1 of its 1 instructions")
 
 
 @needs_nvcc

@@ -27,6 +27,9 @@ class KernelCode:
     """in the order of the text"""
     sass: tuple[SassInstruction, ...]
     """by ascending offset; places completed from the PTX"""
+    listed: Mapping[int, Place]
+    """by the offset of each machine instruction: its place as the machine code's own line table
+    has it, before the PTX completed it; a profiler reads this one"""
     missing: tuple[str, ...]
     """what could not be known, in words"""
     by_ptx_line: Mapping[int, Instruction]
@@ -67,6 +70,7 @@ def join(entry: str, ptx: Module, sass: Sass) -> KernelCode:
         entry=entry,
         ptx=tuple(each for function in own for each in function.instructions),
         sass=tuple(_completed(each, by_line) for each in machine),
+        listed={each.offset: each.place for each in machine},
         missing=sass.missing,
         by_ptx_line=by_line,
     )

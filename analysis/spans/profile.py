@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from ...runners.profiling.model import Instruction, KernelProfile
 from ...runners.profiling.wanted import SAMPLES, STALL
 from ..profile.lines import ISSUED
-from ..sass import SassInstruction
 from .code import KernelCode, lines_of
 
 EXECUTED = "inst_executed"
@@ -72,10 +71,11 @@ def other_build(profile: KernelProfile, code: KernelCode) -> str:
 
     Another compiler, or another source, moves instructions, and an offset alone does not say which
     one was meant. So each counted instruction must be here, with the same opcode where a listing
-    names ours, and from the same line of source where both sides know theirs.
+    names ours, and from the same line of source where both sides know theirs: that of the PTX, or
+    that of the machine code's own table, which is what a report names.
     """
     own = [each for each in profile.instructions if each.function == 0]
-    others = [each for each in own if not _may_be(each, code.by_offset.get(each.offset))]
+    others = [each for each in own if not _may_be(each, code)]
     if not others:
         return ""
     return (
@@ -84,7 +84,8 @@ def other_build(profile: KernelProfile, code: KernelCode) -> str:
     )
 
 
-def _may_be(counted: Instruction, ours: SassInstruction | None) -> bool:
+def _may_be(counted: Instruction, code: KernelCode) -> bool:
+    ours = code.by_offset.get(counted.offset)
     if ours is None:
         return False
     opcodes = [word for word in counted.sass.split() if not word.startswith("@")]
@@ -92,7 +93,7 @@ def _may_be(counted: Instruction, ours: SassInstruction | None) -> bool:
         return False
     # a report names one line of a call that was inlined: the innermost, or the caller's; 0 is what
     # compilers write for code of no line of its own
-    lines = {frame.line for frame in ours.place}
+    lines = {frame.line for frame in (*ours.place, *code.listed[counted.offset])}
     return not lines or not counted.line or counted.line in lines
 
 
