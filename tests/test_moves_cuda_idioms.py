@@ -179,6 +179,7 @@ REFUSED = (
     ("sgemm_tiles", PRODUCT, "c[idx] = acc;", "c[idx] = acc * threadIdx.x;", "threadIdx.x"),
     ("sgemm_tiles", PRODUCT, "c[idx] = acc;", "c[idx] = acc; c[0] = 1;", "stored once"),
     ("sgemm_tiles", SCALED, "r < m", "r < m - 1", "may leave parts"),
+    ("sgemm_ring", PRODUCT, "p < K", "p < i", "no matrix product"),
     ("sum_blocks", TREE, "s[threadIdx.x + half]", "s[threadIdx.x]", "adds a value twice"),
     ("sum_blocks", TREE, "threadIdx.x < half)", "threadIdx.x < half / 2)", "every thread's value"),
     ("sum_blocks", ATOMIC, "i < n", "i < n / 2", "number of elements"),
@@ -242,6 +243,7 @@ def test_launch_bounds_of_another_block_give_way(move: str) -> None:
     [
         ("gemm", "sgemm_tiles", ("// c", "#define TILE_M 8\n// c"), "TILE_M"),
         ("gemm", "sgemm_tiles", ("int M", "int m_size"), "m_size"),
+        ("gemm", "sgemm_ring", ("// c", "#define RING 8\n// c"), "RING"),
         ("scan", "row_scan", ("extern", "#define lane threadIdx.x\nextern"), "lane"),
     ],
 )
