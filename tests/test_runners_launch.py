@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from kernelwright.runners.processes.process import has_pid_namespaces
+from kernelwright.runners.processes.process_table import descendants, process_table
 
 PATIENCE_MS = 20_000
 SEPARATED = """
@@ -27,6 +28,20 @@ if child == 0:
 os.close(write)
 os.waitpid(child, 0)
 {after}
+"""
+LATE = """
+import os, sys
+from kernelwright.runners.processes import launch
+write, go = map(int, sys.argv[1:])
+tie = launch.prctl
+def late(*arguments):
+    if os.getpid() == 1:
+        os.write(write, b"late")
+        os.read(go, 1)
+    tie(*arguments)
+launch.prctl = late
+launch.{start}
+os.read(go, 1)
 """
 
 pytestmark = pytest.mark.skipif(not has_pid_namespaces(), reason="no PID namespaces here")
@@ -62,4 +77,30 @@ def test_what_its_children_left_behind_dies_when_it_ends() -> None:
     process, read = separated("os._exit(0)", "sys.exit(7)")
     assert hears(read) == b""
     assert process.wait() == 7
+    os.close(read)
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["separate(os.getppid(), launch.pid_namespace_flags())", "supervise(['sleep', '1000'], {})"],
+)
+def test_a_namespace_ends_though_its_owner_was_killed_before_the_two_were_tied(start: str) -> None:
+    (read, write), (go_read, go_write) = os.pipe(), os.pipe()
+    script = [sys.executable, "-c", LATE.format(start=start), str(write), str(go_read)]
+    process = subprocess.Popen(script, pass_fds=[write, go_read])
+    os.close(write)
+    os.close(go_read)
+    assert hears(read) == b"late"
+    (first,) = descendants(process.pid, process_table())
+    ended = os.pidfd_open(first)
+    process.kill()
+    process.wait()
+    os.close(go_write)
+    poll = select.poll()
+    poll.register(ended, select.POLLIN)
+    died = poll.poll(PATIENCE_MS)
+    if not died:
+        signal.pidfd_send_signal(ended, signal.SIGKILL)
+    assert died, "the first process of the namespace still runs"
+    os.close(ended)
     os.close(read)

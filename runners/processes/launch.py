@@ -105,22 +105,14 @@ def separate(parent_pid: int, flags: int) -> None:
         return
     _unshare(flags)
     _die_with_parent(parent_pid, signal.SIGKILL)  # changed credentials may have undone it
-    go_read, go_write = os.pipe()
 
     def first_process() -> NoReturn:
-        os.close(go_write)
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if not os.read(go_read, 1):  # our parent died before the line above
-            os._exit(1)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # orphans come here: nobody waits for them
         os.closerange(3, max(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 4096))
         while True:
             signal.pause()
 
-    _fork(first_process)
-    os.close(go_read)
-    os.write(go_write, b"g")
-    os.close(go_write)
+    _fork_first(first_process)
 
 
 def _write(path: str, text: str) -> None:
@@ -156,6 +148,28 @@ def _fork(program: Callable[[], NoReturn]) -> int:
         os._exit(1)
 
 
+def _fork_first(program: Callable[[], NoReturn]) -> int:
+    """Fork the first process of our new PID namespace, which dies with us once this returns.
+
+    It cannot see who its parent is from in there, so it tells us that it is tied before we go on:
+    if we died before that, nobody is left to read it, and it ends.
+    """
+    tied_read, tied_write = os.pipe()
+
+    def tied() -> NoReturn:
+        os.close(tied_read)
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.write(tied_write, b"t")
+        os.close(tied_write)
+        program()
+
+    pid = _fork(tied)
+    os.close(tied_write)
+    os.read(tied_read, 1)
+    os.close(tied_read)
+    return pid
+
+
 def supervise(argv: list[str], limits: dict[str, int]) -> NoReturn:
     """Run `argv` beneath this process, then end as it ended, leaving nothing of it behind.
 
@@ -180,14 +194,9 @@ def supervise(argv: list[str], limits: dict[str, int]) -> NoReturn:
 
 
 def _run_in_namespace(argv: list[str], limits: dict[str, int]) -> int:
-    go_read, go_write = os.pipe()
     status_read, status_write = os.pipe()
 
     def first_process() -> NoReturn:
-        os.close(go_write)
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if not os.read(go_read, 1):  # our parent died before the line above
-            os._exit(1)
         program = _fork(lambda: become(argv, limits))
         pid, status = os.waitpid(-1, 0)
         while pid != program:  # orphans of the namespace come to its first process
@@ -195,10 +204,8 @@ def _run_in_namespace(argv: list[str], limits: dict[str, int]) -> int:
         os.write(status_write, str(status).encode())
         os._exit(0)
 
-    pid = _fork(first_process)
-    os.close(go_read)
+    pid = _fork_first(first_process)
     os.close(status_write)
-    os.write(go_write, b"g")
     told = os.read(status_read, 16)
     ended = os.waitpid(pid, 0)[1]
     return int(told) if told else ended
