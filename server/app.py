@@ -26,7 +26,13 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
-from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
+from mcp_types import (
+    CallToolResult,
+    ContentBlock,
+    InputRequiredResult,
+    TextContent,
+    ToolAnnotations,
+)
 from mcp_types import Tool as ToolOnWire
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
@@ -38,6 +44,7 @@ from ..tools.base import Arguments, Tool, WorkArguments
 from ..tools.job import wait_for
 from ..tools.job_records import JobReply, reply_of
 from ..tools.reading import read_arguments
+from .images import images_of
 from .wire import claim_stdio
 
 if TYPE_CHECKING:
@@ -222,7 +229,8 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
 def _answer(result: Record) -> CallToolResult:
     content = result.model_dump(mode="json", exclude_none=True)
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=content)
+    blocks: list[ContentBlock] = [TextContent(type="text", text=text), *images_of(content)]
+    return CallToolResult(content=blocks, structured_content=content)
 
 
 def make_app(outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> Application:

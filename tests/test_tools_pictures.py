@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from planted import PLANTED, profile
 
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.runners.profiling.model import Profile
-from kernelwright.tools import pictures
+from kernelwright.tools import pictures, rendering
 from kernelwright.tools.compile_variant import CompileVariantArguments, compile_variant
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
 from kernelwright.tools.pictures import draw
@@ -45,7 +46,7 @@ def test_a_profiled_variant_is_drawn_by_the_profilers_time_where_it_was_not_time
     opened: tuple[Workbench, str, str],
 ) -> None:
     bench, _, variant_id = opened
-    place = draw(bench, "roofline", FAULT, variant_id, workload(bench, variant_id))
+    place = draw(bench, "roofline", FAULT, variant_id, workload(bench, variant_id)).svg
     assert place.parent == bench.outdir / "pictures" and place.suffix == ".svg"
     told = place.read_text(encoding="utf-8")
     assert "under ncu" in told and "at least, by 50 %" in told and variant_id in told
@@ -66,9 +67,9 @@ def test_the_baseline_is_drawn_before_a_variant_where_its_profile_is_kept(
 
     monkeypatch.setattr(pictures, "kept_profile", kept)
     label = workload(bench, variant_id)
-    told = draw(bench, picture, REPAIRED, variant_id, label).read_text(encoding="utf-8")
+    told = draw(bench, picture, REPAIRED, variant_id, label).svg.read_text(encoding="utf-8")
     assert told.index("baseline") < told.rindex(variant_id)
-    alone = draw(bench, picture, FAULT, baseline, label).read_text(encoding="utf-8")
+    alone = draw(bench, picture, FAULT, baseline, label).svg.read_text(encoding="utf-8")
     assert baseline in alone and "baseline" not in alone
 
 
@@ -85,10 +86,35 @@ def test_without_counters_and_time_nothing_can_be_drawn(
 
 def test_a_report_alone_has_stalls_and_no_roofline(tmp_path: Path) -> None:
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
-        told = draw(bench, "stalls", FAULT, None, None).read_text(encoding="utf-8")
+        told = draw(bench, "stalls", FAULT, None, None).svg.read_text(encoding="utf-8")
         assert "the report" in told and "barrier" in told
         with pytest.raises(KernelwrightError, match="variant_id beside report"):
             draw(bench, "roofline", FAULT, None, None)
+
+
+def test_a_picture_is_drawn_as_png_with_its_text(tmp_path: Path) -> None:
+    pytest.importorskip("resvg_py", reason="the extra `pictures` is not installed")
+    if rendering.font(rendering.PLACES) is None:
+        pytest.skip("no font here")
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        drawn = draw(bench, "stalls", FAULT, None, None)
+    assert drawn.png is not None, drawn.why_no_png
+    assert drawn.png == drawn.svg.with_suffix(".png")
+    content, svg = drawn.png.read_bytes(), drawn.svg.read_text(encoding="utf-8")
+    assert content.startswith(b"\x89PNG")
+    silent = re.sub("<text.*?</text>", "", svg)
+    assert len(content) > 1.3 * len(rendering.png(silent)), "letters take room"
+
+
+def test_without_a_font_a_picture_stays_svg_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("resvg_py", reason="the extra `pictures` is not installed")
+    monkeypatch.setattr(rendering, "PLACES", (str(tmp_path / "fonts"),))
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        drawn = draw(bench, "stalls", FAULT, None, None)
+    assert drawn.svg.exists() and drawn.png is None
+    assert "no font is installed" in drawn.why_no_png and "DejaVu" in drawn.why_no_png
 
 
 def test_a_measured_time_and_declared_work_are_enough_for_a_roofline(tmp_path: Path) -> None:
@@ -96,5 +122,5 @@ def test_a_measured_time_and_declared_work_are_enough_for_a_roofline(tmp_path: P
     with Workbench(with_known_peaks(tmp_path / "out"), [tmp_path]) as bench:
         kernel = open_kernel(bench, OpenKernelArguments(spec_path="spec.json"))
         baseline = bench.evaluator.kernel(kernel.kernel_id).baseline
-        told = draw(bench, "roofline", None, baseline, "main").read_text(encoding="utf-8")
+        told = draw(bench, "roofline", None, baseline, "main").svg.read_text(encoding="utf-8")
     assert "measured" in told and "under ncu" not in told

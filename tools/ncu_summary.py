@@ -85,7 +85,10 @@ class NcuSummary(Record):
     skills: tuple[str, ...] = ()
     """pages on what fired, the first one first"""
     picture: str | None = None
-    """where the picture lies"""
+    """where the picture lies, as SVG"""
+    image: str | None = None
+    """where it lies as PNG, which clients over MCP are sent as well"""
+    why_no_image: str | None = None
     metrics: tuple[MetricRow, ...] | None = None
     without_counters: str | None = None
     """why there are no counters; the summary is then of plan, compiler, PTX and measured time"""
@@ -142,9 +145,9 @@ def _told(
             f"inspect what skill, id {skills[0]} explains the first finding; change what it "
         )
         following += "names, then compile_variant and time_variant"
-    place = _picture(bench, arguments, profiled.profile)
-    update = {"summary": page, "skills": skills, "picture": place, "next": following}
-    return result.model_copy(update=update)
+    drawn = _picture(bench, arguments, profiled.profile)
+    update = {"summary": page, "skills": skills, "next": following}
+    return result.model_copy(update=update | drawn)
 
 
 def _rows(
@@ -188,15 +191,20 @@ def _facts(bench: Workbench, variant_id: str | None, workload: str | None) -> Fa
 
 def _picture(
     bench: Workbench, arguments: NcuSummaryArguments, profile: Profile | None
-) -> str | None:
-    """Where the picture that was asked for lies. Raises KernelwrightError (`pictures.draw`)."""
+) -> dict[str, str | None]:
+    """The fields on the picture that was asked for. Raises KernelwrightError (`pictures.draw`)."""
     from .pictures import draw
 
     if arguments.picture is None:
-        return None
+        return {}
     variant_id = arguments.variant_id
     label = None if variant_id is None else workload_of(bench, variant_id, arguments.workload)
-    return str(draw(bench, arguments.picture, profile, variant_id, label))
+    drawn = draw(bench, arguments.picture, profile, variant_id, label)
+    return {
+        "picture": str(drawn.svg),
+        "image": None if drawn.png is None else str(drawn.png),
+        "why_no_image": drawn.why_no_png or None,
+    }
 
 
 def _without_counters(
@@ -210,16 +218,16 @@ def _without_counters(
     unrun = static_findings(bench, variant_id, workload, _timed(bench, variant_id, workload))
     if unrun is None:
         raise error
-    return NcuSummary(
+    result = NcuSummary(
         variant_id=variant_id,
         workload=workload,
         report=None,
         summary=(*card(unrun.profile, unrun.found).splitlines(), *unrun.unread),
         skills=tuple(dict.fromkeys(f.skill for f in unrun.found.ranked))[:MAX_SKILLS],
-        picture=_picture(bench, arguments, None),
         without_counters=str(error),
         next="with a report made elsewhere (report), or where ncu works, there is more",
     )
+    return result.model_copy(update=_picture(bench, arguments, None))
 
 
 def _timed(bench: Workbench, variant_id: str, workload: str) -> Roofline | None:

@@ -1,15 +1,17 @@
-"""Pictures of a profile as SVG files: of a variant, and of the baseline before it."""
+"""Pictures of a profile as files: of a variant, and of the baseline before it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ..runners.errors import KernelwrightError
+from ..runners.errors import KernelwrightError, ToolchainMissing
 from ..runners.model import content_hash
 from .evidence import facts_for, measured_ms, timed_roofline
 from .headroom import known_peaks
 from .profiles import kept_profile
+from .rendering import png
 
 if TYPE_CHECKING:
     from ..analysis.pictures.roofline import Timed
@@ -22,13 +24,22 @@ Picture = Literal["roofline", "stalls"]
 FOLDER = "pictures"
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """Where a picture lies: as SVG, and as PNG or why it does not."""
+
+    svg: Path
+    png: Path | None
+    why_no_png: str = ""
+
+
 def draw(
     bench: Workbench,
     picture: Picture,
     profile: Profile | None,
     variant_id: str | None,
     workload: str | None,
-) -> Path:
+) -> Drawn:
     """Write a picture and say where; a former one of the same subject is replaced.
 
     `profile`: of the variant, or of a report; None: there are no counters, and a roofline is of
@@ -43,7 +54,13 @@ def draw(
     place = bench.outdir / FOLDER / f"{subject}.{content_hash(workload)}.{picture}.svg"
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(svg, encoding="utf-8")
-    return place
+    image = place.with_suffix(".png")
+    try:
+        image.write_bytes(png(svg))
+    except ToolchainMissing as error:
+        image.unlink(missing_ok=True)
+        return Drawn(place, None, str(error))
+    return Drawn(place, image)
 
 
 def _stalls(
