@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shlex
 import shutil
@@ -17,7 +16,6 @@ from typing import Any
 import psutil
 import pytest
 from kernels import with_known_peaks
-from rich.console import Console
 from typer.testing import CliRunner
 
 from kernelwright.runners.errors import SpecError
@@ -32,10 +30,10 @@ from kernelwright.server.headless import (
     exit_status,
     run,
 )
-from kernelwright.server.live import LiveView, PlainLines, display
-from kernelwright.tools.optimize import Began, Event, Failed, Opening, find_specs
+from kernelwright.server.live import PlainLines
+from kernelwright.tools.optimize import Event, Failed, find_specs
 from kernelwright.tools.overview import searches
-from kernelwright.tools.search_records import SearchRecord, StepReport
+from kernelwright.tools.search_records import StepReport
 
 SOURCE = """\
 void twice(const float* x, float* y, int n) {
@@ -334,70 +332,6 @@ def test_doctor_says_what_to_install_where_there_is_no_compiler(
     found = CliRunner().invoke(cli.app, ["doctor"])
     assert found.exit_code == 1
     assert "apt-get install g++" in found.output
-
-
-def test_the_live_view_shows_where_a_search_stands() -> None:
-    screen = io.StringIO()
-    view = LiveView(Console(file=screen, force_terminal=True, width=100))
-    opening, began, failed = _events()
-    view.show(opening)
-    view.show(began)
-    assert "0/7 builds" in screen.getvalue()
-    view.show(failed)
-    view.close()
-    assert "spec.json: no such field" in screen.getvalue()
-
-
-def test_the_display_of_a_file_is_plain_lines(tmp_path: Path) -> None:
-    with (tmp_path / "log").open("w") as log:
-        shown = display(log)
-        assert isinstance(shown, PlainLines)
-        for event in _events():
-            shown.show(event)
-    lines = (tmp_path / "log").read_text().splitlines()
-    assert lines[1] == "search s1 started: 7 builds, seed 3"
-    assert lines[2] == "spec.json: no such field"
-
-
-def test_a_log_tells_every_configuration_and_what_is_under_way_after_some_quiet_seconds() -> None:
-    clock, log = iter((0.0, 1.0, 1.0, 5.9, 6.1, 6.1, 7.0)), io.StringIO()
-    lines = PlainLines(log, lambda: next(clock))
-    lines.found("configuration 1 of 2: TILE=8: 2x the baseline")  # at 1 s
-    for stage in ("building", "checking", "timing", "fresh seeds"):  # at 1, 5.9, 6.1 and 7 s
-        lines.report(f"configuration 2 of 2: TILE=4: {stage}")
-    assert log.getvalue().splitlines() == [
-        "  configuration 1 of 2: TILE=8: 2x the baseline",
-        "  configuration 2 of 2: TILE=4: timing ...",
-    ]
-
-
-def test_the_live_view_shows_what_is_under_way_until_it_is_closed() -> None:
-    screen = io.StringIO()
-    view = LiveView(Console(file=screen, force_terminal=True, width=100))
-    opening, began, _ = _events()
-    view.report("before anything is shown")
-    view.show(opening)
-    view.show(began)
-    view.found("configuration 1 of 2: TILE=8: 2x the baseline")
-    view.report("configuration 2 of 2: TILE=4: timing")
-    newest = screen.getvalue().rpartition("0/7 builds")[2]
-    assert newest.index("configuration 1 of 2") < newest.index("configuration 2 of 2")
-    view.close()
-    shown = screen.getvalue()
-    view.report("a thread that ends late")
-    assert screen.getvalue() == shown and "before anything" not in shown
-
-
-def _events() -> list[Event]:
-    search = SearchRecord(
-        search_id="s1",
-        kernel_id="k",
-        planner="rules",
-        settings=Settings(budget_builds=7, seed=3),
-        started_at="",
-    )
-    path = Path("spec.json")
-    return [Opening(path), Began(search, False), Failed(path, SpecError("no such field"))]
 
 
 def test_settings_are_read_before_anything_is_opened(tmp_path: Path) -> None:
