@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.errors import KernelwrightError
@@ -20,7 +17,6 @@ from kernelwright.runners.interpreter import (
     interpreter_missing,
     logic_check,
 )
-from kernelwright.runners.interpreter.accesses import Buffers, OutsideEveryBuffer
 from kernelwright.runners.model import GateResult
 from kernelwright.runners.normalise import source_key
 from kernelwright.runners.oracle.oracle import Oracle
@@ -125,28 +121,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     yield made
     made.runner.close()
     made.oracle.close()
-
-
-@given(
-    stretches=st.lists(st.tuples(st.integers(1, 60), st.integers(0, 9)), max_size=8),
-    address=st.integers(0, 80),
-    nbytes=st.integers(1, 4),
-)
-def test_an_access_is_inside_when_a_stretch_or_overlapping_ones_cover_it(
-    stretches: list[tuple[int, int]], address: int, nbytes: int
-) -> None:
-    buffers, merged = Buffers(Path("k.py")), list[set[int]]()
-    for start, size in stretches:
-        buffers.add(start, size)
-        own = set(range(start, start + size))
-        overlapping = [m for m in merged if m & own]
-        merged = [m for m in merged if not m & own] + ([own.union(*overlapping)] if own else [])
-    wanted = set(range(address, address + nbytes))
-    if any(wanted <= m for m in merged):
-        buffers.check("reads", np.array([address], np.uint64), nbytes)
-    else:
-        with pytest.raises(OutsideEveryBuffer, match="it reads "):
-            buffers.check("reads", np.array([address], np.uint64), nbytes)
 
 
 def test_a_right_kernel_passes_and_the_message_says_what_that_is_worth(bench: Bench) -> None:
