@@ -8,6 +8,8 @@ from pathlib import Path
 import host_kernels as hk
 import numpy as np
 import pytest
+from cpp_moves import first, proposed, reason, sources
+from host_harness import HostKernel, array, compiled, run, scalar
 
 from kernelwright.runners.model import Candidate
 from kernelwright.search.moves import NotApplicable
@@ -29,45 +31,27 @@ from kernelwright.search.moves.cpp.threads import MOVE as THREADS
 IDS = [f"{k.entry}-{n}" for n, k in enumerate(hk.KERNELS)]
 
 
-def proposed(result: tuple[Candidate, ...] | NotApplicable) -> tuple[Candidate, ...]:
-    assert not isinstance(result, NotApplicable), result.reason
-    return result
-
-
-def sources(candidates: tuple[Candidate, ...]) -> list[str]:
-    return [c.source for c in candidates if c.source is not None]
-
-
-def reason(result: tuple[Candidate, ...] | NotApplicable) -> str:
-    assert isinstance(result, NotApplicable)
-    return result.reason
-
-
-def first(result: tuple[Candidate, ...] | NotApplicable) -> str:
-    return sources(proposed(result))[0]
-
-
 # --- laws of all moves
 
 
-def all_candidates(kernel: hk.HostKernel, source: str | None = None) -> list[Candidate]:
+def all_candidates(kernel: HostKernel, source: str | None = None) -> list[Candidate]:
     found = (move.propose(kernel.state(source)) for move in MOVES)
     return [c for each in found if not isinstance(each, NotApplicable) for c in each]
 
 
 @pytest.mark.parametrize("kernel", hk.KERNELS, ids=IDS)
 def test_what_moves_write_compiles_and_computes_the_same_also_after_a_second_move(
-    kernel: hk.HostKernel, tmp_path: Path
+    kernel: HostKernel, tmp_path: Path
 ) -> None:
     once = all_candidates(kernel)
     twice = [c for each in once for c in all_candidates(kernel, each.source)[::2]]
     written = list({c.source: c for c in (*once, *twice) if c.source is not None}.values())
     texts = [kernel.source, *(c.source or "" for c in written)]
-    plain, *changed = hk.compiled(texts, kernel.entry, tmp_path)
+    plain, *changed = compiled(texts, kernel.entry, tmp_path)
     for sizes in kernel.sizes:
-        expected = hk.run(plain, kernel, sizes, seed=1)
+        expected = run(plain, kernel, sizes, seed=1)
         for function, candidate in zip(changed, written, strict=True):
-            for mine, right in zip(hk.run(function, kernel, sizes, seed=1), expected, strict=True):
+            for mine, right in zip(run(function, kernel, sizes, seed=1), expected, strict=True):
                 np.testing.assert_allclose(
                     mine, right, rtol=2e-5, atol=1e-5, err_msg=f"{candidate.detail} at {sizes}"
                 )
@@ -75,7 +59,7 @@ def test_what_moves_write_compiles_and_computes_the_same_also_after_a_second_mov
 
 @pytest.mark.parametrize("kernel", hk.KERNELS, ids=IDS)
 def test_a_candidate_changes_something_and_is_not_proposed_of_its_own_result(
-    kernel: hk.HostKernel,
+    kernel: HostKernel,
 ) -> None:
     for candidate in all_candidates(kernel):
         assert candidate.source is not None and candidate.source != kernel.source
@@ -91,7 +75,7 @@ def test_a_source_that_cannot_be_read_is_left_alone(move: object) -> None:
 
 
 @pytest.mark.parametrize("kernel", hk.KERNELS, ids=IDS)
-def test_comments_stay(kernel: hk.HostKernel) -> None:
+def test_comments_stay(kernel: HostKernel) -> None:
     comments = [c for c in ("// C = A B.",) if c in kernel.source]
     for candidate in all_candidates(kernel):
         assert all(c in (candidate.source or "") for c in comments)
@@ -266,106 +250,6 @@ def test_a_rim_of_unsigned_sizes_that_may_be_too_small_is_not_cut_off() -> None:
     assert isinstance(inside_and_rim.MOVE.propose(hk.EDGES.state(wide)), NotApplicable)
 
 
-def test_a_sum_and_a_maximum_are_reduced_in_parts() -> None:
-    candidates = proposed(PARTIAL_SUMS.propose(hk.SUM.state()))
-    assert candidates[0].detail == "`s` over i in 32 parts (sums in another order)"
-    assert (
-        candidates[0].source
-        == """\
-void total(const float* x, float* out, int n) {
-    float s = 0.f;
-    {
-        constexpr int kLanes = 32;
-        float s_parts[kLanes];
-        for (int lane = 0; lane < kLanes; ++lane) {
-            s_parts[lane] = 0;
-        }
-        for (int i_first = 0; i_first <= n - kLanes; i_first += kLanes) {
-            for (int lane = 0; lane < kLanes; ++lane) {
-                const int i = i_first + lane;
-                s_parts[lane] += x[i];
-            }
-        }
-        for (int i = n - n % kLanes; i < n; ++i) {
-            s += x[i];
-        }
-        for (int lane = 0; lane < kLanes; ++lane) {
-            s += s_parts[lane];
-        }
-    }
-    out[0] = s;
-}
-"""
-    )
-    assert "in another order" not in proposed(PARTIAL_SUMS.propose(hk.SOFTMAX.state()))[2].detail
-
-
-@pytest.mark.parametrize(
-    ("kernel", "words"),
-    [(hk.SCAN, "more than one reduction"), (hk.HISTOGRAM, "nothing to a scalar")],
-)
-def test_a_running_sum_is_no_reduction(kernel: hk.HostKernel, words: str) -> None:
-    assert words in reason(PARTIAL_SUMS.propose(kernel.state()))
-
-
-def test_exp_of_floats_is_written_without_a_call() -> None:
-    (exact,) = sources(proposed(EXACT_EXP.propose(hk.SOFTMAX.state())))
-    assert "sum += exponential(x[i * N + j] - largest);" in exact
-    assert "std::exp" not in exact
-
-
-def test_exp_that_works_in_float_is_for_fast_math_only() -> None:
-    fast = hk.HostKernel(
-        hk.SOFTMAX.entry, hk.SOFTMAX.source, hk.SOFTMAX.arguments, hk.SOFTMAX.sizes, math="fast"
-    )
-    assert len(proposed(EXACT_EXP.propose(fast.state()))) == 2
-    loose = fast.state(flags=("-O3", "-ffast-math"))
-    assert "-ffast-math" in reason(EXACT_EXP.propose(loose))
-
-
-def test_exp_of_doubles_stays() -> None:
-    wide = hk.SOFTMAX.source.replace("float", "double")
-    assert "exp of a float" in reason(EXACT_EXP.propose(hk.SOFTMAX.state(wide)))
-
-
-def test_the_exact_exp_is_as_exact_as_it_says_everywhere(tmp_path: Path) -> None:
-    kernel = hk.HostKernel(
-        "exps",
-        "#include <cmath>\nvoid exps(const float* x, float* y, int n) {\n"
-        "    for (int i = 0; i < n; ++i) y[i] = std::exp(x[i]);\n}\n",
-        (hk.array("x", "input", "n"), hk.array("y", "output", "n"), hk.scalar("n")),
-        ({"n": 1},),
-    )
-    (function,) = hk.compiled([first(EXACT_EXP.propose(kernel.state()))], "exps", tmp_path)
-    special = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-40, 88.8, 200.0, -200.0, 3e38, -3e38]
-    x = np.concatenate([np.linspace(-110, 90, 400_001), special]).astype(np.float32)
-    y = np.zeros_like(x)
-    hk.call(function, x, y, np.array(x.size, np.int32))
-    with np.errstate(over="ignore", under="ignore"):
-        true = np.exp(x.astype(np.float64))
-        rounded = true.astype(np.float32)
-    finite = np.isfinite(rounded)
-    assert np.array_equal(y[~finite], rounded[~finite], equal_nan=True)
-    unit = np.spacing(rounded[finite]).astype(np.float64)
-    assert float(np.max(np.abs(y[finite] - true[finite]) / unit)) < 0.504
-
-
-def test_terms_that_are_computed_twice_are_kept_in_the_output() -> None:
-    kept = first(KEEP_TERMS.propose(hk.SOFTMAX.state()))
-    assert (
-        """\
-        for (int j = 0; j < N; ++j) {
-            y[i * N + j] = std::exp(x[i * N + j] - largest);
-            sum += y[i * N + j];
-        }
-        for (int j = 0; j < N; ++j) {
-            y[i * N + j] = y[i * N + j] / static_cast<float>(sum);
-        }
-"""
-        in kept
-    )
-
-
 def test_rows_are_divided_among_threads_and_running_values_are_not() -> None:
     threaded = first(THREADS.propose(hk.SOFTMAX.state()))
     loop = "    for (int i = 0; i < R; ++i) {"
@@ -404,7 +288,7 @@ def test_no_threads_without_the_flag_that_they_need() -> None:
     assert "-fopenmp" in reason(THREADS.propose(hk.SOFTMAX.state(flags=("-O3",))))
 
 
-LARGE_COPY = hk.HostKernel(
+LARGE_COPY = HostKernel(
     "scaled",
     """\
 void scaled(const float* x, float* y, int n, float by) {
@@ -415,10 +299,10 @@ void scaled(const float* x, float* y, int n, float by) {
 }
 """,
     (
-        hk.array("x", "input", "n"),
-        hk.array("y", "output", "n"),
-        hk.scalar("n"),
-        hk.scalar("by", 3.0, "float32"),
+        array("x", "input", "n"),
+        array("y", "output", "n"),
+        scalar("n"),
+        scalar("by", 3.0, "float32"),
     ),
     ({"n": 3_000_000}, {"n": 1}, {"n": 45}),
     symbols={"n": {"max": 3_000_000}},
@@ -430,10 +314,10 @@ x86 = pytest.mark.skipif(platform.machine() not in X86, reason="x86 alone has su
 def test_a_large_output_is_stored_past_the_caches_and_right(tmp_path: Path) -> None:
     streamed = first(STREAM_STORES.propose(LARGE_COPY.state()))
     assert "stream_line(&y[i], line);" in streamed
-    plain, mine = hk.compiled([LARGE_COPY.source, streamed], "scaled", tmp_path)
+    plain, mine = compiled([LARGE_COPY.source, streamed], "scaled", tmp_path)
     for sizes in LARGE_COPY.sizes:
-        expected = hk.run(plain, LARGE_COPY, sizes, seed=1)
-        assert np.array_equal(hk.run(mine, LARGE_COPY, sizes, seed=1)[0], expected[0])
+        expected = run(plain, LARGE_COPY, sizes, seed=1)
+        assert np.array_equal(run(mine, LARGE_COPY, sizes, seed=1)[0], expected[0])
     assert "already" in reason(STREAM_STORES.propose(LARGE_COPY.state(streamed)))
 
 
