@@ -74,10 +74,12 @@ def markdown(result: Result) -> str:
     place, rows = result["environment"], result["kernels"]
     packages = place.get("packages", {})
     beside = "".join(f", {p} {packages[p]}" for p in ("torch", "triton") if p in packages)
+    dates = sorted({row.get("date", place["date"]) for row in rows})
+    when = " to ".join(dict.fromkeys((dates[0], dates[-1])))
     lines = [
         "",
         f"Beginner's kernels (`benchmarks/kernels/`) on an {place['gpu']} (driver "
-        f"{place['driver']}, CUDA {place['cuda'].partition(',')[0]}{beside}, {place['date']}), "
+        f"{place['driver']}, CUDA {place['cuda'].partition(',')[0]}{beside}, {when}), "
         f"rules only, {result['budget_builds']} builds or {result['budget_seconds']:g} s each "
         "(`benchmarks/no_model.py`). Shares are of the copy bandwidth that was measured beside "
         "them, or of the speed of torch and cuBLAS; speedups are those of the confirmation, with "
@@ -94,7 +96,8 @@ def markdown(result: Result) -> str:
 
 
 def joined(results: Sequence[Result]) -> Result:
-    """Results of several runs as one; of a kernel that occurs twice the later row counts.
+    """Results of several runs as one; of a kernel that occurs twice the later row counts. Each row
+    keeps the commit and the date of its run.
 
     Raises ValueError when they were measured on different GPUs, drivers, compilers or budgets.
     """
@@ -104,12 +107,17 @@ def joined(results: Sequence[Result]) -> Result:
         differing += [n for n in ("settings", "gpus") if first[n] != other[n]]
         if differing:
             raise ValueError(f"these results differ in {', '.join(differing)}")
-    rows = {row["kernel"]: row for result in results for row in result["kernels"]}
+    rows = {row["kernel"]: _dated(row, result) for result in results for row in result["kernels"]}
     return {
         **first,
         "kernels": [rows[name] for name in sorted(rows)],
         "not_begun": sorted({n for r in results for n in r["not_begun"]} - rows.keys()),
     }
+
+
+def _dated(row: Row, result: Result) -> Row:
+    run = {name: result["environment"].get(name) for name in ("commit", "date")}
+    return {**run, **row}
 
 
 def _place(result: Result, name: str) -> object:
