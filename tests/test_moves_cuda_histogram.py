@@ -13,6 +13,7 @@ from pretend_gpu import pretended_gpu
 
 from kernelwright.search.moves import State
 from kernelwright.search.moves.cuda.idioms.histogram_shared import MOVE
+from kernelwright.search.moves.cuda.idioms.writing import TEMPLATES
 
 TYPES = {"uint8": "unsigned char", "int32": "int"}
 
@@ -56,7 +57,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PretendedLab]:
 
 
 @pytest.mark.parametrize("vectors", [1, 2, 4])
-@pytest.mark.parametrize(("dtype", "bins", "copies"), [("uint8", 256, 32), ("int32", 101, 1)])
+@pytest.mark.parametrize(
+    ("dtype", "bins", "copies"), [("uint8", 256, 32), ("int32", 101, 8), ("int32", 101, 1)]
+)
 def test_each_value_is_counted_once_however_many_are_loaded_ahead(
     lab: PretendedLab, dtype: str, bins: int, copies: int, vectors: int
 ) -> None:
@@ -75,3 +78,32 @@ def test_the_first_values_are_on_their_way_before_counters_are_cleared(tmp_path:
     ptx = compiles(ahead(histogram("uint8", 256)), tmp_path)
     found = re.findall(r"ld\.global\.nc\.v4|st\.shared\.v4|bar\.sync", ptx)
     assert found[:4] == ["ld.global.nc.v4"] * 2 + ["st.shared.v4", "bar.sync"]
+
+
+def test_copies_of_a_bin_are_merged_four_a_read(tmp_path: Path) -> None:
+    for candidate in candidates(MOVE, histogram("uint8", 256)):
+        ptx = compiles(after(histogram("uint8", 256), candidate), tmp_path / candidate.detail)
+        merging = ptx[ptx.rindex("bar.sync") :]
+        reads = re.findall(r"ld\.shared\S*", merging)
+        assert len(reads) == 8 and all(".v4." in read for read in reads)
+
+
+def read_together(copies: int) -> list[list[int]]:
+    """The banks that eight neighbouring lanes read at once, for each of a bin's parts."""
+    merged = min(copies, 4)
+    parts = copies // merged
+    return [
+        [
+            ((lane * parts + (k + lane * parts // 8) % parts) * merged + word) % 32
+            for lane in range(8)
+            for word in range(merged)
+        ]
+        for k in range(parts)
+    ]
+
+
+@pytest.mark.parametrize("copies", [32, 16, 8, 4, 2, 1])
+def test_lanes_that_merge_neighbouring_bins_read_different_banks(copies: int) -> None:
+    assert all(len(set(banks)) == len(banks) for banks in read_together(copies))
+    text = (TEMPLATES / "histogram_merge.cu").read_text(encoding="utf-8")
+    assert "parts[bin * PARTS + (k + bin * PARTS / 8) % PARTS]" in text

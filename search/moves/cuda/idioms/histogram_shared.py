@@ -43,8 +43,9 @@ def _write(state: State) -> Proposals:
     if isinstance(read, NotApplicable):
         return read
     facts, found = read
-    if taken := clash(facts, "histogram.cu") or clash(facts, "histogram_ahead.cu"):
-        return NotApplicable(taken)
+    for name in ("histogram.cu", "histogram_ahead.cu", "histogram_merge.cu"):
+        if taken := clash(facts, name):
+            return NotApplicable(taken)
     count = facts.size_text(found.count)
     if count is None:
         return NotApplicable("no argument holds the number of values")
@@ -125,6 +126,7 @@ def _candidate(
         VECTOR=width // nbytes,
         LOADED=VECTORS[width] if widths else types[found.values],
         AMOUNT=found.amount,
+        MERGE=template("histogram_merge.cu").substitute(BIN=types[found.bins]).rstrip("\n"),
     )
     return Candidate(
         method=MOVE.method,

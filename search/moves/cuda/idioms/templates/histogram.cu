@@ -2,7 +2,8 @@
     $BIN* to = $BINS;
     const long long count = $N;
     // HISTOGRAM_COPIES counters a bin, side by side: lanes that count one bin do not meet
-    extern __shared__ $BIN counts[];
+    extern __shared__ uint4 memory[];
+    $BIN* counts = reinterpret_cast<$BIN*>(memory);
     const int bins_all = $SIZE;
     for (int i = threadIdx.x; i < bins_all * HISTOGRAM_COPIES; i += blockDim.x) counts[i] = 0;
     __syncthreads();
@@ -19,9 +20,4 @@
     if (first < count - vectors * $VECTOR)
         atomicAdd(&own[from[vectors * $VECTOR + first] * HISTOGRAM_COPIES], $AMOUNT);
     __syncthreads();
-    for (int bin = threadIdx.x; bin < bins_all; bin += blockDim.x) {
-        $BIN total = 0;
-        for (int copy = 0; copy < HISTOGRAM_COPIES; ++copy)  // from another copy a lane: no conflict
-            total += counts[bin * HISTOGRAM_COPIES + (copy + bin) % HISTOGRAM_COPIES];
-        if (total != 0) atomicAdd(&to[bin], total);
-    }
+$MERGE

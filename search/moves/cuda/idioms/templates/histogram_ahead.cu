@@ -46,9 +46,4 @@
         atomicAdd(reinterpret_cast<$BIN*>(memory + (value * (HISTOGRAM_COPIES * 4u) + own)), $AMOUNT);
     }
     __syncthreads();
-    for (int bin = threadIdx.x; bin < bins_all; bin += blockDim.x) {
-        $BIN total = 0;
-        for (int copy = 0; copy < HISTOGRAM_COPIES; ++copy)  // from another copy a lane: no conflict
-            total += counts[bin * HISTOGRAM_COPIES + (copy + bin) % HISTOGRAM_COPIES];
-        if (total != 0) atomicAdd(&to[bin], total);
-    }
+$MERGE
