@@ -3,99 +3,24 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
 
-import anyio
 import pytest
-from kernels import ENDLESS, FASTER, SPEC, WRONG, TinyKernel, tiny_kernel, with_known_peaks
+from kernels import FASTER, SPEC, WRONG, tiny_kernel
 from mcp import Client
-from mcp_types import CallToolResult, TextContent
+from server_talk import Era, Place, ask, call, place_in, refused, result_of, talk
 
-from kernelwright.search.store import STATE_FILE, Store
-from kernelwright.server.app import INSTRUCTIONS, make_app
+from kernelwright.search.store import STATE_FILE
+from kernelwright.server.app import INSTRUCTIONS
 from kernelwright.tools import TOOLS
-from kernelwright.tools.job_records import JobRecord, Owner
-
-Era = Literal["auto", "legacy"]
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Place:
-    """A state folder in which the tiny kernel is open."""
-
-    outdir: Path
-    kernel: TinyKernel
-    kernel_id: str
-
-
-def talk(outdir: Path, root: Path, body: Callable[[Client], Awaitable[T]], era: Era = "auto") -> T:
-    """One conversation with a server of its own."""
-
-    async def conversation() -> T:
-        async with Client(make_app(outdir, [root]), mode=era) as client:
-            return await body(client)
-
-    return anyio.run(conversation)
-
-
-async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """The structured result of a call that succeeds."""
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, text_of(result)
-    assert result.structured_content is not None
-    assert json.loads(text_of(result)) == result.structured_content
-    return result.structured_content
-
-
-async def result_of(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """The result of a tool that works, waited for as the reply says."""
-    reply = await call(client, tool, **arguments)
-    while reply["status"] in ("queued", "running"):
-        reply = await ended(client, reply["job_id"])
-    assert reply["status"] == "done", reply
-    return reply["result"]
-
-
-async def ended(client: Client, job_id: str, **arguments: Any) -> dict[str, Any]:
-    """A job that is over."""
-    (job,) = (await call(client, "job", job_id=job_id, **arguments))["jobs"]
-    while job["status"] in ("queued", "running"):
-        (job,) = (await call(client, "job", job_id=job_id))["jobs"]
-    return job
-
-
-async def refused(client: Client, tool: str, **arguments: Any) -> str:
-    """The text of a call that fails."""
-    result = await client.call_tool(tool, arguments)
-    assert result.is_error
-    return text_of(result)
-
-
-def text_of(result: CallToolResult) -> str:
-    (content,) = result.content
-    assert isinstance(content, TextContent)
-    return content.text
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    folder = tmp_path_factory.mktemp("project")
-    kernel = tiny_kernel(folder)
-    outdir = with_known_peaks(folder / "state")
-    opened = talk(outdir, folder, partial(result_of, tool="open_kernel", spec_path="spec.json"))
-    return Place(outdir, kernel, opened["kernel_id"])
-
-
-def ask(place: Place, body: Callable[[Client], Awaitable[T]], era: Era = "auto") -> T:
-    return talk(place.outdir, place.kernel.folder, body, era)
+    return place_in(tmp_path_factory.mktemp("project"))
 
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])
@@ -285,155 +210,6 @@ def test_a_list_comes_in_pages_small_enough_for_a_reply(place: Place) -> None:
         memory = await call(client, "inspect", what="memory", id=place.kernel_id)
         endings = {entry["variant_id"]: entry["ending"] for entry in memory["entries"]}
         assert set(endings.values()) <= {"faster", "slower", "tie", "unstable", "timed_out"}
-
-    ask(place, body)
-
-
-def test_work_that_outlives_its_call_is_finished_and_told_by_job(place: Place) -> None:
-    async def body(client: Client) -> None:
-        reply = await call(
-            client, "compile_variant", kernel_id=place.kernel_id, options=FASTER, wait_s=0
-        )
-        assert reply["status"] in ("queued", "running")
-        assert reply["job_id"] in reply["next"]
-        job = await ended(client, reply["job_id"])
-        assert job["status"] == "done" and job["result"]["ok"]
-        listed = (await call(client, "job", list=True))["jobs"]
-        assert listed[0]["job_id"] == reply["job_id"] and "result" not in listed[0]
-
-    ask(place, body)
-
-
-def test_the_same_call_while_its_work_is_unfinished_meets_the_same_job(place: Place) -> None:
-    async def body(client: Client) -> None:
-        built = await result_of(
-            client, "compile_variant", kernel_id=place.kernel_id, source=ENDLESS + "// again\n"
-        )
-        replies = [
-            await call(client, "time_variant", variant_id=built["variant_id"], wait_s=0)
-            for _ in range(2)
-        ]
-        assert replies[0]["job_id"] == replies[1]["job_id"]
-        job_id = replies[0]["job_id"]
-        reply = await call(
-            client, "compile_variant", kernel_id=place.kernel_id, options=FASTER, wait_s=0
-        )
-        (dropped,) = (await call(client, "job", job_id=reply["job_id"], cancel=True))["jobs"]
-        assert dropped["status"] == "cancelled"
-        job = await ended(client, job_id)
-        assert job["result"]["ending"] == "timed_out"
-        assert "ended before" in await refused(client, "job", job_id=job_id, cancel=True)
-
-    ask(place, body)
-
-
-def test_a_request_that_is_cancelled_loses_no_result_and_hears_progress_before(
-    place: Place,
-) -> None:
-    heard = list[str]()
-
-    async def body(client: Client) -> None:
-        with anyio.CancelScope() as scope:
-
-            async def heard_some(progress: float, total: float | None, message: str | None) -> None:
-                heard.append(message or "")
-                scope.cancel()
-
-            await client.call_tool(
-                "compile_variant",
-                {"kernel_id": place.kernel_id, "options": {"flags": ["-O2", "-std=c++17"]}},
-                progress_callback=heard_some,
-            )
-        assert scope.cancelled_caught
-        newest = (await call(client, "job", list=True))["jobs"][0]
-        job = await ended(client, newest["job_id"])
-        assert job["status"] == "done" and job["result"]["changed"]
-
-    ask(place, body)
-    assert heard[0] in ("queued", "running")
-
-
-def test_a_search_by_rules_runs_to_its_stop_verdict(place: Place) -> None:
-    async def body(client: Client) -> None:
-        started = await result_of(
-            client,
-            "search_step",
-            kernel_id=place.kernel_id,
-            settings={"budget_builds": 2, "min_pred_gain": 0.0},
-            steps=1,
-        )
-        assert len(started["steps"]) == 1
-        search_id = started["search_id"]
-        ended = await result_of(client, "search_step", search_id=search_id, steps=50)
-        assert ended["stopped"]["reason"] == "budget"
-        facts = (await call(client, "inspect", what="search", id=search_id))["facts"]
-        assert facts["stopped"] == "budget" and facts["settings"]["budget_builds"] == 2
-        history = await call(client, "inspect", what="search", id=search_id, part="history")
-        assert history["total"] >= ended["status"]["evaluations"]
-
-    ask(place, body)
-
-
-def test_a_cancelled_search_ends_before_its_next_evaluation(place: Place) -> None:
-    async def body(client: Client) -> None:
-        asked = await result_of(client, "search_step", kernel_id=place.kernel_id, planner="client")
-        endless = [
-            {"method": "by hand", "source": ENDLESS + f"// {n}\n#define N{n}\n"} for n in range(2)
-        ]
-        ticket = asked["needs_candidates"]["ticket"]
-        reply = await call(
-            client,
-            "search_step",
-            search_id=asked["search_id"],
-            ticket=ticket,
-            candidates=endless,
-            steps=2,
-            wait_s=0.3,
-        )
-        assert reply["status"] == "running"
-        job = await ended(client, reply["job_id"], cancel=True)
-        assert job["status"] == "done"
-        assert [step["ending"] for step in job["result"]["steps"]] == ["timed_out"]
-        text = await refused(
-            client, "search_step", search_id=asked["search_id"], ticket=ticket, candidates=[]
-        )
-        assert "answered already" in text
-
-    ask(place, body)
-
-
-def dead_job(job_id: str, tool: str, attempts: int, **arguments: Any) -> JobRecord:
-    """A job that was running when its process died."""
-    return JobRecord(
-        job_id=job_id,
-        tool=tool,
-        arguments=arguments,
-        state="running",
-        attempts=attempts,
-        owner=Owner(pid=1, started=1),
-        submitted_at="2026-01-01T00:00:00+00:00",
-    )
-
-
-def test_what_a_dead_server_left_is_run_again_unless_it_writes_files_or_keeps_killing(
-    place: Place, tmp_path: Path
-) -> None:
-    place = replace(place, outdir=shutil.copytree(place.outdir, tmp_path / "state"))
-    left = (
-        dead_job("j901", "compile_variant", 1, kernel_id=place.kernel_id, options=FASTER),
-        dead_job("j902", "export_variant", 1, variant_id="v0"),
-        dead_job("j903", "compile_variant", 2, kernel_id=place.kernel_id, options=FASTER),
-    )
-    with Store.open(place.outdir / STATE_FILE) as store, store.transaction() as writer:
-        for record in left:
-            writer.put_record("jobs", record.job_id, record)
-
-    async def body(client: Client) -> None:
-        jobs = {record.job_id: await ended(client, record.job_id) for record in left}
-        assert jobs["j901"]["status"] == "done" and jobs["j901"]["result"]["ok"]
-        for job_id in ("j902", "j903"):
-            assert jobs[job_id]["status"] == "interrupted"
-            assert "call" in jobs[job_id]["next"]
 
     ask(place, body)
 

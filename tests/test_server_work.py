@@ -1,0 +1,171 @@
+"""Work that tools of the MCP application do: jobs that outlive a call, searches, cancelling."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from kernels import ENDLESS, FASTER
+from mcp import Client
+from server_talk import Place, ask, call, ended, place_in, refused, result_of
+
+from kernelwright.search.store import STATE_FILE, Store
+from kernelwright.tools.job_records import JobRecord, Owner
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return place_in(tmp_path_factory.mktemp("project"))
+
+
+def test_work_that_outlives_its_call_is_finished_and_told_by_job(place: Place) -> None:
+    async def body(client: Client) -> None:
+        reply = await call(
+            client, "compile_variant", kernel_id=place.kernel_id, options=FASTER, wait_s=0
+        )
+        assert reply["status"] in ("queued", "running")
+        assert reply["job_id"] in reply["next"]
+        job = await ended(client, reply["job_id"])
+        assert job["status"] == "done" and job["result"]["ok"]
+        listed = (await call(client, "job", list=True))["jobs"]
+        assert listed[0]["job_id"] == reply["job_id"] and "result" not in listed[0]
+
+    ask(place, body)
+
+
+def test_the_same_call_while_its_work_is_unfinished_meets_the_same_job(place: Place) -> None:
+    async def body(client: Client) -> None:
+        built = await result_of(
+            client, "compile_variant", kernel_id=place.kernel_id, source=ENDLESS + "// again\n"
+        )
+        replies = [
+            await call(client, "time_variant", variant_id=built["variant_id"], wait_s=0)
+            for _ in range(2)
+        ]
+        assert replies[0]["job_id"] == replies[1]["job_id"]
+        job_id = replies[0]["job_id"]
+        reply = await call(
+            client, "compile_variant", kernel_id=place.kernel_id, options=FASTER, wait_s=0
+        )
+        (dropped,) = (await call(client, "job", job_id=reply["job_id"], cancel=True))["jobs"]
+        assert dropped["status"] == "cancelled"
+        job = await ended(client, job_id)
+        assert job["result"]["ending"] == "timed_out"
+        assert "ended before" in await refused(client, "job", job_id=job_id, cancel=True)
+
+    ask(place, body)
+
+
+def test_a_request_that_is_cancelled_loses_no_result_and_hears_progress_before(
+    place: Place,
+) -> None:
+    heard = list[str]()
+
+    async def body(client: Client) -> None:
+        with anyio.CancelScope() as scope:
+
+            async def heard_some(progress: float, total: float | None, message: str | None) -> None:
+                heard.append(message or "")
+                scope.cancel()
+
+            await client.call_tool(
+                "compile_variant",
+                {"kernel_id": place.kernel_id, "options": {"flags": ["-O2", "-std=c++17"]}},
+                progress_callback=heard_some,
+            )
+        assert scope.cancelled_caught
+        newest = (await call(client, "job", list=True))["jobs"][0]
+        job = await ended(client, newest["job_id"])
+        assert job["status"] == "done" and job["result"]["changed"]
+
+    ask(place, body)
+    assert heard[0] in ("queued", "running")
+
+
+def test_a_search_by_rules_runs_to_its_stop_verdict(place: Place) -> None:
+    async def body(client: Client) -> None:
+        started = await result_of(
+            client,
+            "search_step",
+            kernel_id=place.kernel_id,
+            settings={"budget_builds": 2, "min_pred_gain": 0.0},
+            steps=1,
+        )
+        assert len(started["steps"]) == 1
+        search_id = started["search_id"]
+        ended = await result_of(client, "search_step", search_id=search_id, steps=50)
+        assert ended["stopped"]["reason"] == "budget"
+        facts = (await call(client, "inspect", what="search", id=search_id))["facts"]
+        assert facts["stopped"] == "budget" and facts["settings"]["budget_builds"] == 2
+        history = await call(client, "inspect", what="search", id=search_id, part="history")
+        assert history["total"] >= ended["status"]["evaluations"]
+
+    ask(place, body)
+
+
+def test_a_cancelled_search_ends_before_its_next_evaluation(place: Place) -> None:
+    async def body(client: Client) -> None:
+        asked = await result_of(client, "search_step", kernel_id=place.kernel_id, planner="client")
+        endless = [
+            {"method": "by hand", "source": ENDLESS + f"// {n}\n#define N{n}\n"} for n in range(2)
+        ]
+        ticket = asked["needs_candidates"]["ticket"]
+        reply = await call(
+            client,
+            "search_step",
+            search_id=asked["search_id"],
+            ticket=ticket,
+            candidates=endless,
+            steps=2,
+            wait_s=0.3,
+        )
+        assert reply["status"] == "running"
+        job = await ended(client, reply["job_id"], cancel=True)
+        assert job["status"] == "done"
+        assert [step["ending"] for step in job["result"]["steps"]] == ["timed_out"]
+        text = await refused(
+            client, "search_step", search_id=asked["search_id"], ticket=ticket, candidates=[]
+        )
+        assert "answered already" in text
+
+    ask(place, body)
+
+
+def dead_job(job_id: str, tool: str, attempts: int, **arguments: Any) -> JobRecord:
+    """A job that was running when its process died."""
+    return JobRecord(
+        job_id=job_id,
+        tool=tool,
+        arguments=arguments,
+        state="running",
+        attempts=attempts,
+        owner=Owner(pid=1, started=1),
+        submitted_at="2026-01-01T00:00:00+00:00",
+    )
+
+
+def test_what_a_dead_server_left_is_run_again_unless_it_writes_files_or_keeps_killing(
+    place: Place, tmp_path: Path
+) -> None:
+    place = replace(place, outdir=shutil.copytree(place.outdir, tmp_path / "state"))
+    left = (
+        dead_job("j901", "compile_variant", 1, kernel_id=place.kernel_id, options=FASTER),
+        dead_job("j902", "export_variant", 1, variant_id="v0"),
+        dead_job("j903", "compile_variant", 2, kernel_id=place.kernel_id, options=FASTER),
+    )
+    with Store.open(place.outdir / STATE_FILE) as store, store.transaction() as writer:
+        for record in left:
+            writer.put_record("jobs", record.job_id, record)
+
+    async def body(client: Client) -> None:
+        jobs = {record.job_id: await ended(client, record.job_id) for record in left}
+        assert jobs["j901"]["status"] == "done" and jobs["j901"]["result"]["ok"]
+        for job_id in ("j902", "j903"):
+            assert jobs[job_id]["status"] == "interrupted"
+            assert "call" in jobs[job_id]["next"]
+
+    ask(place, body)
