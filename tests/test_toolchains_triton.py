@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import json
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from triton_adds import ADD, WRAPPER, artifact_of, request_of, spec
 
 from kernelwright.runners.builder import Builder
-from kernelwright.runners.devices import PROFILES
-from kernelwright.runners.errors import SpecError, ToolchainMissing
+from kernelwright.runners.errors import ToolchainMissing
 from kernelwright.runners.model import BuildOptions
-from kernelwright.runners.plans.plan import Artifact, ScalarParam, module_name
+from kernelwright.runners.plans.plan import ScalarParam
 from kernelwright.runners.processes.process_table import process_table
 from kernelwright.runners.processes.sandbox import landlock_abi
 from kernelwright.runners.processes.seccomp import has_seccomp
-from kernelwright.runners.specs.files import Roots, load_data
-from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape, toolchain_for
-from kernelwright.runners.toolchains.artifact_check import checked_artifact
+from kernelwright.runners.toolchains import BuildOutcome, toolchain_for
 from kernelwright.runners.toolchains.compile_cache import VARIABLE
 from kernelwright.runners.toolchains.triton_jit import TritonJit
 
@@ -33,70 +29,6 @@ pytestmark = pytest.mark.skipif(
 confinable = pytest.mark.skipif(
     not has_seccomp() or landlock_abi() < 3, reason="no seccomp filters or no landlock here"
 )
-
-ADD = """
-import triton
-import triton.language as tl
-
-@triton.jit
-def add(x, y, out, n, BLOCK: tl.constexpr):
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out + i, tl.load(x + i, i < n) + tl.load(y + i, i < n), i < n)
-"""
-WRAPPER = (
-    "import torch\n"
-    + ADD
-    + """
-def run(x, y):
-    out = torch.empty_like(x)
-    add[(triton.cdiv(x.numel(), 512),)](x, y, out, x.numel(), BLOCK=512)
-    return out
-"""
-)
-SHAPES = {"main": 4096, "odd": 4097, "one": 1}
-
-
-def spec(source: str, entry: str, align: int = 16, **changes: Any) -> dict[str, Any]:
-    arrays = [
-        {"name": name, "role": role, "dtype": "float32", "shape": ["n"], "align": align}
-        for name, role in (("x", "input"), ("y", "input"), ("out", "output"))
-    ]
-    kernel: dict[str, Any] = {
-        "kernel_type": "triton",
-        "source_code": source,
-        "metadata": {"kernel_name": entry},
-    }
-    if entry == "add":
-        kernel["launch"] = {"grid": ["cdiv(n, BLOCK)"], "constexprs": {"BLOCK": 512}}
-    return {
-        "name": "adding",
-        "kernel": kernel,
-        "io": {
-            "arguments": [
-                *arrays,
-                {"name": "n", "role": "scalar", "dtype": "int32", "value": "n"},
-            ]
-        },
-        "symbols": {"n": {"min": 1, "max": 1 << 20}},
-        "workloads": [{"name": "main", "symbols": {"n": 4096}}],
-        "reference": {"source_code": "def reference(x, y, n):\n    return x + y\n"},
-    } | changes
-
-
-def request_of(
-    data: dict[str, Any],
-    shapes: tuple[str, ...] = ("main",),
-    timeout_s: float = 60.0,
-    **changes: Any,
-) -> BuildRequest:
-    kernel = load_data(data, Path("/"), Roots([]))
-    return BuildRequest(
-        kernel=kernel,
-        variant=kernel.baseline().model_copy(update=changes),
-        shapes=tuple(Shape(label=label, symbols={"n": SHAPES[label]}) for label in shapes),
-        device=PROFILES[0][0],
-        timeout_s=timeout_s,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -116,11 +48,6 @@ def builder(cache: Path) -> Iterator[Builder]:
 def three(builder: Builder) -> BuildOutcome:
     """The launch of `add` for three shapes."""
     return builder.build(request_of(spec(ADD, "add"), ("main", "odd", "one")))
-
-
-def artifact_of(outcome: BuildOutcome) -> Artifact:
-    assert outcome.artifact is not None, outcome.message
-    return outcome.artifact
 
 
 def test_a_jit_function_with_a_launch_is_built_with_facts_and_listings(
@@ -322,67 +249,6 @@ def test_the_python_of_a_candidate_is_kept_from(
     assert outcome.artifact is None
     assert "PermissionError" in outcome.message
     assert not (tmp_path / "outside").exists()
-
-
-def test_a_forged_result_is_not_believed(builder: Builder, three: BuildOutcome) -> None:
-    """The plan of another candidate's fast kernel, without its machine code."""
-    plan = artifact_of(three).plans["main"].model_dump(mode="json")
-    forged = json.dumps({"plan": plan, "modules": []})
-    source = WRAPPER.replace(
-        "    out =",
-        "    import os\n"
-        "    for name in ('0', 'again'):\n"
-        f"        open(name + '.json', 'w').write({forged!r})\n"
-        "    os._exit(0)\n    out =",
-    )
-    outcome = builder.build(request_of(spec(source, "run")))
-    assert outcome.rejected and "in no module" in outcome.message
-
-
-@pytest.fixture
-def left(builder: Builder, three: BuildOutcome, tmp_path: Path) -> Path:
-    """A folder as a build child leaves it."""
-    for module in artifact_of(three).modules:
-        shutil.copyfile(builder.module_path(module), tmp_path / module_name(module))
-    return tmp_path
-
-
-def tampered(artifact: Artifact, **step: Any) -> Artifact:
-    plan = artifact.plans["main"]
-    launch = plan.launches[0].model_copy(update=step)
-    plans = artifact.plans | {"main": plan.model_copy(update={"steps": (launch,)})}
-    return artifact.model_copy(update={"plans": plans})
-
-
-def test_the_server_works_out_the_hash_of_the_code_itself(three: BuildOutcome, left: Path) -> None:
-    artifact = artifact_of(three)
-    lying = artifact.model_copy(update={"code_hash": "0" * 16})
-    request = request_of(spec(ADD, "add"), ("main", "odd", "one"))
-    assert checked_artifact(request, lying, left, "device") == artifact
-
-
-@pytest.mark.parametrize("what", ["a parameter", "a grid", "a module", "a link", "a plan too few"])
-def test_an_artifact_that_is_not_right_is_refused(
-    three: BuildOutcome, left: Path, what: str
-) -> None:
-    artifact = artifact_of(three)
-    params = artifact.plans["main"].launches[0].params
-    code = left / module_name(artifact.modules[0])
-    if what == "a parameter":
-        artifact = tampered(artifact, params=params[:-1])
-    elif what == "a grid":
-        artifact = tampered(artifact, grid=(1 << 40, 1, 1))
-    elif what == "a module":
-        code.write_bytes(code.read_bytes()[:-1] + b"x")
-    elif what == "a link":
-        code.rename(left / "elsewhere")
-        code.symlink_to(left / "elsewhere")
-    else:
-        plans = {label: p for label, p in artifact.plans.items() if label != "odd"}
-        artifact = artifact.model_copy(update={"plans": plans})
-    with pytest.raises(SpecError):
-        request = request_of(spec(ADD, "add"), ("main", "odd", "one"))
-        checked_artifact(request, artifact, left, "device")
 
 
 def test_a_build_is_found_again_by_another_server_unless_it_was_damaged(
