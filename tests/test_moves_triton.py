@@ -6,6 +6,7 @@ import ast
 import io
 import tokenize
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from triton_moves import (
@@ -138,7 +139,7 @@ def test_rows_without_a_mask_keep_their_loops() -> None:
     ("name", "move"),
     [
         ("argmax_triton", "blocks_at_launch"),
-        ("scan_triton", "one_block_a_row"),
+        ("scan_triton", "blocks_at_launch"),
         ("stencil_triton", "several_rows"),
     ],
 )
@@ -204,14 +205,18 @@ def test_a_loop_along_rows_takes_the_longest_block_that_pads_the_rows_of_a_launc
     assert [c.parameters for c in found] == [{"BLOCK": 4096}, {"BLOCK": 2048}]
 
 
-def test_blocks_that_follow_each_launch_come_before_whole_rows_only_where_those_would_spill() -> (
-    None
-):
-    def best(name: str, move: str) -> float:
-        return max(c.prior for c in proposals(move, state(name)))
+def test_whole_rows_come_before_blocks_of_each_launch_only_where_they_save_passes() -> None:
+    def best(name: str, move: str, **changes: Any) -> float:
+        return max(c.prior for c in proposals(move, state(name, **changes)))
 
-    assert best("argmax_triton", "blocks_at_launch") > best("argmax_triton", "one_block_a_row")
-    assert best("scan_triton", "blocks_at_launch") < best("scan_triton", "one_block_a_row")
+    def saves(name: str, **changes: Any) -> bool:
+        whole, block = (best(name, m, **changes) for m in ("one_block_a_row", "blocks_at_launch"))
+        return whole > block
+
+    assert saves("softmax_triton") and not saves("scan_triton")
+    works = [{"name": "main", "symbols": {"rows": 4, "cols": 40_000}}]
+    spilling = {"rows": {"max": 8}, "cols": {"max": 65_536}}
+    assert not saves("softmax_triton", symbols=spilling, workloads=works)
 
 
 def test_blocks_follow_no_launch_that_something_else_decides() -> None:

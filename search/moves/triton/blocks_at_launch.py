@@ -8,7 +8,7 @@ from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
 from .arguments import Arguments
 from .kernels import Kernel, kernel_of
-from .one_block_a_row import A_THREAD, MOST_WARPS, WARP, open_warps, row_loops
+from .one_block_a_row import A_THREAD, HELD, MOST_WARPS, WARP, open_warps, row_loops
 from .source import decorators, is_call
 from .values import Values
 
@@ -19,8 +19,6 @@ HALVES = 6
 """blocks to choose from: the longest, its half, and so on"""
 LONGEST = ((8 * WARP * A_THREAD, 1.0), (4 * WARP * A_THREAD, 0.7))
 """elements of 8 and 4 warps, share of the prior: more warps wait for each other longer"""
-HELD = MOST_WARPS * WARP * A_THREAD
-"""elements of a row that a program holds at ease (`one_block_a_row`)"""
 
 
 def _write(state: State) -> Proposals:
@@ -43,7 +41,8 @@ def _write(state: State) -> Proposals:
     size = arguments.symbol(row.id)
     if size is None or size[0] == size[1]:
         return NotApplicable(f"`{row.id}` is no symbol of the contract with several values")
-    prior = 0.6 if max(arguments.sizes(size[2]), default=size[1]) > HELD else 0.4
+    long = max(arguments.sizes(size[2]), default=size[1]) > 2 * HELD
+    prior = 0.6 if long or len(loops) == 1 else 0.4  # several passes are saved by a whole row
     return _family(state, arguments.tunable(block), _source(kernel, row.id, block), prior)
 
 

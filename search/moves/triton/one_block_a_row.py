@@ -24,6 +24,10 @@ A_THREAD = 16
 WARP = 32
 MOST_WARPS = 16
 """of a program: more have too few registers each for rows that need them"""
+HELD = MOST_WARPS * WARP * A_THREAD
+"""elements of a row that a program holds at ease; with twice as many ptxas does not spill yet"""
+SINGLE, SPILLS = 0.6, 0.5
+"""shares of the prior, rules of thumb: a block pads the row, which pays where passes are saved"""
 
 
 def _write(state: State) -> Proposals:
@@ -57,7 +61,13 @@ def _write(state: State) -> Proposals:
         return found
     by_row = _loaded_once(state, _straight(kernel, loops, row.id, warps=True))
     told = f"{_told(len(loops))}, with as many warps as suit the row of each launch"
-    return *found, Candidate(method=MOVE.method, detail=told, source=by_row, prior=0.55)
+    prior = 0.55 * _share(usual, len(loops))
+    return *found, Candidate(method=MOVE.method, detail=told, source=by_row, prior=prior)
+
+
+def _share(usual: int, passes: int) -> float:
+    """Of the prior: a single loop reads the row once as it is, and what spills is read again."""
+    return (1.0 if passes > 1 else SINGLE) * (1.0 if next_pow2(usual) <= 2 * HELD else SPILLS)
 
 
 def open_warps(state: State) -> bool:
@@ -151,9 +161,10 @@ def _loaded_once(state: State, text: str) -> str:
 def _family(state: State, source: str, usual: int, passes: int) -> tuple[Candidate, ...]:
     """With as many warps as suit the rows of the workloads, where warps may be set."""
     known = state.spec.parameters.get("num_warps")
-    told = _told(passes)
+    told, share = _told(passes), _share(usual, passes)
+    plain = Candidate(method=MOVE.method, detail=told, source=source, prior=0.4 * share)
     if known is None:
-        return (Candidate(method=MOVE.method, detail=told, source=source, prior=0.4),)
+        return (plain,)
     ideal = next_pow2(usual) // (WARP * A_THREAD)
     wanted = [max(1, min(MOST_WARPS, w)) for w in (ideal, ideal // 2, ideal * 2)]
     legal = [w for w in dict.fromkeys(wanted) if w in known.values]
@@ -163,10 +174,10 @@ def _family(state: State, source: str, usual: int, passes: int) -> tuple[Candida
             detail=f"{told}, {warps} warps",
             source=source,
             parameters={"num_warps": warps},
-            prior=prior,
+            prior=prior * share,
         )
         for warps, prior in zip(legal, (0.5, 0.35, 0.2), strict=False)
-    ) or (Candidate(method=MOVE.method, detail=told, source=source, prior=0.4),)
+    ) or (plain,)
 
 
 MOVE = Move(
