@@ -7,6 +7,7 @@ import json
 import pytest
 import region_golden
 from ptx_texts import NAMES, text
+from real_reports import known_code
 from region_dags import dag, dag_of
 
 from kernelwright.analysis import regions
@@ -66,6 +67,17 @@ def test_a_region_shows_its_code_and_where_it_comes_from() -> None:
         assert (
             statement.split()[0].lstrip("@!") in text("triton_matmul").split("\n")[int(number) - 1]
         )
+
+
+def test_a_region_of_a_role_says_for_which_warps_it_runs() -> None:
+    found = regions.region_dag(known_code("hgemm_wgmma")[0])
+    told = {
+        view.region.what: view for r in found.regions if (view := regions.region(found, r.name))
+    }
+    assert "tid.x / 128 != 2" in (told["tensor"].runs_where or ())
+    assert "tid.x == 256" in (told["async_copy"].runs_where or ())
+    first = regions.region(found, "R1")
+    assert first.runs_where is None
 
 
 def test_a_stage_lists_its_regions() -> None:

@@ -95,6 +95,9 @@ class RegionView(Record):
     needs: tuple[EdgeRow, ...]
     needed_by: tuple[EdgeRow, ...]
     edges_left_out: int
+    runs_where: tuple[str, ...] | None = None
+    """conditions on threads, parameters and iterations under which it runs; None: always. Branches
+    of which a launch says nothing are named by their line of the PTX text"""
     guarded: int
     """accesses and FLOP instructions under a predicate: not every thread does them"""
     source_lines: dict[str, str]

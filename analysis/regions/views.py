@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from ...runners.errors import SpecError
 from ..ptx import Instruction
+from .conditions import where_regions_run
 from .dag import LoopWork, Region, RegionDag, Stage
 from .divergence import Varies
 from .heat import executed, hottest
@@ -112,11 +113,18 @@ def region(dag: RegionDag, name: str, offset: int = 0) -> RegionView:
         needs=tuple(needs[:EDGES]),
         needed_by=tuple(needed[:EDGES]),
         edges_left_out=max(len(needs) - EDGES, 0) + max(len(needed) - EDGES, 0),
+        runs_where=_runs_where(dag, number),
         guarded=found.work.guarded,
         source_lines=_source_lines(code),
         ptx="\n".join(_line(each) for each in shown[:SNIPPET_LINES]),
         lines_left_out=max(len(shown) - SNIPPET_LINES, 0),
     )
+
+
+def _runs_where(dag: RegionDag, number: int) -> tuple[str, ...] | None:
+    where = where_regions_run(dag)[number]
+    undecided = (f"as the branch at line {line} decides" for line in where.undecided)
+    return (*where.holds, *undecided) or None
 
 
 def _index(name: str, letter: str, count: int, what: str) -> int:
