@@ -1,10 +1,10 @@
 """What a child does between its start and its program.
 
-`process.py` runs `main` in the new process. It ties the child to its parent, sets its limits and
+`start.py` runs `main` in the new process. It ties the child to its parent, sets its limits and
 becomes the program (exec), or stays beside it as its *supervisor*, so that whatever the program
-starts dies with it. Doing this in a program of its own, and not in a `preexec_fn`, is
-what makes it safe to start children from a server with many threads. It imports the standard
-library and `process_table.py` alone and starts in about 15 ms.
+starts dies with it. Doing this in a program of its own, and not in a `preexec_fn`, is what makes
+it safe to start children from a server with many threads. It imports the standard library and
+`process_table.py` alone and starts in about 15 ms.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from kernelwright.runners.builder import Builder
 from kernelwright.runners.device.probing import probe_devices
 from kernelwright.runners.devices import DeviceFacts
 from kernelwright.runners.plans.declared_plan import declared_plan
-from kernelwright.runners.processes import process
+from kernelwright.runners.processes import start
 from kernelwright.runners.runner import DeviceRunner
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest
 
@@ -93,8 +93,8 @@ def pretended_gpu(
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(os.environ, environment))
         os.environ.pop("CUDA_VISIBLE_DEVICES", None)  # mock.patch.dict brings it back
-        allowed = process.PASSED_ON | PASSED_ON
-        stack.enter_context(mock.patch.object(process, "PASSED_ON", allowed))
+        allowed = start.PASSED_ON | PASSED_ON
+        stack.enter_context(mock.patch.object(start, "PASSED_ON", allowed))
         stack.enter_context(mock.patch.object(Builder, "build", _observed(made)))
         gpu = PretendedGpu(folder, made)
         gpu.tell_nvml()
