@@ -113,6 +113,11 @@ def datasheet(name: str) -> Datasheet | None:
     return next((sheet for facts, sheet in PROFILES if facts.name == name), None)
 
 
+def facts_of(name: str) -> DeviceFacts | None:
+    """A GPU of the table by its whole name; None: not in the table."""
+    return next((facts for facts, _ in PROFILES if facts.name == name), None)
+
+
 def device_for(profile: DeviceProfile, present: Sequence[DeviceFacts]) -> DeviceFacts:
     """The device that a spec asks for: of this machine where it fits, else from the table.
 

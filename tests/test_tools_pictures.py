@@ -73,6 +73,39 @@ def test_the_baseline_is_drawn_before_a_variant_where_its_profile_is_kept(
     assert baseline in alone and "baseline" not in alone
 
 
+def elsewhere(profile: Profile, device: str) -> Profile:
+    """The same counters, as if taken on another GPU."""
+    launches = tuple(each.model_copy(update={"device": device}) for each in profile.launches)
+    return profile.model_copy(update={"launches": launches})
+
+
+@needs_cuda
+@pytest.mark.parametrize(
+    ("device", "roof"), [("NVIDIA H200", "4.8 TB/s, datasheet"), ("NVIDIA X1", "implied by ")]
+)
+def test_roofs_are_those_of_the_gpu_that_a_report_was_made_on(
+    opened: tuple[Workbench, str, str], device: str, roof: str
+) -> None:
+    """The kernel is built for an H100, whose memory is slower."""
+    bench, baseline, _ = opened
+    report = elsewhere(FAULT, device)
+    told = draw(bench, "roofline", report, baseline, workload(bench, baseline)).svg
+    svg = told.read_text(encoding="utf-8")
+    assert device in svg and roof in svg and "H100" not in svg
+
+
+@needs_cuda
+def test_a_baseline_that_was_counted_on_another_gpu_is_not_drawn_beside_a_variant(
+    opened: tuple[Workbench, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench, baseline, variant_id = opened
+    other = elsewhere(REPAIRED, "NVIDIA H200")
+    kept = {baseline: FAULT}
+    monkeypatch.setattr(pictures, "kept_profile", lambda bench, of, workload: kept.get(of))
+    told = draw(bench, "roofline", other, variant_id, workload(bench, variant_id)).svg
+    assert "baseline" not in told.read_text(encoding="utf-8")
+
+
 @needs_cuda
 def test_without_counters_and_time_nothing_can_be_drawn(
     opened: tuple[Workbench, str, str],

@@ -96,12 +96,12 @@ def _roofline(
             next_step="open_kernel with io.flops in the spec, and give its variant_id",
         )
     kernel = bench.evaluator.kernel(bench.evaluator.variant(variant_id).variant.kernel_id)
-    peaks = known_peaks(bench, kernel)
     runs = [(variant_id, variant_id, profile)]
     baseline, before = _before(bench, variant_id, workload)
-    if baseline is not None and (before is None) == (profile is None):
+    if baseline is not None and _device(before) == _device(profile):
         runs.insert(0, (f"baseline {baseline}", baseline, before))
     measured = all(workload in measured_ms(bench, kernel, each) for _, each, _ in runs)
+    peaks = _peaks(bench, kernel, None if measured else _device(profile))
     drawn = [
         timed
         for label, each, its in runs
@@ -112,8 +112,8 @@ def _roofline(
             f"{variant_id} has neither a measured time nor counters",
             next_step="time_variant, or ncu_summary where ncu works",
         )
-    device = "" if peaks is None else peaks.device
-    title = _title(kernel.loaded.spec.name, workload, device)
+    device = _device(profile) if peaks is None else peaks.device
+    title = _title(kernel.loaded.spec.name, workload, device or "")
     return roofline_svg(chart(title, drawn, peaks))
 
 
@@ -156,6 +156,24 @@ def _before(
     if kernel.baseline == variant_id:
         return None, None
     return kernel.baseline, kept_profile(bench, kernel.baseline, workload)
+
+
+def _peaks(bench: Workbench, kernel: KernelRecord, device: str | None) -> Peaks | None:
+    """The peaks of the GPU that the times are of; None where they are not known. `device`: the one
+    that ncu counted on, which a report made elsewhere may name; None: the kernel's own."""
+    from ..runners.devices import facts_of
+    from ..runners.gpu_limits import gpu_peaks
+
+    own = bench.gpus.target(kernel.loaded)
+    if device is None or own is None or own.name == device:
+        return known_peaks(bench, kernel)
+    other = facts_of(device)
+    return None if other is None else gpu_peaks(other, kernel.loaded.spec.io, None)
+
+
+def _device(profile: Profile | None) -> str | None:
+    """The GPU that was counted on, by its name; None: there are no counters."""
+    return None if profile is None else _longest(profile).device
 
 
 def _longest(profile: Profile) -> KernelProfile:

@@ -23,8 +23,8 @@ from ..levels import Level, Where
 from . import svg
 
 HEIGHT = 480
-LEFT, RIGHT, TOP, BOTTOM = 84.0, 556.0, 48.0, 416.0
-LEGEND = 576.0
+LEFT, RIGHT, TOP, BOTTOM = 84.0, 546.0, 48.0, 416.0
+LEGEND = 566.0
 COLOURS: dict[Where, str] = {"DRAM": svg.BLUE, "L2": svg.GREEN, "L1": svg.PURPLE}
 RADIUS: dict[Where, float] = {"DRAM": 6.0, "L2": 9.0, "L1": 12.0}
 """What streams moves as many bytes through L2 as through DRAM: then one mark lies in the other."""
