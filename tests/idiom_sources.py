@@ -243,6 +243,24 @@ extern "C" __global__ void f(const float* a, const float* b, float* c, int M, in
 """,
         MATRICES, TIMES, TILES, (16, 16),
     ),
+    "many products, each a plane of the grid": Source(
+        ("sgemm_ring", "sgemm_tiles"),
+        """extern "C" __global__
+void f(const float* a, const float* b, float* c, int B, int M, int N, int K) {
+    int q = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * 16 + threadIdx.y, i = blockIdx.z;
+    if (r >= M || q >= N) return;
+    float sum = 0.0f;
+    for (int k = 0; k < K; ++k) sum += a[i * M * K + r * K + k] * b[i * K * N + k * N + q];
+    c[i * M * N + r * N + q] = sum;
+}
+""",
+        (
+            array("a", "input", "B", "M", "K"), array("b", "input", "B", "K", "N"),
+            array("c", "output", "B", "M", "N"), *map(scalar, ("B", "M", "N", "K")),
+        ),
+        "def reference(a, b, B, M, N, K):\n    return a @ b\n",
+        (*TILES, "B"), (16, 16),
+    ),
     "a sum, an atomic addition an element": Source(
         ("sum_blocks",),
         """extern "C" __global__ void f(const float* x, float* total, int n) {

@@ -29,7 +29,7 @@ BEGINNERS = {
     "benchmarks/kernels/layernorm/cuda.json": ("row_in_registers",),
     "benchmarks/kernels/argmax/cuda.json": ("row_per_team", "row_in_registers"),
     "benchmarks/kernels/scan/cuda.json": ("row_scan",),
-    "benchmarks/kernels/batched_gemm/cuda.json": ("sgemm_tiles",),
+    "benchmarks/kernels/batched_gemm/cuda.json": ("sgemm_ring", "sgemm_tiles"),
     "benchmarks/kernels/sum/cuda.json": ("sum_blocks",),
     "benchmarks/kernels/histogram/cuda.json": ("histogram_shared",),
     "examples/cuda_histogram/spec.json": ("histogram_shared",),

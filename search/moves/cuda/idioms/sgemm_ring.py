@@ -10,7 +10,7 @@ from .....runners.model import Candidate
 from ...base import Move, NotApplicable, Proposals, State
 from .facts import Facts, recognised
 from .products import Product, read_product
-from .sgemm_tiles import GROUP, index_type, unfit, whole
+from .sgemm_tiles import BATCH, GROUP, index_type, unfit, whole
 from .writing import clash, launched, rewritten, template
 
 TILES = (
@@ -22,6 +22,8 @@ TILES = (
 """rows, columns, depth, tiles in the ring, blocks a multiprocessor, prior. All registers of a
 multiprocessor are taken by 256 threads: of one block, which moves least from L2, or of two, of
 which one computes while the other waits at its barrier."""
+SMALL = ((64, 64, 16, 3, 8, 0.45), (64, 64, 8, 4, 8, 0.3), (128, 64, 16, 3, 4, 0.25))
+"""for many products of one size: a warp does a whole small one, while others wait for theirs"""
 THREADS = "TILE_M / 64 * (TILE_N / 64) * 32"
 
 
@@ -32,14 +34,13 @@ def _write(state: State) -> Proposals:
     facts, product = read
     if taken := clash(facts, "sgemm_ring.cu"):
         return NotApplicable(taken)
-    if product.batch is not None:
-        return NotApplicable("many products at once: a tile of 128 rows is more than a small one")
     if (why := unfit(facts, product)) is not None:
         return NotApplicable(why)
     source = _source(facts, product)
     if isinstance(source, NotApplicable):
         return source
-    return tuple(_candidate(facts, product, source, *t[:-1], prior=t[-1]) for t in TILES)
+    tiles = TILES if product.batch is None else SMALL
+    return tuple(_candidate(facts, product, source, *t[:-1], prior=t[-1]) for t in tiles)
 
 
 def _source(facts: Facts, product: Product) -> str | NotApplicable:
@@ -60,6 +61,8 @@ def _source(facts: Facts, product: Product) -> str | NotApplicable:
         K=k,
         AB_WHOLE=" && ".join(sorted(wholes)),
         C_WHOLE=whole(facts, product.output, product.n, f"{n} % 4 == 0"),
+        BATCH="" if product.batch is None else BATCH,
+        OF_BATCH="" if product.batch is None else " % (tile_rows * tile_columns)",
         INDEX=index_type(facts, left, right, product.output),
         EPILOGUE=product.epilogue.function,
     )
@@ -68,6 +71,7 @@ def _source(facts: Facts, product: Product) -> str | NotApplicable:
 
 def _candidate(facts: Facts, product: Product, source: str, *sizes: int, prior: float) -> Candidate:
     rows, columns, depth, ring, blocks = sizes
+    many = "" if product.batch is None else f" * ({product.batch.text()})"
     tiles = {"TILE_M": rows, "TILE_N": columns, "TILE_K": depth, "RING": ring}
     told = f"tiles of {rows} x {columns} x {depth} in a ring of {ring}, 8 x 16 a thread"
     return Candidate(
@@ -76,7 +80,7 @@ def _candidate(facts: Facts, product: Product, source: str, *sizes: int, prior: 
         source=source,
         plan=launched(
             facts,
-            [f"cdiv({product.m.text()}, TILE_M) * cdiv({product.n.text()}, TILE_N)"],
+            [f"cdiv({product.m.text()}, TILE_M) * cdiv({product.n.text()}, TILE_N){many}"],
             [THREADS.replace("/", "//")],
             shared="RING * (TILE_M * (TILE_K + 4) + TILE_K * TILE_N) * 4",
             defines={**tiles, "GROUP": GROUP, "MIN_BLOCKS": blocks},

@@ -22,11 +22,12 @@
     const int tile_rows = (m_size + TILE_M - 1) / TILE_M;
     const int tile_columns = (n_size + TILE_N - 1) / TILE_N;
     // tiles in groups of GROUP rows, so that blocks that run together share operands in L2
-    const int in_group = GROUP * tile_columns, group = blockIdx.x / in_group;
+    const unsigned number = blockIdx.x$OF_BATCH;
+    const int in_group = GROUP * tile_columns, group = number / in_group;
     const int group_rows = min(GROUP, tile_rows - group * GROUP);
-    const int m_first = (group * GROUP + blockIdx.x % in_group % group_rows) * TILE_M;
-    const int n_first = blockIdx.x % in_group / group_rows * TILE_N;
-
+    const int m_first = (group * GROUP + number % in_group % group_rows) * TILE_M;
+    const int n_first = number % in_group / group_rows * TILE_N;
+$BATCH
     const int a_row = threadIdx.x / (TILE_K / 4), a_k = threadIdx.x % (TILE_K / 4) * 4;
     const int b_row = threadIdx.x / (TILE_N / 4), b_n = threadIdx.x % (TILE_N / 4) * 4;
     const float* a_at = a_from + ($INDEX)(m_first + a_row) * k_size + a_k;
