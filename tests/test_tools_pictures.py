@@ -100,8 +100,11 @@ def test_a_baseline_that_was_counted_on_another_gpu_is_not_drawn_beside_a_varian
 ) -> None:
     bench, baseline, variant_id = opened
     other = elsewhere(REPAIRED, "NVIDIA H200")
-    kept = {baseline: FAULT}
-    monkeypatch.setattr(pictures, "kept_profile", lambda bench, of, workload: kept.get(of))
+
+    def kept(bench: Workbench, variant_id: str, workload: str) -> Profile | None:
+        return FAULT if variant_id == baseline else None
+
+    monkeypatch.setattr(pictures, "kept_profile", kept)
     told = draw(bench, "roofline", other, variant_id, workload(bench, variant_id)).svg
     assert "baseline" not in told.read_text(encoding="utf-8")
 
