@@ -177,6 +177,16 @@ def test_stages_are_a_matter_of_loops(loop: str, stages: bool) -> None:
     }
 
 
+def test_what_a_source_works_out_at_each_launch_is_not_set_for_all_of_them() -> None:
+    chosen = '@triton.heuristics({"num_warps": lambda args: args["n"] // 512})\n'
+    source = f"{chosen}@triton.jit\ndef f(x, n, BLOCK: tl.constexpr):\n    pass\n"
+    knobs = {"num_warps": (4, 8), "BLOCK": (64, 128)}
+    open_ = state(knobs, (), source, "triton", now={"BLOCK": 64})
+    assert values(proposed(TUNE_PARAMETERS.propose(open_))) == [{"BLOCK": 128}]
+    set_ = state(knobs, (), source, "triton", now={"BLOCK": 64, "num_warps": 4})
+    assert {"num_warps": 8} in values(proposed(TUNE_PARAMETERS.propose(set_)))
+
+
 def test_found_blocks_are_turned_while_the_launch_has_them_as_numbers() -> None:
     source = "__global__ void scale(float* out) { out[threadIdx.x] = 1; }"
     launch = {"grid": [1], "block": [256]}

@@ -14,17 +14,24 @@ from .base import State
 
 BY_THE_COMPILER = frozenset({"num_warps", "num_ctas", "maxnreg"})
 """Triton's options; `num_stages` counts where there is a loop"""
+AT_LAUNCH = re.compile(r'"(\w+)"\s*:\s*lambda\b')
+"""what `triton.heuristics` works out from a launch's arguments"""
 
 
 def live_parameters(state: State) -> frozenset[str]:
-    """Declared and found parameters that the source or the launch has a use for."""
+    """Declared and found parameters that the source or the launch has a use for.
+
+    Not those that a Triton source works out anew at each launch: one value for all of them would
+    undo what it does for other shapes.
+    """
     names = frozenset(state.spec.parameters)
     if '#include "' in state.source:
         return names  # a file that nobody has read here may name any of them
     live = names & _words(state.source)
     if state.kernel_type == "triton":
         loops = {"num_stages"} if re.search(r"\bfor\b|\bwhile\b", state.source) else set[str]()
-        return live | (names & (BY_THE_COMPILER | loops))
+        followed = {*AT_LAUNCH.findall(state.source)} - state.parameters.keys()
+        return (live | (names & (BY_THE_COMPILER | loops))) - followed
     return live | _of_the_launch(state, names) if state.kernel_type == "cuda" else live
 
 
