@@ -31,6 +31,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 STATE_FILE: Final = "state.sqlite"
 BATCH: Final = 1000
+NAMED: Final = 5
 """rows that are read at once"""
 
 _LIST = "call `inspect` to list what there is"
@@ -140,7 +141,7 @@ class Store:
             matches = self._close_to(table, key)
             raise HandleUnknown(
                 f"`{table}` holds no {key!r}.",
-                valid=", ".join(matches) if matches else f"any of {self.count(table)} other keys",
+                valid=", ".join(matches) if matches else self._newest(table),
                 next_step=_NEXT_STEP.get(table, _LIST),
             )
         return value
@@ -154,6 +155,13 @@ class Store:
         return difflib.get_close_matches(
             key, [k for (k,) in self._database.run(newest)], cutoff=0.5
         )
+
+    def _newest(self, table: str) -> str:
+        """The newest keys, in words, and how many more there are."""
+        newest = f"SELECT key FROM {quoted(table)} ORDER BY rowid DESC LIMIT {NAMED}"
+        keys = [key for (key,) in self._database.run(newest)]
+        more = self.count(table) - len(keys)
+        return (", ".join(keys) or "none yet") + (f" and {more} more" if more > 0 else "")
 
     def items(self, table: str, prefix: str = "") -> list[tuple[str, JsonObject]]:
         """Keys that begin with `prefix` and their values, in order of keys (code points)."""

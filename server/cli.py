@@ -6,6 +6,7 @@ Commands import what they need themselves, so that `serve` starts without the ta
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -51,11 +52,17 @@ GpuNames = Annotated[
 
 
 def main() -> None:
-    """The console script. Errors of ours are told in plain text."""
+    """The console script. Errors of ours, and a disk that is full, are told in plain text."""
     try:
         app()
     except KernelwrightError as error:
         print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        print(f"error: the disk is full: {error.strerror}", file=sys.stderr)
+        print("Next: make room; optimize --resume goes on from what was kept", file=sys.stderr)
         sys.exit(1)
 
 

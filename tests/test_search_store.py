@@ -133,6 +133,17 @@ def test_an_unknown_handle_is_answered_with_close_ones_and_what_to_call(
     assert "compile_variant" in caught.value.next_step
 
 
+def test_a_handle_that_is_like_no_other_is_answered_with_the_newest(store: Store) -> None:
+    with pytest.raises(HandleUnknown, match="Valid: none yet"):
+        store.require("kernels", "nothing")
+    for number in range(7):
+        put(store, "kernels", f"softmax-{number}", {})
+    with pytest.raises(HandleUnknown) as caught:
+        store.require("kernels", "xyz")
+    named = "softmax-6, softmax-5, softmax-4, softmax-3, softmax-2"
+    assert caught.value.valid == f"{named} and 2 more"
+
+
 # Writes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shlex
 import shutil
@@ -195,6 +196,29 @@ def test_a_baseline_that_does_not_build_ends_with_status_1_and_no_traceback(tmp_
     assert done.returncode == 1
     assert "build_failed" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_outdir_that_can_be_no_folder_is_told_without_a_traceback(tmp_path: Path) -> None:
+    write_spec(tmp_path, [1])
+    taken = tmp_path / "taken"
+    taken.write_text("a file", encoding="utf-8")
+    done = optimize(tmp_path, "--outdir", str(taken))
+    assert done.returncode == 1
+    assert "can be no folder for the state: File exists" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_disk_that_is_full_ends_with_status_1_and_how_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def app() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cli, "app", app)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 1
+    assert "the disk is full" in (told := capsys.readouterr().err) and "--resume" in told
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def device_missing(target: DeviceFacts, why: str, present: Sequence[DeviceFacts]
     return DeviceMissing(
         f"this kernel cannot be run or timed here: {_reason(target, why, present)}",
         valid="without its GPU: open_kernel, compile_variant, propose_moves, region_dag, "
-        "ptx_for_source_span, inspect",
+        "ptx_for_source_span, inspect, ncu_summary of a report made elsewhere",
         next_step=f"start kernelwright on a machine with an {target.name} (`kernelwright doctor` "
         "says what it sees there), for instance `ssh HOST kernelwright serve` as the MCP client's "
         "command, and open the kernel again with the same spec",

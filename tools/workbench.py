@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from ..runners.errors import AccessError
 from ..runners.specs.files import Roots
 from ..search.store import STATE_FILE, Store
 from .evaluator import Evaluator
@@ -33,7 +34,13 @@ class Workbench:
         sys.setswitchinterval(SWITCH_S)
         self.outdir = outdir.resolve()
         self.roots = Roots(roots)
-        self.outdir.mkdir(parents=True, exist_ok=True)
+        try:
+            self.outdir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise AccessError(
+                f"{self.outdir} can be no folder for the state: {error.strerror}",
+                next_step="name another one with --outdir",
+            ) from error
         self.store = Store.open(self.outdir / STATE_FILE)
         _remove_orphaned(self.outdir / SCRATCH)
         self._scratch = self.outdir / SCRATCH / str(os.getpid())
