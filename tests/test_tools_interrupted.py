@@ -1,0 +1,134 @@
+"""Ctrl-C in the middle of a sweep, on a GPU that is not there: nothing is lost or left behind."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gpu_lift
+import psutil
+import pytest
+from kernels import with_known_peaks
+from pretend_gpu import pretended_gpu
+
+from kernelwright.runners.model import Ending
+from kernelwright.runners.toolchains.cuda_request import present
+from kernelwright.search.settings import Settings
+from kernelwright.search.store import JsonObject
+from kernelwright.tools.base import Arguments
+from kernelwright.tools.optimize import Began, Failed, Finished, optimize
+from kernelwright.tools.progress import listening
+from kernelwright.tools.workbench import Workbench
+
+pytestmark = pytest.mark.skipif(
+    "nvrtc" not in present() or shutil.which("g++") is None, reason="no NVRTC with a g++ here"
+)
+BUDGET = 5
+SETTINGS = Settings(budget_builds=BUDGET, sweep_builds=BUDGET, min_gain=1e9, stop_at_headroom=False)
+"""One sweep spends all of it. No gain makes an incumbent: what such a one goes through is told
+elsewhere."""
+
+
+@dataclass
+class Ears:
+    """What is said of configurations; SIGINT once as many were told."""
+
+    interrupt_after: int | None = None
+    told: list[str] = field(default_factory=list[str])
+    working: list[psutil.Process] = field(default_factory=list[psutil.Process])
+    """processes beneath this one when the signal came"""
+
+    def report(self, message: str) -> None:
+        pass
+
+    def found(self, message: str) -> None:
+        if message.startswith("configuration "):
+            self.told.append(message.partition(": ")[2].partition(": ")[0])
+            if len(self.told) == self.interrupt_after:
+                self.working = psutil.Process().children(recursive=True)
+                signal.raise_signal(signal.SIGINT)
+
+    def cancelled(self) -> bool:
+        return False
+
+    def checkpoint(self, arguments: Arguments) -> None:
+        pass
+
+
+def tunable(folder: Path) -> Path:
+    """The spec of a kernel with two parameters that are worth tuning together."""
+    launch = {"grid": ["cdiv(n, BLOCK)"], "block": ["BLOCK"]}
+    changes: dict[str, Any] = {
+        "kernel": gpu_lift.spec()["kernel"] | {"launch": launch},
+        "workloads": [{"name": "usual", "symbols": {"n": 600}}],
+        "parameters": {
+            "REPEAT": {"values": [64, 32, 16, 8]},
+            "BLOCK": {"values": [128, 64, 32]},
+        },
+    }
+    path = folder / "lift.json"
+    path.write_text(json.dumps(gpu_lift.spec(**changes)), encoding="utf-8")
+    return path
+
+
+def evaluations(bench: Workbench) -> dict[str, JsonObject]:
+    """Those in the store, by variant and number."""
+    return dict(bench.store.items("evaluations"))
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    spec: Path
+    outdir: Path
+    told: list[str]
+    kept: dict[str, JsonObject]
+    """evaluations in the store when the search had ended"""
+    working: list[psutil.Process]
+
+
+@pytest.fixture(scope="module")
+def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interrupted]:
+    """A sweep of five configurations that Ctrl-C met when the second was told."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    spec, outdir = tunable(folder), with_known_peaks(folder / "out")
+    with pretended_gpu(folder):
+        ears = Ears(interrupt_after=2)
+        with Workbench(outdir, [folder]) as bench:
+            with pytest.raises(KeyboardInterrupt), listening(ears):
+                list(optimize(bench, [spec], SETTINGS))
+            kept = evaluations(bench)
+        yield Interrupted(spec, outdir, ears.told, kept, ears.working)
+
+
+def test_ctrl_c_in_a_sweep_leaves_no_process_behind(interrupted: Interrupted) -> None:
+    assert interrupted.working
+    left = (each for each in interrupted.working if each.is_running())
+    assert not [each for each in left if each.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_what_a_sweep_had_told_is_in_the_store(interrupted: Interrupted) -> None:
+    assert len(interrupted.told) == 2
+    assert len(interrupted.kept) >= 3, "the baseline and they"
+
+
+def test_a_sweep_goes_on_behind_what_it_had_evaluated(interrupted: Interrupted) -> None:
+    ears = Ears()
+    with Workbench(interrupted.outdir, [interrupted.spec.parent]) as bench:
+        assert evaluations(bench) == interrupted.kept
+        with listening(ears):
+            events = list(optimize(bench, [interrupted.spec], SETTINGS, resume=True))
+        found = evaluations(bench)
+    assert not [event for event in events if isinstance(event, Failed)]
+    (began,) = (event for event in events if isinstance(event, Began))
+    (finished,) = (event for event in events if isinstance(event, Finished))
+    assert began.resumed and ears.told
+    assert finished.status.builds <= BUDGET
+    assert {key: found[key] for key in interrupted.kept} == interrupted.kept
+    final = [key for key, each in interrupted.kept.items() if Ending(each["ending"]).final]
+    again = {key.partition("/")[0] for key in found.keys() - interrupted.kept.keys()}
+    assert final and not again & {key.partition("/")[0] for key in final}, "none is measured twice"
