@@ -42,6 +42,12 @@ class DeviceFacts(Record):
         """90 for sm_90a."""
         return int(re.sub(r"\D", "", self.arch))
 
+    def local_memory(self, stack_bytes: int) -> int:
+        """Bytes that the driver sets aside for a kernel whose threads have so much of stack and
+        local arrays: for every thread that the GPU could hold (CUDA C++ Programming Guide, "Local
+        memory"). They stay set aside as long as the process lives."""
+        return stack_bytes * self.sm_count * self.threads_per_sm
+
 
 class Datasheet(Record):
     """Published peaks, dense; operations a second, a fused multiply-add counted as two."""

@@ -14,10 +14,13 @@ from device_kernels import GPUS, gpu_of
 from kernelwright.runners.model import Ending
 from kernelwright.runners.specs.files import LoadedKernel
 from kernelwright.tools.attached import MOST_ATTACHED
+from kernelwright.tools.kernel_state import OpenKernel
+from kernelwright.tools.rig import Rig
 from kernelwright.tools.workbench import Workbench
 
 SIZES = {"real": (1 << 20, 1000003), "pretended": (1 << 11, 1003)}
 """of the two workloads"""
+TRIES = 5
 
 
 @pytest.fixture(scope="module", params=GPUS)
@@ -127,9 +130,31 @@ def test_a_fault_has_its_ending_and_the_next_evaluation_is_right(
         assert compared.comparison is not None
 
 
+def test_memory_that_local_arrays_set_aside_is_given_back(
+    bench: Workbench, kernel: LoadedKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_pretended(bench):
+        pytest.skip("its memory is so large that an array of this size may stay")
+    rested = list[str]()
+
+    def rest(_: Rig, opened: OpenKernel) -> None:
+        rested.append(opened.kernel_id)
+
+    monkeypatch.setattr(Rig, "rest", rest)
+    cases: tuple[tuple[int, list[str]], ...] = ((16, []), (2048, [kernel.kernel_id]))
+    for bytes_a_thread, expected in cases:
+        array = f"volatile char big[{bytes_a_thread}]; big[n % {bytes_a_thread}] = 1;"
+        source = gpu_lift.spoiled(f"{array} if (big[(n + 1) % {bytes_a_thread}] == 7) return;")
+        bench.evaluator.evaluate(gpu_lift.candidate(bench, kernel.kernel_id, source=source))
+        assert rested == expected
+
+
 def test_less_work_is_faster_and_becomes_incumbent(bench: Workbench, kernel: LoadedKernel) -> None:
     record = gpu_lift.candidate(bench, kernel.kernel_id, parameters={"REPEAT": 1})
     found = bench.evaluator.evaluate(record)
+    for _ in range(TRIES):  # a machine with other work may be too noisy to tell
+        if found.ending is Ending.unstable:
+            found = bench.evaluator.evaluate(record)
     assert found.ending is Ending.faster and found.became_incumbent, found.message
     assert found.comparison is not None and found.speedup is not None
     assert found.speedup - 1 > found.comparison.resolution

@@ -120,9 +120,8 @@ def _check_kernel(where: str, kernel: PlanKernel, entry: Entry, device: DeviceFa
             f"({entry.static_shared} static, {kernel.shared} dynamic)",
             valid=f"up to {device.shared_per_block} on {device.name}",
         )
-    # The driver sets local memory aside for every thread that the GPU could hold (CUDA C++
-    # Programming Guide, "Local memory"); where there is no room, it says no more than that.
-    local = entry.stack * device.sm_count * device.threads_per_sm
+    # where there is no room, the driver says no more than that
+    local = device.local_memory(entry.stack)
     if local > device.memory_bytes:
         raise SpecError(
             f"{where}: {entry.stack} bytes of stack and local arrays a thread take {local} bytes "
