@@ -67,11 +67,20 @@ def _sized(content: bytes) -> bytes:
 
 
 def module(
-    folder: Path, version: str = "2026.3.1", launches: int = 1, name: str = "k", entry: str = "_Z1k"
+    folder: Path,
+    version: str = "2026.3.1",
+    launches: int = 1,
+    name: str = "k",
+    entry: str = "_Z1k",
+    *,
+    grid: int = 4,
+    block: int = 256,
 ) -> Path:
     """A folder with a stand-in for NVIDIA's module, which finds these launches in any report."""
     folder.mkdir()
-    text = MODULE.format(version=version, launches=launches, name=name, entry=entry)
+    text = MODULE.format(
+        version=version, launches=launches, name=name, entry=entry, grid=grid, block=block
+    )
     (folder / "ncu_report.py").write_text(text, encoding="utf-8")
     return folder
 
@@ -121,7 +130,8 @@ class Place:
     def file_name(self): return "k.cu"
     def line(self): return 7
 SAMPLES = Values(30, [(0x1010, 20), (0x1020, 10), (0x1030, 0)])
-METRICS = {{"gpu__time_duration.sum": Values(1500), "launch__grid_dim_x": Values(4.0),
+METRICS = {{"gpu__time_duration.sum": Values(1500), "launch__grid_dim_x": Values({grid}.0),
+    "launch__block_dim_x": Values({block}.0), "launch__shared_mem_per_block_dynamic": Values(0.0),
     "a_share_of_nothing.pct": Values(float("nan")),
     "device__attribute_display_name": Values("a GPU"), "smsp__pcsamp_sample_count": SAMPLES,
     "launch__function_pcs": Values(1, [(0, 0x1000)]),

@@ -88,12 +88,16 @@ def test_code_without_a_line_of_its_own_makes_no_other_build_of_a_report() -> No
             assert not other_build(launch.model_copy(update={"instructions": unplaced}), code)
 
 
-def ask(folder: Path, report: Path) -> tuple[str, str]:
-    """(whose samples stand beside lines, which region is to blame) of a copy, with a report."""
+def ask(folder: Path, report: Path, blocks: int) -> tuple[str, str]:
+    """(whose samples stand beside lines, which region is to blame) of a copy of so many blocks,
+    with a report."""
     changes = gpu_lift.spec()["kernel"] | {"source_code": COPY}
     changes |= {"metadata": {"kernel_name": "twice"}}
+    usual = {"name": "usual", "symbols": {"n": 256 * blocks}}
     with Workbench(folder / "out", [folder]) as bench:
-        record = bench.evaluator.open(gpu_lift.load(folder, kernel=changes, parameters={}))
+        record = bench.evaluator.open(
+            gpu_lift.load(folder, kernel=changes, parameters={}, workloads=[usual])
+        )
         of = record.baseline
         ncu_summary(bench, NcuSummaryArguments(variant_id=of, report=report.name))
         lines = ptx_for_source_span(bench, SpanArguments(variant_id=of, start=1, end=4))
@@ -104,7 +108,7 @@ def ask(folder: Path, report: Path) -> tuple[str, str]:
 @needs_builds
 def test_the_tools_place_the_samples_of_a_users_report(tmp_path: Path) -> None:
     report = report_of("low_occupancy", "repaired", tmp_path)
-    lines, region = ask(tmp_path, report)
+    lines, region = ask(tmp_path, report, 65536)
     if "left out" in lines:
         pytest.skip(f"the compiler here makes other code than that of the report: {lines}")
     counted = real_launch("low_occupancy", "repaired").instructions
@@ -116,7 +120,7 @@ def test_the_tools_place_the_samples_of_a_users_report(tmp_path: Path) -> None:
 def test_the_tools_say_when_a_users_report_is_of_another_build(tmp_path: Path) -> None:
     """Its name fits and its machine code does not: no sample is placed, and region_dag blames by
     work."""
-    lines, region = ask(tmp_path, report_of("divergence", "faulty", tmp_path))
+    lines, region = ask(tmp_path, report_of("divergence", "faulty", tmp_path), 4096)
     assert lines.startswith("the profile of twice that is kept is left out: ")
     assert "of its 37 instructions are not those of this build" in lines
     assert "by work, no time" in region and "not those of this build" in region

@@ -28,7 +28,11 @@ from kernelwright.tools.workbench import Workbench
 needs_builds = pytest.mark.skipif(
     "nvrtc" not in present() or shutil.which("g++") is None, reason="no NVRTC with a g++ here"
 )
-WORKLOADS = [{"name": "usual", "symbols": {"n": 512}}]
+WORKLOADS = [
+    {"name": "usual", "symbols": {"n": 1024}},  # 4 blocks of 256, as the stand-ins count
+    {"name": "small", "symbols": {"n": 512}},
+    {"name": "hidden", "symbols": {"n": 1280}, "held_out": True},
+]
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +139,42 @@ def test_a_report_made_elsewhere_is_kept_for_its_variant(
     assert kept_profile(bench, variant_id, "usual") is not None
     assert ask(bench, variant_id).report != str(report)
     assert not (ncu / "asked.json").exists(), "and nothing was profiled here"
+
+
+@needs_builds
+@pytest.mark.parametrize(
+    ("found", "workload", "words"),
+    [
+        (
+            {"grid": 132, "block": 384},
+            "usual",
+            "grid 132x1x1, not 4x1x1, block 384x1x1, not 256x1x1",
+        ),
+        ({}, "small", "Next: it is of workload `usual`: name that one"),
+        ({"grid": 5}, "usual", "Next: give the report of this variant"),
+    ],
+)
+def test_a_report_of_another_launch_of_a_kernel_of_that_name_is_refused_and_not_kept(
+    opened: tuple[Workbench, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    found: dict[str, int],
+    workload: str,
+    words: str,
+) -> None:
+    """5 blocks are those of the workload that is held out, of which nothing is told."""
+    bench, variant_id = opened
+    shutil.rmtree(bench.outdir / "profiles", ignore_errors=True)
+    stood_in = module(tmp_path / "module", entry="lift", **found)
+    monkeypatch.setattr(readers, "module_folders", lambda: (stood_in,))
+    report = bench.outdir.parent / "theirs.ncu-rep"
+    report.write_bytes(report_file())
+    with pytest.raises(ProfileFailed) as refused:
+        ask(bench, variant_id, report=str(report), workload=workload)
+    blocks = 4 if workload == "usual" else 2
+    assert words in str(refused.value) and "hidden" not in str(refused.value)
+    assert f"Valid: `lift` with grid {blocks}x1x1, block 256x1x1\n" in str(refused.value)
+    assert kept_profile(bench, variant_id, workload) is None
 
 
 @needs_builds

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from ..runners.errors import SpecError
+from ..runners.errors import ProfileFailed, SpecError
 from ..runners.model import Record, content_hash
 from ..runners.profiling.model import Profile
 from .describing import cut
 from .progress import report as tell
 
 if TYPE_CHECKING:
-    from ..runners.plans.plan import Artifact
+    from ..runners.plans.plan import Artifact, LaunchPlan
     from .workbench import Workbench
 
 FOLDER = "profiles"
@@ -48,10 +48,16 @@ def workload_of(bench: Workbench, variant_id: str, wanted: str | None) -> str:
             f"{variant_id} is host C++, which ncu does not profile",
             next_step=f"inspect what variant, id {variant_id} tells its times and headroom",
         )
-    names = [w.name for w in kernel.spec.workloads if not w.held_out]
+    names = visible(bench, variant_id)
     if wanted is not None and wanted not in names:
         raise SpecError(f"no workload `{wanted}`", valid=", ".join(names))
     return names[0] if wanted is None else wanted
+
+
+def visible(bench: Workbench, variant_id: str) -> tuple[str, ...]:
+    """The workloads of a variant that are not held out. Raises HandleUnknown."""
+    kernel = bench.evaluator.kernel(bench.evaluator.variant(variant_id).variant.kernel_id)
+    return tuple(w.name for w in kernel.spec.workloads if not w.held_out)
 
 
 def profile_variant(
@@ -90,9 +96,11 @@ def import_profile(bench: Workbench, path: str) -> Profiled:
 
 def import_for_variant(bench: Workbench, path: str, variant_id: str, workload: str) -> Profiled:
     """The profile in a report made elsewhere of this variant; kept as if it had been made here,
-    unless one is kept. Raises as `import_profile`, and where it is of other kernels."""
+    unless one is kept. Raises as `import_profile`, and where it is of other kernels or launches."""
     found = bench.roots.file(path, bench.roots.folders[0])
-    profile = read(bench, found, entries_of(bench, variant_id))
+    plans = _built(bench, variant_id).plans
+    profile = read(bench, found, entries_of(plans.values()))
+    _check_launches(profile, plans, visible(bench, variant_id), workload)
     report = _report(bench, variant_id, workload)
     if _kept(report) is None:
         report.parent.mkdir(parents=True, exist_ok=True)
@@ -113,10 +121,32 @@ def read(
     return read_profile(report, bench.outdir / FOLDER, expected, instances)
 
 
-def entries_of(bench: Workbench, variant_id: str) -> tuple[str, ...]:
-    """The kernels that a variant launches for any workload, as its machine code calls them."""
-    plans = _built(bench, variant_id).plans.values()
+def entries_of(plans: Iterable[LaunchPlan]) -> tuple[str, ...]:
+    """The kernels that plans launch, as the machine code calls them."""
     return tuple(dict.fromkeys(kernel.entry for plan in plans for kernel in plan.kernels))
+
+
+def _check_launches(
+    profile: Profile, plans: Mapping[str, LaunchPlan], visible: Sequence[str], workload: str
+) -> None:
+    """Raises ProfileFailed where a launch of a report is none of the workload's; the error names
+    the visible workload that it is of, where there is one."""
+    from ..runners.profiling.fitting import launched, misfit
+
+    wrong = misfit(profile, plans[workload])
+    if not wrong:
+        return
+    of_another = next((name for name in visible if not misfit(profile, plans[name])), None)
+    alone = "profile it here (leave report out), or read the report alone (leave variant_id out)"
+    raise ProfileFailed(
+        f"the report is of another launch than those for workload `{workload}`: {wrong}",
+        valid=launched(plans[workload]),
+        next_step=(
+            f"give the report of this variant, {alone}"
+            if of_another is None
+            else f"it is of workload `{of_another}`: name that one"
+        ),
+    )
 
 
 def _built(bench: Workbench, variant_id: str) -> Artifact:
