@@ -9,11 +9,11 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import ablation_tables
 import evaluator_tables
 import fidelity_tables
 import gpu_tables
 import no_model_tables
+import replay_tables
 import sweep_tables
 from cells import percents, speedup, times
 from environment import RESULTS, ROOT
@@ -88,7 +88,8 @@ DOCUMENTS: Mapping[str, tuple[tuple[str, Callable[[dict[str, Any]], str]], ...]]
         ("gpu_costs", gpu_tables.costs),
         ("gpu_agent", gpu_tables.agent),
         ("search_efficiency", sweep_tables.efficiency),
-        ("policy_ablation", ablation_tables.ablation),
+        ("policy_ablation", replay_tables.ablation),
+        ("regraph_replay", replay_tables.regraph),
     ),
 }
 """Files of results by the document that shows them, with what makes text of one."""
