@@ -21,7 +21,8 @@ from pydantic import Field, ValidationError
 from .errors import ExpressionError, ProcessLost, SpecError, ToolchainMissing
 from .locks import timing_lock
 from .model import Record
-from .processes.process import Limits, clean_environment, run_limited
+from .processes.process import Finished, Limits, clean_environment, run_limited
+from .room import ended_for_room, full, writing
 from .specs.expressions import evaluate
 from .specs.io_contract import Contract
 from .specs.spec import Expression
@@ -32,6 +33,7 @@ FLAGS = ("-O3", "-march=native", "-fopenmp", "-ffp-contract=fast", "-std=c++17")
 CPUS = Path("/sys/devices/system/cpu")
 SECONDS = 0.5  # of each of the two measurements
 BUILD_S, RUN_S = 60.0, 30.0
+PROGRAM = "the program that measures this machine"
 CACHES = 4  # an array is this many times the last-level cache, within the two bounds below
 LEAST_BYTES, MOST_BYTES = 64 << 20, 1 << 30
 
@@ -98,17 +100,18 @@ def measure_host(scratch: Path) -> Peaks:
     """The peaks of this machine's processors, on the cores that this process may use.
 
     Takes about 2 s, holding the host's timing lock while it measures; `scratch` keeps the
-    compiled program. Raises ToolchainMissing and ProcessLost.
+    compiled program. Raises ToolchainMissing and ProcessLost, NoRoom where the disk is full.
     """
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         raise ToolchainMissing("measuring needs a C++ compiler", valid="g++ or clang++ on PATH")
     device = f"{_processor()}, {_count(len(os.sched_getaffinity(0)), 'core')}"
     cache = cache_bytes()
-    scratch.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=scratch) as private:  # logs of two processes must not meet
-        binary, build_s = _compile(compiler, device, scratch, Path(private))
-        reading = _run(binary, _array_bytes(cache), Path(private))
+    with writing(scratch, PROGRAM):
+        scratch.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=scratch) as private:  # logs of two processes must not meet
+            binary, build_s = _compile(compiler, device, scratch, Path(private))
+            reading = _run(binary, _array_bytes(cache), Path(private))
     return Peaks(
         copy_bytes_per_s=reading.copy_bytes_per_s,
         flops_per_s=reading.flops_per_s,
@@ -164,6 +167,7 @@ def _compile(compiler: str, device: str, kept: Path, scratch: Path) -> tuple[Pat
         limits=Limits(wall_s=BUILD_S),
     )
     if done.returncode != 0:
+        _refuse_full(done, scratch)
         raise ToolchainMissing(
             f"the measuring program does not compile ({done.ending}):\n{done.stderr[-2000:]}",
             next_step="install g++ with OpenMP (libgomp)",
@@ -187,8 +191,16 @@ def _run(binary: Path, array_bytes: int, scratch: Path) -> HostReading:
             reading = HostReading.model_validate_json(done.stdout)
             return reading.model_copy(update={"seconds": done.wall_s})
     except ValidationError as error:
+        _refuse_full(done, scratch)
         raise ProcessLost(f"the measuring program printed {done.stdout[:200]!r}") from error
+    _refuse_full(done, scratch)
     raise ProcessLost(f"measuring the host failed: {done.ending} {done.stderr[:500]}".strip())
+
+
+def _refuse_full(done: Finished, scratch: Path) -> None:
+    """Raises NoRoom where a program failed because its folder is full."""
+    if ended_for_room(done.stderr, scratch):
+        raise full(scratch.parent, PROGRAM)  # which outlives this call
 
 
 def _array_bytes(cache: int | None) -> int:

@@ -6,6 +6,7 @@ import errno
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from .errors import NoRoom
 
@@ -13,6 +14,8 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 _CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 FULL_WORDS = ("No space left on device", "Disk quota exceeded")
 """what programs print of these errors"""
+BUILD_BYTES = 1 << 20
+"""More than the intermediate files of a small program, which its compiler removes as it fails."""
 
 
 def full(folder: Path, what: str) -> NoRoom:
@@ -22,6 +25,22 @@ def full(folder: Path, what: str) -> NoRoom:
         next_step=f"free space there (see `df -h {folder}`), then repeat the call; "
         "another --outdir may lie on another disk",
     )
+
+
+def ended_for_room(said: str, folder: Path) -> bool:
+    """Whether a program of ours that failed in a folder found no room there: it says so, or the
+    folder takes no more. What it says is kept on the same disk, so it may be cut or missing."""
+    return any(words in said for words in FULL_WORDS) or _takes_no_more(folder)
+
+
+def _takes_no_more(folder: Path) -> bool:
+    """Asked by writing: a quota shows nowhere else."""
+    try:
+        with TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(BUILD_BYTES))
+    except OSError as error:
+        return error.errno in FULL
+    return False
 
 
 @contextmanager

@@ -101,7 +101,7 @@ class Desk:
         if not isinstance(arguments, WorkArguments):
             return tool.run(bench, arguments)
         job_id = jobs.submit(tool, arguments)
-        record = wait_for(bench.store, job_id, arguments.wait_s)
+        record = wait_for(bench, job_id, arguments.wait_s)
         if record.state == "failed":
             raise KernelwrightError(record.error)
         return reply_of(record)

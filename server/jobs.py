@@ -5,7 +5,8 @@ worker does one job after the other, because what is timed must be alone on its 
 What a killed process left unfinished is queued again when the next one starts: results that
 were on disk are not paid for twice, and a search goes on where its last step ended. A tool
 that must not simply run again (`Tool.rerun`), or that has already taken two processes with
-it, is reported as `interrupted`.
+it, is reported as `interrupted`. A job whose end the store could not take (the disk is full) has
+failed, in this process's memory (`Workbench.unwritten`) until it can be written.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ import logging
 import os
 import queue
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..runners.errors import KernelwrightError
+from ..runners.errors import KernelwrightError, StoreError
 from ..search.store import JsonObject, Store, Writer
 from ..tools import progress
 from ..tools.base import Arguments, Tool, WorkArguments
+from ..tools.job import record_of
 from ..tools.job_records import JobRecord, Owner
 from ..tools.records import now
 from ..tools.workbench import Workbench
@@ -55,7 +58,7 @@ class Jobs:
         key = f"{tool.name}:{arguments.model_dump_json(exclude={'wait_s'})}"
         with self._lock:
             live = self._live.get(key)
-            if live is not None and not self._record(live).ended:
+            if live is not None and not record_of(self._bench, live).ended:
                 return live
             with self._bench.store.transaction() as writer:
                 job_id = _next_id(writer)
@@ -71,9 +74,6 @@ class Jobs:
         self._waiting.put(job_id)
         return job_id
 
-    def _record(self, job_id: str) -> JobRecord:
-        return self._bench.store.require_record("jobs", job_id, JobRecord)
-
     def stop(self) -> None:
         """Take no more work; what is unfinished is left for the next process.
 
@@ -81,9 +81,12 @@ class Jobs:
         """
         self._stopping = True
         self._waiting.put(None)
-        for record in _unfinished(self._bench.store):
-            if record.owner == self._owner:
-                _update(self._bench.store, record.job_id, {"owner": NOBODY.model_dump()})
+        # On a full disk nothing is lost: who owns these jobs will be dead when the next one looks.
+        with suppress(StoreError):
+            self._write_late()
+            for record in _unfinished(self._bench.store):
+                if record.owner == self._owner:
+                    _update(self._bench.store, record.job_id, {"owner": NOBODY.model_dump()})
 
     def _adopt(self) -> list[str]:
         """Queue again, or give up, what dead processes left unfinished."""
@@ -107,19 +110,38 @@ class Jobs:
         while (job_id := self._waiting.get()) is not None and not self._stopping:
             try:
                 self._perform(job_id)
-            except Exception:
+            except Exception as error:
                 if not self._stopping:
-                    logger.exception("job %s could not be recorded", job_id)
+                    self._fail(job_id, error)
+            with self._lock:
+                self._live = {key: live for key, live in self._live.items() if live != job_id}
+
+    def _fail(self, job_id: str, error: Exception) -> None:
+        """End a job in memory alone; nobody may wait for one that nobody does."""
+        if isinstance(error, StoreError):
+            logger.error("job %s could not be recorded: %s", job_id, error.message)
+        else:
+            logger.exception("job %s could not be recorded", job_id)
+        with suppress(KernelwrightError):
+            change = {"state": "failed", "finished_at": now(), "progress": ""}
+            change["error"] = f"what came of it could not be written: {error}"
+            known = record_of(self._bench, job_id)
+            self._bench.unwritten[job_id] = known.model_copy(update=change)
+
+    def _write_late(self) -> None:
+        """Write down the ends that could not be written before. Raises StoreError."""
+        for job_id, record in tuple(self._bench.unwritten.items()):
+            _update(self._bench.store, job_id, record.model_dump(mode="json"))
+            self._bench.unwritten.pop(job_id, None)
 
     def _perform(self, job_id: str) -> None:
+        self._write_late()
         record = _claim(self._bench.store, job_id)
         if record is not None:
             change = self._outcome(record)
             if self._stopping:
                 return
             _update(self._bench.store, job_id, change | {"finished_at": now(), "progress": ""})
-        with self._lock:
-            self._live = {key: live for key, live in self._live.items() if live != job_id}
 
     def _outcome(self, record: JobRecord) -> JsonObject:
         """Run the tool; what changes in the job's record."""

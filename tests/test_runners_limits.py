@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +112,29 @@ def test_work_that_no_kernel_can_have_is_refused(text: str) -> None:
 def test_work_over_an_unknown_size_is_refused() -> None:
     with pytest.raises(ExpressionError, match="M"):
         work(contract(flops="M"), {"N": 16})
+
+
+IN_A_FULL_FOLDER = """\
+mount -t tmpfs -o size=$2k none "$1" && exec "$3" -c '
+import sys
+from pathlib import Path
+from kernelwright.runners.errors import NoRoom
+from kernelwright.runners.limits import measure_host
+try:
+    measure_host(Path(sys.argv[1]))
+except NoRoom as error:
+    print(error)
+' "$1"
+"""
+"""Of a size in KiB that holds the log of a compiler and not what it writes, or not even a log."""
+
+
+@pytest.mark.parametrize("kib", [4, 12, 48])
+def test_a_full_disk_is_named_and_no_compiler_is_to_blame(tmp_path: Path, kib: int) -> None:
+    inside = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-ec")
+    if subprocess.run([*inside, f"mount -t tmpfs none {tmp_path}"], check=False).returncode:
+        pytest.skip("no folder of a given size can be made here")
+    words = [*inside, IN_A_FULL_FOLDER, "sh", str(tmp_path), str(kib), sys.executable]
+    told = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    assert told.startswith("there is no room for the program that measures this machine: the disk ")
+    assert f"the disk of {tmp_path} is full\nNext: free space there" in told

@@ -1,14 +1,20 @@
-"""What a job writes down while it runs."""
+"""What a job writes down while it runs, and what becomes of one that cannot write."""
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from kernelwright.runners.model import Record
 from kernelwright.server.jobs import Jobs
 from kernelwright.tools import progress
 from kernelwright.tools.base import Tool, WorkArguments
-from kernelwright.tools.job import wait_for
+from kernelwright.tools.job import JobArguments, job, wait_for
+from kernelwright.tools.job_records import JobRecord
 from kernelwright.tools.workbench import Workbench
 
 
@@ -38,22 +44,90 @@ def work(bench: Workbench, _: WorkArguments) -> Written:
     return Written(progress=tuple(seen))
 
 
-def test_who_asks_for_a_job_now_and_then_does_not_miss_what_was_found_last(tmp_path: Path) -> None:
-    tool = Tool(
+def worker(run: Callable[[Workbench, WorkArguments], Written]) -> Tool[Any, Any]:
+    return Tool(
         name="work",
         title="Work",
-        run=work,
+        run=run,
         arguments=WorkArguments,
         result=Written,
         read_only=False,
         work=True,
     )
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
+    """The connections that stores open from now on."""
+    opened = list[sqlite3.Connection]()
+    connect = sqlite3.connect
+
+    def recorded(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*arguments, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", recorded)
+    return opened
+
+
+def test_who_asks_for_a_job_now_and_then_does_not_miss_what_was_found_last(tmp_path: Path) -> None:
+    tool = worker(work)
     with Workbench(tmp_path, [tmp_path]) as bench:
         jobs = Jobs(bench, (tool,))
-        job = wait_for(bench.store, jobs.submit(tool, WorkArguments()), seconds=60)
+        done = wait_for(bench, jobs.submit(tool, WorkArguments()), seconds=60)
         jobs.stop()
-    assert job.result is not None and job.result["progress"] == [
+    assert done.result is not None and done.result["progress"] == [
         "building",
         "configuration 1 of 2: 3x the baseline",
         "configuration 1 of 2: 3x the baseline; now checking",
     ]
+
+
+def test_a_job_whose_result_finds_no_room_has_failed_and_is_written_once_there_is(
+    tmp_path: Path, connections: list[sqlite3.Connection]
+) -> None:
+    said = [2_000_000, 1]
+
+    def long(_: Workbench, __: WorkArguments) -> Written:
+        """Work with much to say, and little the next time.
+
+        Example: {}
+        """
+        return Written(progress=("x" * said.pop(0),))
+
+    with Workbench(tmp_path, [tmp_path]) as bench:
+        tool = worker(long)
+        jobs = Jobs(bench, (tool,))
+        (pages,) = connections[0].execute("PRAGMA page_count").fetchone()
+        connections[0].execute(f"PRAGMA max_page_count = {pages + 20}")
+        failed = wait_for(bench, jobs.submit(tool, WorkArguments()), seconds=60)
+        assert failed.state == "failed" and failed.result is None
+        assert "The disk is full" in failed.error and "\nNext: free space on" in failed.error
+        (listed,) = job(bench, JobArguments(list=True)).jobs
+        assert (listed.status, listed.error) == ("failed", failed.error)
+        assert bench.store.require("jobs", failed.job_id)["state"] == "running"
+
+        again = wait_for(bench, jobs.submit(tool, WorkArguments()), seconds=60)
+        assert again.state == "done" and again.job_id != failed.job_id
+        assert bench.store.require_record("jobs", failed.job_id, JobRecord) == failed
+        jobs.stop()
+
+
+def test_ending_is_quiet_where_the_store_takes_nothing_more(
+    tmp_path: Path, connections: list[sqlite3.Connection], caplog: pytest.LogCaptureFixture
+) -> None:
+    def last(_: Workbench, __: WorkArguments) -> Written:
+        """Work, after which nothing can be written.
+
+        Example: {}
+        """
+        connections[0].execute("PRAGMA query_only = 1")
+        return Written(progress=())
+
+    with Workbench(tmp_path, [tmp_path]) as bench:
+        tool = worker(last)
+        jobs = Jobs(bench, (tool,))
+        failed = wait_for(bench, jobs.submit(tool, WorkArguments()), seconds=60)
+        assert failed.state == "failed"
+        jobs.stop()
+    assert "could not be recorded" in caplog.text and "Traceback" not in caplog.text

@@ -158,7 +158,7 @@ def test_a_report_of_another_launch_of_a_kernel_of_that_name_is_refused_and_not_
     opened: tuple[Workbench, str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    found: dict[str, int],
+    found: dict[str, Any],
     workload: str,
     words: str,
 ) -> None:

@@ -58,23 +58,31 @@ def job(bench: Workbench, arguments: JobArguments) -> JobList:
     """
     store = bench.store
     if arguments.job_id is None:
-        records = [JobRecord.model_validate(v) for _, v in store.items("jobs")]
+        kept = {key: JobRecord.model_validate(value) for key, value in store.items("jobs")}
+        records = (kept | bench.unwritten).values()
         newest = sorted(records, key=lambda r: -int(r.job_id[1:]))[:LISTED]
         return JobList(jobs=tuple(_short(record) for record in newest))
-    store.require("jobs", arguments.job_id)
+    known = record_of(bench, arguments.job_id)
     if arguments.cancel:
+        _refuse_ended(known)
         request_cancel(store, arguments.job_id)
-    return JobList(jobs=(reply_of(wait_for(store, arguments.job_id, arguments.wait_s)),))
+    return JobList(jobs=(reply_of(wait_for(bench, arguments.job_id, arguments.wait_s)),))
 
 
-def wait_for(store: Store, job_id: str, seconds: float) -> JobRecord:
+def record_of(bench: Workbench, job_id: str) -> JobRecord:
+    """How a job stands; also one whose end could not be written. Raises HandleUnknown."""
+    unwritten = bench.unwritten.get(job_id)
+    return unwritten or bench.store.require_record("jobs", job_id, JobRecord)
+
+
+def wait_for(bench: Workbench, job_id: str, seconds: float) -> JobRecord:
     """The job when it has ended, or as it is after so many seconds. Raises HandleUnknown.
 
     It looks into the store, because another process may be doing the work.
     """
     started, told_at, told, pause = time.monotonic(), 0.0, "", 0.005
     while True:
-        record = store.require_record("jobs", job_id, JobRecord)
+        record = record_of(bench, job_id)
         elapsed = time.monotonic() - started
         if record.ended or elapsed >= seconds:
             return record
@@ -91,11 +99,7 @@ def request_cancel(store: Store, job_id: str) -> None:
 
     def cancelled(value: JsonObject | None) -> JsonObject:
         record = JobRecord.model_validate(value)
-        if record.ended:
-            raise SpecError(
-                f"job `{job_id}` ended before as `{record.state}`",
-                next_step="call job with its job_id and without cancel for its result",
-            )
+        _refuse_ended(record)
         update: JsonObject = {"cancel_requested": True}
         if record.state == "queued":
             update |= {"state": "cancelled", "finished_at": now()}
@@ -103,6 +107,14 @@ def request_cancel(store: Store, job_id: str) -> None:
 
     with store.transaction() as writer:
         writer.update("jobs", job_id, cancelled)
+
+
+def _refuse_ended(record: JobRecord) -> None:
+    if record.ended:
+        raise SpecError(
+            f"job `{record.job_id}` ended before as `{record.state}`",
+            next_step="call job with its job_id and without cancel for its result",
+        )
 
 
 def _short(record: JobRecord) -> Reply:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from ..runners.errors import HandleUnknown
+from .job import record_of
 from .kernel_views import KERNEL, KERNELS, MEMORY
 from .variant_views import VARIANT
 from .view import JsonObject, Parts, View
@@ -106,7 +107,7 @@ def _search_history(bench: Workbench, search_id: str) -> View:
 
 
 def _job(bench: Workbench, job_id: str) -> View:
-    return bench.store.require("jobs", job_id)
+    return record_of(bench, job_id).model_dump(mode="json")
 
 
 def _skill(_: Workbench, skill_id: str) -> View:

@@ -16,6 +16,7 @@ from ..runners.specs.files import Roots
 from ..search.store import STATE_FILE, Store
 from .evaluator import Evaluator
 from .gpus import Gpus
+from .job_records import JobRecord
 from .search_sessions import Sessions
 
 SCRATCH = "scratch"
@@ -47,6 +48,8 @@ class Workbench:
         self.gpus = Gpus(self._scratch, gpus)
         self.evaluator = Evaluator(self.store, self.outdir / "modules", self._scratch, self.gpus)
         self.sessions = Sessions()
+        self.unwritten: dict[str, JobRecord] = {}
+        """jobs that ended here and that the store could not take: how they ended"""
 
     def close(self) -> None:
         """End all processes and release the store.
