@@ -312,6 +312,7 @@ def test_what_cannot_be_read_is_refused_and_never_waited_for(
     with pytest.raises(AccessError) as caught:
         load(folder, _set(spec(), place, path))
     assert words in caught.value.message
+    assert f"files are read beneath {folder}" in caught.value.next_step
 
 
 def test_a_file_that_is_no_text_is_refused(folder: Path) -> None:
@@ -340,3 +341,35 @@ def test_refused_specs_change_nothing_on_disk(folder: Path) -> None:
         with pytest.raises((AccessError, SpecError)):
             load(folder, _set(spec(), place, "../outside"))
     assert tree(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("path", "valid"),
+    [
+        ("spce.json", "in {}: spec.json"),
+        ("other/deep/spec.json", "in {}: spec.json"),
+        ("other/deep/spec.toml", ""),
+        ("kernel/spec.json", "in {}: kernels/"),
+        ("kernels/d.json", "in {}/kernels: b.json, a.json"),
+        ("kernels", "in {}/kernels: a.json, b.json, c.cpp"),
+        ("spec.json/more", "in {}: spec.json"),
+        ("kernels/unlike_any_of_them.json", "in {}/kernels: a.json, b.json"),
+    ],
+)
+def test_a_path_without_a_file_is_answered_with_what_lies_near_it_and_the_roots(
+    folder: Path, path: str, valid: str
+) -> None:
+    (folder / "kernels").mkdir()
+    for name in ("a.json", "b.json", "c.cpp", ".hidden.json"):
+        (folder / "kernels" / name).write_text("", encoding="utf-8")
+    with pytest.raises(AccessError) as caught:
+        load_file(folder / path, Roots([folder]))
+    assert caught.value.valid == valid.format(folder)
+    assert caught.value.next_step == f"correct the path; files are read beneath {folder}"
+
+
+def test_nothing_beside_the_roots_is_named(folder: Path) -> None:
+    (folder.parent / "secret.json").write_text("", encoding="utf-8")
+    with pytest.raises(AccessError) as caught:
+        load_file(folder / "away" / "secrets.json", Roots([folder / "away"]))
+    assert caught.value.valid == ""

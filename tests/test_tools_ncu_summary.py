@@ -197,6 +197,15 @@ def test_only_files_beneath_the_allowed_folders_are_read(laptop: Workbench) -> N
         ask(laptop, None, report="/etc/hostname")
 
 
+def test_a_report_that_is_not_there_is_answered_with_those_that_are(
+    laptop: Workbench, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.ncu-rep").write_bytes(report_file())
+    with pytest.raises(AccessError) as missing:
+        ask(laptop, None, report="mime.ncu-rep")
+    assert f"Valid: in {tmp_path}: mine.ncu-rep\nNext: correct the path" in str(missing.value)
+
+
 def test_host_code_has_no_counters(tmp_path: Path) -> None:
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
         tiny_kernel(tmp_path)

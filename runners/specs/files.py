@@ -22,6 +22,7 @@ from ..inferring.completing import Draft, completed, decided, draft_of_source, e
 from ..model import BuildOptions, Record, Variant, content_hash
 from ..normalise import source_key
 from ..plans.declared_plan import check_declared
+from .nearest import nearest
 from .problems import explain_problems, json_kind
 from .spec import KernelSpec, KernelType
 
@@ -93,7 +94,9 @@ class Roots:
         try:
             full = (Path(path) if base is None else base / path).resolve()
         except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL, a ring of links
-            raise AccessError(f"{str(path)!r} is not a path: {error}") from error
+            raise AccessError(
+                f"{str(path)!r} is not a path: {error}", next_step=self._correct
+            ) from error
         if not any(full.is_relative_to(folder) for folder in self.folders):
             raise AccessError(
                 f"{full} lies outside the allowed roots",
@@ -122,10 +125,21 @@ class Roots:
         try:
             regular = stat.S_ISREG(full.stat().st_mode)
         except OSError as error:
-            raise AccessError(f"{str(full)[-200:]} cannot be read: {error.strerror}") from error
+            raise self._unread(full, str(error.strerror)) from error
         if not regular:
-            raise AccessError(f"{full} cannot be read: it is not a regular file")
+            raise self._unread(full, "it is not a regular file")
         return full
+
+    def _unread(self, full: Path, why: str) -> AccessError:
+        return AccessError(
+            f"{str(full)[-200:]} cannot be read: {why}",
+            valid=nearest(full, self.folders),
+            next_step=self._correct,
+        )
+
+    @property
+    def _correct(self) -> str:
+        return f"correct the path; files are read beneath {', '.join(map(str, self.folders))}"
 
 
 def load_file(path: Path, roots: Roots) -> LoadedKernel:
