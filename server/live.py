@@ -23,6 +23,8 @@ from ..tools.trace import speedup_text
 from .tables import STYLES
 
 SHOWN = 8
+SHORT = 8
+"""characters of a variant_id; two among the few hundred of a search hardly ever share so many"""
 QUIET_S = 5.0
 """A log that said nothing for so long says what is under way; about the patience of a reader."""
 
@@ -66,12 +68,15 @@ class PlainLines(Endless):
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._clock = stream, clock
         self._said_at = clock()
+        self._baseline: str | None = None
         self._lock = threading.Lock()
 
     def show(self, event: Event) -> None:
         """See `Display.show`."""
         with self._lock:
-            for line in lines_of(event):
+            if isinstance(event, Opened):
+                self._baseline = event.kernel.baseline
+            for line in lines_of(event, self._baseline):
                 self._say(line)
 
     def found(self, message: str) -> None:
@@ -114,6 +119,7 @@ class LiveView(Endless):
         self._head = Text()
         self._best = Text("")
         self._now = self._found = ""
+        self._baseline: str | None = None
         self._lock = threading.Lock()
         self._builds, self._budget = 0, 1
         self._newest: deque[StepReport] = deque(maxlen=SHOWN)
@@ -144,6 +150,7 @@ class LiveView(Endless):
             case Opening(path):
                 self._start(f"{path}: building, checking and timing the baseline")
             case Opened(kernel, _):
+                self._baseline = kernel.baseline
                 self._head = Text(f"{kernel.loaded.spec.name}  {_baseline(kernel.baseline_ms)}")
                 self._now = ""
             case Began(search, _):
@@ -190,7 +197,11 @@ class LiveView(Endless):
                 Text(report.ending.value, style),
                 Text(speedup_text(report.speedup, report.interval)),
                 Text(report.method, "dim"),
-                Text(report.changed, overflow="ellipsis", no_wrap=True),
+                Text(
+                    report.changed + _origin(report, self._baseline),
+                    overflow="ellipsis",
+                    no_wrap=True,
+                ),
             )
         progress = Table.grid(padding=(0, 2))
         progress.add_row(
@@ -202,8 +213,8 @@ class LiveView(Endless):
         return Group(self._head, progress, table, *found, Text(self._now, "dim"))
 
 
-def lines_of(event: Event) -> list[str]:
-    """What one event says in plain text."""
+def lines_of(event: Event, baseline: str | None = None) -> list[str]:
+    """What one event says in plain text. A step from another variant than this one names it."""
     match event:
         case Opening(path):
             return [f"{path}: building, checking and timing the baseline"]
@@ -219,7 +230,7 @@ def lines_of(event: Event) -> list[str]:
                 f"search {search.search_id} {verb}: {budget} builds, seed {search.settings.seed}"
             ]
         case StepReport():
-            return [_step_line(event), *_profile_lines(event.profile)]
+            return [_step_line(event, baseline), *_profile_lines(event.profile)]
         case Confirming(_, variant_id):
             return [f"confirming {variant_id}: fresh seeds, held-out workloads, fresh processes"]
         case Finished(_, status, _, _, _):
@@ -245,12 +256,22 @@ def _profile_lines(profile: SearchProfile | None) -> list[str]:
     return [f"profile of {profile.variant_id}: {profile.bottleneck}; {found}"]
 
 
-def _step_line(report: StepReport) -> str:
+def _step_line(report: StepReport, baseline: str | None) -> str:
     gained = speedup_text(report.speedup, report.interval)
     said = gained or (report.message.splitlines() or [""])[0][:100]
+    made = _short(report.variant_id) + ": " if report.variant_id else ""
     marks = " NEW BEST" * report.became_incumbent + " (known)" * report.duplicate
     change = report.changed or report.detail
     return (
         f"[{report.builds}/{report.budget}] {report.ending.value}: {report.method} {change}"
-        f" -> {said}{marks}"
+        f"{_origin(report, baseline)} -> {made}{said}{marks}"
     )
+
+
+def _origin(report: StepReport, baseline: str | None) -> str:
+    """From where the step went: a value brings one thing to the baseline and another to a state."""
+    return "" if baseline in (None, report.parent) else f" from {_short(report.parent)}"
+
+
+def _short(variant_id: str) -> str:
+    return variant_id[:SHORT]

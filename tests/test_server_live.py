@@ -5,13 +5,17 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+from kernels import tiny_kernel, with_known_peaks
 from rich.console import Console
 
 from kernelwright.runners.errors import SpecError
+from kernelwright.runners.model import Ending
+from kernelwright.runners.specs.files import load_file
 from kernelwright.search.settings import Settings
 from kernelwright.server.live import LiveView, PlainLines, display
-from kernelwright.tools.optimize import Began, Event, Failed, Opening
-from kernelwright.tools.search_records import SearchRecord
+from kernelwright.tools.optimize import Began, Event, Failed, Opened, Opening
+from kernelwright.tools.search_records import SearchRecord, StepReport
+from kernelwright.tools.workbench import Workbench
 
 
 def test_the_live_view_shows_where_a_search_stands() -> None:
@@ -64,6 +68,53 @@ def test_the_live_view_shows_what_is_under_way_until_it_is_closed() -> None:
     shown = screen.getvalue()
     view.report("a thread that ends late")
     assert screen.getvalue() == shown and "before anything" not in shown
+
+
+def test_a_log_names_the_variant_that_a_step_went_from_where_it_is_not_the_baseline(
+    tmp_path: Path,
+) -> None:
+    """Else the same change would seem to bring now this and now that."""
+    tiny_kernel(tmp_path)
+    log, screen = io.StringIO(), io.StringIO()
+    with Workbench(with_known_peaks(_made(tmp_path / "out")), [tmp_path]) as bench:
+        kernel = bench.evaluator.open(load_file(tmp_path / "spec.json", bench.roots))
+    for shown in (PlainLines(log), LiveView(Console(file=screen, force_terminal=True, width=120))):
+        shown.show(Opened(kernel, False))
+        shown.show(_step(kernel.baseline, "v0000000aaaaa", 0.918))
+        shown.show(_step("v1111111bbbbb", "v2222222ccccc", 1.02))
+        shown.close()
+    assert log.getvalue().splitlines()[1:] == [
+        "[1/7] slower: tune_parameters UNROLL=2 -> v0000000: 0.918x",
+        "[1/7] slower: tune_parameters UNROLL=2 from v1111111 -> v2222222: 1.02x",
+    ]
+    newest = screen.getvalue().rpartition("0.918x")[2]
+    assert "UNROLL=2 from v1111111" in newest
+    assert "from" not in newest.rpartition("1.02x")[0]
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _step(parent: str, variant_id: str, speedup: float) -> StepReport:
+    return StepReport(
+        search_id="s1",
+        step=1,
+        parent=parent,
+        variant_id=variant_id,
+        method="tune_parameters",
+        detail="",
+        changed="UNROLL=2",
+        ending=Ending.slower,
+        message="",
+        speedup=speedup,
+        interval=None,
+        became_incumbent=False,
+        duplicate=False,
+        builds=1,
+        budget=7,
+    )
 
 
 def _events() -> list[Event]:

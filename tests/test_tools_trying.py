@@ -151,6 +151,14 @@ def test_of_several_measured_configurations_noise_is_not_the_best() -> None:
     assert found.several is not None and "best of 2 tried of 9" in found.several.said
 
 
+def test_what_was_known_before_is_not_counted_as_tried() -> None:
+    new = measured("new", 1.6, 1.5, 1.7)
+    old = [(detail, replace(each, known=True)) for detail, each in [measured("old", 2.0, 1.9, 2.1)]]
+    both, alone = best_of([new, *old], space=9), best_of(old, space=9)
+    assert both.several is not None and "best of 1 tried and 1 known of 9" in both.several.said
+    assert alone.several is not None and "best of 1 known of 9" in alone.several.said
+
+
 def test_a_configuration_that_was_known_is_not_told_but_may_be_the_best_so_far() -> None:
     telling, heard = Telling(CANDIDATE, space=4, left=5), Heard()
     _, known = measured("known", 2.0, 1.9, 2.1)

@@ -166,7 +166,10 @@ def best_of(tried: Sequence[tuple[str, Tried]], space: int) -> Tried:
     every = [each for _, each in tried]
     endings = Counter(str(t.evaluation.ending) for t in every if not t.evaluation.ending.measured)
     failed = "".join(f", {count} {ending}" for ending, count in sorted(endings.items()))
-    said = f"{detail}, the best of {len(tried)} tried of {space} configurations{failed}"
+    known = sum(each.known for each in every)
+    counts = ((len(every) - known, "tried"), (known, "known"))
+    counted = " and ".join(f"{count} {what}" for count, what in counts if count)
+    said = f"{detail}, the best of {counted} of {space} configurations{failed}"
     return replace(best, several=Several(sum(t.builds for t in every), said, _seconds(every)))
 
 
