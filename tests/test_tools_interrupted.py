@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -91,12 +92,22 @@ class Interrupted:
     working: list[psutil.Process]
 
 
+@contextmanager
+def ctrl_c_heard() -> Generator[None]:
+    """SIGINT as a terminal gives it: a shell has what it starts in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interrupted]:
     """A sweep of five configurations that Ctrl-C met when the second was told."""
     folder = tmp_path_factory.mktemp("interrupted")
     spec, outdir = tunable(folder), with_known_peaks(folder / "out")
-    with pretended_gpu(folder):
+    with pretended_gpu(folder), ctrl_c_heard():
         ears = Ears(interrupt_after=2)
         with Workbench(outdir, [folder]) as bench:
             with pytest.raises(KeyboardInterrupt), listening(ears):
