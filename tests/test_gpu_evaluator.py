@@ -152,13 +152,14 @@ def test_memory_that_local_arrays_set_aside_is_given_back(
 def test_less_work_is_faster_and_becomes_incumbent(bench: Workbench, kernel: LoadedKernel) -> None:
     record = gpu_lift.candidate(bench, kernel.kernel_id, parameters={"REPEAT": 1})
     found = bench.evaluator.evaluate(record)
-    for _ in range(TRIES):  # a machine with other work may be too noisy to tell
+    tries = TRIES if is_pretended(bench) else 1  # a CPU with other work may be too noisy to tell
+    for _ in range(tries):
         if found.ending is Ending.unstable:
             found = bench.evaluator.evaluate(record)
     assert found.ending is Ending.faster and found.became_incumbent, found.message
     assert found.comparison is not None and found.speedup is not None
     assert found.speedup - 1 > found.comparison.resolution
-    assert bench.evaluator.confirm(found.variant_id).accepted
+    assert any(bench.evaluator.confirm(found.variant_id).accepted for _ in range(tries))
 
 
 def test_a_kernel_that_was_detached_is_attached_again(bench: Workbench) -> None:
