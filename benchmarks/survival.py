@@ -62,6 +62,8 @@ class Row:
     """ending of the same variant when it was asked for again, after `lost` or an error"""
     next_honest: str
     next_wrong: str
+    next_said: str
+    """what the honest one after it said, if it was not faster"""
     leftovers: tuple[str, ...]
     seconds: float
 
@@ -112,7 +114,7 @@ class Survivor:
         if isinstance(fault, OutsideFault) and fault.error:
             expected.append(fault.error)
         measured = seen in ("faster", "slower", "tie", "unstable")
-        honest, _ = self._ending(self._evaluate_honest)
+        honest, said = self._ending(self._evaluate_honest)
         wrong, _ = self._ending(
             lambda: self._bench.evaluator.evaluate(self._subject.wrong(self._next()))
         )
@@ -125,6 +127,7 @@ class Survivor:
             again=again,
             next_honest=honest,
             next_wrong=wrong,
+            next_said="" if honest == "faster" else said[:MESSAGE_CHARACTERS],
             leftovers=tuple(settled(self._before, self._bench.outdir, self._gpu_bytes)),
             seconds=round(time.monotonic() - started, 2),
         )
@@ -234,6 +237,8 @@ def run(
                 print(line_of(len(rows), rows[-1]), flush=True)
                 if not rows[-1].survived:
                     print(f"         expected {rows[-1].expected}; it said: {rows[-1].message}")
+                    if rows[-1].next_said:
+                        print(f"         then: {rows[-1].next_said}")
         left = settled(at_start, outdir, _gpu_bytes(tier))
     return {
         "tier": tier,

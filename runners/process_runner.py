@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,7 @@ class ProcessRunner:
         known = self._pools.pop(pool, None)
         if known is not None:
             os.close(known[1])
-            if self._runs_now:
-                self._ask("drop pool", pool)
+            self._forget("drop pool", pool)
 
     def load(
         self, variant_id: str, modules: Mapping[str, Path], plans: tuple[LaunchPlan, ...]
@@ -63,8 +63,8 @@ class ProcessRunner:
 
     def unload(self, variant_id: str) -> None:
         """See `Runner.unload`."""
-        if self._variants.pop(variant_id, None) is not None and self._runs_now:
-            self._ask("unload", variant_id)
+        if self._variants.pop(variant_id, None) is not None:
+            self._forget("unload", variant_id)
 
     def check(self, message: Check) -> tuple[list[RunResult], int]:
         """See `Runner.check`."""
@@ -95,10 +95,11 @@ class ProcessRunner:
         if self._child is not None:
             self._ask("load", message)
 
-    @property
-    def _runs_now(self) -> bool:
-        """Whether there is a process that has to be told what changes."""
-        return self._child is not None and self._child.poll() is None
+    def _forget(self, verb: str, name: str) -> None:
+        """Have the process let go of something; one that is gone, or is lost now, has."""
+        if self._child is not None and self._child.poll() is None:
+            with suppress(ProcessLost):
+                self._ask(verb, name)
 
     def _end(self) -> None:
         child, self._child = self._child, None

@@ -248,6 +248,34 @@ def test_with_a_gpu_what_cudas_driver_and_caches_do_is_allowed_and_no_more(tmp_p
     assert {code for code in found.values()} == {"done", "EPERM"}
 
 
+FALLS_ONCE = """
+import os, tempfile
+def reference(x, a):
+    been = os.path.join(tempfile.gettempdir(), "been")
+    if not os.path.exists(been):
+        open(been, "w").close()
+        os.abort()
+    return a * x
+"""
+
+
+@pytest.mark.skipif(not (has_seccomp() and landlock_abi() >= 1), reason="needs landlock, seccomp")
+def test_on_a_gpu_what_fell_once_is_asked_again_of_a_new_process(tmp_path: Path) -> None:
+    oracle = Oracle(tmp_path, PROFILES[0][0].model_copy(update={"uuid": "GPU-none"}))
+    case = opened(oracle, kernel(FALLS_ONCE))
+    (verdict,) = case.judge({0: 2.5 * case.inputs[0]})
+    oracle.close()
+    assert verdict.right
+
+
+def test_a_reference_that_always_falls_is_refused_on_a_gpu_too(tmp_path: Path) -> None:
+    oracle = Oracle(tmp_path, PROFILES[0][0].model_copy(update={"uuid": "GPU-none"}))
+    case = opened(oracle, kernel("import os\ndef reference(x, a):\n    os.abort()\n"))
+    with pytest.raises(ReferenceFailed, match="ended its process"):
+        case.judge({0: case.inputs[0]})
+    oracle.close()
+
+
 @needs_torch
 @pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="there may be a GPU")
 def test_where_the_gpu_is_of_no_use_the_host_serves_and_the_reason_is_told(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from kernelwright.runners.errors import BaselineRefused, HandleUnknown, ProcessL
 from kernelwright.runners.model import Ending
 from kernelwright.runners.specs.files import LoadedKernel
 from kernelwright.runners.toolchains import BuildRequest
+from kernelwright.tools.kernel_state import OpenKernel
+from kernelwright.tools.rig import Rig
 from kernelwright.tools.workbench import Workbench
 
 RUNNER = "kernelwright.runners.native_runner"
@@ -230,6 +232,25 @@ def test_a_lost_runner_is_lost_and_the_next_evaluation_is_right(
     assert "runner was lost" in found.message
     assert bench.evaluator.evaluate(endless).ending == Ending.timed_out, "lost is not final"
     honest = lift.variant(kernel, lift.slow_with_line("n += 0;"))
+    assert bench.evaluator.evaluate(honest).ending.measured, "the next one is right"
+
+
+def test_a_runner_that_is_lost_after_the_last_block_takes_no_evaluation_along(
+    bench: Workbench, kernel: LoadedKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unload = Rig.unload
+
+    def stop_the_runner_first(rig: Rig, opened: OpenKernel, variant_id: str) -> None:
+        for child in psutil.Process().children():
+            if RUNNER in child.cmdline():
+                child.suspend()
+        unload(rig, opened, variant_id)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Rig, "unload", stop_the_runner_first)
+        found = bench.evaluator.evaluate(lift.variant(kernel, lift.slow_with_line("n += 1 - 1;")))
+    assert found.ending.measured
+    honest = lift.variant(kernel, lift.slow_with_line("n += 2 - 2;"))
     assert bench.evaluator.evaluate(honest).ending.measured, "the next one is right"
 
 

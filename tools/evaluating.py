@@ -142,15 +142,15 @@ class Evaluating:
         device = attempt.kernel.device if lane is None else str(lane.uuid)
         with self._turns.turn(device):
             attempt.seconds["wait"] = time.monotonic() - prepared.since
-            attempt.kernel = kernel = self._kernels.ready(kernel_id, lane)
             try:
+                attempt.kernel = self._kernels.ready(kernel_id, lane)
                 evaluation = self._judged_somehow(prepared, min_gain)
             except ProcessLost as error:
                 evaluation = attempt.ended(Ending.lost, str(error))
-            self._forget_loser(kernel)
-            if _sets_much_aside(attempt.facts, kernel.target):
-                self._rig.rest(kernel)
-        if kernel.target is not None:
+            self._forget_loser(attempt.kernel)
+            if _sets_much_aside(attempt.facts, attempt.kernel.target):
+                self._rig.rest(attempt.kernel)
+        if attempt.kernel.target is not None:
             left()
         if evaluation.became_incumbent:  # it was written before anybody else was measured
             return evaluation

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,14 @@ HOST_KEPT_BYTES = 2 << 30
 DEVICE_KEPT_SHARE = 8
 """Expected values may fill one part in so many of a GPU's memory."""
 _ERRORS = {e.__name__: e for e in (ReferenceFailed, SpecError, AccessError)}
+
+
+class _Fallen(Exception):
+    """The process, or the GPU under it, is gone in the middle of a question."""
+
+    def __init__(self, error: KernelwrightError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class Oracle:
@@ -97,14 +106,14 @@ class Oracle:
         """Give the inputs of a pool and its expected values back."""
         known = self._pools.get(pool)
         self._forget(pool)
-        if known is not None and self._runs_now:
-            self._ask("drop pool", known[0])
+        if known is not None:
+            self._let_go("drop pool", known[0])
 
     def forget(self, kernel_id: str) -> None:
         """Let go of a kernel's reference, once its pools are dropped."""
         known = self._kernels.pop(kernel_id, None)
-        if known is not None and self._runs_now:
-            self._ask("forget", known)
+        if known is not None:
+            self._let_go("forget", known)
 
     def pause(self) -> None:
         """End the process; what is asked for next starts another, which knows the same."""
@@ -131,10 +140,11 @@ class Oracle:
             self._forget(pool)
         self._kernels.clear()
 
-    @property
-    def _runs_now(self) -> bool:
-        """Whether there is a process that has to be told what changes."""
-        return self._child is not None and self._child.poll() is None
+    def _let_go(self, verb: str, message: Record) -> None:
+        """Have the process forget something; one that is gone, or is lost now, has."""
+        if self._child is not None and self._child.poll() is None:
+            with suppress(ProcessLost):
+                self._ask(verb, message)
 
     def _end(self) -> None:
         child, self._child = self._child, None
@@ -157,10 +167,29 @@ class Oracle:
     def _ask(
         self, verb: str, message: Record, fd: int | None = None
     ) -> tuple[dict[str, Any], list[int]]:
+        """An answer. On a GPU a question during which all fell is asked again, once, of a new
+        process: after a kernel crashed in the runner, this process's context was found broken too
+        (once in 30 crashes on an H200)."""
+        try:
+            return self._once(verb, message, fd)
+        except _Fallen as fallen:
+            if self._device is None:
+                raise fallen.error from fallen
+        try:
+            return self._once(verb, message, fd)
+        except _Fallen as fallen:
+            raise fallen.error from fallen
+
+    def _once(self, verb: str, message: Record, fd: int | None) -> tuple[dict[str, Any], list[int]]:
         try:
             return self._exchange(self._running(), verb, message, fd)
-        except (ProcessLost, TimeoutError) as error:
+        except TimeoutError as error:
             raise self._lost(error) from error
+        except ProcessLost as error:
+            lost = self._lost(error)
+            if isinstance(lost, ProcessLost):  # ended from outside: the caller decides
+                raise lost from error
+            raise _Fallen(lost) from error
 
     def _lost(self, error: ProcessLost | TimeoutError) -> ReferenceFailed | ProcessLost:
         """What to say when the process is gone, silent or stopped; it is ended."""
@@ -236,8 +265,10 @@ class Oracle:
         self._where |= reply["where"]
         told = reply.get("error")
         if told is not None:
+            kind: type[KernelwrightError] = _ERRORS.get(told["kind"], ReferenceFailed)
+            refusal = kind(told["message"], valid=told["valid"])
             if reply["spent"]:  # the GPU no longer works for that process
                 self._end()
-            kind: type[KernelwrightError] = _ERRORS.get(told["kind"], ReferenceFailed)
-            raise kind(told["message"], valid=told["valid"])
+                raise _Fallen(refusal)
+            raise refusal
         return reply, fds
