@@ -54,9 +54,30 @@ def survival(result: Result) -> str:
         f"{told['faults']} faults of {told['kinds']} kinds in a row, in random order, on the "
         f"{result['tier']} tier (`benchmarks/survival.py`; {where}): {told['wrong_endings']} "
         f"ended as something else than they should, {told['unclear_messages']} with an unclear "
-        f"message; of the evaluations after them {told['wrong_verdicts_afterwards']} were wrong; "
+        f"message; of the evaluations after them {told['wrong_verdicts_afterwards']} did not end "
+        "as they should; "
         f"{told['leftovers']} left something behind. They ended as "
         + ", ".join(f"`{ending}` ({count})" for ending, count in endings.most_common())
+        + ".",
+    ]
+    return "\n".join([*lines, ""])
+
+
+def selftest(result: Result) -> str:
+    """selftest_*.json: cheats caught, honest kernels passed, and which gates met them."""
+    found, outcomes = result["environment"], result["outcomes"]
+    where = place(result) if "gpu" in found else f"{found['cores']} cores, {found['date']}"
+    verdicts = Counter(outcome["verdict"] for outcome in outcomes)
+    gates = Counter(each["by"] for each in outcomes if each["verdict"] == "caught")
+    others = {name: n for name, n in verdicts.items() if name not in ("caught", "passed")}
+    lines = [
+        "",
+        f"The library of cheats on the {result['tier']} tier (`kernelwright selftest`; {where}): "
+        f"{verdicts['caught']} cheats and broken kernels caught and {verdicts['passed']} honest "
+        f"kernels passed of {len(outcomes)} pages, in {result['seconds']:.0f} s"
+        + "".join(f"; {name}: {n}" for name, n in others.items())
+        + ". Caught by "
+        + ", ".join(f"`{gate}` ({count})" for gate, count in gates.most_common())
         + ".",
     ]
     return "\n".join([*lines, ""])

@@ -83,6 +83,7 @@ DOCUMENTS: Mapping[str, tuple[tuple[str, Callable[[dict[str, Any]], str]], ...]]
         ("eval_throughput", evaluator_tables.throughput),
         ("eval_throughput_two_gpus", evaluator_tables.throughput),
         ("survival_*", evaluator_tables.survival),
+        ("selftest_*", evaluator_tables.selftest),
         ("device_runner", gpu_tables.device_runner),
         ("triton_bit_equality*", gpu_tables.bit_equality),
         ("gpu_costs", gpu_tables.costs),
