@@ -262,6 +262,11 @@ def _step_line(report: StepReport, baseline: str | None) -> str:
     made = _short(report.variant_id) + ": " if report.variant_id else ""
     marks = " NEW BEST" * report.became_incumbent + " (known)" * report.duplicate
     change = report.changed or report.detail
+    if report.variant_id == report.parent:  # a sweep that came back to where it began
+        return (
+            f"[{report.builds}/{report.budget}] {report.method} {change}: "
+            f"nothing better than {_short(report.parent)}, {said}"
+        )
     return (
         f"[{report.builds}/{report.budget}] {report.ending.value}: {report.method} {change}"
         f"{_origin(report, baseline)} -> {made}{said}{marks}"

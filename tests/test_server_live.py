@@ -92,6 +92,14 @@ def test_a_log_names_the_variant_that_a_step_went_from_where_it_is_not_the_basel
     assert "from" not in newest.rpartition("1.02x")[0]
 
 
+def test_a_log_says_where_a_sweep_found_nothing_better_than_where_it_began() -> None:
+    log = io.StringIO()
+    PlainLines(log).show(_step("v2222222ccccc", "v2222222ccccc", 1.02))
+    assert log.getvalue().splitlines() == [
+        "[1/7] tune_parameters UNROLL=2: nothing better than v2222222, 1.02x",
+    ]
+
+
 def _made(folder: Path) -> Path:
     folder.mkdir()
     return folder
