@@ -127,6 +127,22 @@ SOURCES: Mapping[str, Source] = {
     }}""",
         SOFTMAX, X, Y,
     ),
+    "softmax that computes its exponentials twice, by values of its own": _rows(
+        f"""    {ROW}
+    if (row >= rows) return;
+    float m = x[row * cols];
+    for (int i = 1; i < cols; i++) m = fmaxf(m, x[row * cols + i]);
+    float total = 0.f;
+    for (int i = 0; i < cols; i++) {{
+        const float v = x[row * cols + i];
+        total += expf(v - m);
+    }}
+    for (int j = 0; j < cols; j++) {{
+        const float e = expf(x[row * cols + j] - m);
+        y[row * cols + j] = e / total;
+    }}""",
+        SOFTMAX, X, Y,
+    ),
     "argmin with its value": _rows(
         f"""    {ROW}
     if (row >= rows) return;

@@ -16,6 +16,7 @@ from .facts import Facts, recognised
 from .row_arrays import BYTES, Held, held_arrays
 from .row_loops import RowLoop
 from .row_per_team import helpers, team_edits
+from .row_terms import Term, kept_terms
 from .rows import Rows, read_rows
 from .syntax import Name, Span, within
 from .teams import Team
@@ -90,7 +91,8 @@ def _candidate(
     vector = _vector(held)
     region = rows.body[0].span[0], rows.body[-1].span[1]
     strided = _inside(facts, team_edits(facts, rows, team), region)
-    kept = _inside(facts, _kept_edits(facts, rows, held, team, vector), region)
+    terms = kept_terms(facts, rows, held)
+    kept = _inside(facts, _kept_edits(facts, rows, held, terms, team, vector), region)
     pad = indent_of(facts.source, region[0])
     body = (
         f"// a thread holds ROW_ITEMS vectors of {vector} columns\n"
@@ -129,18 +131,36 @@ def _inside(facts: Facts, edits: list[Edit], region: Span) -> str:
 
 
 def _kept_edits(
-    facts: Facts, rows: Rows, held: tuple[Held, ...], team: Team, vector: int
+    facts: Facts,
+    rows: Rows,
+    held: tuple[Held, ...],
+    terms: tuple[Term, ...],
+    team: Team,
+    vector: int,
 ) -> list[Edit]:
     start = rows.body[0].span[0]
     pad = indent_of(facts.source, start)
     declared = "".join(
         f"alignas(16) {h.element} {h.name}[ROW_ITEMS * {vector}];\n{pad}" for h in held
-    )
+    ) + "".join(f"{t.type} {t.name}[ROW_ITEMS * {vector}];\n{pad}" for t in terms)
     edits = [Edit(start, start, "    " + declared)]
     for number, found in enumerate(rows.loops):
         edits += _kept_loop(facts, number, found, held, team, vector)
     for store in rows.stores:
         edits.append(Edit(store.span[0], store.span[0], f"if ({team.lane} == 0) "))
+    return _with_terms(facts, edits, terms)
+
+
+def _with_terms(facts: Facts, edits: list[Edit], terms: tuple[Term, ...]) -> list[Edit]:
+    """The edits with each term computed once and taken from its registers after that."""
+    for term in terms:
+        place = f"{term.name}[row_item]"
+        start, end = term.first
+        inner = [e for e in edits if start <= e.start and e.end <= end]
+        computed = f"({place} = {edited(facts.source, inner, start, end)})"
+        spans = (term.first, *term.later)
+        edits = [e for e in edits if not any(a <= e.start and e.end <= b for a, b in spans)]
+        edits += [Edit(start, end, computed), *(Edit(a, b, place) for a, b in term.later)]
     return edits
 
 

@@ -1,0 +1,69 @@
+"""What several loops over a row compute alike is kept in registers, where it is surely the same."""
+
+from __future__ import annotations
+
+import pytest
+from idiom_sources import SOURCES
+
+from kernelwright.search.moves import NotApplicable
+from kernelwright.search.moves.cuda.idioms import row_in_registers
+
+WHAT = "softmax that computes its exponentials twice, by values of its own"
+SUMMED, STORED = "total += expf(v - m);", "expf(x[row * cols + j] - m)"
+
+
+def kept_form(*changes: tuple[str, str]) -> str:
+    """The branch of the new kernel that holds rows in registers."""
+    source = SOURCES[WHAT]
+    text = source.text
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    found = row_in_registers.MOVE.propose(source.state(text))
+    assert not isinstance(found, NotApplicable), found.reason
+    assert found[0].source is not None
+    whole = found[0].source
+    return whole[whole.index("// a thread holds") : whole.index("} else {\n        float m")]
+
+
+def test_an_exponential_is_computed_once_and_taken_from_registers_after_that() -> None:
+    text = kept_form()
+    assert text.count("expf(") == 1
+    assert "total += (row_term0[row_item] = expf(v - m));" in text
+    assert "const float e = row_term0[row_item];" in text
+
+
+def test_the_largest_common_value_is_kept() -> None:
+    text = kept_form((SUMMED, "total += expf(v - m) / 3.0f;"), (STORED, f"{STORED} / 3.0f"))
+    assert "(row_term0[row_item] = expf(v - m) / 3.0f)" in text
+    assert "row_term1" not in text
+
+
+def test_what_costs_an_instruction_is_computed_again() -> None:
+    assert "row_term" not in kept_form((SUMMED, "total += v - m;"), (STORED, STORED[4:]))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [(STORED, "expf(x[row * cols + j] - 2.0f * m)")],
+        [(STORED, "__expf(x[row * cols + j] - m)")],
+        [("    for (int j", "    m += 1.0f;\n    for (int j")],
+        [("i = 0; i", "i = 1; i")],
+        [(SUMMED, "total += v > 0.0f ? expf(v - m) : 0.0f;")],
+        [("const float v", "const double v")],
+        [(SUMMED, SUMMED.replace("v - m", "v - i"))],
+    ],
+)
+def test_what_may_differ_is_computed_again(changes: list[tuple[str, str]]) -> None:
+    assert "row_term" not in kept_form(*changes)
+
+
+def test_a_value_of_an_array_is_kept_until_the_array_is_written() -> None:
+    copied = (f"const float v = x[row * cols + i];\n        {SUMMED}", "y[row * cols + i] = 2.0f;")
+    summed = "for (int i = 0; i < cols; i++) total += expf(y[row * cols + i] - m);\n    for (int j"
+    again = ("    for (int j", f"    {summed}"), (STORED, "expf(y[row * cols + j] - m)")
+    assert "y_row[row_item] = e / total" in kept_form(copied, *again)
+    assert "const float e = row_term0[row_item]" in kept_form(copied, *again)
+    written = ("const float e", "y[row * cols + j] = 0.0f;\n        const float e")
+    assert "row_term" not in kept_form(copied, *again, written)
