@@ -1,4 +1,4 @@
-"""What several loops over a row compute alike is kept in registers, where it is surely the same."""
+"""Rows in registers: what loops compute alike is kept, and each reduction has one barrier."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from idiom_sources import SOURCES
 
 from kernelwright.search.moves import NotApplicable
-from kernelwright.search.moves.cuda.idioms import row_in_registers
+from kernelwright.search.moves.cuda.idioms import row_in_registers, row_per_team
 
 WHAT = "softmax that computes its exponentials twice, by values of its own"
 SUMMED, STORED = "total += expf(v - m);", "expf(x[row * cols + j] - m)"
@@ -67,3 +67,15 @@ def test_a_value_of_an_array_is_kept_until_the_array_is_written() -> None:
     assert "const float e = row_term0[row_item]" in kept_form(copied, *again)
     written = ("const float e", "y[row * cols + j] = 0.0f;\n        const float e")
     assert "row_term" not in kept_form(copied, *again, written)
+
+
+def test_two_reductions_of_a_row_have_two_barriers_in_all() -> None:
+    source = SOURCES["mean and variance in one loop, fp16"]
+    for move in (row_in_registers, row_per_team):
+        found = move.MOVE.propose(source.state())
+        assert not isinstance(found, NotApplicable), found.reason
+        text = next(c.source or "" for c in found if "block_sum" in (c.source or ""))
+        helper = text[text.index("T block_sum(") : text.index('extern "C"')]
+        assert helper.count("__syncthreads()") == 1
+        kernel = text[text.index('extern "C"') :]
+        assert kernel.count("block_sum(sum)") == kernel.count("block_sum<1>(squares)") > 0

@@ -14,8 +14,7 @@ from ...base import Move, NotApplicable, Proposals, State
 from ...edits import Edit, edited, indent_of
 from .facts import Facts, recognised
 from .row_arrays import BYTES, Held, held_arrays
-from .row_loops import RowLoop
-from .row_per_team import helpers, team_edits
+from .row_per_team import helpers, joined, team_edits
 from .row_terms import Term, kept_terms
 from .rows import Rows, read_rows
 from .syntax import Name, Span, within
@@ -144,8 +143,8 @@ def _kept_edits(
         f"alignas(16) {h.element} {h.name}[ROW_ITEMS * {vector}];\n{pad}" for h in held
     ) + "".join(f"{t.type} {t.name}[ROW_ITEMS * {vector}];\n{pad}" for t in terms)
     edits = [Edit(start, start, "    " + declared)]
-    for number, found in enumerate(rows.loops):
-        edits += _kept_loop(facts, number, found, held, team, vector)
+    for number in range(len(rows.loops)):
+        edits += _kept_loop(facts, rows, number, held, team, vector)
     for store in rows.stores:
         edits.append(Edit(store.span[0], store.span[0], f"if ({team.lane} == 0) "))
     return _with_terms(facts, edits, terms)
@@ -165,8 +164,9 @@ def _with_terms(facts: Facts, edits: list[Edit], terms: tuple[Term, ...]) -> lis
 
 
 def _kept_loop(
-    facts: Facts, number: int, found: RowLoop, held: tuple[Held, ...], team: Team, vector: int
+    facts: Facts, rows: Rows, number: int, held: tuple[Held, ...], team: Team, vector: int
 ) -> list[Edit]:
+    found = rows.loops[number]
     loop, source = found.loop, facts.source
     pad = indent_of(source, loop.span[0])
     bound = source[loop.bound.span[0] : loop.bound.span[1]].decode()
@@ -174,7 +174,7 @@ def _kept_loop(
     before = "".join(
         _moved(facts, h, "load", team, vector, bound, pad) for h in held if h.loaded_in == number
     )
-    after = "".join(f"\n{pad}{team.reduced(r)}" for r in found.reductions) + "".join(
+    after = "".join(f"\n{pad}{statement}" for statement in joined(rows, number, team)) + "".join(
         "\n" + pad + _moved(facts, h, "store", team, vector, bound, pad).rstrip()
         for h in held
         if h.stored_in == number

@@ -62,15 +62,23 @@ def helpers(facts: Facts, rows: Rows, team: Team, more: str = "") -> Edit:
 def team_edits(facts: Facts, rows: Rows, team: Team) -> list[Edit]:
     """The row's number, each loop's columns, reductions after loops, stores of one thread."""
     edits = [Edit(*rows.number, team.row)]
-    for found in rows.loops:
-        edits += loop_edits(facts, found, team)
+    for number, found in enumerate(rows.loops):
+        edits += _loop_edits(facts, found, team, joined(rows, number, team))
     for store in rows.stores:
         start = store.span[0]
         edits.append(Edit(start, start, f"if ({team.lane} == 0) "))
     return edits
 
 
-def loop_edits(facts: Facts, found: RowLoop, team: Team) -> list[Edit]:
+def joined(rows: Rows, number: int, team: Team) -> tuple[str, ...]:
+    """The statements that join what the threads of a team have reduced in a loop."""
+    before = [r for found in rows.loops[:number] for r in found.reductions]
+    return team.reduced(rows.loops[number].reductions, before)
+
+
+def _loop_edits(
+    facts: Facts, found: RowLoop, team: Team, statements: tuple[str, ...]
+) -> list[Edit]:
     """`for (int j = lane; j < cols; j += threads)`, and what joins the threads' results."""
     loop = found.loop
     source = facts.source
@@ -80,11 +88,10 @@ def loop_edits(facts: Facts, found: RowLoop, team: Team) -> list[Edit]:
     start = team.lane if zero else f"{first} + {team.lane}"
     head = f"for ({loop.kind} {loop.variable} = {start}; {loop.variable} < {bound}; "
     edits = [Edit(*loop.head, f"{head}{loop.variable} += {team.threads})")]
-    if found.reductions:
-        joined = "".join(
-            f"\n{indent_of(source, loop.span[0])}{team.reduced(r)}" for r in found.reductions
-        )
-        edits.append(Edit(loop.span[1], loop.span[1], joined))
+    if statements:
+        pad = indent_of(source, loop.span[0])
+        after = "".join(f"\n{pad}{statement}" for statement in statements)
+        edits.append(Edit(loop.span[1], loop.span[1], after))
     return edits
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .reductions import Kind, Reduction
@@ -24,9 +24,23 @@ class Team:
     """blocks for `{rows}`"""
     whole_block: bool
 
-    def reduced(self, reduction: Reduction) -> str:
-        """The statement by which each thread gets the whole team's value."""
+    def reduced(
+        self, reductions: Sequence[Reduction], before: Sequence[Reduction] = ()
+    ) -> tuple[str, ...]:
+        """The statements by which each thread gets the whole team's values, once a kernel.
+
+        `before`: what the kernel reduces before that.
+        """
+        kinds = [r.kind for r in before]
+        return tuple(
+            self._reduced(r, (kinds + [r.kind for r in reductions[:at]]).count(r.kind))
+            for at, r in enumerate(reductions)
+        )
+
+    def _reduced(self, reduction: Reduction, use: int) -> str:
         name = f"{'block' if self.whole_block else 'warp'}_{reduction.kind}"
+        if self.whole_block and use:
+            name += f"<{use}>"
         if reduction.place:
             return f"{name}({reduction.name}, {reduction.place});"
         return f"{reduction.name} = {name}({reduction.name});"
@@ -87,29 +101,31 @@ __device__ __forceinline__ void warp_{kind}(T& v, Place& place) {{
 
 
 def _block(kind: Kind) -> str:
-    """Warps first, then their results, which every warp reduces for itself."""
+    """Warps first, then their results, which every warp reduces for itself: one barrier.
+
+    Another use has another instance of the template, and its shared memory is its own: nobody has
+    to wait until the parts of an earlier one have been read.
+    """
     if kind in _JOINED:
         # a sum takes each warp's part once; an extreme may take the first one's again
         rest = "T(0)" if kind == "sum" else "parts[0]"
         return f"""\
 // over the threads of a block of whole warps; every thread gets it
-template <typename T>
+template <int USE = 0, typename T>  // once a kernel each: no other use touches its parts
 __device__ __forceinline__ T block_{kind}(T v) {{
     __shared__ T parts[32];
     v = warp_{kind}(v);
-    __syncthreads();  // parts of an earlier reduction have been read
     if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = v;
     __syncthreads();
     return warp_{kind}(threadIdx.x % 32 < blockDim.x / 32 ? parts[threadIdx.x % 32] : {rest});
 }}"""
     return f"""\
 // over the threads of a block of whole warps; every thread gets both
-template <typename T, typename Place>
+template <int USE = 0, typename T, typename Place>  // once a kernel each, with parts of its own
 __device__ __forceinline__ void block_{kind}(T& v, Place& place) {{
     __shared__ T parts[32];
     __shared__ Place places[32];
     warp_{kind}(v, place);
-    __syncthreads();  // parts of an earlier reduction have been read
     if (threadIdx.x % 32 == 0) {{
         parts[threadIdx.x / 32] = v;
         places[threadIdx.x / 32] = place;
