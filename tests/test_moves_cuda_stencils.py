@@ -20,6 +20,7 @@ from kernelwright.search.moves.cuda.restrict_pointers import MOVE as RESTRICT
 from kernelwright.search.moves.cuda.streaming_accesses import MOVE as STREAM
 from kernelwright.search.moves.cuda.unroll_loops import MOVE as UNROLL
 from kernelwright.search.moves.cuda.vectorize_elementwise import MOVE as VECTORIZE
+from kernelwright.search.moves.cuda.vectorize_rows import MOVE as TILES
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +75,8 @@ CHAINS = {
     "vectors, then rows": (VECTORIZE, COARSEN),
     "blocks, then vectors, then rows": (SHAPES, VECTORIZE, COARSEN),
     "vectors, then blocks": (VECTORIZE, SHAPES),
+    "tiles": (TILES,),
+    "restrict, tiles, streams, blocks": (RESTRICT, TILES, STREAM, SHAPES),
     "restrict, vectors, streams, rows": (RESTRICT, VECTORIZE, STREAM, COARSEN, UNROLL),
 }
 

@@ -13,12 +13,14 @@ from . import (
     streaming_accesses,
     unroll_loops,
     vectorize_elementwise,
+    vectorize_rows,
     warp_barriers,
 )
 
 MOVES: tuple[Move, ...] = (
     restrict_pointers.MOVE,
     vectorize_elementwise.MOVE,
+    vectorize_rows.MOVE,
     grid_stride.MOVE,
     streaming_accesses.MOVE,
     unroll_loops.MOVE,

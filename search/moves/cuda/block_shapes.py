@@ -58,7 +58,7 @@ def _of_kernel(kernel: CudaKernel) -> list[Candidate]:
             prior=prior,
         )
         for shape, prior in SHAPES
-        if shape != (x, y) and shape[0] * shape[1] <= _most_threads(kernel)
+        if shape != (x, y) and shape[0] * shape[1] <= most_threads(kernel)
     ]
 
 
@@ -88,8 +88,8 @@ def _free(kernel: CudaKernel) -> bool:
     )
 
 
-def _most_threads(kernel: CudaKernel) -> int:
-    """What `__launch_bounds__` allows, where it is there in numbers."""
+def most_threads(kernel: CudaKernel) -> int:
+    """Threads a block that `__launch_bounds__` allows, where it is there in numbers."""
     above = kernel.body.parent
     bounds = [c for c in (above.children if above is not None else []) if c.type == "launch_bounds"]
     if not bounds:
@@ -104,14 +104,14 @@ def _grid(
     """At least as many threads along each axis as before."""
     return (
         *(
-            _rescaled(size, was, now)
+            rescaled(size, was, now)
             for size, was, now in zip(launch.grid[:2], before, after, strict=True)
         ),
         launch.grid[2],
     )
 
 
-def _rescaled(size: Expression, was: int, now: int) -> Expression:
+def rescaled(size: Expression, was: int, now: int) -> Expression:
     if was == now:
         return size
     if isinstance(size, int):

@@ -30,6 +30,14 @@ address of its own, a stencil needs 128 registers (nvcc 13.0, sm_90a) and its ve
 BITS = {16: "uint4", 8: "uint2", 4: "unsigned", 2: "unsigned short"}
 
 
+def vector_type(vector: Vector, lanes: int) -> str:
+    """The C type in which so many elements move at once."""
+    own = BUILT_IN.get(vector.pointer.type)
+    if own is not None and lanes in (2, 4):
+        return f"{own}{lanes}"
+    return BITS[lanes * vector.pointer.itemsize]
+
+
 @dataclass(frozen=True)
 class VectorKernel:
     """The kernel with `lanes` elements in a vector."""
@@ -160,7 +168,7 @@ class VectorKernel:
         return lines
 
     def _moved(self, vector: Vector, k: str, first: str, *, load: bool) -> str:
-        kind, rest = self._kind(vector), rest_text(vector.rest)
+        kind, rest = vector_type(vector, self.lanes), rest_text(vector.rest)
         at = f"{vector.pointer.name} + {first}" if not rest else (
             f"{vector.pointer.name} + ({rest} + {first})"
         )  # fmt: skip
@@ -192,7 +200,7 @@ class VectorKernel:
 
     def _wrapped(self, vector: Vector, k: str, first: str, tab: str) -> list[str]:
         """The elements of a row that begins anew: one vector where rows are whole vectors."""
-        kind, name, length = self._kind(vector), vector.pointer.name, vector.modulo
+        kind, name, length = vector_type(vector, self.lanes), vector.pointer.name, vector.modulo
         mine, lane = f"{self._name(vector)}[{k}]", self._fresh("lane")
         load = (
             f"*reinterpret_cast<{kind}*>({mine}) = "
@@ -244,12 +252,6 @@ class VectorKernel:
             f"{tab}    }}",
             f"{tab}}}",
         ]
-
-    def _kind(self, vector: Vector) -> str:
-        own = BUILT_IN.get(vector.pointer.type)
-        if own is not None and self.lanes in (2, 4):
-            return f"{own}{self.lanes}"
-        return BITS[self.lanes * vector.pointer.itemsize]
 
     def _name(self, vector: Vector) -> str:
         same = [v for v in self.vectors if v.pointer.name == vector.pointer.name]

@@ -56,13 +56,13 @@ def _of_kernel(
     found = list[Candidate]()
     for nbytes, unroll, prior in FAMILY:
         lanes = nbytes // max(v.pointer.itemsize for v in vectors)
-        fitting = tuple(v for v in vectors if _fits(v, lanes))
+        fitting = tuple(v for v in vectors if fits(v, lanes))
         if lanes < 2 or not fitting:
             continue
         vectorised = VectorKernel(element, interior, fitting, lanes, bound, spec)
         names = ", ".join(dict.fromkeys(v.pointer.name for v in fitting))
         stores = {v.pointer.name for v in fitting if v.stored}
-        scattered = bool(_stored(element) - stores)
+        scattered = bool(stored_arrays(element) - stores)
         found.append(
             Candidate(
                 method=MOVE.method,
@@ -79,13 +79,14 @@ def _of_kernel(
     return found
 
 
-def _stored(element: PerElement) -> set[str]:
+def stored_arrays(element: PerElement) -> set[str]:
     """The arrays that are stored to by assignment."""
     made = accesses_of(element.kernel, element.known)
     return {a.pointer.name for a in made if a.mode == "write"}
 
 
-def _fits(vector: Vector, lanes: int) -> bool:
+def fits(vector: Vector, lanes: int) -> bool:
+    """Whether an array is aligned to vectors of so many elements, and each of them is needed."""
     nbytes = lanes * vector.pointer.itemsize
     aligned = vector.pointer.align % nbytes == 0
     return nbytes in BITS and aligned and (vector.stored or vector.covers(lanes))
