@@ -140,7 +140,7 @@ def test_rows_without_a_mask_keep_their_loops() -> None:
     [
         ("argmax_triton", "blocks_at_launch"),
         ("scan_triton", "blocks_at_launch"),
-        ("stencil_triton", "several_rows"),
+        ("stencil_triton", "rows_of_vectors"),
     ],
 )
 def test_a_larger_block_comes_first_though_there_is_no_softmax_and_triton_divides_blocks(

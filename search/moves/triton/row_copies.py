@@ -63,7 +63,7 @@ class Copies:
             if isinstance(at, ast.Assign) and at.value is load.call:
                 found.append(target_of(at))
             else:
-                found.append(_free(f"{self.rows.base(load)}_values", taken))
+                found.append(free(f"{self.rows.base(load)}_values", taken))
         return tuple(found)
 
     @cached_property
@@ -72,7 +72,7 @@ class Copies:
         names = dict.fromkeys([self._row, *self._assigned_varying, *self._load_names])
         taken = set(self.rows.kernel.taken) | set(names)
         first = {n: n for n in names}
-        others = ({n: _free(f"{n}_{row}", taken) for n in names} for row in range(1, self.many))
+        others = ({n: free(f"{n}_{row}", taken) for n in names} for row in range(1, self.many))
         return (first, *others)
 
     @cached_property
@@ -283,7 +283,7 @@ class Copies:
         return self._raw((number, row))
 
 
-def _free(name: str, taken: set[str]) -> str:
+def free(name: str, taken: set[str]) -> str:
     """The name, or with a number behind it where it is taken; it is taken from now on."""
     found = next(n for n in (name, *(f"{name}_{i}" for i in range(2, 999))) if n not in taken)
     taken.add(found)

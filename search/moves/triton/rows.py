@@ -74,14 +74,15 @@ class Rows:
     @cached_property
     def varying(self) -> frozenset[str]:
         """Names whose values are another row's in another program."""
-        return self._reached(lambda node: any(is_row(n, self.axis) for n in ast.walk(node)))
+        return self.reached(lambda node: any(is_row(n, self.axis) for n in ast.walk(node)))
 
     @cached_property
     def loaded(self) -> frozenset[str]:
         """Names whose values depend on what is loaded."""
-        return self._reached(has_load)
+        return self.reached(has_load)
 
-    def _reached(self, begins: Callable[[ast.AST], bool]) -> frozenset[str]:
+    def reached(self, begins: Callable[[ast.AST], bool]) -> frozenset[str]:
+        """Names assigned from nodes that begin so, or from such names."""
         found = set[str]()
         for statement in self.kernel.body:
             if isinstance(statement, ast.Assign) and (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ....runners.model import Candidate
 from ..base import Move, NotApplicable, Proposals, State
@@ -23,6 +24,21 @@ WARPS = 4
 
 
 def _write(state: State) -> Proposals:
+    found = neighbours(state)
+    return found if isinstance(found, NotApplicable) else tuple(_family(state, found))
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """A kernel whose programs along an axis of the grid load what their neighbours load."""
+
+    launch: Launch
+    arguments: Arguments
+    rows: Rows
+
+
+def neighbours(state: State) -> Neighbours | NotApplicable:
+    """The kernel of a state as rows that share loads, or why it is none."""
     kernel = kernel_of(state)
     if isinstance(kernel, NotApplicable):
         return kernel
@@ -39,7 +55,7 @@ def _write(state: State) -> Proposals:
         return NotApplicable("it loads from an array that is no input of the contract")
     if any(_follows(rows, load.call) for load in rows.loads):
         return NotApplicable("where it loads depends on what it loads")
-    return tuple(_family(state, arguments, launch, rows))
+    return Neighbours(launch, arguments, rows)
 
 
 def _rows(kernel: Kernel, launch: Launch) -> Rows | NotApplicable:
@@ -71,12 +87,13 @@ def _follows(rows: Rows, call: ast.Call) -> bool:
     return any(has_load(p) or names_in(p) & rows.loaded for p in parts)
 
 
-def _family(state: State, arguments: Arguments, launch: Launch, rows: Rows) -> Iterator[Candidate]:
+def _family(state: State, found: Neighbours) -> Iterator[Candidate]:
     """With blocks of one element a thread where that can be set, and with blocks as they are."""
-    short = _one_a_thread(state, arguments, rows)
+    launch, rows = found.launch, found.rows
+    short = _one_a_thread(state, found)
     for many, prior in ROWS:
         copies = Copies(rows, many)
-        source = _source(launch, copies)
+        source = with_copies(launch, copies)
         if not copies.shares or read(source) is None:
             continue
         told = f"{many} rows a program"
@@ -94,10 +111,9 @@ def _family(state: State, arguments: Arguments, launch: Launch, rows: Rows) -> I
         )
 
 
-def _one_a_thread(state: State, arguments: Arguments, rows: Rows) -> dict[str, int]:
+def _one_a_thread(state: State, found: Neighbours) -> dict[str, int]:
     """The declared block along the row at which each thread has one element of it."""
-    blocks = {block_of(n) for a in rows.loads if a.address for n in lanes(a.address)}
-    name = arguments.tunable(next(iter(blocks))) if len(blocks) == 1 else None
+    name = declared_block(found)
     if name is None:
         return {}
     wanted, known = WARP * state.assignment.get("num_warps", WARPS), state.spec.parameters[name]
@@ -105,7 +121,15 @@ def _one_a_thread(state: State, arguments: Arguments, rows: Rows) -> dict[str, i
     return {} if same or wanted not in known.values else {name: wanted}
 
 
-def _source(launch: Launch, copies: Copies) -> str:
+def declared_block(found: Neighbours) -> str | None:
+    """The parameter of the spec that says how many lanes the loads have; None: none does."""
+    addresses = (load.address for load in found.rows.loads)
+    blocks = {block_of(n) for a in addresses if a for n in lanes(a)}
+    return found.arguments.tunable(next(iter(blocks))) if len(blocks) == 1 else None
+
+
+def with_copies(launch: Launch, copies: Copies) -> str:
+    """The source whose programs do several rows each, and a grid to match."""
     rows, many = copies.rows, copies.many
     source, body = rows.kernel.source, rows.kernel.body
     sizes = [source.text(e) for e in launch.grid]
