@@ -32,6 +32,8 @@ def _write(state: State) -> Proposals:
         return kernel
     if not any(is_call(n, "atomic_add") for n in ast.walk(kernel.function)):
         return NotApplicable("the kernel has no tl.atomic_add")
+    if any(is_call(n, "inline_asm_elementwise") for n in ast.walk(kernel.function)):
+        return NotApplicable("inline PTX of the kernel may combine values already")
     found = [*_histogram(state, kernel), *_after_loop(state, "", 0.5)]
     counted = replace(state, source=str(found[0].source)) if found else state
     if not any(c.detail.startswith("added up") for c in found):
@@ -54,7 +56,7 @@ def _long_blocks(state: State, kernel: Kernel, found: list[Candidate]) -> Iterat
         if c.source and "tl.histogram(" in c.source and c.detail.startswith("added up")
     ]
     values = Values(kernel)
-    blocks = {_block(values, each.pointer, each.statement) for each in _atomics(values)}
+    blocks = {_block(values, each.pointer, each.statement) for each in atomics(values)}
     block = blocks.pop() if len(blocks) == 1 else None
     name = None if block is None else Arguments(state, kernel).tunable(block)
     if name is None or not looped_ones:
@@ -87,7 +89,8 @@ class Added:
     mask: ast.expr | None
 
 
-def _atomics(values: Values) -> list[Added]:
+def atomics(values: Values) -> list[Added]:
+    """Every atomic addition whose result nobody reads."""
     found = list[Added]()
     for node in ast.walk(values.kernel.function):
         match node:
@@ -102,11 +105,11 @@ def _atomics(values: Values) -> list[Added]:
 def _histogram(state: State, kernel: Kernel) -> list[Candidate]:
     """`tl.atomic_add(bins + value, 1)`: counts of the block first."""
     values, arguments = Values(kernel), Arguments(state, kernel)
-    for each in _atomics(values):
+    for each in atomics(values):
         match each:
             case Added(pointer=ast.BinOp(left=bins, op=ast.Add(), right=value),
                        value=ast.Constant(value=1)):  # fmt: skip
-                size = _bins(arguments, pointer_of(values, each.call))
+                size = bins_of(arguments, pointer_of(values, each.call))
             case _:
                 continue
         if size is None or not isinstance(bins, ast.Name):
@@ -124,7 +127,7 @@ def _histogram(state: State, kernel: Kernel) -> list[Candidate]:
     return []
 
 
-def _bins(arguments: Arguments, base: str) -> int | None:
+def bins_of(arguments: Arguments, base: str) -> int | None:
     """How many bins the array has: a power of two that the contract names as a number."""
     known = arguments.in_contract(base)
     outputs = [a for a in arguments.state.spec.io.arguments if a.role in ("output", "inout")]
@@ -142,7 +145,7 @@ def _after_loop(state: State, told: str, prior: float) -> list[Candidate]:
     kernel = kernel_of(state)
     assert not isinstance(kernel, NotApplicable), kernel.reason
     values = Values(kernel)
-    for each in _atomics(values):
+    for each in atomics(values):
         loop = next(values.loops(each.statement), None)
         if loop is None or each.statement not in loop.body or each.mask is not None:
             continue
@@ -212,6 +215,6 @@ MOVE = Move(
     "block. Pays wherever many programs add to few addresses. A value of a histogram costs a warp "
     "a ballot for each bit of the bin and bins / 32 population counts, whatever the blocks are: "
     "with 256 bins bytes stay far from the memory's bandwidth; additions in shared memory, which "
-    "Triton cannot write, are CUDA's.",
+    "Triton itself cannot write, are faster (`shared_histogram`).",
     write=_write,
 )

@@ -33,7 +33,7 @@ def bounds_of(values: Values, access: ast.Call, *, always: bool = True) -> list[
     Without `always` the mask may be one that some launches leave out, as they need none.
     """
     at = values.statement(access)
-    mask = argument(access, 2 if is_call(access, "store") else 1, "mask")
+    mask = argument(access, 2 if is_call(access, "store", "atomic_add") else 1, "mask")
     if isinstance(mask, ast.IfExp) and not always:
         mask = mask.orelse
     return [] if mask is None else list(_compared(values, mask, at))
