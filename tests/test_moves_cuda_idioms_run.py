@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +63,16 @@ def written(kernel: LoadedKernel, candidate: Candidate) -> LoadedKernel:
     return load_data(data, ROOT, Roots([ROOT]))
 
 
-def check(bench: Workbench, kernel: LoadedKernel, move: str) -> None:
-    """The likeliest candidate of a move is right; on a real GPU, where it is quick, all are."""
+def check(bench: Workbench, kernel: LoadedKernel, move: str, detail: str = "") -> None:
+    """The likeliest candidate of a move is right; on a real GPU, where it is quick, all are.
+
+    `detail`: what the candidates tell of themselves.
+    """
     state = State("cuda", kernel.source, {}, BuildOptions(), kernel.spec)
-    found = BY_ID[move].propose(state)
-    assert not isinstance(found, NotApplicable), found.reason
+    every = BY_ID[move].propose(state)
+    assert not isinstance(every, NotApplicable), every.reason
+    found = [c for c in every if detail in c.detail]
+    assert found
     for candidate in found[: 1 if "pretended" in str(bench.outdir) else None]:
         opened = bench.evaluator.open(written(kernel, candidate))
         assert opened.timed, opened.notes
@@ -116,3 +122,13 @@ def test_what_is_written_for_another_spelling_is_right(
     if "#include" in source.text and "pretended" in str(bench.outdir):
         pytest.skip("the pretended GPU has no cuda_fp16.h")
     check(bench, source.kernel(), move)
+
+
+@pytest.mark.parametrize("columns", [(2048, 2048), (1999, 2044)])
+def test_a_row_in_the_registers_of_a_warp_is_right(
+    bench: Workbench, columns: tuple[int, ...]
+) -> None:
+    sizes = {f"w{at}": {"rows": 6 + at, "cols": c} for at, c in enumerate(columns)}
+    what = "softmax that computes its exponentials twice, by values of its own"
+    kernel = replace(SOURCES[what], sizes=sizes).kernel()
+    check(bench, kernel, "row_in_registers", "32 threads a row, 16 vectors")

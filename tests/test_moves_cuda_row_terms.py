@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from idiom_sources import SOURCES
 
-from kernelwright.search.moves import NotApplicable
+from kernelwright.runners.model import BuildOptions, Candidate
+from kernelwright.runners.specs.files import Roots, load_file
+from kernelwright.search.moves import NotApplicable, State
 from kernelwright.search.moves.cuda.idioms import row_in_registers, row_per_team
 
 WHAT = "softmax that computes its exponentials twice, by values of its own"
+ROOT = Path(__file__).parents[1]
 SUMMED, STORED = "total += expf(v - m);", "expf(x[row * cols + j] - m)"
 
 
@@ -79,3 +85,41 @@ def test_two_reductions_of_a_row_have_two_barriers_in_all() -> None:
         assert helper.count("__syncthreads()") == 1
         kernel = text[text.index('extern "C"') :]
         assert kernel.count("block_sum(sum)") == kernel.count("block_sum<1>(squares)") > 0
+
+
+def of_beginner(name: str) -> tuple[Candidate, ...]:
+    kernel = load_file(ROOT / "benchmarks" / "kernels" / name / "cuda.json", Roots([ROOT]))
+    state = State("cuda", kernel.source, {}, BuildOptions(), kernel.spec)
+    found = row_in_registers.MOVE.propose(state)
+    assert not isinstance(found, NotApplicable), found.reason
+    return found
+
+
+def test_a_warp_holds_a_row_where_it_has_registers_for_it() -> None:
+    softmax, argmax, norm = map(of_beginner, ("softmax", "argmax", "layernorm"))
+    warp = "rows in registers: 32 threads a row, 16 vectors of 4 a thread"
+    # two reductions cost a block two barriers, one costs it one; three arrays are too many
+    assert [c.detail for c in softmax].index(warp) == 0
+    assert [c.detail for c in argmax].index(warp) == 1
+    assert warp not in [c.detail for c in norm]
+    assert softmax[0].plan is not None
+    (step,) = softmax[0].plan["steps"]
+    assert (step["grid"], step["block"]) == (["cdiv(rows, 4)"], ["ROW_THREADS * 4"])
+
+
+def test_few_rows_are_not_left_to_warps() -> None:
+    sizes = {"whole": {"rows": 500, "cols": 2048}}
+    found = row_in_registers.MOVE.propose(replace(SOURCES[WHAT], sizes=sizes).state())
+    assert not isinstance(found, NotApplicable)
+    assert found[-1].detail.startswith("rows in registers: 32 threads")
+
+
+def test_rows_that_fill_a_warp_are_not_tested_column_by_column() -> None:
+    for columns, test in (((2048, 2048), "=="), ((2048, 2044), "<=")):
+        sizes = {f"w{at}": {"rows": 4000 + at, "cols": c} for at, c in enumerate(columns)}
+        found = row_in_registers.MOVE.propose(replace(SOURCES[WHAT], sizes=sizes).state())
+        assert not isinstance(found, NotApplicable) and found[0].source is not None
+        text = found[0].source
+        held = text[text.index("// a thread holds") : text.index("} else {\n        float m")]
+        assert f"if (cols {test} ROW_THREADS * ROW_ITEMS * 4)" in held
+        assert ("i < cols" in held) == (test == "<=")
