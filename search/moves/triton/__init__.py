@@ -17,6 +17,7 @@ from . import (
     several_rows,
     shared_histogram,
     tensor_descriptors,
+    tiles_of_rows,
     unrolled_loops,
     whole_blocks,
 )
@@ -31,6 +32,7 @@ MOVES: tuple[Move, ...] = (
     one_block_a_row.MOVE,
     blocks_at_launch.MOVE,
     rows_of_vectors.MOVE,
+    tiles_of_rows.MOVE,
     several_rows.MOVE,
     base_two_exponentials.MOVE,
     shared_histogram.MOVE,

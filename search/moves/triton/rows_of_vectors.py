@@ -101,10 +101,10 @@ def _source(state: State, found: Neighbours, many: int) -> str | None:
     shifts = Shifts(Rows(kernel, Values(kernel), found.rows.axis, found.rows.count))
     if not shifts.found:
         return None
-    return _columns_fastest(replace(state, source=shifts.source()), found, many)
+    return columns_fastest(replace(state, source=shifts.source()), found, many)
 
 
-def _columns_fastest(state: State, found: Neighbours, many: int) -> str:
+def columns_fastest(state: State, found: Neighbours, many: int) -> str:
     """With the rows along the second axis of the grid, where they are along the first of two.
 
     Programs that run at once then read neighbouring memory. The second axis has an end.

@@ -58,9 +58,13 @@ class WideCopies(Copies):
     def _holds(self, load: Load, row: int, made: Place) -> bool:
         """Whether the wider mask holds wherever one of the masks does that it replaces."""
         told = tuple(None if b is None else b[1] - b[0] for b in load.bounds)
+        wider = (*told, *self._guards(row))
+        return all(follow(wider, self._conditions(p)) for p in self._kept[made])
+
+    def _guards(self, row: int) -> tuple[Form, ...]:
+        """What is at least 1 where a row beyond those of the program is one of the array."""
         number = self.rows.of_row(Form.name(self.rows.number), row, self.many)
-        inside = number + Form.number(1) if row < 0 else self._inside(row)
-        return all(follow((*told, inside), self._conditions(p)) for p in self._kept[made])
+        return (number + Form.number(1) if row < 0 else self._inside(row),)
 
     def _within(self, load: Load, row: int) -> str:
         """The first row of a program is one of the array: those above it end at its first."""
