@@ -132,3 +132,17 @@ def test_a_row_in_the_registers_of_a_warp_is_right(
     what = "softmax that computes its exponentials twice, by values of its own"
     kernel = replace(SOURCES[what], sizes=sizes).kernel()
     check(bench, kernel, "row_in_registers", "32 threads a row, 16 vectors")
+
+
+@pytest.mark.parametrize("move", ["row_per_team", "row_in_registers"])
+def test_a_first_column_that_no_loop_writes_stays_as_it_is(bench: Workbench, move: str) -> None:
+    source = SOURCES["in place, with a weight a column"]
+    text = source.text.replace("j = 0", "j = 1").replace(
+        "s += x[row * cols + j] * w[j]", "s += w[j]"
+    )
+    text = text.replace("= x[row * cols + j] + s", "= s")
+    reference = (
+        "import numpy as np\ndef reference(x, w, rows, cols):\n    y = np.array(x)\n"
+        "    y[:, 1:] = w[1:].sum()\n    return y\n"
+    )
+    check(bench, replace(source, text=text, reference=reference).kernel(), move)

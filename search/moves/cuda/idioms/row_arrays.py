@@ -8,7 +8,7 @@ from .....runners.dtypes import DTYPES
 from .facts import Facts
 from .row_loops import RowLoop
 from .rows import Rows
-from .syntax import Item, Span
+from .syntax import Item, Span, is_zero
 
 BYTES = 16
 """of one load or store"""
@@ -57,6 +57,9 @@ def held_arrays(facts: Facts, rows: Rows) -> tuple[Held, ...] | str:
         )
         if writes and reads_first and _writes_before_reads(uses[0][1], first.array):
             reads_first = False
+        # a row is stored whole: columns before the first one of its loops must be what they were
+        if writes and not is_zero(uses[0][1].loop.first):
+            reads_first = True
         held = Held(
             name=f"{first.array}_row" if len([k for k in groups if k[0] == first.array]) == 1
             else f"{first.array}_row{count}",
