@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,11 +77,15 @@ def markdown(result: Result) -> str:
     beside = "".join(f", {p} {packages[p]}" for p in ("torch", "triton") if p in packages)
     dates = sorted({row.get("date", place["date"]) for row in rows})
     when = " to ".join(dict.fromkeys((dates[0], dates[-1])))
+    budgets = Counter(
+        row.get("budget_seconds", result["budget_seconds"]) for row in rows if "error" not in row
+    )
+    seconds = " or ".join(f"{each:g} s ({budgets[each]} kernels)" for each in sorted(budgets))
     lines = [
         "",
         f"Beginner's kernels (`benchmarks/kernels/`) on an {place['gpu']} (driver "
         f"{place['driver']}, CUDA {place['cuda'].partition(',')[0]}{beside}, {when}), "
-        f"rules only, {result['budget_builds']} builds or {result['budget_seconds']:g} s each "
+        f"rules only, at most {result['budget_builds']} builds each in a search of {seconds} "
         "(`benchmarks/no_model.py`). Shares are of the copy bandwidth that was measured beside "
         "them, or of the speed of torch and cuBLAS; speedups are those of the confirmation, with "
         "95 % intervals.",
@@ -97,19 +102,21 @@ def markdown(result: Result) -> str:
 
 def joined(results: Sequence[Result]) -> Result:
     """Results of several runs as one; of a kernel that occurs twice the later row counts. Each row
-    keeps the commit and the date of its run.
+    keeps the commit, the date and the seconds of its run; all else is the last run's.
 
-    Raises ValueError when they were measured on different GPUs, drivers, compilers or budgets.
+    Raises ValueError when they were measured on different GPUs, drivers or compilers, or with other
+    settings than the seconds.
     """
-    first = results[0]
-    for other in results[1:]:
-        differing = [n for n in SAME_PLACE if _place(first, n) != _place(other, n)]
-        differing += [n for n in ("settings", "gpus") if first[n] != other[n]]
+    last = results[-1]
+    for other in results[:-1]:
+        differing = [n for n in SAME_PLACE if _place(last, n) != _place(other, n)]
+        differing += ["settings"] if _settings(last) != _settings(other) else []
+        differing += ["gpus"] if last["gpus"] != other["gpus"] else []
         if differing:
             raise ValueError(f"these results differ in {', '.join(differing)}")
     rows = {row["kernel"]: _dated(row, result) for result in results for row in result["kernels"]}
     return {
-        **first,
+        **last,
         "kernels": [rows[name] for name in sorted(rows)],
         "not_begun": sorted({n for r in results for n in r["not_begun"]} - rows.keys()),
     }
@@ -117,7 +124,11 @@ def joined(results: Sequence[Result]) -> Result:
 
 def _dated(row: Row, result: Result) -> Row:
     run = {name: result["environment"].get(name) for name in ("commit", "date")}
-    return {**run, **row}
+    return {**run, "budget_seconds": result["budget_seconds"], **row}
+
+
+def _settings(result: Result) -> Row:
+    return {**result["settings"], "budget_seconds": None}
 
 
 def _place(result: Result, name: str) -> object:

@@ -130,6 +130,9 @@ def test_results_of_several_runs_are_joined_and_later_rows_count(script: Script)
         "gemm_triton", "scan_cuda", "softmax_cuda",
     ]  # fmt: skip
     assert both["kernels"][1]["error"] == "again" and both["not_begun"] == []
+    longer = result(SOFTMAX, budget_seconds=60.0, settings={**both["settings"]})
+    text = script("no_model_tables").markdown(joined([second, longer]))
+    assert "at most 60 builds each in a search of 35 s (1 kernels) or 60 s (1 kernels)" in text
     with pytest.raises(ValueError, match="differ in driver, gpus"):
         joined([first, result(environment={**PLACE, "driver": "2"}, gpus=8)])
 
