@@ -1,5 +1,8 @@
-"""Every host example with knobs, searched by rules alone; usage: python benchmarks/host_examples.py
+"""Every host example with knobs, searched by rules alone.
 
+Usage: python benchmarks/host_examples.py
+
+Takes 6 to 10 minutes an example on two cores, as their baselines run for tens of milliseconds.
 Writes benchmarks/results/host_examples.json, from which `readme_table.py` makes README's table.
 """
 
@@ -23,14 +26,16 @@ BUDGET = 40
 
 def main() -> None:
     """Search each example in a state folder of its own, print a short table, write the result."""
-    rows = [_search(name) for name in EXAMPLES]
-    path = write("host_examples", {"budget_builds": BUDGET, "planner": "rules", "examples": rows})
-    for row in rows:
+    rows = list[dict[str, Any]]()
+    for name in EXAMPLES:
+        rows.append(row := _search(name))
         print(
             f"{row['kernel']:8} {row['speedup']:.3g}x ({row['low']:.3g} to {row['high']:.3g}), "
             f"held out {row['held_out_speedup']:.3g}x, {row['builds']} builds in "
-            f"{row['seconds']:.0f} s; reaches {row['reaches']}"
+            f"{row['seconds']:.0f} s; reaches {row['reaches']}",
+            flush=True,
         )
+    path = write("host_examples", {"budget_builds": BUDGET, "planner": "rules", "examples": rows})
     print(path.relative_to(ROOT))
 
 
