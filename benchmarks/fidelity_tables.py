@@ -11,7 +11,7 @@ Result = dict[str, Any]
 
 def fidelity(result: Result) -> str:
     """timing_fidelity*.json: a kernel against itself, planted differences, and do_bench."""
-    found, host = result["environment"], "gpu" not in result["environment"]
+    found, host = result["environment"], result.get("tier") == "native"
     cores = f"{found['cores']} cores of an {found['cpu']}, {found['date']}" if host else ""
     kernels = result["kernels"]
     both = [k["aa"]["summary"] for k in kernels.values() if "summary" in k.get("aa", {})]

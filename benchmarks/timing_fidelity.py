@@ -60,7 +60,8 @@ def main() -> None:
         for case in cases:
             (folder := Path(scratch) / case.name).mkdir()
             with closing(Lab(case, folder, device)) as lab:
-                result: Result = {**known(path), "resolution": lab.plan.resolution}
+                place = {"tier": case.tier, "resolution": lab.plan.resolution}
+                result: Result = {**known(path), **place}
                 found = result["kernels"].setdefault(case.name, {})
                 try:
                     measure(lab, found, asked, lambda: time.monotonic() > deadline)
