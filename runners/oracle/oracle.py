@@ -168,8 +168,8 @@ class Oracle:
         self, verb: str, message: Record, fd: int | None = None
     ) -> tuple[dict[str, Any], list[int]]:
         """An answer. On a GPU a question during which all fell is asked again, once, of a new
-        process: after a kernel crashed in the runner, this process's context was found broken too
-        (once in 30 crashes on an H200)."""
+        process: after a crash in the runner a reference failed that had worked before and worked
+        again (once in 30 crashes on an H200, why is not known)."""
         try:
             return self._once(verb, message, fd)
         except _Fallen as fallen:
