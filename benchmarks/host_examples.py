@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/host_examples.py
 
-Takes 6 to 10 minutes an example on two cores, as their baselines run for tens of milliseconds.
+Takes many minutes an example, as each comparison runs a baseline of tens of milliseconds again.
 Writes benchmarks/results/host_examples.json, from which `readme_table.py` makes README's table.
 """
 

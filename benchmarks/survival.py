@@ -122,12 +122,12 @@ class Survivor:
             fault=fault.name,
             expected="|".join(expected),
             seen=seen,
-            message=message.replace(str(self._bench.outdir), "OUTDIR")[:MESSAGE_CHARACTERS],
+            message=self._without_places(message),
             message_ok=measured or re.search(fault.words, message, re.DOTALL) is not None,
             again=again,
             next_honest=honest,
             next_wrong=wrong,
-            next_said="" if honest == "faster" else said[:MESSAGE_CHARACTERS],
+            next_said="" if honest == "faster" else self._without_places(said),
             leftovers=tuple(settled(self._before, self._bench.outdir, self._gpu_bytes)),
             seconds=round(time.monotonic() - started, 2),
         )
@@ -142,6 +142,11 @@ class Survivor:
             if found.ending is Ending.unstable:
                 found = self._bench.evaluator.evaluate(record, self._min_gain)
         return found
+
+    def _without_places(self, message: str) -> str:
+        """Its beginning, with no folder of this machine in it."""
+        told = message.replace(str(self._bench.outdir), "OUTDIR").replace(str(ROOT), "CHECKOUT")
+        return told[:MESSAGE_CHARACTERS]
 
     def _next(self) -> int:
         self._tag += 1

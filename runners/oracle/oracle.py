@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -142,9 +141,12 @@ class Oracle:
 
     def _let_go(self, verb: str, message: Record) -> None:
         """Have the process forget something; one that is gone, or is lost now, has."""
-        if self._child is not None and self._child.poll() is None:
-            with suppress(ProcessLost):
-                self._ask(verb, message)
+        child = self._child
+        if child is not None and child.poll() is None:
+            try:
+                self._exchange(child, verb, message, None)
+            except (_Fallen, ProcessLost, TimeoutError):
+                self._end()
 
     def _end(self) -> None:
         child, self._child = self._child, None
