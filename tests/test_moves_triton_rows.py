@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from test_moves_triton_runs import DEVICE, Bench, variant
+from triton_bench import DEVICE, Bench, variant
 from triton_moves import SPECS, applied, chain, changes, proposals, reason, state
 
-from kernelwright.runners.builder import Builder
-from kernelwright.runners.interpreter import InterpreterRunner, interpreter_missing, logic_check
-from kernelwright.runners.oracle.oracle import Oracle
+from kernelwright.runners.interpreter import interpreter_missing
 from kernelwright.runners.specs.files import Roots, load_data
 from kernelwright.runners.toolchains import BuildRequest, Shape
 from kernelwright.search.moves.base import State
@@ -155,13 +153,8 @@ needs_interpreter = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    folder = tmp_path_factory.mktemp("rows")
-    builder = Builder(folder / "modules", folder / "scratch")
-    made = Bench(InterpreterRunner(folder), Oracle(folder), builder, folder)
-    yield made
-    made.runner.close()
-    made.oracle.close()
-    builder.close()
+    with Bench.opened(tmp_path_factory.mktemp("rows")) as made:
+        yield made
 
 
 SIZES = ((1, 1), (2, 5), (3, 129), (7, 130), (8, 128), (13, 300))
@@ -194,15 +187,7 @@ def test_uneven_rows_and_columns_come_out_the_same(
     start = state("stencil_triton", FORMS[form][0])
     for each in proposals("several_rows", start)[::2]:
         found = applied(start, each)
-        checked = logic_check(
-            kernel,
-            variant(kernel, found),
-            DEVICE,
-            runner=bench.runner,
-            oracle=bench.oracle,
-            timeout_s=60.0,
-        )
-        assert checked.outcome == "passed", f"{checked.message}\n{found.source}"
+        bench.must_pass(kernel, found)
 
 
 @needs_interpreter

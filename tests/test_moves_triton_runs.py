@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
+from triton_bench import DEVICE, Bench, variant
 from triton_moves import chain, loaded
 
-from kernelwright.runners.builder import Builder
-from kernelwright.runners.devices import PROFILES
-from kernelwright.runners.interpreter import InterpreterRunner, interpreter_missing, logic_check
-from kernelwright.runners.model import Variant
-from kernelwright.runners.normalise import source_key
-from kernelwright.runners.oracle.oracle import Oracle
-from kernelwright.runners.specs.files import LoadedKernel
+from kernelwright.runners.interpreter import interpreter_missing
 from kernelwright.runners.toolchains import BuildRequest, Shape
-from kernelwright.search.moves.base import State
 
 pytestmark = pytest.mark.skipif(
     interpreter_missing() is not None, reason=f"no interpreter: {interpreter_missing()}"
 )
-DEVICE = PROFILES[0][0]
 CHAINS = (
     ("gemm_triton", "grouped_program_order", "tensor_descriptors:1", "persistent_programs:1"),
     ("gemm_triton", "persistent_programs", "grouped_program_order", "tensor_descriptors"),
@@ -70,33 +61,10 @@ BUILT = (
 ids = "-".join
 
 
-@dataclass(frozen=True)
-class Bench:
-    """Started once for all tests: candidates run in forks of their own."""
-
-    runner: InterpreterRunner
-    oracle: Oracle
-    builder: Builder
-    folder: Path
-
-
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    folder = tmp_path_factory.mktemp("triton-moves")
-    builder = Builder(folder / "modules", folder / "scratch")
-    made = Bench(InterpreterRunner(folder), Oracle(folder), builder, folder)
-    yield made
-    made.runner.close()
-    made.oracle.close()
-    builder.close()
-
-
-def variant(kernel: LoadedKernel, found: State, **parameters: int) -> Variant:
-    base = kernel.baseline()
-    declared = {n: v for n, v in found.parameters.items() if n in base.parameters}
-    changed = {"source": found.source, "source_key": source_key(found.source, "triton")}
-    chosen = {**base.parameters, **declared, **parameters}
-    return base.model_copy(update=changed | {"parameters": chosen})
+    with Bench.opened(tmp_path_factory.mktemp("triton-moves")) as made:
+        yield made
 
 
 DESCRIBED = tuple(c for c in CHAINS if any("descriptors" in step for step in c))
@@ -115,15 +83,7 @@ def test_moves_keep_the_results(bench: Bench, steps: tuple[str, ...], multiple_o
     found, kernel = chain(*steps), loaded(steps[0], bench.folder, multiple_of)
     bench.oracle.open(kernel)
     small = {p: 32 for p in kernel.spec.parameters if p.startswith("BLOCK_")}
-    checked = logic_check(
-        kernel,
-        variant(kernel, found, **small),
-        DEVICE,
-        runner=bench.runner,
-        oracle=bench.oracle,
-        timeout_s=60.0,
-    )
-    assert checked.outcome == "passed", f"{checked.message}\n{found.source}"
+    bench.must_pass(kernel, found, **small)
 
 
 @pytest.mark.parametrize("steps", BUILT, ids=ids)

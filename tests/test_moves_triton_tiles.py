@@ -7,12 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 from test_moves_triton_rows import FORMS, STENCIL, needs_interpreter, sized
-from test_moves_triton_runs import DEVICE, Bench, variant
+from triton_bench import DEVICE, Bench, variant
 from triton_moves import applied, chain, changes, loaded, proposals, reason, state
 
-from kernelwright.runners.builder import Builder
-from kernelwright.runners.interpreter import InterpreterRunner, logic_check
-from kernelwright.runners.oracle.oracle import Oracle
 from kernelwright.runners.specs.files import Roots, load_data
 from kernelwright.runners.toolchains import BuildRequest, Shape
 
@@ -72,13 +69,8 @@ def test_tiles_are_made_once() -> None:
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    folder = tmp_path_factory.mktemp("tiles")
-    builder = Builder(folder / "modules", folder / "scratch")
-    made = Bench(InterpreterRunner(folder), Oracle(folder), builder, folder)
-    yield made
-    made.runner.close()
-    made.oracle.close()
-    builder.close()
+    with Bench.opened(tmp_path_factory.mktemp("tiles")) as made:
+        yield made
 
 
 @needs_interpreter
@@ -92,15 +84,7 @@ def test_uneven_rows_and_columns_come_out_the_same(
     start = state("stencil_triton", FORMS[form][0])
     for each in proposals("tiles_of_rows", start)[:2]:
         found = applied(start, each)
-        checked = logic_check(
-            kernel,
-            variant(kernel, found),
-            DEVICE,
-            runner=bench.runner,
-            oracle=bench.oracle,
-            timeout_s=60.0,
-        )
-        assert checked.outcome == "passed", f"{checked.message}\n{found.source}"
+        bench.must_pass(kernel, found)
 
 
 @needs_interpreter

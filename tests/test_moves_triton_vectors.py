@@ -9,12 +9,9 @@ from typing import Any
 import pytest
 from test_moves_triton_rows import FORMS as PLAIN_FORMS
 from test_moves_triton_rows import NESTED, STENCIL, needs_interpreter, sized
-from test_moves_triton_runs import DEVICE, Bench, variant
+from triton_bench import DEVICE, Bench, variant
 from triton_moves import applied, chain, changes, loaded, proposals, reason, state
 
-from kernelwright.runners.builder import Builder
-from kernelwright.runners.interpreter import InterpreterRunner, logic_check
-from kernelwright.runners.oracle.oracle import Oracle
 from kernelwright.runners.specs.files import Roots, load_data
 from kernelwright.runners.toolchains import BuildRequest, Shape
 from kernelwright.search.moves.base import NotApplicable
@@ -163,13 +160,8 @@ SIZES = ((1, 1), (7, 130), (17, 1027))
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    folder = tmp_path_factory.mktemp("vectors")
-    builder = Builder(folder / "modules", folder / "scratch")
-    made = Bench(InterpreterRunner(folder), Oracle(folder), builder, folder)
-    yield made
-    made.runner.close()
-    made.oracle.close()
-    builder.close()
+    with Bench.opened(tmp_path_factory.mktemp("vectors")) as made:
+        yield made
 
 
 @needs_interpreter
@@ -189,15 +181,7 @@ def test_uneven_rows_and_columns_come_out_the_same(
     start = state("stencil_triton", source)
     for each in proposals("rows_of_vectors", start)[:2]:
         found = applied(start, each)
-        checked = logic_check(
-            kernel,
-            variant(kernel, found),
-            DEVICE,
-            runner=bench.runner,
-            oracle=bench.oracle,
-            timeout_s=60.0,
-        )
-        assert checked.outcome == "passed", f"{checked.message}\n{found.source}"
+        bench.must_pass(kernel, found)
 
 
 @needs_interpreter

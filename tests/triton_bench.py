@@ -1,0 +1,61 @@
+"""What Triton moves write, run by the interpreter and built for an H100."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelwright.runners.builder import Builder
+from kernelwright.runners.devices import PROFILES
+from kernelwright.runners.interpreter import InterpreterRunner, logic_check
+from kernelwright.runners.model import Variant
+from kernelwright.runners.normalise import source_key
+from kernelwright.runners.oracle.oracle import Oracle
+from kernelwright.runners.specs.files import LoadedKernel
+from kernelwright.search.moves.base import State
+
+DEVICE = PROFILES[0][0]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Started once for all tests: candidates run in forks of their own."""
+
+    runner: InterpreterRunner
+    oracle: Oracle
+    builder: Builder
+    folder: Path
+
+    @classmethod
+    @contextmanager
+    def opened(cls, folder: Path) -> Generator[Bench]:
+        """One that lives as long as the tests."""
+        builder = Builder(folder / "modules", folder / "scratch")
+        made = cls(InterpreterRunner(folder), Oracle(folder), builder, folder)
+        yield made
+        made.runner.close()
+        made.oracle.close()
+        builder.close()
+
+    def must_pass(self, kernel: LoadedKernel, found: State, **parameters: int) -> None:
+        """The logic check of a state, on the sizes of an open kernel."""
+        checked = logic_check(
+            kernel,
+            variant(kernel, found, **parameters),
+            DEVICE,
+            runner=self.runner,
+            oracle=self.oracle,
+            timeout_s=60.0,
+        )
+        assert checked.outcome == "passed", f"{checked.message}\n{found.source}"
+
+
+def variant(kernel: LoadedKernel, found: State, **parameters: int) -> Variant:
+    """A state as a variant of a loaded kernel."""
+    base = kernel.baseline()
+    declared = {n: v for n, v in found.parameters.items() if n in base.parameters}
+    changed = {"source": found.source, "source_key": source_key(found.source, "triton")}
+    chosen = {**base.parameters, **declared, **parameters}
+    return base.model_copy(update=changed | {"parameters": chosen})
