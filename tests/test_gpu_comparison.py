@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
@@ -24,7 +24,8 @@ from kernelwright.runners.runner_messages import Block, BlockResult
 from kernelwright.runners.specs.io_contract import Contract
 
 N = 600
-SLOW = RIGHT.replace("if (i < n)", "for (int r = 0; r < 300; ++r) if (i < n)")
+TIMES = {"fast": 2000.0, "alike": 2000.0, "slow": 8000.0}
+"""ns of a launch, which every block is given: those of the pretended GPU are a busy machine's"""
 
 
 class Lenient:
@@ -43,11 +44,27 @@ class Lenient:
 
 @dataclass
 class Scene:
-    """A runner on a pretended GPU, with a fast and a slow kernel, and one like the fast one."""
+    """A runner on a pretended GPU: a fast and a slow kernel, and one like the fast one.
+
+    `asked`: every block since it was last cleared.
+    """
 
     gpu: PretendedGpu
     checker: Checker
     pool: SeedPool
+    asked: list[Block] = field(default_factory=list[Block])
+
+    def time_by(self, times: Mapping[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
+        """Real blocks, with these times in the place of those that were taken."""
+        take = self.checker.runner.block
+
+        def block(message: Block) -> tuple[BlockResult, int]:
+            result, fd = take(message)
+            self.asked.append(message)
+            return _timed(result, times, wave=len(self.asked) % 3), fd
+
+        self.asked.clear()
+        monkeypatch.setattr(self.checker.runner, "block", block)
 
     def compared(self, candidate: str, other: str) -> Comparison:
         found = compare(
@@ -64,19 +81,35 @@ class Scene:
         return found.comparison
 
 
+def _timed(result: BlockResult, times: Mapping[str, float], wave: float) -> BlockResult:
+    """The block with the time of each side, all moved alike by so many ns."""
+    sides = [
+        side.model_copy(
+            update={"nanoseconds": tuple(times[side.variant] + wave for _ in side.nanoseconds)}
+        )
+        for side in result.sides
+    ]
+    return result.model_copy(update={"sides": tuple(sides)})
+
+
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+def pretended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     folder: Path = tmp_path_factory.mktemp("pretended")
     with pretended_gpu(folder) as gpu:
         bench = Bench.of(gpu.device, folder, symbols={"n": N}, twins=gpu.twins)
         checker = Checker(bench.runner, cast("Oracle", Lenient(bench)))
         pool = SeedPool("k/compared", "k", bench.bound, (0, 1, 2, 3))
         checker.attach(pool, Contract.model_validate(CONTRACT))
-        bench.load("fast", RIGHT)
-        bench.load("alike", RIGHT)
-        bench.load("slow", SLOW)
+        for name in TIMES:
+            bench.load(name, RIGHT)
         yield Scene(gpu, checker, pool)
         bench.runner.close()
+
+
+@pytest.fixture
+def scene(pretended: Scene, monkeypatch: pytest.MonkeyPatch) -> Scene:
+    pretended.time_by(TIMES, monkeypatch)
+    return pretended
 
 
 def test_a_clear_difference_takes_few_blocks_and_its_conditions_are_kept(scene: Scene) -> None:
@@ -89,32 +122,12 @@ def test_a_clear_difference_takes_few_blocks_and_its_conditions_are_kept(scene: 
     assert found.busy_s > 0
 
 
-def test_near_ties_run_on_code_that_is_loaded_again_and_again(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = list[bool]()
-    runner, take = scene.checker.runner, scene.checker.runner.block
-
-    def noting(message: Block) -> tuple[BlockResult, int]:
-        asked.append(message.reload)
-        result, fd = take(message)
-        return _alike(result, len(asked)), fd
-
-    monkeypatch.setattr(runner, "block", noting)
+def test_near_ties_run_on_code_that_is_loaded_again_and_again(scene: Scene) -> None:
     (workload,) = scene.compared("alike", "fast").workloads
-    blocks = asked[1:]  # the first one is a look at how long each side takes
+    blocks = [b.reload for b in scene.asked[1:]]  # first comes a look at how long each side takes
     assert len(blocks) >= DEVICE.careful_blocks
     assert [i for i, reload in enumerate(blocks) if reload] == list(range(3, len(blocks), 3))
     assert list(workload.loads) == [i // 3 for i in range(len(blocks))]
-
-
-def _alike(result: BlockResult, block: int) -> BlockResult:
-    """The block with equal times on both sides, so that a busy machine cannot part them."""
-    sides = [
-        side.model_copy(update={"nanoseconds": tuple(2000.0 + block % 3 for _ in side.nanoseconds)})
-        for side in result.sides
-    ]
-    return result.model_copy(update={"sides": tuple(sides)})
 
 
 def test_warm_times_are_told_beside_a_comparison(scene: Scene) -> None:
