@@ -3,22 +3,24 @@
     python benchmarks/regraph_replay.py GRAPHS.json.gz ... [--seeds N]
     python benchmarks/regraph_replay.py --made-up 8 --result /tmp/regraph.json
 
-The kernels, sorted by name, are dealt to two halves in turn. From every transition in the graphs of
-one half a ReGraph is built; the other half is searched in replay, with priors times its weights and
-with the recorded priors alone; then the other way round. Counted are the builds until the incumbent
-has 95 % of the final speedup: that which searches without a ReGraph have after the whole budget, in
-the median of the seeds; a kernel that gains less than 5.3 % has it before and is left out. A search
-that does not get there counts with its budget. Seeds jitter the priors, the same with and without.
-Where the first build is enough without a ReGraph nothing is left to save: the second median is that
-of the others.
+For each seed the kernels are dealt to two halves at random, those of a language in turn, so that
+each half has all languages. From every transition in the graphs of one half a ReGraph is built; the
+other half is searched in replay, with priors times its weights and with the recorded priors alone;
+then the other way round. Counted are the builds until the incumbent has 95 % of the final speedup:
+that which searches without a ReGraph have after the whole budget, in the median of the seeds; a
+kernel that gains less than 5.3 % has it before and is left out. A search that does not get there
+counts with its budget. Seeds jitter the priors, the same with and without. Where the first build is
+enough without a ReGraph nothing is left to save: the second median is that of the others.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import random
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,30 +59,64 @@ def main() -> None:
     print(f"written to {write('regraph_replay', result, asked.result)}")
 
 
+@dataclass
+class Runs:
+    """The searches of one kernel, a pair a seed."""
+
+    without: list[Replayed] = field(default_factory=list[Replayed])
+    with_it: list[Replayed] = field(default_factory=list[Replayed])
+
+
 def both_ways(
     graphs: Sequence[RecordedGraph], seeds: int, jitter: float, budget: int
 ) -> dict[str, Any]:
-    """Every kernel, searched with what the half that it is not of has learned."""
-    halves = graphs[::2], graphs[1::2]
-    rows = list[dict[str, Any]]()
-    for searched, learned in (halves, halves[::-1]):
-        known = Posteriors(aggregate(t for graph in learned for t in transitions(graph)))
-        rows += [compared(graph, known, seeds, jitter, budget) for graph in searched]
+    """Every kernel, searched with what the half that it is not of has learned, seed after seed."""
+    learned_on = {graph.kernel: transitions(graph) for graph in graphs}
+    runs = {graph.kernel: Runs() for graph in graphs}
+    for seed in range(seeds):
+        settings = Settings(budget_builds=budget, patience=10**6, seed=seed)
+        prior, halves = recorded_graphs.jittered(seed, jitter), dealt(graphs, seed)
+        for searched, learned in (halves, halves[::-1]):
+            known = Posteriors(aggregate(t for g in learned for t in learned_on[g.kernel]))
+            for graph in searched:
+                pair, other = runs[graph.kernel], weighed(graph, known, prior)
+                pair.without.append(replay(graph_world(graph, prior), settings))
+                pair.with_it.append(replay(graph_world(graph, other), settings))
+    rows = [compared(graph, runs[graph.kernel], budget) for graph in graphs]
     rows = [row for row in rows if SHARE * row["final_speedup"] > 1]
+    return {"seeds": seeds, "jitter": jitter, "budget": budget, "kernels": rows, **summary(rows)}
+
+
+def dealt(
+    graphs: Sequence[RecordedGraph], seed: int
+) -> tuple[list[RecordedGraph], list[RecordedGraph]]:
+    """Two halves: shuffled, and dealt in turn language by language."""
+    order, rng = list(graphs), random.Random(seed)
+    rng.shuffle(order)
+    order.sort(key=lambda graph: graph.language)
+    return order[::2], order[1::2]
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Over all kernels, and the mean builds of each language's."""
     ratios = [row["ratio"] for row in rows]
     with_room = [row["ratio"] for row in rows if row["builds_without"] > 1]
     return {
-        "seeds": seeds,
-        "jitter": jitter,
-        "budget": budget,
-        "halves": [[graph.kernel for graph in half] for half in halves],
-        "kernels": rows,
         "median_ratio": round(statistics.median(ratios), 3),
         "median_ratio_of_more_than_one_build": round(statistics.median(with_room or [1.0]), 3),
-        "builds": [sum(row[f"builds_{side}"] for row in rows) for side in ("without", "with")],
+        "builds": _sums(rows, "builds"),
+        "mean_builds": {
+            language: _sums([row for row in rows if row["language"] == language], "mean_builds")
+            for language in sorted({row["language"] for row in rows})
+        },
         "geometric_mean_ratio": round(statistics.geometric_mean(ratios), 3),
         "target": TARGET,
     }
+
+
+def _sums(rows: Sequence[Mapping[str, Any]], what: str) -> list[float]:
+    """Without a ReGraph and with one."""
+    return [round(sum(row[f"{what}_{side}"] for row in rows), 2) for side in ("without", "with")]
 
 
 def transitions(graph: RecordedGraph) -> list[Transition]:
@@ -126,32 +162,25 @@ def weighed(graph: RecordedGraph, known: Posteriors, recorded: Prior) -> Prior:
     return prior
 
 
-def compared(
-    graph: RecordedGraph, known: Posteriors, seeds: int, jitter: float, budget: int
-) -> dict[str, Any]:
+def compared(graph: RecordedGraph, runs: Runs, budget: int) -> dict[str, Any]:
     """One kernel with a ReGraph and without."""
-    settings = Settings(budget_builds=budget, patience=10**6)
-    without, with_it = list[Replayed](), list[Replayed]()
-    for seed in range(seeds):
-        chosen, prior = (
-            settings.model_copy(update={"seed": seed}),
-            recorded_graphs.jittered(seed, jitter),
-        )
-        without.append(replay(graph_world(graph, prior), chosen))
-        with_it.append(replay(graph_world(graph, weighed(graph, known, prior)), chosen))
-    final = statistics.median(found.best_after(budget) for found in without)
-    builds = [_builds(runs, SHARE * final, budget) for runs in (without, with_it)]
+    final, final_with = (
+        statistics.median(found.best_after(budget) for found in side)
+        for side in (runs.without, runs.with_it)
+    )
+    builds = [_builds(side, SHARE * final, budget) for side in (runs.without, runs.with_it)]
     medians = [statistics.median(each) for each in builds]
+    means = [round(statistics.fmean(each), 2) for each in builds]
     return {
         "kernel": graph.kernel,
         "language": graph.language,
         "best_speedup": graph.best.speedup,
         "final_speedup": round(final, 4),
-        "final_speedup_with": round(
-            statistics.median(found.best_after(budget) for found in with_it), 4
-        ),
+        "final_speedup_with": round(final_with, 4),
         "builds_without": medians[0],
         "builds_with": medians[1],
+        "mean_builds_without": means[0],
+        "mean_builds_with": means[1],
         "never_there": [sum(each == budget for each in side) for side in builds],
         "ratio": round(medians[1] / medians[0], 3),
     }
@@ -177,6 +206,9 @@ def table(result: Mapping[str, Any]) -> str:
     lines.append(f"| median of those that need more than one build | | | | {several:.2f} |")
     without, with_it = result["builds"]
     lines.append(f"| all | | {without:g} | {with_it:g} | {with_it / without:.2f} |")
+    for language, (without, with_it) in result["mean_builds"].items():
+        ratio = with_it / without
+        lines.append(f"| {language}, means | | {without:g} | {with_it:g} | {ratio:.2f} |")
     return "\n".join(lines)
 
 

@@ -36,14 +36,19 @@ def regraph(result: Mapping[str, Any]) -> str:
     """Builds with a ReGraph and without, in Markdown."""
     without, with_it = result["builds"]
     several = result["median_ratio_of_more_than_one_build"]
+    means = ", ".join(
+        f"{language} {sums[1]:.1f} of {sums[0]:.1f} ({sums[1] / sums[0]:.2f})"
+        for language, sums in result["mean_builds"].items()
+    )
     lines = [
         "",
         "Builds until a search has 95 % of the speedup that searches without a ReGraph end with, "
         f"median of {result['seeds']} seeds, in recorded searches of beginner's kernels "
-        "(`benchmarks/regraph_replay.py`, `benchmarks/data/`): with a ReGraph learned on the other "
-        f"half of the kernels {with_it:g} of {without:g} builds in all "
-        f"({with_it / without:.2f}); median ratio {several:.2f} where more than one build is "
-        f"needed, {result['median_ratio']:.2f} of all.",
+        "(`benchmarks/regraph_replay.py`, `benchmarks/data/`): with a ReGraph learned on a random "
+        "half of the kernels, another one each seed, the other half needs "
+        f"{with_it:g} of {without:g} builds in all ({with_it / without:.2f}); median ratio "
+        f"{several:.2f} where more than one build is needed, {result['median_ratio']:.2f} of all "
+        f"(target {result['target']:.2f}). By language, from means in place of medians: {means}.",
         "",
         "| kernel | final speedup | builds without | with a ReGraph | ratio |",
         "|---|---|---|---|---|",

@@ -59,10 +59,25 @@ def test_each_kernel_is_searched_with_what_the_other_half_learned(script: Script
     regraph_replay = script("regraph_replay")
     graphs = script("recorded_graphs").made_up(2)
     found = regraph_replay.both_ways(graphs, 2, 0.5, 20)
-    assert found["halves"] == [["made_up_00"], ["made_up_01"]]
     assert [row["kernel"] for row in found["kernels"]] == ["made_up_00", "made_up_01"]
     assert all(1 <= row["builds_with"] <= 20 for row in found["kernels"])
     assert "| median |" in regraph_replay.table(found)
+
+
+def test_halves_are_dealt_anew_each_seed_and_hold_as_many_of_each_language(
+    script: Script,
+) -> None:
+    made_up = script("recorded_graphs").made_up(8)
+    graphs = [
+        graph.model_copy(update={"language": "cuda" if number % 2 else "triton"})
+        for number, graph in enumerate(made_up)
+    ]
+    deals = [script("regraph_replay").dealt(graphs, seed) for seed in range(5)]
+    for halves in deals:
+        assert sorted(g.kernel for half in halves for g in half) == [g.kernel for g in graphs]
+        for half in halves:
+            assert sorted(g.language for g in half) == ["cuda"] * 2 + ["triton"] * 2
+    assert len({tuple(g.kernel for g in halves[0]) for halves in deals}) > 1
 
 
 def test_a_transition_knows_what_it_gained_over_its_parent(script: Script) -> None:
