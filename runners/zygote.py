@@ -28,6 +28,7 @@ from .model import Record
 from .plans.plan import Module
 from .processes.channel import Channel
 from .processes.confined import leave
+from .processes.killing import has_adopter
 from .processes.launch import pid_namespace_flags, separate
 from .processes.process import describe_returncode, enter_child, kill_tree
 from .room import FULL
@@ -147,7 +148,9 @@ def _work_in_child(
         os.nice(BUILD_NICE)
         channel.close()
         if job.has_helpers:
-            separate(parent, namespace)
+            adopter = separate(parent, namespace)
+            if adopter is not None:
+                has_adopter(adopter)
         os.chdir(folder)
         outcome = job.work()
         partly = folder / (OUTCOME + ".part")

@@ -340,3 +340,13 @@ def test_a_host_value_is_used_whatever_the_contract_calls_it(forks: Forks) -> No
     factor = params(plan_of(found))["factor"]
     assert isinstance(factor, ScalarParam)
     assert factor.value == 15.0
+
+
+def test_of_a_compilation_only_what_somebody_reads_is_written(forks: Forks) -> None:
+    calls = """
+def double(x, y, n):
+    kernel = run[(8,)](x, y, n, BLOCK=128)
+    held = [stage for stage in ("source", "ttir", "ttgir", "llir", "ptx") if kernel.asm[stage]]
+    assert held == ["llir", "ptx"], held
+"""
+    plan_of(forks.capture(HEADER + KERNEL + calls, XYN, entry="double"))

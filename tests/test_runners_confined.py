@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from kernelwright.runners.processes.process import has_pid_namespaces
+from kernelwright.runners.processes.process_table import LISTS_CHILDREN
 from kernelwright.runners.processes.sandbox import landlock_abi
 from kernelwright.runners.processes.seccomp import has_seccomp
 
@@ -238,3 +240,72 @@ def alone(number):
 report(codes=[e.returncode for e in run_all([alone(n) for n in range(3)], at_once=1)])
 """
     assert script(tmp_path, text) == {"codes": [0, 0, 0]}
+
+
+ORPHANAGES = {
+    "its parent": "enter_child(os.getppid())",
+    "the first process of a namespace": (
+        "has_adopter(separate(os.getppid(), pid_namespace_flags()))"
+    ),
+}
+LEAVING = """
+from kernelwright.runners.processes import killing
+from kernelwright.runners.processes.killing import has_adopter
+from kernelwright.runners.processes.launch import enter_child, pid_namespace_flags, separate
+from kernelwright.runners.processes.process_table import alive, descendants, process_table
+{orphanage}
+def forked(number, body):
+    return ConfinedFork(body, folder=work, log=Path(f"{{number}}.log").absolute(),
+                        bounds=Bounds(wall_s=20), read=python_folders())
+def wait():
+    while not Path("go").exists():
+        time.sleep(0.001)
+def leave():
+    subprocess.Popen(["sleep", "1000"])
+"""
+
+
+@pytest.mark.parametrize("beside", ["alone", "beside another"])
+@pytest.mark.parametrize("orphanage", ORPHANAGES)
+def test_what_a_confined_fork_leaves_behind_is_killed(
+    tmp_path: Path, orphanage: str, beside: str
+) -> None:
+    if orphanage != "its parent" and not has_pid_namespaces():
+        pytest.skip("no PID namespaces here")
+    text = LEAVING.format(orphanage=ORPHANAGES[orphanage]) + (
+        "other = forked(1, wait)\n" if beside == "beside another" else ""
+    )
+    text += """
+ended = forked(2, leave).wait()
+table = process_table()
+left = [pid for pid in alive(descendants(os.getpid(), table), table)
+        if Path(f"/proc/{pid}/comm").read_text() == "sleep\\n"]
+(work / "go").touch()
+if "other" in globals():
+    other.wait()
+report(code=ended.returncode, left=left)
+"""
+    assert script(tmp_path, text) == {"code": 0, "left": []}
+
+
+@pytest.mark.skipif(not LISTS_CHILDREN, reason="this kernel keeps no lists of children")
+@pytest.mark.parametrize("orphanage", ORPHANAGES)
+def test_for_a_confined_fork_that_left_nothing_no_other_process_is_looked_at(
+    tmp_path: Path, orphanage: str
+) -> None:
+    if orphanage != "its parent" and not has_pid_namespaces():
+        pytest.skip("no PID namespaces here")
+    text = LEAVING.format(orphanage=ORPHANAGES[orphanage]) + (
+        """
+other = forked(1, wait)
+looks, look = [], killing.kill_all
+killing.kill_all = lambda victims: looks.append(victims) or look(victims)
+forked(2, lambda: subprocess.run(["true"])).wait()
+without = len(looks)
+forked(3, leave).wait()
+(work / "go").touch()
+other.wait()
+report(without=without, some=len(looks))
+"""
+    )
+    assert script(tmp_path, text) == {"without": 0, "some": 1}

@@ -9,6 +9,7 @@ PRELOADED = (
     "numpy",
     "torch",
     "torch._dynamo",  # else loaded by the first operator under a mode: 0.7 s
+    "torch._subclasses.schema_check_mode",  # else loaded by every capture
     "triton",
     "triton.language",
     "triton.compiler",

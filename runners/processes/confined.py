@@ -24,7 +24,7 @@ from ..machine import memory_share
 from . import launch
 from .child import describe_returncode
 from .killing import kill_left_of, kill_tree, starting, waited_for
-from .process_table import ProcessTable, descendants, process_table, stands_still
+from .process_table import ProcessTable, descendants, stands_still, table_beneath
 from .sandbox import builder_filter, drop_capabilities, install_seccomp, landlock
 from .seccomp import has_seccomp
 
@@ -119,7 +119,7 @@ class ConfinedFork:
     def check(self, table: ProcessTable | None = None) -> Ended | None:
         """How it ended, None while it runs; beyond a bound it is killed.
 
-        `table`: of all processes now; without one its bounds are not looked at.
+        `table`: of all beneath us now; without one its bounds are not looked at.
         """
         if self.ended is None:
             if _is_readable(self._pidfd):
@@ -170,8 +170,8 @@ def run_all(starts: Sequence[Callable[[], ConfinedFork]], at_once: int = 0) -> l
     forks, looked = list[ConfinedFork](), time.monotonic()
     while len(forks) < len(starts) or any(fork.ended is None for fork in forks):
         table = None
-        if time.monotonic() - looked >= LOOK_S:  # one look for all: it costs milliseconds
-            table, looked = process_table(), time.monotonic()
+        if time.monotonic() - looked >= LOOK_S:
+            table, looked = table_beneath(os.getpid()), time.monotonic()
         running = [fork for fork in forks if fork.check(table) is None]
         if len(forks) < len(starts) and len(running) < at_once:
             forks.append(starts[len(forks)]())

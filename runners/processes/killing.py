@@ -16,12 +16,22 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .process_table import ProcessTable, alive, descendants, kill_all, process_table
+from .launch import adopts_orphans
+from .process_table import (
+    LISTS_CHILDREN,
+    ProcessTable,
+    alive,
+    children_of,
+    descendants,
+    kill_all,
+    process_table,
+)
 
 MARK = "KERNELWRIGHT_CHILD"
 """The environment variable that names a child to us when it has lost its place in the tree."""
 
 _own = set[int]()
+_adopters = set[int]()
 _own_lock = threading.RLock()
 
 
@@ -37,6 +47,13 @@ def waited_for(pid: int) -> None:
     """A process that was started so is gone for good: its number may come again."""
     with _own_lock:
         _own.discard(pid)
+
+
+def has_adopter(pid: int) -> None:
+    """Orphans beneath us come to this child of ours, the first process of a PID namespace."""
+    with starting() as own:
+        own.add(pid)
+        _adopters.add(pid)
 
 
 def reap_orphans() -> None:
@@ -63,6 +80,10 @@ def kill_tree(pid: int) -> None:
 def kill_left_of(pid: int) -> None:
     """As `kill_tree`, for a child that has ended, whose own children have other parents by now:
     kill its group and session; reap what is ours."""
+    if _left_nothing():
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+        return
     family = {pid}
 
     def belonging(table: ProcessTable) -> set[int]:
@@ -73,6 +94,20 @@ def kill_left_of(pid: int) -> None:
     for relative in family:
         with suppress(ChildProcessError):
             os.waitpid(relative, os.WNOHANG)
+
+
+def _left_nothing() -> bool:
+    """Whether all our children are known to us, so that none of them is what another one left.
+
+    Nobody is overlooked: what a process leaves has come to us, or to an adopter, before we can
+    know of its end; our own list grows shorter only when we wait for a child, and whether
+    another's is empty is a single question to the kernel. For a process with one thread.
+    """
+    if not LISTS_CHILDREN or not (_adopters or adopts_orphans()):
+        return False
+    with _own_lock:
+        unknown = children_of(os.getpid()) - _own
+    return not unknown and not any(map(children_of, _adopters))
 
 
 def sweep(pid: int, mark: str | None) -> None:

@@ -24,6 +24,7 @@ from .process_table import descendants, kill_all
 PR_SET_PDEATHSIG = 1
 PR_SET_NO_NEW_PRIVS = 38
 PR_SET_CHILD_SUBREAPER = 36
+PR_GET_CHILD_SUBREAPER = 37
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 WORKER_SCORE, CANDIDATE_SCORE = 500, 1000
@@ -52,6 +53,13 @@ def enter_child(parent_pid: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def adopts_orphans() -> bool:
+    """Whether what is orphaned beneath this process comes to it; see `enter_child`."""
+    adopts = ctypes.c_int()
+    told = _libc.prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(adopts), 0, 0, 0)
+    return told == 0 and adopts.value != 0
 
 
 def _die_with_parent(parent_pid: int, death_signal: int) -> None:
@@ -93,8 +101,9 @@ def _unshare(flags: int) -> None:
         _write("/proc/self/gid_map", f"{gid} {gid} 1")
 
 
-def separate(parent_pid: int, flags: int) -> None:
-    """Give the children that this process will have a PID namespace that ends with it.
+def separate(parent_pid: int, flags: int) -> int | None:
+    """Give the children that this process will have a PID namespace that ends with it; the pid of
+    its first process, to which orphans come.
 
     The kernel kills all that is in a namespace when its first process dies, and that one dies
     with us, even when we are killed: no grandchild stays. `flags` are those of
@@ -102,7 +111,7 @@ def separate(parent_pid: int, flags: int) -> None:
     from now on (the kernel makes no second one), and `parent_pid` is our parent still.
     """
     if not flags:
-        return
+        return None
     _unshare(flags)
     _die_with_parent(parent_pid, signal.SIGKILL)  # changed credentials may have undone it
 
@@ -112,7 +121,7 @@ def separate(parent_pid: int, flags: int) -> None:
         while True:
             signal.pause()
 
-    _fork_first(first_process)
+    return _fork_first(first_process)
 
 
 def _write(path: str, text: str) -> None:

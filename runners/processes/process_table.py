@@ -28,18 +28,51 @@ ProcessTable = dict[int, ProcessRow]
 
 def process_table() -> ProcessTable:
     """All processes in /proc by pid; those that end while we read are left out."""
-    table: ProcessTable = {}
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            # the command, in parentheses, may itself hold blanks and parentheses
-            fields = _read(f"/proc/{name}/stat").rpartition(b")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        parent, group, session = (int(field) for field in fields[1:4])
-        table[int(name)] = ProcessRow(int(name), parent, group, session, fields[0].decode())
+    rows = (_row(int(name)) for name in os.listdir("/proc") if name.isdigit())
+    return {row.pid: row for row in rows if row is not None}
+
+
+def table_beneath(pid: int) -> ProcessTable:
+    """The rows of all that is beneath `pid`, at no cost for everybody else's processes.
+
+    While children end, the kernel may leave others out: for counting, not for killing. All
+    processes where the kernel keeps no lists of children.
+    """
+    if not LISTS_CHILDREN:
+        return process_table()
+    table, waiting = ProcessTable(), [pid]
+    while waiting:
+        rows = (_row(child) for child in children_of(waiting.pop()) if child not in table)
+        fresh = {row.pid: row for row in rows if row is not None}
+        table.update(fresh)
+        waiting += fresh
     return table
+
+
+def children_of(pid: int) -> set[int]:
+    """The children of a process, where LISTS_CHILDREN; ended ones too that nobody waited for."""
+    found = set[int]()
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with suppress(FileNotFoundError, ProcessLookupError):
+                with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                    found.update(map(int, file.read().split()))
+    return found
+
+
+LISTS_CHILDREN = os.path.exists("/proc/thread-self/children")
+"""whether this kernel keeps lists of children (CONFIG_PROC_CHILDREN)"""
+
+
+def _row(pid: int) -> ProcessRow | None:
+    """The row of a process; None when it is gone."""
+    try:
+        # the command, in parentheses, may itself hold blanks and parentheses
+        fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    parent, group, session = (int(field) for field in fields[1:4])
+    return ProcessRow(pid, parent, group, session, fields[0].decode())
 
 
 def _read(path: str) -> bytes:

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from ..capture.messages import CaptureRequest, CaptureResult
 from ..processes.confined import Bounds, ConfinedFork, Ended, python_folders, read_left, run_all
+from ..processes.huge_pages import FOR_PROGRAMS
 from .base import BuildOutcome, Stopwatch
 from .plan_difference import plan_difference
 
@@ -100,6 +101,7 @@ def _private_folders(folder: Path) -> None:
         "XDG_CACHE_HOME": str(temporary),
         "TRITON_HOME": str(temporary),
         "TRITON_CACHE_DIR": str(folder / "compiled"),
+        **FOR_PROGRAMS,
     }
 
 

@@ -24,6 +24,7 @@ from ..errors import SpecError
 from ..machine_code.cubin import local_bytes, read_cubin
 from ..model import BuildFacts, KernelFacts, Tier, ordered
 from ..plans.plan import Artifact, LaunchPlan, Module, PlanKernel, module_name
+from ..processes import huge_pages
 from ..source_files import write_sources
 from ..specs.spec import Parameter
 from .artifact_check import checked_artifact, read_module
@@ -90,6 +91,7 @@ def preload() -> None:
     _dependencies()
     gc.collect()
     gc.freeze()  # else every child walks through all of torch, and copies its pages as it goes
+    huge_pages.collapse()
 
 
 def _check_request(request: BuildRequest) -> None:
