@@ -19,6 +19,7 @@ from typing import Annotated
 import typer
 
 from ..runners.errors import KernelwrightError
+from .paths import file_there, folder_there, there
 from .regraph import app as regraph
 
 app = typer.Typer(
@@ -28,6 +29,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+USAGE = 2
+"""Exit status of typer for an option that it does not know or take."""
 
 Outdir = Annotated[Path, typer.Option(help="Folder of the state and of the exported files.")]
 
@@ -52,9 +56,17 @@ GpuNames = Annotated[
 
 
 def main() -> None:
-    """The console script. Errors of ours, and a disk that is full, are told in plain text."""
+    """The console script. Errors of ours, and a disk that is full, are told in plain text.
+
+    Ends with 1 where the command line itself is wrong: 2, which is usual, says that nothing was
+    gained.
+    """
     try:
         app()
+    except SystemExit as ended:
+        if ended.code == USAGE and not isinstance(ended.__context__, typer.Exit):
+            sys.exit(1)
+        raise
     except KernelwrightError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
@@ -85,7 +97,7 @@ def _root(
 @app.command()
 def optimize(
     input: Annotated[
-        Path, typer.Option(exists=True, help="A spec, or a folder of specs (*.json).")
+        Path, typer.Option(callback=there, help="A spec, or a folder of specs (*.json).")
     ],
     outdir: Outdir = Path("out"),
     budget_builds: Annotated[
@@ -134,7 +146,10 @@ def optimize(
     ] = False,
     root: Annotated[
         list[Path] | None,
-        typer.Option(help="A further folder that specs may read files from; repeatable."),
+        typer.Option(
+            callback=folder_there,
+            help="A further folder that specs may read files from; repeatable.",
+        ),
     ] = None,
     gpus: GpuNames = "",
 ) -> None:
@@ -157,16 +172,15 @@ def optimize(
     }
     settings = settings_from(flags, assignments or ())
     print(f"planner: rules ({'--no-llm' if no_llm else 'no model is used'})", file=sys.stderr)
-    roots = (input if input.is_dir() else input.parent, Path.cwd(), *(root or ()))
     told = "budget_builds" in settings.model_fields_set
     more = settings.budget_builds if resume and told else None
-    wanted = Headless(input, outdir, roots, settings, resume, more, _names(gpus))
+    wanted = Headless(input, outdir, tuple(root or ()), settings, resume, more, _names(gpus))
     raise typer.Exit(run(wanted))
 
 
 @app.command()
 def show(
-    outdir: Annotated[Path, typer.Argument(help="The --outdir of an earlier run.")],
+    outdir: Annotated[Path, typer.Argument(callback=there, help="The --outdir of an earlier run.")],
     handle: Annotated[
         str, typer.Argument(help="A kernel, variant or search; its beginning is enough.")
     ] = "",
@@ -223,13 +237,13 @@ def spec(
         bool, typer.Option("--schema", help="Print the JSON schema of a spec.")
     ] = False,
     check: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="A spec to check.")
+        Path | None, typer.Option(callback=file_there, metavar="FILE", help="A spec to check.")
     ] = None,
     infer: Annotated[
         Path | None,
         typer.Option(
-            exists=True,
-            dir_okay=False,
+            callback=file_there,
+            metavar="SOURCE",
             help="A .cu, .cpp or .py file to print a spec for, with ? where you decide.",
         ),
     ] = None,
@@ -279,7 +293,10 @@ def serve(
     ] = None,
     root: Annotated[
         list[Path] | None,
-        typer.Option(help="A folder that files may be read from; repeatable; default the project."),
+        typer.Option(
+            callback=folder_there,
+            help="A folder that files may be read from; repeatable; default the project.",
+        ),
     ] = None,
     gpus: GpuNames = "",
 ) -> None:

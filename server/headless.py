@@ -21,6 +21,7 @@ from ..tools.workbench import Workbench
 from .live import display
 from .tables import console, result_text, variant_table
 
+PROGRAM = "kernelwright"
 TABLE_LINES = 12
 IMPROVED, FAILED, NOTHING_GAINED = 0, 1, 2
 
@@ -39,12 +40,19 @@ class Headless:
 
     input: Path
     outdir: Path
-    roots: tuple[Path, ...]
+    further_roots: tuple[Path, ...]
+    """folders that may be read beside the input's own and the one that we are called in"""
     settings: Settings
     resume: bool
     new_budget: int | None = None
     """of a search that is resumed"""
     gpus: tuple[str, ...] = ()
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders that specs may read files from."""
+        own = self.input if self.input.is_dir() else self.input.parent
+        return own, Path.cwd(), *self.further_roots
 
 
 def run(wanted: Headless) -> int:
@@ -74,7 +82,7 @@ def run(wanted: Headless) -> int:
     except Stopped as stopped:
         if progress is not None:
             progress.close()
-        _say_how_to_resume(stopped, wanted)
+        say_how_to_resume(stopped, wanted)
         return 128 + stopped.number
     finally:
         if progress is not None:
@@ -117,9 +125,16 @@ def _report(bench: Workbench, event: Finished | Failed) -> None:
         print(result_text(event), flush=True)
 
 
-def _say_how_to_resume(stopped: Stopped, wanted: Headless) -> None:
-    command = ["kernelwright", "optimize", "--input", str(wanted.input)]
+def say_how_to_resume(stopped: Stopped, wanted: Headless) -> None:
+    """Print the command that goes on with a search that was stopped."""
+    # as it was called: a virtual environment's folder may not be on PATH
+    program = sys.argv[0] if Path(sys.argv[0]).name == PROGRAM else PROGRAM
+    command = [program, "optimize", "--input", str(wanted.input)]
     command += ["--outdir", str(wanted.outdir), "--resume"]
+    for root in wanted.further_roots:
+        command += ["--root", str(root)]
+    if wanted.gpus:
+        command += ["--gpus", ",".join(wanted.gpus)]
     print(
         f"stopped by {stopped}; what was found is kept in {wanted.outdir}\n"
         f"go on with: {shlex.join(command)}",

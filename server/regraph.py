@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .paths import file_there, folder_there, there
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -18,14 +20,14 @@ app = typer.Typer(
 )
 LINES = 15
 Known = Annotated[
-    Path, typer.Argument(exists=True, help="An --outdir of earlier runs, or a regraph.json.")
+    Path, typer.Argument(callback=there, help="An --outdir of earlier runs, or a regraph.json.")
 ]
 
 
 @app.command()
 def build(
     outdirs: Annotated[
-        list[Path], typer.Argument(exists=True, file_okay=False, help="Outdirs of earlier runs.")
+        list[Path], typer.Argument(callback=folder_there, help="Outdirs of earlier runs.")
     ],
     to: Annotated[
         Path | None, typer.Option(help="File to write; default regraph.json in the first outdir.")
@@ -74,7 +76,7 @@ def show(
 @app.command()
 def merge(
     files: Annotated[
-        list[Path], typer.Argument(exists=True, dir_okay=False, help="Files of build or export.")
+        list[Path], typer.Argument(callback=file_there, help="Files of build or export.")
     ],
     to: Annotated[Path, typer.Option(help="File to write.")],
 ) -> None:
@@ -98,7 +100,7 @@ def export(
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A regraph.json.")],
+    file: Annotated[Path, typer.Argument(callback=file_there, help="A regraph.json.")],
     outdir: Annotated[Path, typer.Option(file_okay=False, help="Whose later searches use it.")],
 ) -> None:
     """Let later searches in an outdir use what was measured elsewhere."""

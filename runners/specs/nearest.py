@@ -29,8 +29,11 @@ def nearest(path: Path, roots: Sequence[Path]) -> str:
     if not wanted:
         found = names
     else:
-        found = difflib.get_close_matches(wanted, names, NAMED, ALIKE)
-        found = found or [name for name in names if _ends_alike(name, path.suffix)]
+        bare = {name.rstrip("/"): name for name in names}
+        close = difflib.get_close_matches(wanted, bare, NAMED, ALIKE)
+        found = [bare[name] for name in close] or [
+            name for name in names if _ends_alike(name, path.suffix)
+        ]
     return f"in {folder}: {', '.join(found[:NAMED])}" if found else ""
 
 
