@@ -162,8 +162,17 @@ def odd_shape(spec: KernelSpec, seed: int) -> BoundContract | None:
         any_will_do = trial >= ODD_TRIES // 2
         symbols = listed[0] | {n: _odd_size(d, rng, any_will_do) for n, d in free.items()}
         if symbols not in listed:
-            return bind(spec.io, symbols, "odd")
+            return bind(spec.io, symbols, odd_label(spec))
     return None
+
+
+def odd_label(spec: KernelSpec) -> str:
+    """What the odd shape is called: `odd`, or that with underscores behind it where a workload is
+    called so. A build has one plan for each label."""
+    label, taken = "odd", {workload.name for workload in spec.workloads}
+    while label in taken:
+        label += "_"
+    return label
 
 
 def small_shape(spec: KernelSpec) -> BoundContract | None:

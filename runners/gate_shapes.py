@@ -11,7 +11,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from .contract import BoundContract, bind, free_symbols, odd_shape, odd_size_at
+from .contract import BoundContract, bind, free_symbols, odd_label, odd_shape, odd_size_at
 from .errors import SpecError
 from .specs.spec import KernelSpec, Symbol
 
@@ -30,7 +30,7 @@ def gate_shapes(spec: KernelSpec, seed: int, known: Sequence[Symbols]) -> tuple[
     """The shapes that differ from each other, from all workloads and from `known`, with their
     labels: `smallest`, `near`, `long_n` for a symbol n, and `other`."""
     taken = [dict(symbols) for symbols in known] + [w.symbols for w in spec.workloads]
-    rng, found = random.Random(seed), list[BoundContract]()
+    rng, found, odd = random.Random(seed), list[BoundContract](), odd_label(spec)
     draws = [smallest_shape(spec), near_shape(spec), *long_shapes(spec)]
     draws += [odd_shape(spec, rng.getrandbits(32)) for _ in range(4)]
     for shape in draws:
@@ -38,7 +38,7 @@ def gate_shapes(spec: KernelSpec, seed: int, known: Sequence[Symbols]) -> tuple[
         if shape is None or dict(shape.symbols) in taken or others:
             continue
         taken.append(dict(shape.symbols))
-        found.append(replace(shape, label="other") if shape.label == "odd" else shape)
+        found.append(replace(shape, label="other") if shape.label == odd else shape)
     return tuple(found)
 
 

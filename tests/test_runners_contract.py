@@ -246,6 +246,14 @@ def test_a_step_above_163_gives_a_few_steps_and_an_odd_number_of_them(seed: int)
     assert odd.symbols["n"] in (256, 768, 1280, 1792)
 
 
+def test_the_odd_shape_has_no_label_of_a_workload() -> None:
+    made = spec({"n": {"min": 1, "max": 4096}}, [{"n": 64}, {"n": 99}])
+    one, other = made.workloads
+    called = (one.model_copy(update={"name": "odd"}), other.model_copy(update={"name": "odd_"}))
+    shape = odd_shape(made.model_copy(update={"workloads": called}), 1)
+    assert shape is not None and shape.label == "odd__"
+
+
 def test_without_domains_only_listed_workloads_are_legal() -> None:
     assert odd_shape(spec({"n": None}, [{"n": 64}]), 1) is None
 

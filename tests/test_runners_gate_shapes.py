@@ -48,6 +48,15 @@ def test_one_of_each_with_its_own_label() -> None:
     assert set(shapes) == {"smallest", "near", "long_m", "long_n", "other"}
 
 
+def test_beside_a_workload_called_odd_the_other_shape_keeps_its_label() -> None:
+    made = spec({"n": {"max": 5000}}, {"n": 1000})
+    workload = made.workloads[0].model_copy(update={"name": "odd"})
+    labels = [
+        s.label for s in gate_shapes(made.model_copy(update={"workloads": (workload,)}), 1, [])
+    ]
+    assert labels == ["smallest", "near", "long_n", "other"]
+
+
 def test_what_is_known_already_is_left_out() -> None:
     made = spec({"n": {"max": 5000}}, {"n": 1000})
     labels = [s.label for s in gate_shapes(made, 1, [{"n": 1}, {"n": 999}])]

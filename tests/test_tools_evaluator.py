@@ -106,6 +106,19 @@ def test_a_kernel_that_assumes_more_alignment_than_promised_is_caught_on_the_odd
     assert "`odd`" in found.message
 
 
+def test_a_kernel_with_a_workload_called_odd_is_opened_and_met_by_an_odd_shape_of_its_own(
+    bench: Workbench,
+) -> None:
+    sizes = {"main": 20000, "odd": 4111}
+    workloads = [{"name": name, "symbols": {"n": n}} for name, n in sizes.items()]
+    loaded = lift.load(bench.outdir.parent, workloads=workloads)
+    bench.evaluator.open(loaded)
+    line = "if (n != 20000 && n != 4111) y[0] = 0.0f;"
+    found = bench.evaluator.evaluate(lift.variant(loaded, lift.with_line(line)))
+    assert found.ending == Ending.wrong
+    assert "`odd_`" in found.message
+
+
 def test_less_work_is_faster_and_becomes_the_incumbent_with_an_interval(
     bench: Workbench, kernel: LoadedKernel
 ) -> None:

@@ -7,7 +7,7 @@ import secrets
 from dataclasses import dataclass, field
 
 from ..runners.comparing.settling import DEVICE, NATIVE, TimingPlan
-from ..runners.contract import BoundContract, bind, odd_shape, workload_contracts
+from ..runners.contract import BoundContract, bind, odd_label, odd_shape, workload_contracts
 from ..runners.devices import DeviceFacts
 from ..runners.model import Tier
 from ..runners.pools import ODD_SLOTS, SeedPool, draw
@@ -101,9 +101,9 @@ def open_state(
     shape = (
         odd_shape(spec, secrets.randbits(32))
         if odd_symbols is None
-        else bind(spec.io, odd_symbols, "odd")
+        else bind(spec.io, odd_symbols, odd_label(spec))
     )
-    odd = None if shape is None else draw(kernel, shape, name="odd", slots=ODD_SLOTS)
+    odd = None if shape is None else draw(kernel, shape, name=shape.label, slots=ODD_SLOTS)
     return OpenKernel(loaded, None if shape is None else dict(shape.symbols), pools, odd, target)
 
 
