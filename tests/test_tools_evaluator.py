@@ -113,7 +113,7 @@ def test_a_kernel_with_a_workload_called_odd_is_opened_and_met_by_an_odd_shape_o
     workloads = [{"name": name, "symbols": {"n": n}} for name, n in sizes.items()]
     loaded = lift.load(bench.outdir.parent, workloads=workloads)
     bench.evaluator.open(loaded)
-    line = "if (n != 20000 && n != 4111) y[0] = 0.0f;"
+    line = "if (n != 20000 && n != 4111) ++x;"
     found = bench.evaluator.evaluate(lift.variant(loaded, lift.with_line(line)))
     assert found.ending == Ending.wrong
     assert "`odd_`" in found.message
