@@ -248,6 +248,12 @@ class Comparison(Record):
         """The ratio over that side, None when it did not take part."""
         return next((r for r in self.ratios if r.over == variant_id), None)
 
+    @property
+    def median_ms(self) -> dict[str, float]:
+        """Of the candidate, by workload. Equal machine code shares its comparison, so these may be
+        the times of a variant that the candidate is not named after."""
+        return {w.workload: w.median_ms[self.candidate] for w in self.workloads}
+
 
 class Evaluation(Record):
     """All that happened to a variant, with exactly one ending."""

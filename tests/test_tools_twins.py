@@ -10,6 +10,7 @@ from kernels import FASTER, tiny_kernel, with_known_peaks
 
 from kernelwright.runners.model import BuildOptions, Candidate
 from kernelwright.runners.specs.files import Roots, load_file
+from kernelwright.search.regraph.transition import Transition
 from kernelwright.search.settings import Settings
 from kernelwright.tools.search_records import NeedsCandidates, StepReport
 from kernelwright.tools.search_session import SearchSession
@@ -21,12 +22,16 @@ FAST_TOO = FAST.model_copy(update={"parameters": {"UNROLL": 4}})
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Iterator[SearchSession]:
+def bench(tmp_path: Path) -> Iterator[Workbench]:
     tiny_kernel(tmp_path)
-    with Workbench(with_known_peaks(tmp_path / "out"), [tmp_path]) as bench:
-        loaded = load_file(tmp_path / "spec.json", Roots([tmp_path]))
-        kernel_id = bench.evaluator.open(loaded).kernel_id
-        yield SearchSession.start(bench, kernel_id, Settings(budget_builds=5), "client")
+    with Workbench(with_known_peaks(tmp_path / "out"), [tmp_path]) as opened:
+        yield opened
+
+
+@pytest.fixture
+def session(bench: Workbench, tmp_path: Path) -> SearchSession:
+    kernel_id = bench.evaluator.open(load_file(tmp_path / "spec.json", Roots([tmp_path]))).kernel_id
+    return SearchSession.start(bench, kernel_id, Settings(budget_builds=5), "client")
 
 
 def step_with(session: SearchSession, *candidates: Candidate) -> list[StepReport]:
@@ -37,11 +42,16 @@ def step_with(session: SearchSession, *candidates: Candidate) -> list[StepReport
     return [each for each in steps if isinstance(each, StepReport)]
 
 
-def test_equal_machine_code_is_one_node_that_knows_both_variants(session: SearchSession) -> None:
+def test_equal_machine_code_is_one_node_that_knows_both_variants(
+    session: SearchSession, bench: Workbench
+) -> None:
     first, second = step_with(session, FAST, FAST_TOO)
     assert first.variant_id != second.variant_id
     assert first.speedup == second.speedup
     assert (second.builds, second.duplicate, second.became_incumbent) == (2, False, False)
+    rows = [Transition.model_validate(row) for _, row in bench.store.items("transitions")]
+    assert [row.variant_id for row in rows] == [first.variant_id, second.variant_id]
+    assert rows[0].ms == rows[1].ms != {}
     status = session.status()
     assert sum(status.endings.values()) == 1
     assert status.incumbent == first.variant_id

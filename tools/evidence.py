@@ -90,8 +90,7 @@ def measured_ms(bench: Workbench, kernel: KernelRecord, variant_id: str) -> dict
     """The median times of a variant by workload, milliseconds; empty: it was not timed."""
     evaluation = bench.evaluator.evaluation(variant_id)
     if evaluation is not None and evaluation.comparison is not None:
-        times = {w.workload: w.median_ms.get(variant_id) for w in evaluation.comparison.workloads}
-        return {name: ms for name, ms in times.items() if ms is not None}
+        return evaluation.comparison.median_ms
     return dict(kernel.baseline_ms) if variant_id == kernel.baseline else {}
 
 

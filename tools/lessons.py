@@ -86,7 +86,7 @@ def transition(
         from_method=parent.method,
         to_method=work.candidate.method,
         ending=outcome.ending,
-        ms=_times(comparison, outcome.variant_id),
+        ms={} if comparison is None else comparison.median_ms,
         baseline_ms=_times(comparison, kernel.baseline) or kernel.baseline_ms,
         speedup=outcome.speedup,
         interval=outcome.interval,
@@ -120,9 +120,9 @@ def _gain(
     return difference(*speedups, before.node.interval)
 
 
-def _times(comparison: Comparison | None, variant_id: str | None) -> dict[str, float]:
-    """Median milliseconds by workload."""
-    if comparison is None or variant_id is None:
+def _times(comparison: Comparison | None, variant_id: str) -> dict[str, float]:
+    """Median milliseconds by workload; empty where it took no part."""
+    if comparison is None:
         return {}
     times = {w.workload: w.median_ms.get(variant_id) for w in comparison.workloads}
     return {name: ms for name, ms in times.items() if ms is not None}

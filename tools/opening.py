@@ -65,7 +65,7 @@ def open_baseline(rig: Rig, kernel: OpenKernel) -> Opened:
             _refuse(attempt.screen_and_build(None))
             _check(attempt)
     alone = time_alone(rig, kernel, attempt.variant.variant_id)
-    times = {w.workload: w.median_ms[alone.candidate] for w in alone.workloads}
+    times = alone.median_ms
     kernel.allow(max(times.values()) * 1e-3)
     if kernel.loaded.spec.io.deterministic and not kernel.calibration.is_deterministic:
         notes.append(UNSTEADY)

@@ -76,6 +76,4 @@ class Outlook:
         evaluation = self.bench.evaluator.evaluation(node.key)
         if evaluation is None or evaluation.comparison is None:
             return ""
-        times = {w.workload: w.median_ms.get(node.key) for w in evaluation.comparison.workloads}
-        known = {name: ms for name, ms in times.items() if ms is not None}
-        return known_headroom(self.bench, self.kernel, known) or ""
+        return known_headroom(self.bench, self.kernel, evaluation.comparison.median_ms) or ""
