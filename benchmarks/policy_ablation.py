@@ -37,6 +37,7 @@ DEFAULT = "puct + max"
 BEST_OF_N = "best of N"
 POLICIES: dict[str, Mapping[str, Any]] = {
     DEFAULT: {"policy": "puct", "backup": "max"},
+    "puct + max, narrower": {"policy": "puct", "backup": "max", "widening_c": 2.0},
     "puct + mean": {"policy": "puct", "backup": "mean", "failure_reward": -2.0},
     "pucb + mean": {"policy": "pucb", "backup": "mean", "failure_reward": -2.0},
     "greedy": {"policy": "greedy"},

@@ -33,8 +33,10 @@ class Settings(BaseModel):
     as the best found below that node, and in between"""
     beam_width: int = Field(default=4, ge=1)
     """of policy beam: how many nodes of a depth are expanded"""
-    widening_c: float = Field(default=2.0, gt=0)
-    """a node of N visits asks for new candidates while it has fewer than ceil(C * N^alpha)"""
+    widening_c: float = Field(default=4.0, gt=0)
+    """a node of N visits asks for new candidates while it has fewer than ceil(C * N^alpha); with 2
+    good candidates of the baseline waited behind the children of the first ones
+    (`benchmarks/policy_ablation.py`)"""
     widening_alpha: float = Field(default=0.5, ge=0, le=1)
     """exponent of the widening; 0.5 lets a node widen with the square root of its visits"""
     # Noise, restarts and rollouts are off: in replays of measured tuning spaces the first two made

@@ -80,7 +80,7 @@ def test_a_question_says_where_it_starts_and_what_was_tried() -> None:
     ]
     assert question.tried[1].message == "no such tile"
     assert "below min_pred_gain" in question.tried[2].message
-    assert question.wanted == 4 - 2  # 3 visits: ceil(2 * sqrt(3)) = 4, two are there
+    assert question.wanted == 7 - 2  # 3 visits: ceil(4 * sqrt(3)) = 7, two are there
 
 
 def test_planners_never_see_held_out_workloads() -> None:

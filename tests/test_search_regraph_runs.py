@@ -146,10 +146,10 @@ def test_the_kernel_remembers_each_idea_of_both_searches_once(
 def test_proposals_tell_what_paid_before_and_what_was_tried_from_here(
     bench: Workbench, searches: tuple[SearchSession, SearchSession]
 ) -> None:
-    first, _ = searches
-    asked = ProposeMovesArguments(kernel_id=first.record.kernel_id, variant_id="baseline")
-    told = propose_moves(bench, asked)
-    tried = {row.to_method for row in rows(bench, first.search_id) if row.from_method == "baseline"}
+    kernel_id = searches[0].record.kernel_id
+    told = propose_moves(bench, ProposeMovesArguments(kernel_id=kernel_id, variant_id="baseline"))
+    steps = [row for each in searches for row in rows(bench, each.search_id)]
+    tried = {row.to_method for row in steps if row.from_method == "baseline"}
     assert {line.partition(":")[0] for line in told.neighbours} <= tried
     assert told.neighbours and told.history
     whys = [move.why for move in (*told.moves, *told.by_hand) if move.method in tried]

@@ -243,7 +243,7 @@ def test_the_first_decision_that_differs_is_told() -> None:
 def test_other_settings_decide_otherwise() -> None:
     chosen = Settings(budget_builds=30, seed=3)
     found = replay(space_world(NAMES, TIMES), chosen)
-    other = log(found, chosen.model_copy(update={"widening_c": 6.0}))
+    other = log(found, chosen.model_copy(update={"widening_c": 1.0}))
     assert decisions(other) is not None
     stopped = decisions(log(found, chosen.model_copy(update={"budget_builds": 5})))
     assert stopped is not None

@@ -145,7 +145,7 @@ def test_equal_scores_are_decided_by_the_seed_alone() -> None:
 @pytest.mark.parametrize("visits", [1, 2, 3, 4, 9, 16, 50])
 def test_a_node_widens_with_the_square_root_of_its_visits(visits: int) -> None:
     scene = Scene(visits=visits)
-    allowed = math.ceil(2 * math.sqrt(visits))
+    allowed = math.ceil(SETTINGS.widening_c * math.sqrt(visits))
     for have in range(allowed):
         assert slots(scene.graph, scene.graph.root, SETTINGS) == allowed - have
         assert scene.arms()[1]
