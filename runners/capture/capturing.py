@@ -13,6 +13,7 @@ from typing import Any
 from ..contract import BoundContract, bind
 from ..errors import KernelwrightError, SpecError
 from ..plans.plan import LaunchPlan, Module
+from . import compiled
 from .assembling import assemble
 from .autotune import Tuning
 from .calling import (
@@ -86,6 +87,7 @@ def _prepare(
     sys.dont_write_bytecode = True
     install(recorder, request.device)
     driver.install()
+    compiled.install()
     tuning.install()
 
 

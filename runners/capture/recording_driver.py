@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import math
 import operator
-import os
 import threading
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -28,8 +27,6 @@ from .recorder import Recorder
 
 MAX_PROGRAMS = 2**31 - 1
 MAX_THREADS = 1024
-UNREAD = (".source", ".ttir", ".ttgir")
-"""Modules of MLIR, which become text to be written: 8 % of a compilation, to be read by nobody."""
 
 
 class RecordingDriver:
@@ -64,7 +61,6 @@ class RecordingDriver:
             self._loaded[kernel.function] = kernel
 
         compiled._init_handles = init_handles
-        _write_little()
 
     # What Triton asks of a driver.
 
@@ -185,21 +181,6 @@ class RecordingDriver:
         self.cubins[sha256], self.ptx[sha256] = cubin, kernel.asm["ptx"]
         self.entries[made.id] = self._usage[kernel.function - 1]
         return made
-
-
-def _write_little() -> None:
-    """Triton's cache keeps empty files in place of UNREAD, and makes no folder for each file."""
-
-    def put(cache: Any, data: Any, filename: str, binary: bool = True) -> str:
-        path: str = cache._make_path(filename)
-        partial = f"{path}.{os.getpid()}"  # captures side by side share the cache
-        text = "" if filename.endswith(UNREAD) else data
-        with open(partial, "wb" if isinstance(text, bytes) else "w") as file:
-            file.write(text if isinstance(text, bytes) else str(text))
-        os.replace(partial, path)
-        return path
-
-    load("triton.runtime.cache").FileCacheManager.put = put
 
 
 def _properties(device: DeviceFacts) -> dict[str, int]:
