@@ -33,8 +33,11 @@ gpu-demo: $(GPU_READY)
 gpu-test: $(GPU_READY)
 	@$(BIN)/python3 -m pytest -m gpu $(ARGS)
 
+# What real times decide runs after the others, alone; 5: ARGS chose no test of that kind.
 test: $(VENV)/dev.stamp
-	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -m "not alone" --numprocesses $(WORKERS) --dist loadfile $(ARGS) \
+		|| [ $$? -eq 5 ]
+	@$(BIN)/python -m pytest -m alone $(ARGS) || [ $$? -eq 5 ]
 
 check: $(VENV)/dev.stamp
 	@$(BIN)/ruff format --check .

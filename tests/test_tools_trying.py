@@ -23,6 +23,8 @@ from kernelwright.tools.telling import Telling
 from kernelwright.tools.trying import Trying, best_of
 from kernelwright.tools.workbench import Workbench
 
+pytestmark = pytest.mark.alone
+
 TEMPLATE = SOURCE.replace(
     "void bump", "constexpr int kRepeat = 8;\nstatic_assert(kRepeat != 5);\n\nvoid bump"
 ).replace("    for (", "    for (volatile int again = 0; again < kRepeat; again = again + 1) for (")
