@@ -247,8 +247,12 @@ def serve_stdio(outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -
     claim_stdio()
     desk = Desk(outdir, roots, gpus)
     _end_on_signals(desk)
-    anyio.run(Application(desk).serve)
-    desk.close()
+    try:
+        anyio.run(Application(desk).serve)
+    except* BrokenPipeError:
+        pass  # the client went while an answer was written to it: nobody is left to tell
+    finally:
+        desk.close()
 
 
 def _end_on_signals(desk: Desk) -> None:

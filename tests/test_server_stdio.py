@@ -220,7 +220,7 @@ class RawServer:
         self.process = process
         self._number = 0
         self.request("initialize", **INITIALIZE)
-        self._send({"method": "notifications/initialized"})
+        self.send({"method": "notifications/initialized"})
 
     @property
     def stdin(self) -> IO[str]:
@@ -235,7 +235,7 @@ class RawServer:
     def request(self, method: str, **params: Any) -> dict[str, Any]:
         """The answer to a request; what comes before it must be notifications."""
         self._number += 1
-        self._send({"id": self._number, "method": method, "params": params})
+        self.send({"id": self._number, "method": method, "params": params})
         while True:
             message = json.loads(self.stdout.readline())
             assert message["jsonrpc"] == "2.0"
@@ -266,7 +266,8 @@ class RawServer:
         assert reply["status"] == "running"
         return str(reply["job_id"])
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any]) -> None:
+        """A request or notification, without waiting for an answer."""
         self.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         self.stdin.flush()
 
@@ -367,3 +368,19 @@ def test_a_server_whose_client_has_gone_ends_with_its_children(kernel: TinyKerne
     with serving(command(kernel)) as server:
         (job,) = server.call("job", job_id=job_id, wait_s=45)["jobs"]
         assert job["status"] == "done" and job["result"]["ending"] == "timed_out"
+
+
+def test_a_client_that_vanishes_before_its_answer_ends_the_server_without_a_traceback(
+    kernel: TinyKernel,
+) -> None:
+    with serving(command(kernel)) as server:
+        server.result("open_kernel", spec_path="spec.json")
+        children = family(server.process)
+        server.stdout.close()
+        for number in range(100, 120):
+            server.send({"id": number, "method": "tools/list", "params": {}})
+        server.stdin.close()
+        assert server.process.wait(30) == 0
+        assert children and not psutil.wait_procs(children, timeout=10)[1]
+        assert server.process.stderr is not None
+        assert server.process.stderr.read() == ""
