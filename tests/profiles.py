@@ -73,13 +73,15 @@ def module(
     name: str = "k",
     entry: str = "_Z1k",
     *,
-    grid: int = 4,
+    grid: int | tuple[int, ...] = 4,
     block: int = 256,
 ) -> Path:
-    """A folder with a stand-in for NVIDIA's module, which finds these launches in any report."""
+    """A folder with a stand-in for NVIDIA's module, which finds these launches in any report; with
+    several grids they take turns."""
     folder.mkdir()
+    grids = (grid,) if isinstance(grid, int) else grid
     text = MODULE.format(
-        version=version, launches=launches, name=name, entry=entry, grid=grid, block=block
+        version=version, launches=launches, name=name, entry=entry, grids=grids, block=block
     )
     (folder / "ncu_report.py").write_text(text, encoding="utf-8")
     return folder
@@ -130,7 +132,7 @@ class Place:
     def file_name(self): return "k.cu"
     def line(self): return 7
 SAMPLES = Values(30, [(0x1010, 20), (0x1020, 10), (0x1030, 0)])
-METRICS = {{"gpu__time_duration.sum": Values(1500), "launch__grid_dim_x": Values({grid}.0),
+METRICS = {{"gpu__time_duration.sum": Values(1500), "launch__grid_dim_x": None,
     "launch__block_dim_x": Values({block}.0), "launch__shared_mem_per_block_dynamic": Values(0.0),
     "a_share_of_nothing.pct": Values(float("nan")),
     "device__attribute_display_name": Values("a GPU"), "smsp__pcsamp_sample_count": SAMPLES,
@@ -140,7 +142,10 @@ class Action:
     def __init__(self, number): self.number = number
     def name(self, base=0): return {name!r} and ({name!r} if base == 0 else {entry!r})
     def metric_names(self): return [*METRICS, "not__there"]
-    def metric_by_name(self, name): return METRICS.get(name)
+    def metric_by_name(self, name):
+        grids = {grids}
+        if name == "launch__grid_dim_x": return Values(float(grids[self.number % len(grids)]))
+        return METRICS.get(name)
     def sass_by_pc(self, pc): return "FFMA R1, R2, R3, R4"
     def ptx_by_pc(self, pc): return ""
     def source_info(self, pc): return Place()

@@ -9,7 +9,7 @@ from profiles import launch, run
 from real_reports import known_profile, needs_reader
 
 from kernelwright.runners.plans.plan import Launch, LaunchPlan, PlanKernel
-from kernelwright.runners.profiling.fitting import CLUSTER, DYNAMIC, launched, misfit
+from kernelwright.runners.profiling.fitting import CLUSTER, DYNAMIC, launched, launches_of, misfit
 
 ALIKE = (1024, 1, 1)
 """the grid of `profiles.launch`, whose blocks have 256 threads"""
@@ -27,13 +27,19 @@ def plan(*grids: tuple[int, int, int], **kernel: Any) -> LaunchPlan:
     )
 
 
-def test_every_launch_of_a_report_must_be_one_of_the_plan_and_may_be_any_of_them() -> None:
+def test_launches_of_a_report_are_the_plans_by_kernel_and_shape() -> None:
+    other = launch({}, kernel="other")
+    assert launches_of(plan((7, 1, 1), ALIKE), run(other, launch({}), other, launch({}))) == (1, 3)
+    assert launches_of(plan((7, 1, 1)), run(other, launch({}))) == ()
+
+
+def test_what_is_told_of_a_misfit_is_of_the_plans_kernel_where_it_was_launched() -> None:
     once = run(launch({}), launch({}))
     assert not misfit(once, plan((7, 1, 1), ALIKE))
     assert misfit(once, plan((7, 1, 1))) == "`k` with grid 1024x1x1, not 7x1x1"
-    assert misfit(run(launch({}), launch({}, kernel="other")), plan(ALIKE)) == (
-        "`other` is not launched"
-    )
+    other = launch({}, kernel="other")
+    assert misfit(run(other, launch({})), plan(ALIKE)) == "`other` is not launched"
+    assert misfit(run(other, launch({})), plan((7, 1, 1))).startswith("`k` with grid")
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_a_report_of_another_kernel_is_refused(
     monkeypatch.setattr(readers, "module_folders", lambda: (found,))
     report = bench.outdir.parent / "other.ncu-rep"
     report.write_bytes(report_file())
-    with pytest.raises(ProfileFailed, match="another kernel: `softmax`"):
+    with pytest.raises(ProfileFailed, match="`softmax` is not launched"):
         ask(bench, variant_id, report=str(report))
     assert ask(bench, None, report=str(report)).variant_id is None
 
@@ -139,6 +139,25 @@ def test_a_report_made_elsewhere_is_kept_for_its_variant(
     assert kept_profile(bench, variant_id, "usual") is not None
     assert ask(bench, variant_id).report != str(report)
     assert not (ncu / "asked.json").exists(), "and nothing was profiled here"
+
+
+@needs_builds
+def test_of_a_report_of_a_whole_program_the_launches_of_the_variant_count(
+    opened: tuple[Workbench, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench, variant_id = opened
+    shutil.rmtree(bench.outdir / "profiles", ignore_errors=True)
+    found = module(tmp_path / "module", entry="lift", launches=7, grid=(132, 4, 2))
+    monkeypatch.setattr(readers, "module_folders", lambda: (found,))
+    report = bench.outdir.parent / "program.ncu-rep"
+    report.write_bytes(report_file())
+    told = ask(bench, variant_id, report=str(report))
+    assert told.summary[0].startswith("2 launches of this variant; ")
+    kept = kept_profile(bench, variant_id, "usual")
+    assert kept is not None and {each.shape.grid for each in kept.launches} == {(4, 1, 1)}
+    for named in ({"report": str(report)}, {}):
+        rows = ask(bench, variant_id, metric="launch__grid_dim_x", **named).metrics
+        assert rows is not None and [row.value for row in rows] == [4.0, 4.0]
 
 
 @needs_builds

@@ -14,7 +14,7 @@ from .profiles import (
     import_for_variant,
     import_profile,
     profile_variant,
-    read,
+    with_instances,
     workload_of,
 )
 
@@ -31,7 +31,7 @@ class NcuSummaryArguments(WorkArguments):
     """A variant to profile, or a report; and perhaps a metric of it."""
 
     variant_id: str | None = None
-    """a GPU variant; with report, whose kernels it must be of"""
+    """a GPU variant; with report, the one whose launches there count"""
     workload: str | None = None
     """default: the first visible one"""
     report: str | None = None
@@ -137,7 +137,7 @@ def _told(
         following = "leave metric and search out for the summary"
         return result.model_copy(update={"metrics": rows, "next": following})
     found = findings(profiled.profile, _facts(bench, arguments.variant_id, arguments.workload))
-    page = tuple(card(profiled.profile, found).splitlines())
+    page = (*_left_out(profiled), *card(profiled.profile, found).splitlines())
     skills = tuple(dict.fromkeys(f.skill for f in found.ranked))[:MAX_SKILLS]
     following = "nothing stands out; search finds any metric by words"
     if skills:
@@ -148,6 +148,14 @@ def _told(
     drawn = _picture(bench, arguments, profiled.profile)
     update = {"summary": page, "skills": skills, "next": following}
     return result.model_copy(update=update | drawn)
+
+
+def _left_out(profiled: Profiled) -> tuple[str, ...]:
+    if profiled.places is None:
+        return ()
+    count = len(profiled.profile.launches)
+    told = "1 launch" if count == 1 else f"{count} launches"
+    return (f"{told} of this variant; the report's other launches are left out",)
 
 
 def _rows(
@@ -163,7 +171,7 @@ def _rows(
     name = str(arguments.metric)
     for each in launches:
         metric(each, name)  # says what is spelt alike
-    launches = read(bench, profiled.report, instances=[name]).launches
+    launches = with_instances(bench, profiled, name).launches
     return tuple(_row(each, name, with_instances=True) for each in launches[:MAX_METRICS])
 
 

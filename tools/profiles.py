@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +29,8 @@ class KeptProfile(Record):
     full: bool
     """with everything that ncu can collect"""
     profile: Profile
+    places: tuple[int, ...] | None = None
+    """of its launches in the report; None: all of them"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class Profiled:
 
     profile: Profile
     report: Path
+    places: tuple[int, ...] | None = None
+    """of its launches in the report; None: all of them"""
 
 
 def workload_of(bench: Workbench, variant_id: str, wanted: str | None) -> str:
@@ -76,7 +80,7 @@ def profile_variant(
         made = bench.evaluator.profile(variant_id, workload, report, full=full)
         kept = KeptProfile(full=full, profile=made)
         _keep(report, kept)
-    return Profiled(kept.profile, report)
+    return Profiled(kept.profile, report, kept.places)
 
 
 def kept_profile(bench: Workbench, variant_id: str, workload: str) -> Profile | None:
@@ -95,51 +99,56 @@ def import_profile(bench: Workbench, path: str) -> Profiled:
 
 
 def import_for_variant(bench: Workbench, path: str, variant_id: str, workload: str) -> Profiled:
-    """The profile in a report made elsewhere of this variant; kept as if it had been made here,
-    unless one is kept. Raises as `import_profile`, and where it is of other kernels or launches."""
+    """The profile in a report made elsewhere of the launches that are this variant's; kept as if it
+    had been made here, unless one is kept. Raises as `import_profile`, and where none is."""
     found = bench.roots.file(path, bench.roots.folders[0])
+    whole = read(bench, found)
     plans = _built(bench, variant_id).plans
-    profile = read(bench, found, entries_of(plans.values()))
-    _check_launches(profile, plans, visible(bench, variant_id), workload)
+    places = _places(whole, plans, visible(bench, variant_id), workload)
+    profile = whole if places is None else _narrowed(whole, places)
     report = _report(bench, variant_id, workload)
     if _kept(report) is None:
         report.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(found, report)
-        _keep(report, KeptProfile(full=False, profile=profile))
-    return Profiled(profile, found)
+        _keep(report, KeptProfile(full=False, profile=profile, places=places))
+    return Profiled(profile, found, places)
 
 
-def read(
-    bench: Workbench,
-    report: Path,
-    expected: Collection[str] = (),
-    instances: Collection[str] = (),
-) -> Profile:
+def with_instances(bench: Workbench, profiled: Profiled, metric: str) -> Profile:
+    """A profile, read anew with the instances of a metric."""
+    whole = read(bench, profiled.report, [metric])
+    return whole if profiled.places is None else _narrowed(whole, profiled.places)
+
+
+def read(bench: Workbench, report: Path, instances: Collection[str] = ()) -> Profile:
     """A report, read now."""
     from ..runners.profiling.reading import read_profile
 
-    return read_profile(report, bench.outdir / FOLDER, expected, instances)
+    return read_profile(report, bench.outdir / FOLDER, instances=instances)
 
 
-def entries_of(plans: Iterable[LaunchPlan]) -> tuple[str, ...]:
-    """The kernels that plans launch, as the machine code calls them."""
-    return tuple(dict.fromkeys(kernel.entry for plan in plans for kernel in plan.kernels))
+def _narrowed(whole: Profile, places: Sequence[int]) -> Profile:
+    own = tuple(whole.launches[place] for place in places)
+    return whole.model_copy(update={"launches": own})
 
 
-def _check_launches(
+def _places(
     profile: Profile, plans: Mapping[str, LaunchPlan], visible: Sequence[str], workload: str
-) -> None:
-    """Raises ProfileFailed where a launch of a report is none of the workload's; the error names
-    the visible workload that it is of, where there is one."""
-    from ..runners.profiling.fitting import launched, misfit
+) -> tuple[int, ...] | None:
+    """Which launches of a report are the workload's; None: all.
 
-    wrong = misfit(profile, plans[workload])
-    if not wrong:
-        return
-    of_another = next((name for name in visible if not misfit(profile, plans[name])), None)
+    Raises ProfileFailed where none is; the error names the visible workload that one is of.
+    """
+    from ..runners.profiling.fitting import launched, launches_of, misfit
+
+    places = launches_of(plans[workload], profile)
+    if places:
+        return None if len(places) == len(profile.launches) else places
+    of_another = next((name for name in visible if launches_of(plans[name], profile)), None)
     alone = "profile it here (leave report out), or read the report alone (leave variant_id out)"
     raise ProfileFailed(
-        f"the report is of another launch than those for workload `{workload}`: {wrong}",
+        f"no launch in the report is one for workload `{workload}`: "
+        f"{misfit(profile, plans[workload])}",
         valid=launched(plans[workload]),
         next_step=(
             f"give the report of this variant, {alone}"

@@ -1,4 +1,4 @@
-"""Whether a report is of a plan: each of its launches one of the plan's, by kernel and shape; pure.
+"""Which launches of a report are of a plan: those of its kernels with its shapes; pure.
 
 The name of a kernel says little: many kernels are called `gemm`, and one kernel is launched with
 other numbers for each workload and each set of parameters.
@@ -14,10 +14,18 @@ CLUSTER = ("launch__cluster_dim_x", "launch__cluster_dim_y", "launch__cluster_di
 NAMED = 5
 
 
+def launches_of(plan: LaunchPlan, profile: Profile) -> tuple[int, ...]:
+    """Which launches of a report are the plan's, by their places in it. A report of a whole program
+    holds others as well."""
+    return tuple(place for place, each in enumerate(profile.launches) if not _misfit(each, plan))
+
+
 def misfit(profile: Profile, plan: LaunchPlan) -> str:
-    """What the first launch that is none of the plan's has in its stead, in words: `grid 4x1x1,
-    not 2x1x1`. Empty: all of them are launches of the plan."""
-    return next(filter(None, (_misfit(each, plan) for each in profile.launches)), "")
+    """What a launch that is none of the plan's has in its stead, in words: `grid 4x1x1, not
+    2x1x1`; the first of the plan's kernels, where there is one. Empty: all are the plan's."""
+    entries = {each.entry for each in plan.kernels}
+    ordered = sorted(profile.launches, key=lambda each: not entries & {each.kernel, each.name})
+    return next(filter(None, (_misfit(each, plan) for each in ordered)), "")
 
 
 def launched(plan: LaunchPlan) -> str:
