@@ -6,15 +6,19 @@ The same for every runner whose variants work in shared memory of the host.
 from __future__ import annotations
 
 import mmap
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from .contract import BoundArgument, BoundContract
 from .layout import Record, record
 from .outputs import OutputKey, OutputSink, same_bytes
 from .runner_messages import Pool, RunResult
 from .shared_arena import GUARD_PATTERN, Bytes, SharedArena
+
+Gaps = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,8 @@ class InputPool:
     outputs: Record
     slots: int
     values: Bytes
+    gaps: Mapping[str, Gaps]
+    """of arrays that are both input and output: nobody but the caller owns what lies there"""
 
     @classmethod
     def of(cls, message: Pool, fd: int) -> InputPool:
@@ -34,13 +40,23 @@ class InputPool:
         inputs = record(contract.inputs)
         mapped = mmap.mmap(fd, inputs.nbytes * message.slots, prot=mmap.PROT_READ)
         values = np.frombuffer(mapped, dtype=np.uint8)
-        return cls(contract, inputs, record(contract.outputs), message.slots, values)
+        in_place = [a for a in contract.outputs if a.argument.role == "inout"]
+        gaps = {a.name: found for a in in_place if (found := _gaps(a)).any()}
+        return cls(contract, inputs, record(contract.outputs), message.slots, values, gaps)
 
     def value(self, slot: int, name: str) -> Bytes:
         """The bytes of one input of one seed."""
         place = next(s for s in self.inputs.slots if s.name == name)
         start = slot * self.inputs.nbytes + place.offset
         return self.values[start : start + place.nbytes]
+
+    def started(self, slot: int, name: str, poison: int) -> Bytes:
+        """As `value`, with the poison in gaps."""
+        value, gaps = self.value(slot, name), self.gaps.get(name)
+        if gaps is not None:
+            value = value.copy()
+            value.reshape(gaps.size, -1)[gaps] = poison
+        return value
 
 
 def fill(shared: SharedArena, pool: InputPool, index: int, slot: int, poison: int) -> None:
@@ -53,7 +69,7 @@ def fill(shared: SharedArena, pool: InputPool, index: int, slot: int, poison: in
         if roles[place.name] == "output":
             target[:] = poison
         else:
-            target[:] = pool.value(slot, place.name)
+            target[:] = pool.started(slot, place.name, poison)
 
 
 def collect(
@@ -73,12 +89,7 @@ def collect(
         if a.argument.role == "input"
         and not same_bytes(array(a.name), pool.value(key.slot, a.name))
     ]
-    start_values = {a.name for a in pool.contract.inputs}
-    gaps = [
-        a.name
-        for a in pool.contract.outputs
-        if a.name not in start_values and not _gaps_untouched(a, array(a.name), poison)
-    ]
+    gaps = [a.name for a in pool.contract.outputs if not _gaps_untouched(a, array(a.name), poison)]
     parts = [array(a.name) for a in pool.contract.outputs]
     digest, stored = sink.add(key, parts)
     overrun = _overrun(shared, index)
@@ -105,7 +116,7 @@ def touched(shared: SharedArena, pool: InputPool, index: int, slot: int, poison:
         if roles[place.name] == "output":
             same = bool((found == poison).all())
         else:
-            same = same_bytes(found, pool.value(slot, place.name))
+            same = same_bytes(found, pool.started(slot, place.name, poison))
         if not same:
             return f"`{place.name}` of a call that was not made"
     overrun = _overrun(shared, index)
@@ -131,12 +142,15 @@ def _overrun(shared: SharedArena, index: int) -> str:
 
 def _gaps_untouched(bound: BoundArgument, data: Bytes, poison: int) -> bool:
     """Whether the bytes between strided elements still hold the poison."""
-    itemsize = data.size // max(1, _span(bound))
+    gaps = _gaps(bound)
+    return not gaps.any() or bool((data.reshape(gaps.size, -1)[gaps] == poison).all())
+
+
+def _gaps(bound: BoundArgument) -> Gaps:
+    """Which elements from the first to the last are none of the array's."""
     mask = np.ones(_span(bound), dtype=bool)
     np.lib.stride_tricks.as_strided(mask, bound.shape, bound.strides)[...] = False
-    if not mask.any():
-        return True
-    return bool((data.reshape(-1, itemsize)[mask] == poison).all())
+    return mask
 
 
 def _span(bound: BoundArgument) -> int:

@@ -45,6 +45,11 @@ LOOK_S = 0.1
 """Between two looks at a run that takes longer: a short one is never looked at."""
 MOST_THREADS = 4096
 """Of one variant. No limit of the system binds root, and 32768 use up all process numbers."""
+CPUCLOCK_SCHED = 2
+"""of a process: how long its threads have run, as the scheduler counts (linux/posix-timers.h)"""
+STOPPING_NS = 20_000
+"""that a thread may run from its process' word until it stands still: to say it, to wait for the
+next one and to be stopped takes 5 to 10 us"""
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "OMP_WAIT_POLICY": "passive", "OMP_DYNAMIC": "false"}
 """Threads that wait must sleep: a spinning pool would run into the next variant's turn."""
 
@@ -88,6 +93,16 @@ def compile_executor(folder: Path) -> Path:
     return binary
 
 
+def late_ns(passed: int, worked: int, threads: int) -> int:
+    """What counts of the time from a process' word until it stood still: as long as its threads
+    ran more than they need to stop, as a thousand are not stopped at once, and one could go on.
+
+    `passed`: that time; `worked`: how long its threads ran in it, together; all nanoseconds.
+    `threads`: how many of them can run at once.
+    """
+    return max(0, min(passed, worked - threads * STOPPING_NS))
+
+
 class Executor:
     """A running executor that works in an arena's `memory`, on `cores` where some are given.
 
@@ -109,18 +124,24 @@ class Executor:
         self._start(binary, module, plan, cores)
 
     def run(self, sets: Sequence[int], timeout_s: float) -> int:
-        """Call the plan on these sets, one after the other; nanoseconds from go to done."""
-        os.kill(self._pid, signal.SIGCONT)
+        """Call the plan on these sets, one after the other; nanoseconds from go to done.
+
+        The clock starts before the process is woken: with its values before it, it could work
+        until the runner has its core back. What it does after its word counts as well.
+        """
         message = struct.pack(f"<I{len(sets)}I", len(sets), *sets)
         started = time.perf_counter_ns()
+        os.kill(self._pid, signal.SIGCONT)
         self._write(message)
         answered = self._poll.poll(min(timeout_s, LOOK_S) * 1000) or self._watch(timeout_s)
-        ended = time.perf_counter_ns()
+        ended, worked = time.perf_counter_ns(), self._worked_ns()
         if not answered:
             raise self._lost(self._late(f"it did not return within {timeout_s:g} s"))
         self._expect(b"D")
         self._pause()
-        return ended - started
+        passed, worked = time.perf_counter_ns() - ended, self._worked_ns() - worked
+        threads = thread_count(self._pid) if worked > STOPPING_NS else 1
+        return ended - started + late_ns(passed, worked, min(threads, os.cpu_count() or 1))
 
     def waited_ns(self) -> int:
         """Nanoseconds that its threads have spent runnable, but not running, since they began.
@@ -132,6 +153,12 @@ class Executor:
             with suppress(OSError):  # a thread that has just ended
                 total += int(task.read_text().split()[1])
         return total
+
+    def _worked_ns(self) -> int:
+        """Nanoseconds that its threads have run since they began; 0 once it has ended."""
+        with suppress(OSError):
+            return time.clock_gettime_ns(~self._pid << 3 | CPUCLOCK_SCHED)
+        return 0
 
     def output(self) -> str:
         """The beginning of what the variant printed."""

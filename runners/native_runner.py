@@ -103,11 +103,10 @@ class NativeRunner:
         pool = self._pools[message.pool]
         sink = OutputSink(pool.outputs, message.known, self._memory)
         results = list[RunResult]()
-        layout = arena(pool.contract, 1, barely_aligned=message.barely_aligned)
+        shared = self._arenas.take(arena(pool.contract, 1, barely_aligned=message.barely_aligned))
+        fill(shared, pool, 0, message.slots[0], message.poisons[0])  # loading it runs code, too
         try:
-            executor = self._executor(
-                message.variant, pool, self._arenas.take(layout), self._core_watch.allowed
-            )
+            executor = self._executor(message.variant, pool, shared, self._core_watch.allowed)
         except ExecutorLost as lost:
             return [_faulted(message.slots[0], message.poisons[0], lost.fault)], sink.close()
         for slot, poison in zip(message.slots, message.poisons, strict=True):
@@ -161,6 +160,8 @@ class NativeRunner:
         before = [session.unseen.pop() for _ in slots] if message.given else slots
         held = before if message.given == "late" else slots
         shared = session.executor.shared
+        # a side with more calls has left its answers in the sets that this one does not use
+        held = [*held, *[WARM_UP_SLOT] * (shared.layout.sets - sets)]
         for index, slot in enumerate(held):
             fill(shared, pool, index, slot, message.poison)
         waited = session.executor.waited_ns()
@@ -176,10 +177,10 @@ class NativeRunner:
         for index in called:
             key = OutputKey(side.variant, message.pool, slots[index])
             results.append(collect(shared, pool, index, key, message.poison, sink))
-        for index in set(range(sets)) - set(called):
+        for index in set(range(len(held))) - set(called):
             if foreign := touched(shared, pool, index, held[index], message.poison):
                 results[-1] = results[-1].model_copy(update={"overrun": foreign})
-            if not message.given:
+            if index < sets and not message.given:
                 session.unseen.insert(0, slots[index])
         return side.model_copy(
             update={
@@ -203,9 +204,9 @@ class NativeRunner:
             session.executor.close()
             del self._sessions[key]
         cores = self._cores.of(may_start_threads(self._module(variant)))
+        for index in range(most):  # before it is loaded: answers of the last one lie there
+            fill(shared, pool, index, WARM_UP_SLOT, message.poison)
         executor = self._executor(variant, pool, shared, cores)
-        for index in range(sets):
-            fill(executor.shared, pool, index, WARM_UP_SLOT, message.poison)
         for _ in range(WARM_UP_CALLS):
             executor.run(range(sets), message.timeout_s * sets)
         unseen = [slot for slot in range(pool.slots) if slot != WARM_UP_SLOT]

@@ -32,7 +32,7 @@ from .processes.killing import has_adopter
 from .processes.launch import pid_namespace_flags, separate
 from .processes.process import describe_returncode, enter_child, kill_tree
 from .room import FULL
-from .toolchains import BuildOutcome, BuildRequest, tier_of, toolchain_for
+from .toolchains import BuildOutcome, BuildRequest, toolchain_for
 from .toolchains.listings import sass_modules
 from .toolchains.triton_jit import TritonJit, preload
 
@@ -57,8 +57,6 @@ class Job:
 
     work: Callable[[], Record]
     timeout_s: float
-    has_helpers: bool
-    """its forks start programs, which nothing else ties to us; host C++ ties its own"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +118,12 @@ def _fork_build(channel: Channel, message: dict[str, object], namespace: int) ->
 def _job(message: dict[str, object], folder: Path) -> Job:
     if "list" in message:
         cubins = TypeAdapter(list[Module]).validate_python(message["list"])
-        return Job(partial(_listings, cubins, folder), LISTING_S, has_helpers=True)
+        return Job(partial(_listings, cubins, folder), LISTING_S)
     request = BuildRequest.model_validate(message["request"])
     kernel_type = request.kernel.spec.kernel.kernel_type
     if kernel_type == TritonJit.kernel_type:
         _preload()
-    has_helpers = tier_of(kernel_type) == "device"
-    return Job(partial(_outcome, request, folder), request.timeout_s, has_helpers)
+    return Job(partial(_outcome, request, folder), request.timeout_s)
 
 
 def _preload() -> None:
@@ -147,10 +144,9 @@ def _work_in_child(
         os.setsid()
         os.nice(BUILD_NICE)
         channel.close()
-        if job.has_helpers:
-            adopter = separate(parent, namespace)
-            if adopter is not None:
-                has_adopter(adopter)
+        adopter = separate(parent, namespace)  # compilers start programs: those die with us
+        if adopter is not None:
+            has_adopter(adopter)
         os.chdir(folder)
         outcome = job.work()
         partly = folder / (OUTCOME + ".part")

@@ -14,6 +14,7 @@ import pytest
 
 from kernelwright.runners.builder import Builder
 from kernelwright.runners.errors import ProcessLost
+from kernelwright.runners.processes.sandbox import landlock_abi
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
 from kernelwright.runners.zygote import GRACE_S
 
@@ -81,3 +82,19 @@ def test_builds_go_on_after_the_zygote_was_killed_under_them(
             with pytest.raises(ProcessLost, match="build process failed"):
                 caught.result()
     assert builder.build(request(tmp_path, 1)).artifact is not None
+
+
+@pytest.mark.skipif(landlock_abi() == 0, reason="no landlock in this kernel")
+@pytest.mark.parametrize("line", ['#include "{}"', 'asm(".incbin \\"{}\\"");'])
+def test_a_source_names_no_file_that_is_not_the_kernels_or_the_systems(
+    line: str, builder: Builder, tmp_path: Path
+) -> None:
+    foreign = tmp_path / "foreign.h"
+    foreign.write_text("#error of somebody else\n")
+    asked = request(tmp_path, 1)
+    source = line.format(foreign) + "\n" + asked.variant.source
+    variant = asked.variant.model_copy(update={"source": source})
+    outcome = builder.build(asked.model_copy(update={"variant": variant}))
+    assert outcome.artifact is None
+    assert str(foreign) in outcome.message
+    assert "of somebody else" not in outcome.message

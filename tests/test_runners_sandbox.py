@@ -47,6 +47,7 @@ from kernelwright.runners.processes.sandbox import (
     compute_filter, drop_capabilities, install_seccomp, landlock, reference_filter)
 
 libc = ctypes.CDLL(None, use_errno=True)
+MEMPOLICY = {"x86_64": 239, "aarch64": 236}[os.uname().machine]
 results = {}
 
 def attempt(name, action):
@@ -87,6 +88,8 @@ attempt("chmod", lambda: os.chmod("there", 0o777))
 attempt("mkdir", lambda: os.mkdir("folder"))
 attempt("kill parent", lambda: os.kill(os.getppid(), 0))
 attempt("signal parent's thread", call("tgkill", os.getppid(), os.getppid(), 0))
+attempt("wake itself", call("tgkill", os.getpid(), os.getpid(), signal.SIGCONT))
+attempt("policy of an address", call("syscall", MEMPOLICY, None, None, 0, id(call), 2))
 attempt("pidfd", lambda: os.pidfd_open(os.getppid()))
 attempt("ptrace", call("ptrace", 16, os.getppid(), 0, 0))
 attempt("set clock", lambda: time.clock_settime(time.CLOCK_REALTIME, time.time()))
@@ -113,6 +116,7 @@ attempt("memory", lambda: len(bytearray(64 << 20)) > 0)
 attempt("clock", lambda: time.perf_counter_ns() > 0)
 attempt("random", lambda: len(os.urandom(8)) > 0)
 attempt("own affinity", lambda: os.sched_setaffinity(0, os.sched_getaffinity(0)))
+attempt("policy of the process", call("syscall", MEMPOLICY, None, None, 0, None, 0))
 attempt("read limits", lambda: len(resource.getrlimit(resource.RLIMIT_NOFILE)) > 0)
 """
 ALLOWED_NAMES = re.findall(r'attempt\("([^"]+)"', ALLOWED)

@@ -63,6 +63,9 @@ _FCNTL_PYTHON = (0, 4, 1030, 1033, 1034)
 _IOCTL_TERMINAL, _IOCTL_SOCKET = 0x5400, 0x8900  # the second byte says whose request it is
 _AF_UNIX, _SOCK_STREAM, _SOCK_SEQPACKET = 1, 1, 5
 _FCNTL_LOCKS = (5, 6, 7)  # F_GETLK F_SETLK F_SETLKW
+# Of all nodes, never of an address: the policy of memory that is shared outlives whoever set it,
+# and could tell a later process what an earlier one had computed.
+_MEMORIES_ALLOWED = 4
 _PRCTL_NAMES = (15, 16, 0x53564D41)  # PR_SET_NAME PR_GET_NAME PR_SET_VMA
 
 _SECCOMP_SET_MODE_FILTER = 1
@@ -143,6 +146,7 @@ def device_filter(own_pid: int, *, files_guarded: bool, arch: Architecture | Non
     blocks = _blocks(own_pid, (), (_F_GETFD, _F_SETFD, _F_GETFL, *_FCNTL_PYTHON, *_FCNTL_LOCKS))
     blocks["ioctl"] = _device_ioctl()
     blocks["socket"] = _local_socket()
+    blocks["get_mempolicy"] = [_return(_ALLOW)]
     for name, argument in (("open", 1), ("openat", 2)):
         blocks[name] = [_return(_ALLOW)] if files_guarded else _without_bits(argument, _CREATING)
     plain = f"{COMPUTE},{PYTHON},{DEVICE}" + (f",{FILES}" if files_guarded else "")
@@ -207,6 +211,7 @@ def _blocks(
             _return(_REFUSE),
         ],
         "socket": [_return(_REFUSE)],
+        "get_mempolicy": _one_of(4, (0, _MEMORIES_ALLOWED)),
     }
 
 
@@ -229,14 +234,16 @@ def _one_of(argument: int, values: tuple[int, ...]) -> list[Instruction]:
 
 def _own_signal(own_pid: int) -> list[Instruction]:
     """Signals to itself, as abort() sends them, but none that cannot be told from an outsider's:
-    who dies of SIGKILL or stands still after SIGSTOP was not itself the cause."""
+    who dies of SIGKILL or stands still after SIGSTOP was not itself the cause. Nor SIGCONT, with
+    which one of its threads could undo a SIGSTOP before the others have met it."""
     return [
         _load(0),
         Instruction(_EQUAL, 1, 0, own_pid),
         _return(_REFUSE),
         _load(2),
-        Instruction(_EQUAL, 1, 0, signal.SIGKILL),
-        Instruction(_EQUAL, 0, 1, signal.SIGSTOP),
+        Instruction(_EQUAL, 2, 0, signal.SIGKILL),
+        Instruction(_EQUAL, 1, 0, signal.SIGSTOP),
+        Instruction(_EQUAL, 0, 1, signal.SIGCONT),
         _return(_REFUSE),
         _return(_ALLOW),
     ]

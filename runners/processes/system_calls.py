@@ -23,13 +23,14 @@ COMPUTE = """
     geteuid 107 175, getgid 104 176, getegid 108 177, getrusage 98 165, getrlimit 97 163,
     getrandom 318 278, set_robust_list 273 99, rseq 334 293, set_tid_address 218 96,
     membarrier 324 283, getcpu 309 168, uname 63 160, sysinfo 99 179, arch_prctl 158 -,
-    poll 7 -, ppoll 271 73, mbind 237 235, set_mempolicy 238 237, get_mempolicy 239 236,
+    poll 7 -, ppoll 271 73, mbind 237 235, set_mempolicy 238 237,
     getdents64 217 61, readlink 89 -, readlinkat 267 78, access 21 -, faccessat 269 48,
     faccessat2 439 439
 """
 CHECKED = """
     open 2 -, openat 257 56, clone 56 220, clone3 435 435, tgkill 234 131, prlimit64 302 261,
-    ioctl 16 29, fcntl 72 25, prctl 157 167, sched_setaffinity 203 122, socket 41 198
+    ioctl 16 29, fcntl 72 25, prctl 157 167, sched_setaffinity 203 122, socket 41 198,
+    get_mempolicy 239 236
 """
 PYTHON = """
     sendmsg 46 211, recvmsg 47 212, sendto 44 206, recvfrom 45 207, shutdown 48 210,

@@ -7,10 +7,10 @@ the entry's parameter list against the contract. Nothing of the candidate runs h
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import re
 import shutil
-import signal
 import subprocess
 import time
 from functools import lru_cache
@@ -37,7 +37,8 @@ from ..plans.plan import (
     without_names,
 )
 from ..plans.plan_check import check_plan
-from ..processes.process import Finished, Limits, clean_environment, run_limited
+from ..processes.confined import Bounds, ConfinedFork, Ended, read_left
+from ..processes.process import clean_environment
 from ..room import FULL_WORDS, full
 from ..source_files import write_sources
 from ..specs.io_contract import Contract
@@ -55,6 +56,7 @@ ALWAYS = (
 )
 MEMORY_BYTES = memory_share(8 << 30)
 OUTPUT_BYTES = 256 << 20
+LOG, LOG_BYTES = "compiler.log", 64 << 20
 _KILLED = re.compile(
     r"(?m)^\S+: fatal error: (?:Killed signal terminated program|\w+ terminated with signal 9)"
 )
@@ -103,33 +105,25 @@ class HostCpp:
             _write_sources(request, folder)
         except SpecError as error:
             return BuildOutcome(message=str(error), rejected=True)
-        done = run_limited(
-            command,
-            scratch=folder,
-            environment=clean_environment(folder, {"LC_ALL": "C"}),
-            limits=Limits(
-                wall_s=request.timeout_s,
-                cpu_s=int(request.timeout_s) + 1,
-                memory_bytes=MEMORY_BYTES,
-                file_bytes=OUTPUT_BYTES,
-            ),
-        )
+        ended, log = _compile(command, request, folder)
         seconds = time.monotonic() - started
-        if why := _disturbed(done, folder):
+        if why := _disturbed(ended, log, folder):
             return BuildOutcome(message=why, lost=True, seconds=seconds)
-        if done.timed_out:
+        if ended.timed_out:
             return BuildOutcome(
                 message=f"the compiler did not end within {request.timeout_s:g} s",
                 timed_out=True,
                 seconds=seconds,
             )
-        if done.returncode != 0:
-            return BuildOutcome(message=_explain(request, done.stderr), seconds=seconds)
+        if ended.over:
+            return BuildOutcome(message=f"the compiler: {ended.over}", seconds=seconds)
+        if ended.returncode != 0:
+            return BuildOutcome(message=_explain(request, log), seconds=seconds)
         facts = BuildFacts(
             compiler=_version(shutil.which(command[0]) or command[0]),
             command=" ".join(command),
             seconds=round(seconds, 4),
-            warnings=warnings(done.stderr),
+            warnings=warnings(log),
             code_bytes=(folder / "variant.so").stat().st_size,
         )
         return BuildOutcome(
@@ -160,6 +154,27 @@ class HostCpp:
             "-o",
             "variant.so",
         ]
+
+
+def _compile(command: list[str], request: BuildRequest, folder: Path) -> tuple[Ended, str]:
+    """Run the compiler, confined, and what it said: `#include` and `.incbin` name any file, and
+    what is not the system's or the kernel's own is nobody's to read. For a process with one thread.
+
+    Raises SpecError for what says more than anybody reads.
+    """
+    compiler = Path(shutil.which(command[0]) or command[0])
+    environment = clean_environment(folder, {"LC_ALL": "C", "CCACHE_DISABLE": "1"})
+    ended = ConfinedFork(
+        lambda: os.execve(compiler, command, environment),
+        folder=folder,
+        log=folder / LOG,
+        bounds=Bounds(wall_s=request.timeout_s, memory_bytes=MEMORY_BYTES, file_bytes=OUTPUT_BYTES),
+        read=[compiler.resolve().parents[1], *map(Path, request.kernel.include_dirs)],
+    ).wait()
+    try:
+        return ended, read_left(folder / LOG, LOG_BYTES).decode("utf-8", "replace")
+    except ValueError as error:
+        raise SpecError(f"what the compiler says cannot be told: {error}") from error
 
 
 def _write_sources(request: BuildRequest, folder: Path) -> None:
@@ -199,18 +214,16 @@ def expected_signature(contract: Contract, entry: str) -> str:
     return f"void {entry}({', '.join(parts)})"
 
 
-def _disturbed(done: Finished, folder: Path) -> str:
+def _disturbed(ended: Ended, log: str, folder: Path) -> str:
     """What somebody else did to the compiler; empty: it ended on its own account."""
-    if done.stopped:
-        return "the compiler was stopped from outside (SIGSTOP)"
-    if done.timed_out or done.returncode == 0:
+    if ended.over or ended.returncode == 0:
         return ""
-    if done.signal == signal.SIGKILL or _KILLED.search(done.stderr):
+    if _KILLED.search(log):
         return (
             "the compiler was killed from outside, or by the system because memory ran out "
             "(see dmesg); call it again"
         )
-    if any(words in done.stderr for words in FULL_WORDS):
+    if any(words in log for words in FULL_WORDS):
         return str(full(folder, "what the compiler writes"))
     return ""
 

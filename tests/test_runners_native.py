@@ -1,0 +1,126 @@
+"""What a host variant finds in its buffers, and what of its time counts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from test_runners_builder import request
+
+from kernelwright.runners.builder import Builder
+from kernelwright.runners.executor import STOPPING_NS, Executor, compile_executor, late_ns
+from kernelwright.runners.native_runner import WARM_UP_SLOT, NativeRunner
+from kernelwright.runners.plans.plan import LaunchPlan
+from kernelwright.runners.runner_messages import Block, Check, Load, Pool
+from kernelwright.runners.shared_arena import SharedArena
+
+SLOTS, SIZE, POISON = 40, 512, 0xA5
+WORKLOAD = "usual"
+
+
+def rows() -> npt.NDArray[np.float32]:
+    """Values of each slot, (SLOTS, SIZE) float32."""
+    return np.random.default_rng(7).standard_normal((SLOTS, SIZE), dtype=np.float32)
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Iterator[NativeRunner]:
+    """A runner that knows `lift` twice, as `one` and `other`, and a pool of it."""
+    cores = os.sched_getaffinity(0)
+    builder = Builder(tmp_path / "modules", tmp_path / "scratch")
+    wanted = request(tmp_path, 1)
+    shape = wanted.shapes[0].model_copy(update={"symbols": {"n": SIZE}})
+    artifact = builder.build(wanted.model_copy(update={"shapes": (shape,)})).artifact
+    assert artifact is not None
+    made = NativeRunner(compile_executor(tmp_path))
+    modules = {m.sha256: str(builder.module_path(m)) for m in artifact.modules}
+    for name in ("one", "other"):
+        made.load(Load(variant=name, modules=modules, plans=tuple(artifact.plans.values())))
+    fd = os.memfd_create("values")
+    os.write(fd, rows().tobytes())
+    contract = wanted.kernel.spec.io
+    pool = Pool(pool="pool", contract=contract, symbols={"n": SIZE}, label=WORKLOAD, slots=SLOTS)
+    made.pool(pool, fd)
+    yield made
+    made.rest()
+    builder.close()
+    os.close(fd)
+    os.sched_setaffinity(0, cores)
+
+
+@pytest.fixture
+def before_its_code(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """All buffers each time right before code of a variant is loaded, or called."""
+    found, start, run = list[bytes](), Executor.__init__, Executor.run
+
+    def started(
+        self: Executor,
+        binary: Path,
+        module: Path,
+        plan: LaunchPlan,
+        shared: SharedArena,
+        cores: frozenset[int],
+    ) -> None:
+        found.append(shared.memory.tobytes())
+        start(self, binary, module, plan, shared, cores)
+
+    def ran(self: Executor, sets: Sequence[int], timeout_s: float) -> int:
+        found.append(self.shared.memory.tobytes())
+        return run(self, sets, timeout_s)
+
+    monkeypatch.setattr(Executor, "__init__", started)
+    monkeypatch.setattr(Executor, "run", ran)
+    return found
+
+
+def answers() -> list[bytes]:
+    """The outputs of all slots but that of the warm-up, which is never timed."""
+    return [(2 * row + 1).tobytes() for row in rows()[WARM_UP_SLOT + 1 :]]
+
+
+@pytest.mark.parametrize("calls", [{"one": 4, "other": 4}, {"one": 4, "other": 1}])
+def test_no_answer_of_another_side_lies_in_the_buffers_of_a_sample(
+    runner: NativeRunner, before_its_code: list[bytes], calls: dict[str, int]
+) -> None:
+    order = ("one", "other")
+    for _ in range(2):
+        block = Block(
+            pool="pool",
+            rounds=(order, order[::-1], order),
+            calls=calls,
+            poison=POISON,
+            timeout_s=5.0,
+            reload=True,
+        )
+        sides, fd = runner.block(block)
+        os.close(fd)
+        assert all(side.nanoseconds and not side.fault for side in sides)
+    assert before_its_code
+    assert not any(answer in memory for memory in before_its_code for answer in answers())
+
+
+def test_no_answer_of_another_variant_lies_in_the_buffers_of_a_check(
+    runner: NativeRunner, before_its_code: list[bytes]
+) -> None:
+    for variant in ("one", "other"):
+        slots, poisons = (1, 2), (POISON, POISON)
+        check = Check(variant=variant, pool="pool", slots=slots, poisons=poisons, timeout_s=5.0)
+        results, fd = runner.check(check)
+        os.close(fd)
+        assert [result.fault for result in results] == ["", ""]
+    assert not any(answer in memory for memory in before_its_code for answer in answers())
+
+
+def test_the_time_in_which_threads_are_stopped_is_not_counted() -> None:
+    assert late_ns(passed=3_000_000, worked=STOPPING_NS, threads=1) == 0
+    assert late_ns(passed=3_000_000, worked=8 * STOPPING_NS, threads=8) == 0
+
+
+def test_work_after_the_word_that_it_was_done_is_counted() -> None:
+    late = 1_000_000
+    assert late_ns(passed=3 * late, worked=late + STOPPING_NS, threads=1) == late
+    assert late_ns(passed=late, worked=50 * late, threads=2) == late, "never more than passed"
