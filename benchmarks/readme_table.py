@@ -57,9 +57,9 @@ def gpu_table(result: dict[str, Any]) -> str:
         f"The GPU examples on an {place['gpu']} (driver {place['driver']}, "
         f"CUDA {place['cuda'].partition(',')[0]}, "
         f"{beside}, {place['date']}), rules only, {result['budget_builds']} builds or "
-        f"{result['budget_seconds']:g} s each. Shares are the winner's: of the copy bandwidth that "
-        "was measured beside it, of what the datasheet allows for the declared work, and of the "
-        "library's speed"
+        f"{result['budget_seconds']:g} s each{result.get('note', '')}. Shares are the winner's: of "
+        "the copy bandwidth that was measured beside it, of what the datasheet allows for the "
+        "declared work, and of the library's speed"
         + ("" if copy is None else f" (torch; its own large copy moves {copy / 1e12:.3g} TB/s)")
         + ".",
         "",
@@ -74,7 +74,6 @@ def gpu_table(result: dict[str, Any]) -> str:
 DOCUMENTS: Mapping[str, tuple[tuple[str, Callable[[dict[str, Any]], str]], ...]] = {
     "README.md": (
         ("host_examples", host_table),
-        ("gpu_examples", gpu_table),
         ("no_model", no_model_tables.markdown),
     ),
     "docs/how-we-measure.md": (
@@ -86,6 +85,7 @@ DOCUMENTS: Mapping[str, tuple[tuple[str, Callable[[dict[str, Any]], str]], ...]]
         ("selftest_*", evaluator_tables.selftest),
         ("device_runner", gpu_tables.device_runner),
         ("triton_bit_equality*", gpu_tables.bit_equality),
+        ("gpu_examples", gpu_table),
         ("gpu_costs", gpu_tables.costs),
         ("gpu_agent", gpu_tables.agent),
         ("search_efficiency", sweep_tables.efficiency),
