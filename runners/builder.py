@@ -48,8 +48,8 @@ class Builder:
         self._lock = threading.Lock()
         self._zygote: Child | None = None
         self._waiting: dict[int, tuple[Child, Future[None]]] = {}
-        self._under_way: dict[str, Future[BuildOutcome]] = {}
-        """by `request_key`"""
+        self._under_way: dict[tuple[str, float], Future[BuildOutcome]] = {}
+        """by `request_key` and what they may take"""
 
     def build(self, request: BuildRequest) -> BuildOutcome:
         """Build and wait; of equal requests at the same time one is built, for all who ask.
@@ -60,7 +60,7 @@ class Builder:
         toolchain_for(request.kernel.spec.kernel.kernel_type)
         if request.kernel.include_hashes:  # kernels opened by an older version have none
             require_unchanged(request.kernel.include_dirs, request.kernel.include_hashes)
-        key, own = request_key(request), Future[BuildOutcome]()
+        key, own = (request_key(request), request.timeout_s), Future[BuildOutcome]()
         with self._lock:
             first = self._under_way.setdefault(key, own)
         if first is not own:

@@ -282,6 +282,8 @@ class Evaluation(Record):
     device: str | None = None
     """UUID of the GPU that ran it; None: the host did, or nothing was run"""
     finished_at: str = ""
+    build_limit_s: float | None = None
+    """what its build did not end within, where a sweep allowed it less than any build has"""
 
     @model_validator(mode="after")
     def _ending_fits(self) -> Self:

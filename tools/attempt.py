@@ -63,6 +63,8 @@ class Attempt:
     variant: Variant
     number: int
     """of this attempt at the variant, from 1"""
+    limit_s: float | None = None
+    """what its build may take within a sweep; None: as long as any build"""
     facts: BuildFacts | None = None
     artifact: Artifact | None = None
     found: BuildOutcome = field(default_factory=BuildOutcome)
@@ -85,9 +87,16 @@ class Attempt:
         self.gates = (screen,)
         if screen.outcome == "failed":
             return self.ended(Ending.rejected, screen.message)
-        outcome = self._timed("build", lambda: self.rig.build(self.kernel, self.variant, built))
+        outcome = self._timed(
+            "build",
+            lambda: self.rig.build(self.kernel, self.variant, built, limit_s=self.limit_s),
+        )
         self.facts, self.artifact = outcome.facts, outcome.artifact
         self.found = outcome
+        if outcome.timed_out and self.limit_s is not None:
+            message = f"{outcome.message}; a sweep allows no more where others took far less"
+            limited = {"build_limit_s": self.limit_s}
+            return self.ended(Ending.timed_out, message).model_copy(update=limited)
         if outcome.artifact is None:
             return self.ended(_build_ending(outcome), outcome.message)
         if self.kernel.tier == "device":

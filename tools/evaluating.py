@@ -65,10 +65,13 @@ class Evaluating:
         found = self._store.items("evaluations", variant_id + "/")
         return Evaluation.model_validate(found[-1][1]) if found else None
 
-    def final(self, variant_id: str) -> Evaluation | None:
-        """The newest evaluation, if it is one that is not made again."""
+    def final(self, variant_id: str, limit_s: float | None = None) -> Evaluation | None:
+        """The newest evaluation, if it is one that is not made again: what a sweep had no time to
+        build is left alone by other sweeps only, which have a `limit_s`, too."""
         found = self.newest(variant_id)
-        return found if found is not None and found.ending.final else None
+        if found is None or (found.build_limit_s is not None and limit_s is None):
+            return None
+        return found if found.ending.final else None
 
     def timed_kernel(self, kernel_id: str) -> KernelRecord:
         """See `Evaluator.timed_kernel`."""
@@ -83,13 +86,13 @@ class Evaluating:
         with self._turns.turn(device_name(self._kernels.target(kernel_id))):
             yield self._kernels.ready(kernel_id)
 
-    def prepare(self, record: VariantRecord) -> Prepared:
-        """Screen and build; for any thread. Raises ToolchainMissing and DeviceMissing."""
+    def prepare(self, record: VariantRecord, limit_s: float | None = None) -> Prepared:
+        """Screen and build, within `limit_s` where that is less than any build has; for any thread.
+        Raises ToolchainMissing and DeviceMissing."""
         kernel = self._kernels.to_build(record.variant.kernel_id)
         self._rig.require_device(kernel)
-        attempt = Attempt(
-            self._rig, kernel, record.variant, self._number(record.variant.variant_id)
-        )
+        number = self._number(record.variant.variant_id)
+        attempt = Attempt(self._rig, kernel, record.variant, number, limit_s)
         try:
             ended = attempt.screen_and_build(self._kernels.built(record.variant))
         except ProcessLost as error:
@@ -114,7 +117,8 @@ class Evaluating:
         Of equal machine code that comes at the same time, one is measured and the others share it.
         """
         with self._alone.at(prepared.variant_id), self._alone.at(prepared.code):
-            known = None if again else self.final(prepared.variant_id)
+            limit_s = prepared.attempt.limit_s
+            known = None if again else self.final(prepared.variant_id, limit_s)
             if known is not None:
                 return known
             if prepared.ended is not None:

@@ -125,15 +125,19 @@ class Evaluator:
         record: VariantRecord,
         min_gain: float | None = 0.01,
         lane: DeviceFacts | None = None,
+        limit_s: float | None = None,
     ) -> Evaluation:
         """The variant's evaluation, made now unless a final one is known; on disk on return.
 
         `min_gain`: over the incumbent, from which on the variant takes its place, once it has
         passed the incumbent set; None: it does not. `lane`: the GPU to run it on, of `lanes`;
-        None: the kernel's own device.
+        None: the kernel's own device. `limit_s`: what a sweep allows its build; None: as long as
+        any build.
         """
-        known = self._evaluating.final(record.variant.variant_id)
-        return known or self._evaluating.measure(self._evaluating.prepare(record), min_gain, lane)
+        known = self._evaluating.final(record.variant.variant_id, limit_s)
+        if known is not None:
+            return known
+        return self._evaluating.measure(self._evaluating.prepare(record, limit_s), min_gain, lane)
 
     def reconsider(
         self, record: VariantRecord, min_gain: float, lane: DeviceFacts | None = None
@@ -152,22 +156,34 @@ class Evaluator:
         return False
 
     def evaluate_all(
-        self, records: Iterable[VariantRecord], min_gain: float | None = 0.01
+        self,
+        records: Iterable[VariantRecord],
+        min_gain: float | None = 0.01,
+        limit_s: float | None = None,
     ) -> Generator[Evaluation]:
         """Evaluations of one kernel's variants in the order in which they are done, each on disk
         when it comes: builds on all cores, gates and timing on every device that serves the kernel.
 
         `records` is read as there is room. Ending the generator early leaves the rest undone.
+        `limit_s`: of each build, as for `evaluate`.
         """
 
-        def measure(prepared: Prepared, lane: DeviceFacts | None, left: Left) -> Evaluation:
-            return self._evaluating.measure(prepared, min_gain, lane, left)
+        def prepare(record: VariantRecord) -> Prepared | Evaluation:
+            known = self._evaluating.final(record.variant.variant_id, limit_s)
+            return known or self._evaluating.prepare(record, limit_s)
+
+        def measure(
+            made: Prepared | Evaluation, lane: DeviceFacts | None, left: Left
+        ) -> Evaluation:
+            if isinstance(made, Evaluation):
+                return made
+            return self._evaluating.measure(made, min_gain, lane, left)
 
         waiting = iter(records)
         first = next(waiting, None)
         if first is not None:
             lanes = self.lanes(first.variant.kernel_id)
-            stages = Stages(self._evaluating.prepare, measure, lanes, builders())
+            stages = Stages(prepare, measure, lanes, builders())
             yield from run_through(chain([first], waiting), stages)
 
     def lanes(self, kernel_id: str) -> tuple[DeviceFacts | None, ...]:

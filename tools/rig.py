@@ -100,9 +100,10 @@ class Rig:
         variant: Variant,
         known: BuildOutcome | None = None,
         shapes: Sequence[Shape] = (),
+        limit_s: float | None = None,
     ) -> BuildOutcome:
         """Build a variant, unless `known` is all that is needed: a failure, or an artifact with
-        its modules still on disk and all plans."""
+        its modules still on disk and all plans. `limit_s`: None: as long as any build has."""
         if known is not None and (not known.artifact or self._usable(kernel, known.artifact)):
             return known
         request = BuildRequest(
@@ -111,6 +112,8 @@ class Rig:
             shapes=tuple(shapes) or kernel.shapes,
             device=kernel.target,
         )
+        if limit_s is not None:
+            request = request.model_copy(update={"timeout_s": min(limit_s, request.timeout_s)})
         with self._quiet.building():
             return self._builder.build(request)
 

@@ -13,6 +13,7 @@ from ..runners.errors import SpecError
 from ..runners.model import Candidate, Evaluation
 from ..search.tuning import Batches, Judged, tune, tuning_of
 from ..search.work import Evaluate
+from .build_limit import build_limit
 from .candidates import changed, state_of, variant_from
 from .evaluator import Evaluator
 from .lanes import Several, Tried
@@ -45,7 +46,7 @@ class Trying:
                 return self._tuned(work, parent, lane)
             record = self._record(work.candidate, parent)
             with about(f"{work.candidate.method} {changed(work.candidate)}".rstrip()):
-                (only,) = self._each([record], lane, self.min_gain)
+                (only,) = self._each([record], lane, self.min_gain, None)
                 return only
         except SpecError as error:
             return error
@@ -99,7 +100,8 @@ class Trying:
         """All that gave a variant, each with its detail."""
         tried, batch = list[tuple[str, Tried]](), next(run, ())
         while batch and not (tried and self.late()):
-            results = self._batch(batch, parent, lane, telling)
+            limit_s = build_limit(each.evaluation for _, each in tried)
+            results = self._batch(batch, parent, lane, telling, limit_s)
             pairs = zip(batch, results, strict=True)
             tried += [(c.detail, each) for c, each in pairs if each is not None]
             batch = _sent(run, [_judged(each) for each in results])
@@ -111,28 +113,37 @@ class Trying:
         parent: VariantRecord,
         lane: DeviceFacts | None,
         telling: Telling,
+        limit_s: float | None,
     ) -> list[Tried | None]:
-        """How each ended, in this order, told as soon as it has; None: it gave no variant."""
+        """How each ended, in this order, told as soon as it has; None: it gave no variant.
+        `limit_s`: of each build."""
         made = [(c, self._record_if_any(c, parent)) for c in batch]
         records = [record for _, record in made if record is not None]
         asked = {r.variant.variant_id: c for c, r in made if r is not None}
         found = dict[str, Tried]()
-        with about(telling.coming(batch)), closing(self._each(records, lane, None)) as each:
+        with (
+            about(telling.coming(batch)),
+            closing(self._each(records, lane, None, limit_s)) as each,
+        ):
             for one in each:
                 telling.ended(asked[one.variant_id], one)
                 found[one.variant_id] = one
         return [None if record is None else found[record.variant.variant_id] for _, record in made]
 
     def _each(
-        self, records: Sequence[VariantRecord], lane: DeviceFacts | None, min_gain: float | None
+        self,
+        records: Sequence[VariantRecord],
+        lane: DeviceFacts | None,
+        min_gain: float | None,
+        limit_s: float | None,
     ) -> Generator[Tried]:
         """How each ended, in the order in which they end."""
         ids = [record.variant.variant_id for record in records]
         before = {each: self.evaluator.evaluation(each) for each in ids}
         if len(records) > 1 and self._side_by_side:
-            found = self.evaluator.evaluate_all(records, min_gain)
+            found = self.evaluator.evaluate_all(records, min_gain, limit_s)
         else:
-            found = (self.evaluator.evaluate(each, min_gain, lane) for each in records)
+            found = (self.evaluator.evaluate(each, min_gain, lane, limit_s) for each in records)
         for evaluation in found:
             yield _tried(evaluation, before[evaluation.variant_id])
 
