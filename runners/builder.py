@@ -9,12 +9,13 @@ import threading
 import time
 from collections.abc import Generator, Mapping
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from .errors import KernelwrightError, ProcessLost, SpecError
 from .headers import require_unchanged
+from .killed import AGAIN, KILLED, last_error, was_killed
 from .plans.plan import Artifact, Module, module_name
 from .processes.process import Child, Limits, clean_environment, spawner
 from .processes.process_table import is_stopped
@@ -28,6 +29,9 @@ PATIENCE_S = 180.0
 """beyond a build's own limit: until torch and Triton are read from a cold disk"""
 LOOK_S = 1.0
 SEND_S = 30.0
+ENDING_S = 1.0
+"""until a zygote whose channel is closed has ended"""
+LOG = "build_process.log"
 
 
 class Builder:
@@ -112,7 +116,7 @@ class Builder:
             except SpecError as error:
                 return BuildOutcome(message=str(error), rejected=True)
             if outcome.lost:
-                raise ProcessLost(outcome.message, next_step="ask again")
+                raise ProcessLost(outcome.message, next_step=AGAIN)
             return self._cached(request, outcome, folder)
 
     def _cached(self, request: BuildRequest, outcome: BuildOutcome, folder: Path) -> BuildOutcome:
@@ -184,7 +188,7 @@ class Builder:
             if stopped or time.monotonic() > deadline:
                 zygote.close()
                 why = "it was stopped from outside (SIGSTOP)" if stopped else "it did not answer"
-                raise self._broken(zygote, why)
+                raise _broken(why)
         future.result()
         return (folder / OUTCOME).read_text(encoding="utf-8")
 
@@ -197,7 +201,7 @@ class Builder:
                 zygote.channel.send(message, timeout=SEND_S)
             except TimeoutError as error:  # the channel is closed: its reader tells all who wait
                 zygote.kill()
-                raise self._broken(zygote, "it does not read what it is sent") from error
+                raise _broken("it does not read what it is sent") from error
         return zygote, future
 
     def _running_zygote(self) -> Child:
@@ -228,18 +232,34 @@ class Builder:
                 elif message["no_room"]:
                     future.set_exception(full(self._scratch, "what a build writes"))
                 else:
-                    future.set_exception(self._broken(zygote, str(message["why"])))
+                    returncode, why = message["returncode"], str(message["why"])
+                    future.set_exception(self._ended(zygote, returncode, why))
         except (KernelwrightError, OSError) as error:
             with self._lock:  # another zygote may be at work already, with builds of its own
                 own = [n for n, (asked, _) in self._waiting.items() if asked is zygote]
                 futures = [self._waiting.pop(number)[1] for number in own]
+            zygote.wait(ENDING_S)
             zygote.close()
+            returncode = None if zygote.killed else zygote.poll()
             for future in futures:
-                future.set_exception(self._broken(zygote, str(error)))
+                future.set_exception(self._ended(zygote, returncode, str(error)))
 
-    def _broken(self, zygote: Child, why: str) -> ProcessLost:
-        detail = zygote.stderr_text(2000).strip()
-        return ProcessLost(
-            f"the build process failed: {why}" + (f"\n{detail}" if detail else ""),
-            next_step="ask again; the builder starts anew",
-        )
+    def _ended(self, zygote: Child, returncode: int | None, why: str) -> ProcessLost:
+        """Of a build, or of the zygote with all its builds; None: it was ended by us."""
+        if returncode is None:
+            return _broken(why)
+        if was_killed(returncode):
+            return ProcessLost(f"the build {KILLED}", next_step=AGAIN)
+        said = zygote.stderr_text().strip()
+        log = self._modules.parent / LOG
+        kept = ""
+        with suppress(OSError):
+            log.write_text(said + "\n", encoding="utf-8")
+            kept = f"all that it said: {log}"
+        return _broken("; ".join(filter(None, (why, last_error(said), kept))))
+
+
+def _broken(why: str) -> ProcessLost:
+    return ProcessLost(
+        f"the build process failed: {why}", next_step="try again: the builder starts anew"
+    )

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Literal
 
 from .cores import pin
-from .errors import ToolchainMissing
+from .errors import ProcessLost, ToolchainMissing
+from .killed import AGAIN, KILLED, compiler_killed
 from .layout import Arena
 from .machine import memory_share
 from .plans.plan import LaunchPlan, PointerParam, ScalarParam
@@ -74,7 +75,8 @@ class ExecutorLost(Exception):
 
 
 def compile_executor(folder: Path) -> Path:
-    """The executor binary, compiled once into `folder`. Raises ToolchainMissing and NoRoom."""
+    """The executor binary, compiled once into `folder`. Raises ToolchainMissing and
+    ProcessLost."""
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         raise ToolchainMissing("host kernels need a C++ compiler", valid="g++ or clang++ on PATH")
@@ -87,6 +89,8 @@ def compile_executor(folder: Path) -> Path:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         if any(words in done.stderr for words in FULL_WORDS):
             raise full(folder, "the executor")
+        if compiler_killed(done.returncode, done.stderr):
+            raise ProcessLost(f"the compiler of the executor {KILLED}", next_step=AGAIN)
         if done.returncode != 0:
             raise ToolchainMissing(f"the executor does not compile:\n{done.stderr[-2000:]}")
         partial.rename(binary)

@@ -19,6 +19,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from .errors import ExpressionError, ProcessLost, SpecError, ToolchainMissing
+from .killed import AGAIN, KILLED, compiler_killed
 from .locks import timing_lock
 from .model import Record
 from .processes.process import Finished, Limits, clean_environment, run_limited
@@ -168,6 +169,8 @@ def _compile(compiler: str, device: str, kept: Path, scratch: Path) -> tuple[Pat
     )
     if done.returncode != 0:
         _refuse_full(done, scratch)
+        if compiler_killed(done.returncode, done.stderr):
+            raise ProcessLost(f"the compiler of the measuring program {KILLED}", next_step=AGAIN)
         raise ToolchainMissing(
             f"the measuring program does not compile ({done.ending}):\n{done.stderr[-2000:]}",
             next_step="install g++ with OpenMP (libgomp)",

@@ -5,7 +5,8 @@ build child has it for the price of a fork. This process must keep its one threa
 no other, and whatever lock that one held stays locked. Messages in: `{"build": id, "folder",
 "request"}`, or with `"list"` (cubins of the folder) in place of the request. Messages out:
 `{"done": id}` with the outcome in `<folder>/outcome.json`, or `{"failed": id, "why"}` when the
-child itself broke, with `"no_room": true` when the disk of its folder is full.
+child itself broke, with its `"returncode"` (null when it was late) and, when the disk of its folder
+is full, `"no_room": true`.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def main() -> None:
                 kill_tree(child.pid)
                 os.close(running.pop(child.pidfd).pidfd)
                 late = {"failed": child.build, "why": "it did not end in time"}
-                channel.send(late | {"no_room": False})
+                channel.send(late | {"returncode": None, "no_room": False})
     except ProcessLost:
         pass  # the server is gone: its builds have no reader
     finally:
@@ -182,7 +183,7 @@ def _report(channel: Channel, child: Running) -> None:
     if code == 0:
         channel.send({"done": child.build})
     else:
-        failed = {"failed": child.build, "why": describe_returncode(code)}
+        failed = {"failed": child.build, "why": describe_returncode(code), "returncode": code}
         channel.send(failed | {"no_room": code == NO_ROOM})
 
 

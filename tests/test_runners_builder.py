@@ -69,6 +69,24 @@ def test_equal_builds_at_the_same_time_are_one(builder: Builder, tmp_path: Path)
         assert one.artifact.variant_id != other.artifact.variant_id
 
 
+def test_a_build_process_that_breaks_is_told_by_its_last_error_and_keeps_the_traceback_in_a_file(
+    builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = request(tmp_path, 12)
+
+    def nonsense(_: BuildRequest, **__: object) -> dict[str, str]:
+        return {"kernel": "nonsense"}
+
+    monkeypatch.setattr(BuildRequest, "model_dump", nonsense)
+    with pytest.raises(ProcessLost) as raised:
+        builder.build(made)
+    told = str(raised.value)
+    assert told.startswith("the build process failed: ") and "Traceback" not in told
+    log = tmp_path / "build_process.log"
+    assert str(log) in told
+    assert "Traceback" in log.read_text(encoding="utf-8")
+
+
 def test_builds_go_on_after_the_zygote_was_killed_under_them(
     builder: Builder, tmp_path: Path
 ) -> None:
@@ -79,8 +97,9 @@ def test_builds_go_on_after_the_zygote_was_killed_under_them(
                 pass
             for zygote in zygotes():
                 zygote.kill()
-            with pytest.raises(ProcessLost, match="build process failed"):
+            with pytest.raises(ProcessLost, match="the build was killed from outside") as raised:
                 caught.result()
+            assert "Traceback" not in str(raised.value) and "try again" in raised.value.next_step
     assert builder.build(request(tmp_path, 1)).artifact is not None
 
 

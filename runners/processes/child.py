@@ -179,6 +179,11 @@ class Child:
             return float("inf")
         return max(0.0, self.started + self.limits.wall_s - now)
 
+    @property
+    def killed(self) -> bool:
+        """Whether we ended it."""
+        return self._killed
+
     def kill(self) -> None:
         """End the child and everything beneath it, and reap it. May be called again."""
         self._kill(timed_out=False)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ..errors import ProcessLost
+from ..killed import AGAIN, KILLED
 from ..machine import memory_share
 from . import launch
 from .child import describe_returncode
@@ -150,7 +151,7 @@ class ConfinedFork:
         if timed_out and stands_still(self._pid):
             lost = "was stopped from outside (SIGSTOP)"
         elif code == -signal.SIGKILL and not over and has_seccomp():  # it cannot do so itself
-            lost = "was killed from outside, or by the system because memory ran out (dmesg)"
+            lost = KILLED
         if over:
             kill_tree(self._pid)
         else:
@@ -183,7 +184,7 @@ def run_all(starts: Sequence[Callable[[], ConfinedFork]], at_once: int = 0) -> l
     ends = [fork.ended for fork in forks if fork.ended is not None]
     for ended in ends:
         if ended.lost:
-            raise ProcessLost(f"a process of the build {ended.lost}", next_step="ask again")
+            raise ProcessLost(f"a process of the build {ended.lost}", next_step=AGAIN)
     return ends
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from ..contract import BoundContract, bind
 from ..dtypes import DTYPES
 from ..errors import SpecError
+from ..killed import KILLED, compiler_killed
 from ..machine import memory_share
 from ..machine_code.elf import code_hash
 from ..model import BuildFacts, Tier, content_hash
@@ -57,9 +58,8 @@ ALWAYS = (
 MEMORY_BYTES = memory_share(8 << 30)
 OUTPUT_BYTES = 256 << 20
 LOG, LOG_BYTES = "compiler.log", 64 << 20
-_KILLED = re.compile(
-    r"(?m)^\S+: fatal error: (?:Killed signal terminated program|\w+ terminated with signal 9)"
-)
+MOST_SAID = 500
+"""characters of what a compiler says that names no error"""
 _BOUNDS = {
     r"(?m)^(?:\S+: )?(?:(?:virtual )?memory exhausted|out of memory allocating)"
     r"|^LLVM ERROR: out of memory|^terminate called after .*std::bad_alloc": (
@@ -218,11 +218,8 @@ def _disturbed(ended: Ended, log: str, folder: Path) -> str:
     """What somebody else did to the compiler; empty: it ended on its own account."""
     if ended.over or ended.returncode == 0:
         return ""
-    if _KILLED.search(log):
-        return (
-            "the compiler was killed from outside, or by the system because memory ran out "
-            "(see dmesg); call it again"
-        )
+    if compiler_killed(ended.returncode, log):
+        return f"the compiler {KILLED}"
     if any(words in log for words in FULL_WORDS):
         return str(full(folder, "what the compiler writes"))
     return ""
@@ -235,7 +232,7 @@ def _explain(request: BuildRequest, stderr: str) -> str:
     spec = request.kernel.spec
     entry = spec.kernel.metadata.kernel_name
     if not _IN_SHIM.search(stderr):
-        return errors(stderr)
+        return errors(stderr) or stderr.strip()[-MOST_SAID:] or "the compiler failed without a word"
     signature = expected_signature(spec.io, entry)
     missing = (f"'{entry}' was not declared", f"undeclared identifier '{entry}'")
     if any(words in stderr for words in missing):
