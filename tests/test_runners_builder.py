@@ -117,3 +117,34 @@ def test_a_source_names_no_file_that_is_not_the_kernels_or_the_systems(
     assert outcome.artifact is None
     assert str(foreign) in outcome.message
     assert "of somebody else" not in outcome.message
+
+
+@pytest.mark.parametrize("flag", ["-fsyntax-only", "-S", "-E", "-M", "-###"])
+def test_flags_that_leave_no_shared_object_are_a_build_that_failed(
+    flag: str, builder: Builder, tmp_path: Path
+) -> None:
+    asked = request(tmp_path, 1)
+    options = asked.variant.options.model_copy(update={"flags": (flag,)})
+    variant = asked.variant.model_copy(update={"options": options})
+    outcome = builder.build(asked.model_copy(update={"variant": variant}))
+    assert outcome.artifact is None
+    assert "do its flags ask for one?" in outcome.message
+
+
+def test_a_source_that_asks_for_the_time_does_not_build(builder: Builder, tmp_path: Path) -> None:
+    asked = request(tmp_path, 1)
+    source = "static const char built[] = __TI\\\nME__;\n" + asked.variant.source
+    variant = asked.variant.model_copy(update={"source": source})
+    outcome = builder.build(asked.model_copy(update={"variant": variant}))
+    assert "might prevent reproducible builds" in outcome.message
+
+
+def test_a_source_becomes_the_same_file_in_every_folder(builder: Builder, tmp_path: Path) -> None:
+    asked = request(tmp_path, 1)
+    options = asked.variant.options.model_copy(update={"flags": ("-O2", "-g")})
+    asked = asked.model_copy(
+        update={"variant": asked.variant.model_copy(update={"options": options})}
+    )
+    first, second = (builder.build(asked).artifact for _ in range(2))
+    assert first is not None and second is not None
+    assert first.modules == second.modules

@@ -25,12 +25,14 @@ from ..runners.gates.incumbent import (
     STRESS_SLACK,
     Trial,
     holds,
+    other_code,
     refused_build,
     skipped,
 )
 from ..runners.gates.repeats import Repeats, computes_every_call, slots_for
 from ..runners.model import Comparison, Ending, GateResult, Variant
 from ..runners.oracle.stress import KINDS, kinds_for
+from ..runners.plans.plan import Artifact
 from ..runners.pools import SeedPool, draw, draw_exchanged, draw_stress
 from ..runners.specs.io_contract import StressKind
 from ..runners.toolchains import BuildOutcome
@@ -118,6 +120,8 @@ class _Promotion:
         """The build for the further shapes, known to the runner; a result only where there is no
         such build."""
         if outcome.artifact is not None:
+            if host_code(outcome.artifact) != host_code(self.trials.candidate.artifact):
+                yield other_code()
             self.trials.fresh.load(self.trials.name(True), outcome.artifact)
         elif self.trials.shapes():
             yield refused_build(outcome.message, _ending(outcome))
@@ -239,6 +243,11 @@ def _stress_name(kind: StressKind) -> str:
 
 def _nbytes(contract: BoundContract) -> int:
     return sum(array.nbytes for array in contract.arrays)
+
+
+def host_code(artifact: Artifact) -> frozenset[str]:
+    """Hashes of machine code for a host, which no shape is compiled into; empty for a GPU's."""
+    return frozenset(module.sha256 for module in artifact.modules if module.kind == "so")
 
 
 def _ending(outcome: BuildOutcome) -> Ending:

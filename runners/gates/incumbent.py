@@ -116,6 +116,17 @@ def refused_build(message: str, ending: Ending) -> GateResult:
     )
 
 
+def other_code() -> GateResult:
+    """A variant whose build for further shapes is not what was timed, though no shape is in it."""
+    return GateResult(
+        gate=SHAPES,
+        outcome="failed",
+        message="built anew it is other machine code, though nothing else was asked for: what it "
+        "includes or embeds changes from build to build (a time, a counter of the system)",
+        evidence={"failed": "build", "ending": Ending.rejected.value},
+    )
+
+
 def skipped(gate: str, why: str) -> GateResult:
     """A gate for which there is nothing to run."""
     return GateResult(gate=gate, outcome="skipped", message=why)

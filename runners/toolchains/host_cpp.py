@@ -53,10 +53,12 @@ ALWAYS = (
     "-fPIC",
     "-fvisibility=hidden",
     "-fdiagnostics-color=never",
+    "-Werror=date-time",  # what is exported is built again, and must be what was measured
     "-Wl,--build-id=none",  # it would tell apart what differs in debug data alone
 )
 MEMORY_BYTES = memory_share(8 << 30)
 OUTPUT_BYTES = 256 << 20
+MODULE = "variant.so"
 LOG, LOG_BYTES = "compiler.log", 64 << 20
 MOST_SAID = 500
 """characters of what a compiler says that names no error"""
@@ -119,16 +121,20 @@ class HostCpp:
             return BuildOutcome(message=f"the compiler: {ended.over}", seconds=seconds)
         if ended.returncode != 0:
             return BuildOutcome(message=_explain(request, log), seconds=seconds)
+        try:
+            image = read_left(folder / MODULE, OUTPUT_BYTES)
+            artifact = _artifact(request, folder, contracts, image)
+        except ValueError as error:
+            why = f"the compiler left no shared object ({error}); do its flags ask for one?"
+            return BuildOutcome(message=why, seconds=seconds)
         facts = BuildFacts(
             compiler=_version(shutil.which(command[0]) or command[0]),
             command=" ".join(command),
             seconds=round(seconds, 4),
             warnings=warnings(log),
-            code_bytes=(folder / "variant.so").stat().st_size,
+            code_bytes=len(image),
         )
-        return BuildOutcome(
-            artifact=_artifact(request, folder, contracts), facts=facts, seconds=seconds
-        )
+        return BuildOutcome(artifact=artifact, facts=facts, seconds=seconds)
 
     def _command(self, request: BuildRequest) -> list[str]:
         variant, kernel = request.variant, request.kernel.spec.kernel
@@ -152,7 +158,7 @@ class HostCpp:
             *(f"-I{d}" for d in request.kernel.include_dirs),
             SHIM,
             "-o",
-            "variant.so",
+            MODULE,
         ]
 
 
@@ -164,15 +170,17 @@ def _compile(command: list[str], request: BuildRequest, folder: Path) -> tuple[E
     """
     compiler = Path(shutil.which(command[0]) or command[0])
     environment = clean_environment(folder, {"LC_ALL": "C", "CCACHE_DISABLE": "1"})
+    arguments = [*command, f"-ffile-prefix-map={folder.resolve()}=."]  # equal in every folder
     ended = ConfinedFork(
-        lambda: os.execve(compiler, command, environment),
+        lambda: os.execve(compiler, arguments, environment),
         folder=folder,
         log=folder / LOG,
         bounds=Bounds(wall_s=request.timeout_s, memory_bytes=MEMORY_BYTES, file_bytes=OUTPUT_BYTES),
         read=[compiler.resolve().parents[1], *map(Path, request.kernel.include_dirs)],
     ).wait()
     try:
-        return ended, read_left(folder / LOG, LOG_BYTES).decode("utf-8", "replace")
+        log = read_left(folder / LOG, LOG_BYTES).decode("utf-8", "replace")
+        return ended, log.replace(f"{folder}/", "")
     except ValueError as error:
         raise SpecError(f"what the compiler says cannot be told: {error}") from error
 
@@ -243,12 +251,14 @@ def _explain(request: BuildRequest, stderr: str) -> str:
     return f"`{entry}` does not take the contract's arguments; wanted: {signature}\n{own}".rstrip()
 
 
-def _artifact(request: BuildRequest, folder: Path, contracts: list[BoundContract]) -> Artifact:
-    image = (folder / "variant.so").read_bytes()
-    sha256 = hashlib.sha256(image).hexdigest()
-    (folder / "variant.so").rename(folder / f"{sha256}.so")
+def _artifact(
+    request: BuildRequest, folder: Path, contracts: list[BoundContract], image: bytes
+) -> Artifact:
+    """The artifact of a shared object. Raises ValueError for an image that is none."""
+    machine_code, sha256 = code_hash(image), hashlib.sha256(image).hexdigest()
+    (folder / MODULE).rename(folder / f"{sha256}.so")
     plans = {c.label: _plan(c, sha256) for c in contracts}
-    code = {"code": code_hash(image), "plans": [without_names(p) for p in plans.values()]}
+    code = {"code": machine_code, "plans": [without_names(p) for p in plans.values()]}
     return Artifact(
         variant_id=request.variant.variant_id,
         toolchain=HostCpp.name,
