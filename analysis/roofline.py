@@ -63,7 +63,11 @@ class Roofline(Record):
             return f"an unknown share of the machine ({self._missing()})"
         if self.bound == "memory" and self.share > 1 and self.cached:
             return f"more than the {self.source} copy bandwidth (served from cache)"
-        return f"{_percent(self.share)} of the {self.source} {self._peak(self.bound)}"
+        peak = f"{self.source} {self._peak(self.bound)}"
+        if self.share > 1 and self.source == "measured":
+            share = _percent(self.share)
+            return f"more than the {peak} ({share}; others may have kept the machine from its peak)"
+        return f"{_percent(self.share)} of the {peak}"
 
     def _reached(self, part: Bound) -> str:
         rate, share = (

@@ -187,3 +187,11 @@ def test_the_closing_words_name_what_is_reached_on_each_workload() -> None:
     assert reaches(slower) == "20 % of the measured copy bandwidth on small"
     dense = summary(spec(bytes="8 * N", flops="1000 * N"), PEAKS, {"large": 41.0})
     assert reaches(dense) == "61 % of the measured fp32 peak on large"
+
+
+def test_more_than_a_measured_peak_says_that_the_peak_may_be_too_low() -> None:
+    dense = summary(spec(bytes="8 * N", flops="1000 * N"), PEAKS, {"large": 12.5})
+    assert reaches(dense) == (
+        "more than the measured fp32 peak (200 %; others may have kept the machine from its peak)"
+        " on large"
+    )

@@ -165,7 +165,8 @@ def test_the_kernel_id_changes_with_what_the_spec_says(folder: Path, path: str, 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"name": "scale",}', "line 1, column"),
+        ('{"name": "scale",}', "there is a comma before the `}` in line 1, column 18"),
+        ('{"values": [1, 2,\n ]}', "there is a comma before the `]` in line 2, column 2"),
         ("", "Expecting value in line 1, column 1"),
         ("{'name': 1}", "property name enclosed in double quotes"),
         ('{\n "name": \n}', "line 3"),

@@ -115,7 +115,7 @@ class Roots:
                 )
             return full.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
-            raise AccessError(f"{full} is not UTF-8 text") from error
+            raise AccessError(f"{full} is not UTF-8 text", next_step="save it as UTF-8") from error
         except OSError as error:
             raise AccessError(f"{full} cannot be read: {error.strerror}") from error
 
@@ -152,7 +152,7 @@ def _json(name: str, text: str) -> object:
     try:
         return json.loads(text, object_pairs_hook=_each_once)
     except json.JSONDecodeError as error:
-        problem = f"{error.msg} in line {error.lineno}, column {error.colno}"
+        problem = f"{_problem(error)} in line {error.lineno}, column {error.colno}"
     except RecursionError:
         problem = "it is nested too deeply"
     except ValueError as error:
@@ -161,6 +161,14 @@ def _json(name: str, text: str) -> object:
         f"{name} is not JSON: {problem}",
         next_step="correct it there; kernelwright spec --schema prints every field of a spec",
     )
+
+
+def _problem(error: json.JSONDecodeError) -> str:
+    """A comma too many in words of its own: Python before 3.13 only says what it expected."""
+    end, before = error.doc[error.pos : error.pos + 1], error.doc[: error.pos].rstrip()
+    if end and end in "}]" and before.endswith(","):
+        return f"there is a comma before the `{end}`"
+    return error.msg
 
 
 def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
