@@ -1,6 +1,6 @@
 """The process that forks one child for each build; it never runs candidate code itself.
 
-What is slow to import (torch and Triton) is imported here at the first request for it, so that a
+What is slow to load (torch and Triton, NVRTC) is loaded here at the first request for it, so that a
 build child has it for the price of a fork. This process must keep its one thread: a fork copies
 no other, and whatever lock that one held stays locked. Messages in: `{"build": id, "folder",
 "request"}`, or with `"list"` (cubins of the folder) in place of the request. Messages out:
@@ -34,8 +34,11 @@ from .processes.launch import pid_namespace_flags, separate
 from .processes.process import describe_returncode, enter_child, kill_tree
 from .room import FULL
 from .toolchains import BuildOutcome, BuildRequest, toolchain_for
+from .toolchains.cuda import Cuda
 from .toolchains.listings import sass_modules
-from .toolchains.triton_jit import TritonJit, preload
+from .toolchains.nvrtc import preload as preload_nvrtc
+from .toolchains.triton_jit import TritonJit
+from .toolchains.triton_jit import preload as preload_triton
 
 OUTCOME = "outcome.json"
 GRACE_S = 15.0  # beyond the compiler's own limit: writing, hashing, a loaded machine
@@ -44,6 +47,7 @@ BROKEN, NO_ROOM = 3, 4
 """Exit statuses of a child without an outcome."""
 BUILD_NICE = 5
 """Builds run beside checks and timing on a GPU, whose host threads come first."""
+PRELOADS = {Cuda.kernel_type: preload_nvrtc, TritonJit.kernel_type: preload_triton}
 
 
 class Listings(Record):
@@ -121,17 +125,15 @@ def _job(message: dict[str, object], folder: Path) -> Job:
         cubins = TypeAdapter(list[Module]).validate_python(message["list"])
         return Job(partial(_listings, cubins, folder), LISTING_S)
     request = BuildRequest.model_validate(message["request"])
-    kernel_type = request.kernel.spec.kernel.kernel_type
-    if kernel_type == TritonJit.kernel_type:
-        _preload()
+    _preload(request.kernel.spec.kernel.kernel_type)
     return Job(partial(_outcome, request, folder), request.timeout_s)
 
 
-def _preload() -> None:
+def _preload(kernel_type: str) -> None:
     """A broken installation is the build child's to report; other builds go on."""
     try:
-        if TritonJit().missing() is None:
-            preload()
+        if kernel_type in PRELOADS:
+            PRELOADS[kernel_type]()
     except Exception:
         traceback.print_exc()
 

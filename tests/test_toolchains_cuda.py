@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import sys
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ from kernelwright.runners.devices import DeviceFacts
 from kernelwright.runners.machine_code.cubin import read_cubin
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.plans.plan import Artifact, SetSymbol, module_name
+from kernelwright.runners.processes.process_table import process_table
 from kernelwright.runners.specs.files import Roots, load_data
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
 from kernelwright.runners.toolchains import nvcc as nvcc_compiler
@@ -257,3 +259,14 @@ def test_without_a_compiler_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
 def test_what_nvrtc_writes_into_is_nobody_elses(size: int) -> None:
     first, second = nvrtc_compiler.room(size), nvrtc_compiler.room(size)
     assert len(first) > size and first is not second
+
+
+@nvrtc
+def test_forks_find_nvrtc_loaded_by_a_process_that_keeps_one_thread(build: Build) -> None:
+    artifact_of(build())
+    mine = (row.pid for row in process_table().values() if row.parent == os.getpid())
+    ours = [pid for pid in mine if b"runners.zygote" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    assert ours
+    for pid in ours:
+        assert len(os.listdir(f"/proc/{pid}/task")) == 1
+    assert any("libnvrtc" in Path(f"/proc/{pid}/maps").read_text() for pid in ours)

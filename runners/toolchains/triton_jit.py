@@ -15,12 +15,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from ..capture.messages import CaptureRequest, CaptureResult
 from ..devices import PROFILES, DeviceFacts
-from ..errors import SpecError
+from ..errors import SpecError, ToolchainMissing
 from ..machine_code.cubin import local_bytes, read_cubin
 from ..model import BuildFacts, KernelFacts, Tier, ordered
 from ..plans.plan import Artifact, LaunchPlan, Module, PlanKernel, module_name
@@ -78,8 +78,14 @@ class TritonJit:
             shutil.rmtree(work, ignore_errors=True)
 
 
+@cache
 def preload() -> None:
-    """Import torch and Triton, in the process whose forks build; it keeps its one thread."""
+    """Import torch and Triton, in the process whose forks build; it keeps its one thread.
+
+    Once: to gather memory again that forks share would cost 0.2 s. Raises ToolchainMissing.
+    """
+    if why := TritonJit().missing():
+        raise ToolchainMissing(why)
     os.environ |= dict.fromkeys(ONE_THREAD, "1")
     from ..capture.libraries import load
     from ..capture.libraries import preload as import_all
