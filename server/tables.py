@@ -21,7 +21,7 @@ from ..tools.trace import speedup_text
 
 WIDE = 160
 SPEEDUP = "speedup (95 %)"
-WHOLE = frozenset({"variant", "verdict", SPEEDUP, "method", "kernel", "search"})
+WHOLE = frozenset({"variant", "verdict", SPEEDUP, "method", "kernel", "search", "best"})
 """columns that are never broken into lines"""
 GATE_STYLES = {"passed": "green", "failed": "bold red", "note": "yellow", "skipped": "dim"}
 STYLES = {"faster": "green", "slower": "yellow", "tie": "dim", "unstable": "dim"}

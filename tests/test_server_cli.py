@@ -11,12 +11,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 from kernels import with_known_peaks
+from rich.console import Console
 from typer.testing import CliRunner
 
 from kernelwright.runners.errors import SpecError
@@ -32,8 +34,9 @@ from kernelwright.server.headless import (
     run,
 )
 from kernelwright.server.live import PlainLines
+from kernelwright.server.tables import kernel_table
 from kernelwright.tools.optimize import Event, Failed, find_specs
-from kernelwright.tools.overview import searches
+from kernelwright.tools.overview import kernels, searches
 from kernelwright.tools.search_records import StepReport
 
 SOURCE = """\
@@ -177,6 +180,14 @@ def test_show_lists_kernels_and_prints_a_variant(improved: Run) -> None:
     assert '"ending": "faster"' in shown
     assert "works_in_a_fresh_process" in shown and "is_faster_again" in shown
     assert "blocks_ms" not in shown and "share_of_allowed_error" not in shown
+
+
+def test_a_narrow_terminal_breaks_no_handle_into_two_lines(improved: Run) -> None:
+    printed = StringIO()
+    with Store.open(improved.folder / "out" / STATE_FILE) as store:
+        (kernel,) = kernels(store)
+        Console(file=printed, width=60).print(kernel_table([(kernel, None)]))
+    assert kernel.incumbent in printed.getvalue() and kernel.kernel_id in printed.getvalue()
 
 
 def test_nothing_gained_ends_with_status_2_and_the_best_is_the_baseline(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -331,3 +332,12 @@ def test_closing_the_workbench_leaves_no_process(tmp_path: Path) -> None:
     after = {p.pid for p in psutil.Process().children(recursive=True)}
     assert not during & after
     assert not (tmp_path / "out" / "scratch").exists()
+
+
+def test_a_reference_that_fails_on_the_odd_shape_is_told_with_its_sizes(bench: Workbench) -> None:
+    reference = "def reference(x, n):\n    x[14999]\n    return 2 * x + 1\n"
+    loaded = lift.load(bench.outdir.parent, reference={"source_code": reference})
+    with pytest.raises(ReferenceFailed) as raised:
+        bench.evaluator.open(loaded)
+    assert re.match(r"on `odd` \(n=\d+\): the reference raised", raised.value.message)
+    assert "the domains of the symbols" in raised.value.next_step

@@ -28,6 +28,9 @@ from .messages import (
 )
 
 ANSWER_S = 180.0
+SIZES = (
+    "correct the reference; or the domains of the symbols, where they hold sizes that never occur"
+)
 AGAIN = "ask again; a fresh oracle knows what this one knew"
 RESERVED = 16 << 30
 """Address space that libraries reserve and do not use."""
@@ -119,8 +122,18 @@ class Oracle:
         self._end()
 
     def foresee(self, pool: SeedPool, slots: Sequence[int]) -> None:
-        """Work out what is expected on some seeds before it is wanted. Raises ReferenceFailed."""
-        self._ask("foresee", Foresee(pool=pool.pool, slots=tuple(slots)))
+        """Work out what is expected on some seeds before it is wanted. Raises ReferenceFailed with
+        the shape: it may be one that no workload has."""
+        try:
+            self._ask("foresee", Foresee(pool=pool.pool, slots=tuple(slots)))
+        except ReferenceFailed as error:
+            shape = pool.contract
+            sizes = ", ".join(f"{name}={size}" for name, size in shape.symbols.items())
+            raise ReferenceFailed(
+                f"on `{shape.label}`" + (f" ({sizes})" if sizes else "") + f": {error.message}",
+                valid=error.valid,
+                next_step=error.next_step or SIZES,
+            ) from error
 
     def judge(self, message: JudgeOutputs, fd: int) -> list[tuple[OutputVerdict, ...]]:
         """Verdicts for every output record. Raises ReferenceFailed when the reference fails."""
