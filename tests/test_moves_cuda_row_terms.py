@@ -104,7 +104,7 @@ def test_a_warp_holds_a_row_where_it_has_registers_for_it() -> None:
     assert warp not in [c.detail for c in norm]
     assert softmax[0].plan is not None
     (step,) = softmax[0].plan["steps"]
-    assert (step["grid"], step["block"]) == (["cdiv(rows, 4)"], ["ROW_THREADS * 4"])
+    assert (step["grid"], step["block"]) == (["cdiv(rows, 4)"], ["32 * 4"])
 
 
 def test_few_rows_are_not_left_to_warps() -> None:
@@ -121,5 +121,5 @@ def test_rows_that_fill_a_warp_are_not_tested_column_by_column() -> None:
         assert not isinstance(found, NotApplicable) and found[0].source is not None
         text = found[0].source
         held = text[text.index("// a thread holds") : text.index("} else {\n        float m")]
-        assert f"if (cols {test} ROW_THREADS * ROW_ITEMS * 4)" in held
+        assert f"if (cols {test} 32 * ROW_ITEMS * 4)" in held
         assert ("i < cols" in held) == (test == "<=")

@@ -99,7 +99,7 @@ def slots(lanes: int, width: int, span: int, i: int) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {"stored": [], "loaded": []}
     for thread in range(span * span):
         across, down = thread % span, thread // span
-        names = {"lanes": lanes, "span": span, "units": 128 // width, "i": i, "across": across,
+        names = {"elements": lanes, "span": span, "units": 128 // width, "i": i, "across": across,
                  "down": down, "c": i * span + down}  # fmt: skip
         for how, expression in (("stored", stored), ("loaded", loaded)):
             found[how].append(eval(expression.replace("/", "//"), {}, names))

@@ -1,16 +1,22 @@
 """Constants in the source that read like tuning knobs: their values doubled, halved, and so on.
 
 What is a knob: `knobs.py`, and the reader of each language beside it; and every number that a CUDA
-plan defines. What the spec's parameters or defines set is none.
+plan defines. What the spec's parameters or defines set is none, nor is a constant whose number the
+launch is made of as well (a block of 256, and `#define THREADS 256`): both would have to change.
+Values with which the launch is not legal any more, an assertion of the source fails, or shared
+memory does not suffice are left out (`constant_ties.py`). A sweep keeps those: with others turned,
+too, they may fit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from ...runners.model import Candidate
 from ...runners.specs.spec import KernelType
 from .base import Move, NotApplicable, Proposals, State
+from .constant_ties import broken, launched_with
 from .knobs import Constant
 from .knobs_cpp import cpp_knobs
 from .knobs_python import python_knobs
@@ -25,9 +31,11 @@ LARGEST = 1 << 20
 
 
 def knobs_of(state: State) -> list[Constant]:
-    """Constants of the source that read like knobs, and that neither parameters nor defines set."""
+    """Constants of the source that read like knobs, and that nothing beside the source sets."""
     taken = {*state.spec.parameters, *state.spec.kernel.defines, *defines_of(state)}
-    return [k for k in FINDERS[state.kernel_type](state.source.encode()) if k.name not in taken]
+    sizes = launched_with(state) if state.kernel_type == "cuda" else frozenset[int]()
+    found = FINDERS[state.kernel_type](state.source.encode())
+    return [k for k in found if k.name not in taken and k.value not in sizes]
 
 
 def defines_of(state: State) -> Mapping[str, int]:
@@ -47,10 +55,23 @@ def _write(state: State) -> Proposals:
         return NotApplicable("no constant in the source reads like a tuning knob")
     found = [_constant(source, knob, *factor) for knob in knobs for factor in FACTORS]
     found += [_define(state, name, *factor) for name in defines for factor in FACTORS]
-    proposals = sorted((c for c in found if c is not None), key=lambda c: -c.prior)
+    proposals = _fitting(state, [c for c in found if c is not None])
     if not proposals:
         return NotApplicable("the constants in the source can be neither doubled nor halved")
-    return tuple(proposals)
+    return tuple(sorted(proposals, key=lambda c: -c.prior))
+
+
+def _fitting(state: State, candidates: list[Candidate]) -> list[Candidate]:
+    """Those of them that break nothing which held before."""
+    if state.kernel_type != "cuda" or not candidates:
+        return candidates
+    before = broken(state)
+    return [c for c in candidates if broken(_after(state, c)) <= before]
+
+
+def _after(state: State, candidate: Candidate) -> State:
+    plan = candidate.plan or state.plan
+    return replace(state, source=candidate.source or state.source, plan=plan)
 
 
 def _constant(

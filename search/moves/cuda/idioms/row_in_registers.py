@@ -128,6 +128,9 @@ def _candidate(
 ) -> Candidate:
     team = _team(threads)
     vector = _vector(held)
+    # a row of a warp is handed on by shuffles: its 32 threads are no choice
+    chosen = {"ROW_THREADS": threads} if team.whole_block else {}
+    block = team.threads if team.whole_block else f"{team.threads} * {ROWS_A_BLOCK}"
     region = rows.body[0].span[0], rows.body[-1].span[1]
     strided = _inside(facts, team_edits(facts, rows, team), region)
     # a lane has many columns, whose tests cost more than loops for rows that do not fill it
@@ -139,21 +142,20 @@ def _candidate(
     body = (
         f"// a thread holds ROW_ITEMS vectors of {vector} columns\n"
         f"{pad}if ({rows.columns_text} {'==' if full else '<='} "
-        f"ROW_THREADS * ROW_ITEMS * {vector}) {{\n"
+        f"{team.threads} * ROW_ITEMS * {vector}) {{\n"
         f"{pad}{in_registers}\n{pad}}} else {{\n{pad}    {strided}\n{pad}}}"
     )
     outside = [e for e in team_edits(facts, rows, team) if e.end <= region[0]]
-    bounds = bounded(facts, threads if threads > 32 else 32 * ROWS_A_BLOCK, add=True)
+    bounds = bounded(facts, block, add=True)
     source = edited(
         facts.source, [*outside, *bounds, Edit(*region, body), helpers(facts, rows, team, MOVED)]
     )
     blocks = [rows.rows.text()] if threads > 32 else [f"cdiv({rows.rows.text()}, {ROWS_A_BLOCK})"]
-    block = "ROW_THREADS" if threads > 32 else f"ROW_THREADS * {ROWS_A_BLOCK}"
     return Candidate(
         method=MOVE.method,
         detail=f"rows in registers: {threads} threads a row, {items} vectors of {vector} a thread",
         source=source,
-        plan=launched(facts, blocks, [block], defines={"ROW_THREADS": threads, "ROW_ITEMS": items}),
+        plan=launched(facts, blocks, [block], defines={**chosen, "ROW_ITEMS": items}),
         prior=prior,
     )
 

@@ -22,7 +22,7 @@ MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 FROM_PARAMETERS = re.compile(r"(\w+) = \$")
 
 
-def bounded(facts: Facts, threads: int, *, add: bool = False) -> list[Edit]:
+def bounded(facts: Facts, threads: int | str, *, add: bool = False) -> list[Edit]:
     """`__launch_bounds__` of the kernel for blocks of so many threads, where it has some; those of
     another block would refuse the launch. `add`: also where it has none, as 1024 threads may ask
     for too many registers."""

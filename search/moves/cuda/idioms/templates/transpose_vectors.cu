@@ -3,7 +3,7 @@
     const int rows_all = $ROWS, columns_all = $COLUMNS;
     // a tile has TILE_VECTORS vectors of $LANES elements a row, and as many squares of $LANES x $LANES
     // elements each way: one a thread
-    constexpr int lanes = $LANES, span = TILE_VECTORS, side = span * lanes, pitch = side + $PAD;
+    constexpr int elements = $LANES, span = TILE_VECTORS, side = span * elements, pitch = side + $PAD;
     constexpr int units = 128 / $WIDTH;  // vectors that all banks of shared memory hold side by side
     static_assert(span % units == 0 && side % 32 == 0, "a row of a tile is whole lines of 128 bytes");
     alignas($WIDTH) __shared__ $T tile[side * pitch];
@@ -17,39 +17,39 @@
     const int height = below < TILE_GROUP ? below : TILE_GROUP;
     const int first_row = (group * TILE_GROUP + within % height) * side;
     const int first_column = within / height * side;
-    if (rows_all % lanes == 0 && columns_all % lanes == 0) {
+    if (rows_all % elements == 0 && columns_all % elements == 0) {
         // A thread turns its square in registers, and hands its columns over as vectors. Vector q of
-        // column c lies in slot q ^ (c / lanes % units) of the column's. $PHASE lanes that store
-        // have one q and c / lanes = 0, 1, 2 ... modulo units; $PHASE lanes that load have one c and
+        // column c lies in slot q ^ (c / elements % units) of the column's. $PHASE lanes that store
+        // have one q and c / elements = 0, 1, 2 ... modulo units; $PHASE lanes that load have one c and
         // q = 0, 1, 2 ... modulo units. Both ways these are all units, so all 32 banks once.
         $VECTOR* slots = reinterpret_cast<$VECTOR*>(tile);
         const int across = threadIdx.x % span, down = threadIdx.x / span;
-        if (first_row + down * lanes < rows_all && first_column + across * lanes < columns_all) {
-            alignas($WIDTH) $BITS square[lanes][lanes];
-            const $T* corner = from + (long long)(first_row + down * lanes) * columns_all +
-                               first_column + across * lanes;
+        if (first_row + down * elements < rows_all && first_column + across * elements < columns_all) {
+            alignas($WIDTH) $BITS square[elements][elements];
+            const $T* corner = from + (long long)(first_row + down * elements) * columns_all +
+                               first_column + across * elements;
 #pragma unroll
-            for (int i = 0; i < lanes; ++i)
+            for (int i = 0; i < elements; ++i)
                 *reinterpret_cast<$VECTOR*>(square[i]) =
                     *reinterpret_cast<const $VECTOR*>(corner + (long long)i * columns_all);
 #pragma unroll
-            for (int i = 0; i < lanes; ++i) {
-                alignas($WIDTH) $BITS column[lanes];
+            for (int i = 0; i < elements; ++i) {
+                alignas($WIDTH) $BITS column[elements];
 #pragma unroll
-                for (int j = 0; j < lanes; ++j) column[j] = square[j][i];
-                slots[(across * lanes + i) * span + (down ^ across % units)] =
+                for (int j = 0; j < elements; ++j) column[j] = square[j][i];
+                slots[(across * elements + i) * span + (down ^ across % units)] =
                     *reinterpret_cast<const $VECTOR*>(column);
             }
         }
         __syncthreads();
-        $T* corner = to + (long long)first_column * rows_all + first_row + across * lanes;
-        if (first_row + across * lanes < rows_all) {
+        $T* corner = to + (long long)first_column * rows_all + first_row + across * elements;
+        if (first_row + across * elements < rows_all) {
 #pragma unroll
-            for (int i = 0; i < lanes; ++i) {
+            for (int i = 0; i < elements; ++i) {
                 const int c = i * span + down;
                 if (first_column + c < columns_all)
                     *reinterpret_cast<$VECTOR*>(corner + (long long)c * rows_all) =
-                        slots[c * span + (across ^ c / lanes % units)];
+                        slots[c * span + (across ^ c / elements % units)];
             }
         }
     } else {
