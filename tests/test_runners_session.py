@@ -128,6 +128,19 @@ def test_too_few_undisturbed_blocks_still_tell_a_gross_difference() -> None:
     assert judged(on) == ("slower", NATIVE.disturbed_resolution)
 
 
+def test_beside_others_on_the_machine_a_gross_loss_to_the_first_is_enough() -> None:
+    sides = ("a", "b", "baseline")
+    on = session(NATIVE, sides)
+    for i in range(NATIVE.max_blocks):
+        if on.enough():
+            break
+        lost = block(30 + 0.1 * i, 10)
+        near = SideTimes(variant="baseline", nanoseconds=(31e3,), disturbed=(0.0,))
+        fed(on, lost.model_copy(update={"sides": (*lost.sides, near)}), why_not="stolen")
+    assert NATIVE.min_blocks <= on.count < NATIVE.careful_blocks
+    assert [each.judgement for each in on.result().ratios] == ["slower", "unstable"]
+
+
 def test_two_clean_blocks_of_a_gross_difference_are_enough() -> None:
     on = fed(session(), block(30, 10))
     assert not on.enough()

@@ -146,6 +146,21 @@ def test_every_other_side_must_be_clear_before_few_blocks_suffice() -> None:
     assert not decide(made, "a", ["incumbent", "baseline"], DEVICE)
 
 
+@pytest.mark.parametrize("plan", PLANS)
+def test_who_is_clearly_slower_than_the_first_needs_few_blocks_beside_the_others(
+    plan: TimingPlan,
+) -> None:
+    def made(blocks: int) -> list[WorkloadBlocks]:
+        near = [1.01, 1.0, 0.99] * 20
+        times = {"a": [1.0] * blocks, "incumbent": [0.2] * blocks, "baseline": near[:blocks]}
+        return [WorkloadBlocks("w", 1.0, times)]
+
+    few, enough = made(plan.min_blocks - 1), made(plan.min_blocks)
+    assert not decide(few, "a", ["incumbent", "baseline"], plan)
+    assert decide(enough, "a", ["incumbent", "baseline"], plan)
+    assert tell(enough, "a", "incumbent", plan).judgement == "slower"
+
+
 def test_a_side_of_which_nothing_can_be_said_yet_asks_for_more_blocks() -> None:
     times = {"a": [1.0] * 15, "incumbent": [0.5] * 15, "baseline": [0.6, 3.0, 1.4] * 5}
     made = [WorkloadBlocks("w", 1.0, times)]

@@ -167,8 +167,8 @@ class Session:
         candidate, others = self.sides[0], self.sides[1:]
         if self.clean < self.plan.min_blocks <= self.count:
             every, beyond = self._blocks(clean=False), 2 * self.plan.disturbed_resolution
-            found = (tell_disturbed(every, candidate, o, self.plan, beyond=beyond) for o in others)
-            if all(each.clear for each in found):
+            found = [tell_disturbed(every, candidate, o, self.plan, beyond=beyond) for o in others]
+            if found[0].judgement == "slower" or all(each.clear for each in found):
                 return True
         if self.clean == self._looked:
             return False

@@ -209,20 +209,34 @@ def decide(
     unless nothing can be said yet of another.
 
     Few blocks suffice only when every other side is clearly faster or slower, and a faster
-    candidate's loss on each workload is clearly within or beyond what is allowed.
+    candidate's loss on each workload is clearly within or beyond what is allowed. From `min_blocks`
+    on it is enough to be clearly slower than the first of several: such a candidate is not kept,
+    however near it is to the others.
     """
     count = min((w.count for w in workloads), default=0)
     if count < plan.careful_blocks:
         if math.isinf(plan.told_by(count)):
             return False
         found = [tell_few(workloads, candidate, other, plan) for other in others]
+        if len(others) > 1 and found[0].judgement == "slower" and count >= plan.min_blocks:
+            return _something_told(workloads, candidate, others[1:], plan, resamples)
         return all(t.clear for t in found) and not _in_doubt(workloads, candidate, others[0], plan)
     if count not in plan.looks:
         return False
     first = tell(workloads, candidate, others[0], plan, moved=moved, resamples=resamples)
     if not settled(first, plan):
         return False
-    further = (tell(workloads, candidate, o, plan, resamples=resamples) for o in others[1:])
+    return _something_told(workloads, candidate, others[1:], plan, resamples)
+
+
+def _something_told(
+    workloads: Sequence[WorkloadBlocks],
+    candidate: str,
+    others: Sequence[str],
+    plan: TimingPlan,
+    resamples: int,
+) -> bool:
+    further = (tell(workloads, candidate, o, plan, resamples=resamples) for o in others)
     return all(told.judgement != "unstable" for told in further)
 
 
