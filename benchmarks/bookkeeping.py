@@ -59,7 +59,11 @@ class LookUp(Evaluator):
         self._own = store
 
     def evaluate(
-        self, record: VariantRecord, min_gain: float | None = 0.01, lane: DeviceFacts | None = None
+        self,
+        record: VariantRecord,
+        min_gain: float | None = 0.01,
+        lane: DeviceFacts | None = None,
+        limit_s: float | None = None,
     ) -> Evaluation:
         """The landscape's word, on disk on return."""
         began, busy = time.perf_counter(), time.process_time()
