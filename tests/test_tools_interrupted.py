@@ -35,6 +35,11 @@ SETTINGS = Settings(budget_builds=BUDGET, sweep_builds=BUDGET, min_gain=1e9, sto
 elsewhere."""
 
 
+def children() -> set[psutil.Process]:
+    """All beneath this process."""
+    return set(psutil.Process().children(recursive=True))
+
+
 @dataclass
 class Ears:
     """What is said of configurations; SIGINT once as many were told."""
@@ -42,7 +47,8 @@ class Ears:
     interrupt_after: int | None = None
     told: list[str] = field(default_factory=list[str])
     working: list[psutil.Process] = field(default_factory=list[psutil.Process])
-    """processes beneath this one when the signal came"""
+    """processes that this sweep had beneath this one when the signal came"""
+    before: set[psutil.Process] = field(default_factory=children)
 
     def report(self, message: str) -> None:
         pass
@@ -51,7 +57,7 @@ class Ears:
         if message.startswith("configuration "):
             self.told.append(message.partition(": ")[2].partition(": ")[0])
             if len(self.told) == self.interrupt_after:
-                self.working = psutil.Process().children(recursive=True)
+                self.working = list(children() - self.before)
                 signal.raise_signal(signal.SIGINT)
 
     def cancelled(self) -> bool:
