@@ -25,7 +25,8 @@ def test_the_table_beneath_a_process_holds_its_descendants_and_nobody_else() -> 
             assert process.stdout.readline() == b"ready\n"
             beneath, every = table_beneath(process.pid), process_table()
             assert len(descendants(process.pid, every)) == 2
-            assert beneath == {pid: every[pid] for pid in descendants(process.pid, every)}
+            assert beneath.keys() == descendants(process.pid, every)
+            assert all(beneath[pid].parent == every[pid].parent == process.pid for pid in beneath)
         finally:
             os.killpg(process.pid, 9)
 
