@@ -193,7 +193,7 @@ class _Told:
     def cancelled(self) -> bool:
         return False
 
-    def checkpoint(self, arguments: Arguments) -> None:
+    def checkpoint(self, arguments: BaseModel) -> None:
         """Nothing to keep: calls without a job are over at once."""
 
 

@@ -19,11 +19,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from ..runners.errors import KernelwrightError, StoreError
 from ..search.store import JsonObject, Store, Writer
 from ..tools import progress
-from ..tools.base import Arguments, Tool, WorkArguments
-from ..tools.job import record_of
+from ..tools.base import Tool, WorkArguments
+from ..tools.job_lookup import record_of
 from ..tools.job_records import JobRecord, Owner
 from ..tools.records import now
 from ..tools.workbench import Workbench
@@ -179,11 +181,11 @@ class _StoreListener:
     def cancelled(self) -> bool:
         return bool(self._store.require("jobs", self._job_id)["cancel_requested"])
 
-    def checkpoint(self, arguments: Arguments) -> None:
+    def checkpoint(self, arguments: BaseModel) -> None:
         _update(self._store, self._job_id, {"arguments": _dumped(arguments)})
 
 
-def _dumped(arguments: Arguments) -> JsonObject:
+def _dumped(arguments: BaseModel) -> JsonObject:
     return arguments.model_dump(mode="json", exclude={"wait_s"}, exclude_none=True)
 
 

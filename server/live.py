@@ -9,17 +9,17 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol, TextIO
 
+from pydantic import BaseModel
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ..tools.base import Arguments
+from ..runners.wording import speedup_text
 from ..tools.optimize import Began, Confirming, Event, Failed, Finished, Opened, Opening
 from ..tools.progress import Listener
 from ..tools.search_records import SearchProfile, StepReport
-from ..tools.trace import speedup_text
 from .tables import STYLES
 
 SHOWN = 8
@@ -55,7 +55,7 @@ class Endless:
         """See `Listener.cancelled`: a signal ends the run."""
         return False
 
-    def checkpoint(self, arguments: Arguments) -> None:
+    def checkpoint(self, arguments: BaseModel) -> None:
         """See `Listener.checkpoint`: `--resume` finds it in the store."""
 
 

@@ -10,8 +10,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from ..runners.wording import cut
 from ..tools.cheats import Cheat, Impossible
-from ..tools.describing import cut
 from ..tools.selftest import Outcome
 
 ENDED, LINE_CHARS = "ended as", 200

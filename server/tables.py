@@ -12,12 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ..runners.model import Evaluation, GateResult
+from ..runners.wording import speedup_text
 from ..tools.host import Fact, HostReport
 from ..tools.optimize import Finished
 from ..tools.overview import VariantLine
 from ..tools.records import Confirmation, KernelRecord
 from ..tools.search_records import SearchRecord
-from ..tools.trace import speedup_text
 
 WIDE = 160
 SPEEDUP = "speedup (95 %)"

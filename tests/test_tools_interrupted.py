@@ -16,12 +16,12 @@ import psutil
 import pytest
 from kernels import with_known_peaks
 from pretend_gpu import pretended_gpu
+from pydantic import BaseModel
 
 from kernelwright.runners.model import Ending
 from kernelwright.runners.toolchains.cuda_request import present
 from kernelwright.search.settings import Settings
 from kernelwright.search.store import JsonObject
-from kernelwright.tools.base import Arguments
 from kernelwright.tools.optimize import Began, Failed, Finished, optimize
 from kernelwright.tools.progress import listening
 from kernelwright.tools.workbench import Workbench
@@ -63,7 +63,7 @@ class Ears:
     def cancelled(self) -> bool:
         return False
 
-    def checkpoint(self, arguments: Arguments) -> None:
+    def checkpoint(self, arguments: BaseModel) -> None:
         pass
 
 

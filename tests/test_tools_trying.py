@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from kernels import FASTER, SOURCE, tiny_kernel, with_known_peaks
+from pydantic import BaseModel
 
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.gates.incumbent import FRESH
@@ -14,7 +15,6 @@ from kernelwright.runners.model import BuildOptions, Candidate, Comparison, Endi
 from kernelwright.runners.specs.files import load_file
 from kernelwright.search.settings import Settings
 from kernelwright.search.work import Evaluate
-from kernelwright.tools.base import Arguments
 from kernelwright.tools.lanes import Tried
 from kernelwright.tools.progress import listening
 from kernelwright.tools.search_records import NeedsCandidates, StepReport
@@ -80,7 +80,7 @@ class Heard:
     def cancelled(self) -> bool:
         return False
 
-    def checkpoint(self, arguments: Arguments) -> None:
+    def checkpoint(self, arguments: BaseModel) -> None:
         pass
 
 

@@ -16,8 +16,9 @@ from ..runners.model import (
     Variant,
 )
 from ..runners.screens.source import static_screen
+from ..runners.wording import cut
 from .base import Tool, WorkArguments
-from .describing import advice, cut, resolve_variant, visible_kernels
+from .describing import advice, resolve_variant, visible_kernels
 from .difference import changed_between
 from .records import VariantRecord
 

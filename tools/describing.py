@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from ..runners.errors import SpecError
 from ..runners.model import Comparison, Ending, Evaluation, GateResult, KernelFacts, Record
+from ..runners.wording import cut, significant, unwritten
 
 if TYPE_CHECKING:
     from ..runners.specs.spec import Workload
+    from .bench import Bench
     from .records import KernelRecord, VariantRecord
-    from .workbench import Workbench
 
-MESSAGE_CHARS, GATE_CHARS = 1500, 200
+GATE_CHARS = 200
 
 
 class WorkloadSpeed(Record):
@@ -90,7 +91,7 @@ def gates_in_short(gates: Sequence[GateResult]) -> dict[str, str]:
     }
 
 
-def resolve_variant(bench: Workbench, kernel: KernelRecord, name: str) -> VariantRecord:
+def resolve_variant(bench: Bench, kernel: KernelRecord, name: str) -> VariantRecord:
     """A variant by id, `baseline` or `incumbent`. Raises HandleUnknown, SpecError."""
     variant_id = {"baseline": kernel.baseline, "incumbent": kernel.incumbent}.get(name, name)
     record = bench.evaluator.variant(variant_id)
@@ -102,16 +103,11 @@ def resolve_variant(bench: Workbench, kernel: KernelRecord, name: str) -> Varian
     return record
 
 
-def speedup_of(bench: Workbench, variant_id: str) -> float | None:
+def speedup_of(bench: Bench, variant_id: str) -> float | None:
     """The speedup over the baseline as last measured."""
     evaluation = bench.evaluator.evaluation(variant_id)
     speedup = None if evaluation is None else evaluation.speedup
     return None if speedup is None else significant(speedup)
-
-
-def significant(value: float, digits: int = 3) -> float:
-    """Rounded to significant digits: what is told is not more exact than what was measured."""
-    return float(f"{value:.{digits}g}")
 
 
 def interval_of(evaluation: Evaluation) -> tuple[float, float] | None:
@@ -119,22 +115,6 @@ def interval_of(evaluation: Evaluation) -> tuple[float, float] | None:
     if evaluation.interval is None:
         return None
     return significant(evaluation.interval[0]), significant(evaluation.interval[1])
-
-
-def cut(text: str, limit: int = MESSAGE_CHARS) -> str:
-    """The beginning of a text that is too long for a reply."""
-    return (
-        text if len(text) <= limit else f"{text[:limit]}\n... {len(text) - limit} more characters"
-    )
-
-
-def shortened(text: str, limit: int) -> str:
-    """The text's beginning on one line, up to a whole word: for words that are told elsewhere in
-    full, where `cut` would say how much is missing."""
-    line = " ".join(text.split())
-    if len(line) <= limit:
-        return line
-    return line[: limit - 3].rsplit(" ", 1)[0] + "..."
 
 
 def advice(ending: Ending, gates: Sequence[GateResult] = ()) -> str:
@@ -145,15 +125,6 @@ def advice(ending: Ending, gates: Sequence[GateResult] = ()) -> str:
     found = BY_GATE.get(failed.gate.partition("_")[0]) or BY_GATE.get(failed.gate)
     return (found or ADVICE[ending]) + unwritten(failed.message)
 
-
-def unwritten(message: str) -> str:
-    """What to think of where an output is not a number; empty where none is."""
-    return UNWRITTEN if NOT_A_NUMBER in message else ""
-
-
-NOT_A_NUMBER = "NaN or Inf differs"
-"""as the oracle says it"""
-UNWRITTEN = ". Outputs and scratch hold NaN before some runs: a nan may be what nobody wrote"
 
 ADVICE: dict[Ending, str] = {
     Ending.build_failed: "correct what the compiler names and call compile_variant again",

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 
 from ..analysis.levels import Level
 from ..analysis.prior.model import Signal
-from ..analysis.prior.weighing import weigh
 from ..analysis.roofline import Roofline, roofline
 from ..analysis.rules.facts import facts_of
 from ..analysis.rules.model import Facts
 from ..runners.errors import KernelwrightError
-from ..search.moves import FACTS
 from .profiles import kept_profile
 from .records import ArtifactRecord
 from .structure import planned_profile, structures
@@ -24,8 +22,8 @@ if TYPE_CHECKING:
     from ..analysis.rules.findings import Findings
     from ..runners.limits import Peaks
     from ..runners.profiling.model import Profile
+    from .bench import Bench
     from .records import KernelRecord
-    from .workbench import Workbench
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,7 @@ class Evidence:
     """rules that fired, the one to act on first, and the skill behind each"""
 
 
-def evidence(bench: Workbench, kernel: KernelRecord, variant_id: str) -> Evidence:
+def evidence(bench: Bench, kernel: KernelRecord, variant_id: str) -> Evidence:
     """All that is known of a variant on the first visible workload that has a profile, else on the
     first visible one. Takes up to 0.5 s a megabyte of PTX."""
     from ..analysis.prior.signals import of_findings, of_language
@@ -73,20 +71,13 @@ def evidence(bench: Workbench, kernel: KernelRecord, variant_id: str) -> Evidenc
     )
 
 
-def weights(known: Evidence) -> dict[str, float]:
-    """By method, what is known of a variant makes of the priors of its candidates: a factor."""
-    return {
-        each.move: each.factor for each in weigh(tuple(FACTS.values()), known.signals, known.levels)
-    }
-
-
 def facts_for(kernel: KernelRecord, workload: str) -> Facts:
     """What the contract says of one workload."""
     symbols = next(w.symbols for w in kernel.spec.workloads if w.name == workload)
     return facts_of(kernel.spec.io, symbols)
 
 
-def measured_ms(bench: Workbench, kernel: KernelRecord, variant_id: str) -> dict[str, float]:
+def measured_ms(bench: Bench, kernel: KernelRecord, variant_id: str) -> dict[str, float]:
     """The median times of a variant by workload, milliseconds; empty: it was not timed."""
     evaluation = bench.evaluator.evaluation(variant_id)
     if evaluation is not None and evaluation.comparison is not None:
@@ -95,7 +86,7 @@ def measured_ms(bench: Workbench, kernel: KernelRecord, variant_id: str) -> dict
 
 
 def timed_roofline(
-    bench: Workbench,
+    bench: Bench,
     kernel: KernelRecord,
     variant_id: str,
     workload: str,
@@ -116,9 +107,7 @@ def timed_roofline(
     return None if known is None else roofline(work, known, milliseconds / 1e3)
 
 
-def _profiled(
-    bench: Workbench, kernel: KernelRecord, variant_id: str
-) -> tuple[str, Profile | None]:
+def _profiled(bench: Bench, kernel: KernelRecord, variant_id: str) -> tuple[str, Profile | None]:
     labels = [w.name for w in kernel.spec.workloads if not w.held_out]
     kept = ((label, kept_profile(bench, variant_id, label)) for label in labels)
     return next((each for each in kept if each[1] is not None), (labels[0], None))

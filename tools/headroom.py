@@ -9,8 +9,8 @@ from ..runners.errors import DeviceMissing, KernelwrightError
 
 if TYPE_CHECKING:
     from ..runners.limits import Peaks
+    from .bench import Bench
     from .records import KernelRecord
-    from .workbench import Workbench
 
 PEAKS = "peaks/host"
 """The key in the store's table `meta` of the peaks that were measured last."""
@@ -18,7 +18,7 @@ BANDWIDTH = "bandwidth/"
 """The keys of measured copy bandwidths, by a GPU's UUID."""
 
 
-def peaks_for(bench: Workbench, kernel: KernelRecord) -> Peaks:
+def peaks_for(bench: Bench, kernel: KernelRecord) -> Peaks:
     """The peaks of the kernel's device, measured once a state folder (2 s).
 
     Raises ToolchainMissing, DeviceMissing, ProcessLost.
@@ -41,7 +41,7 @@ def peaks_for(bench: Workbench, kernel: KernelRecord) -> Peaks:
     return gpu_peaks(target, kernel.loaded.spec.io, measured)
 
 
-def known_peaks(bench: Workbench, kernel: KernelRecord) -> Peaks | None:
+def known_peaks(bench: Bench, kernel: KernelRecord) -> Peaks | None:
     """Peaks that need no measurement (any more). Raises DeviceMissing for a GPU of which nothing is
     known."""
     from ..runners.gpu_limits import gpu_peaks
@@ -56,7 +56,7 @@ def known_peaks(bench: Workbench, kernel: KernelRecord) -> Peaks | None:
     return None if known is None else gpu_peaks(target, kernel.loaded.spec.io, known["bytes_per_s"])
 
 
-def headroom(bench: Workbench, kernel: KernelRecord, ms: Mapping[str, float]) -> str:
+def headroom(bench: Bench, kernel: KernelRecord, ms: Mapping[str, float]) -> str:
     """One line a visible workload: what bounds it and how far the floor is; why not, if unknown.
 
     Measures the machine's peaks where nobody did yet.
@@ -70,7 +70,7 @@ def headroom(bench: Workbench, kernel: KernelRecord, ms: Mapping[str, float]) ->
     return describe(kernel, peaks, ms)
 
 
-def known_headroom(bench: Workbench, kernel: KernelRecord, ms: Mapping[str, float]) -> str | None:
+def known_headroom(bench: Bench, kernel: KernelRecord, ms: Mapping[str, float]) -> str | None:
     """As `headroom`, None where the machine's peaks were not measured yet."""
     try:
         peaks = known_peaks(bench, kernel)
@@ -79,7 +79,7 @@ def known_headroom(bench: Workbench, kernel: KernelRecord, ms: Mapping[str, floa
     return None if peaks is None else describe(kernel, peaks, ms)
 
 
-def most_speedup(bench: Workbench, kernel: KernelRecord) -> float | None:
+def most_speedup(bench: Bench, kernel: KernelRecord) -> float | None:
     """The largest speedup over the baseline that datasheet and declared work allow; None: no such
     bound is known, as on a host, whose measured peaks can be beaten."""
     from ..runners.contract import workload_contracts

@@ -11,6 +11,7 @@ from ..runners.errors import SpecError
 from ..runners.model import Record
 from . import progress
 from .base import MAX_WAIT_S, Arguments, Tool
+from .job_lookup import record_of
 from .job_records import JobRecord, Reply, reply_of
 from .records import now
 
@@ -67,12 +68,6 @@ def job(bench: Workbench, arguments: JobArguments) -> JobList:
         _refuse_ended(known)
         request_cancel(store, arguments.job_id)
     return JobList(jobs=(reply_of(wait_for(bench, arguments.job_id, arguments.wait_s)),))
-
-
-def record_of(bench: Workbench, job_id: str) -> JobRecord:
-    """How a job stands; also one whose end could not be written. Raises HandleUnknown."""
-    unwritten = bench.unwritten.get(job_id)
-    return unwritten or bench.store.require_record("jobs", job_id, JobRecord)
 
 
 def wait_for(bench: Workbench, job_id: str, seconds: float) -> JobRecord:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .describing import significant, speedup_of
+from ..runners.wording import significant
+from .describing import speedup_of
 from .view import JsonObject, Parts, View
 
 if TYPE_CHECKING:
+    from .bench import Bench
     from .records import KernelRecord
-    from .workbench import Workbench
 
 
-def _kernels(bench: Workbench, _: str) -> View:
+def _kernels(bench: Bench, _: str) -> View:
     from .overview import kernels
 
     return [_kernel_line(bench, kernel) for kernel in kernels(bench.store)]
 
 
-def _kernel_line(bench: Workbench, kernel: KernelRecord) -> JsonObject:
+def _kernel_line(bench: Bench, kernel: KernelRecord) -> JsonObject:
     return {
         "kernel_id": kernel.kernel_id,
         "baseline": kernel.baseline,
@@ -29,7 +30,7 @@ def _kernel_line(bench: Workbench, kernel: KernelRecord) -> JsonObject:
     }
 
 
-def _kernel(bench: Workbench, kernel_id: str) -> View:
+def _kernel(bench: Bench, kernel_id: str) -> View:
     from .headroom import known_headroom
     from .overview import searches, variants
 
@@ -42,15 +43,15 @@ def _kernel(bench: Workbench, kernel_id: str) -> View:
     }
 
 
-def _kernel_source(bench: Workbench, kernel_id: str) -> View:
+def _kernel_source(bench: Bench, kernel_id: str) -> View:
     return bench.evaluator.kernel(kernel_id).loaded.source
 
 
-def _kernel_reference(bench: Workbench, kernel_id: str) -> View:
+def _kernel_reference(bench: Bench, kernel_id: str) -> View:
     return bench.evaluator.kernel(kernel_id).loaded.reference or "none: the baseline is the truth\n"
 
 
-def _kernel_spec(bench: Workbench, kernel_id: str) -> View:
+def _kernel_spec(bench: Bench, kernel_id: str) -> View:
     from ..search.planner import without_held_out
 
     spec = without_held_out(bench.evaluator.kernel(kernel_id).loaded.spec)
@@ -61,7 +62,7 @@ def _kernel_spec(bench: Workbench, kernel_id: str) -> View:
     }
 
 
-def _kernel_variants(bench: Workbench, kernel_id: str) -> View:
+def _kernel_variants(bench: Bench, kernel_id: str) -> View:
     from .overview import variants
 
     return [
@@ -78,7 +79,7 @@ def _kernel_variants(bench: Workbench, kernel_id: str) -> View:
     ]
 
 
-def _memory(bench: Workbench, kernel_id: str) -> View:
+def _memory(bench: Bench, kernel_id: str) -> View:
     from .overview import variants
 
     lines = variants(bench.store, bench.evaluator.kernel(kernel_id))
@@ -97,7 +98,7 @@ def _memory(bench: Workbench, kernel_id: str) -> View:
     ]
 
 
-def _memory_ideas(bench: Workbench, kernel_id: str) -> View:
+def _memory_ideas(bench: Bench, kernel_id: str) -> View:
     """By idea, what searches of the kernel tried; the oldest first."""
     from ..search.memory.recalling import recall
 

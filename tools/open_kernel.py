@@ -10,8 +10,9 @@ from pydantic import field_validator, model_validator
 from ..runners.model import Record
 from ..runners.specs.files import LoadedKernel, load_data, load_file, load_source
 from ..runners.specs.spec import KernelSpec
+from ..runners.wording import significant
 from .base import Tool, WorkArguments
-from .describing import significant, speedup_of
+from .describing import speedup_of
 from .headroom import headroom
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from ..runners.errors import BaselineRefused
 from ..runners.gates import first_failure
 from ..runners.model import Comparison, Evaluation, Variant, ordered
 from ..runners.toolchains import BuildOutcome
+from ..runners.wording import unwritten
 from .ahead import builders
 from .attempt import Attempt
 from .calibration import UNSTEADY
-from .describing import unwritten
 from .kernel_state import OpenKernel
 from .progress import report
 from .records import KernelRecord, now

@@ -18,12 +18,12 @@ from ..analysis.roofline import reaches, summary
 from ..runners.errors import AccessError, KernelwrightError, ProcessLost
 from ..runners.specs.files import load_file
 from ..search.settings import Settings
+from .bench import Bench
 from .exports import Exports
 from .headroom import peaks_for
 from .records import Confirmation, KernelRecord
 from .search_records import SearchRecord, SearchStatus, SearchStopped, StepReport
 from .search_session import SearchSession
-from .workbench import Workbench
 
 MOST_CONFIRMATIONS = 3
 SPEC_FIELDS = frozenset({"kernel", "io", "workloads"})
@@ -108,7 +108,7 @@ def find_specs(path: Path, outdir: Path) -> list[Path]:
 
 
 def optimize(
-    bench: Workbench,
+    bench: Bench,
     specs: Sequence[Path],
     settings: Settings,
     *,
@@ -137,7 +137,7 @@ def optimize(
             raise
 
 
-def last_search(bench: Workbench, kernel_id: str) -> SearchRecord | None:
+def last_search(bench: Bench, kernel_id: str) -> SearchRecord | None:
     """The newest search of a kernel that a headless run can go on with."""
     records = [
         record
@@ -152,7 +152,7 @@ def last_search(bench: Workbench, kernel_id: str) -> SearchRecord | None:
 class _Run:
     """What every kernel of one headless run shares."""
 
-    bench: Workbench
+    bench: Bench
     exports: Exports
     new_budget: int | None
 

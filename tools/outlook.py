@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..analysis.prior.weighing import weigh
 from ..search.graph import Node
+from ..search.moves import FACTS
 from ..search.planner import Context
+from .bench import Bench
 from .candidates import state_of
-from .evidence import Evidence, evidence, weights
+from .evidence import Evidence, evidence
 from .headroom import known_headroom
 from .learned import Experience
 from .lessons import Before
 from .records import KernelRecord, VariantRecord
 from .search_records import SearchRecord
-from .workbench import Workbench
 
 
 @dataclass
 class Outlook:
     """Looks at each variant once; what was seen holds until it is forgotten."""
 
-    bench: Workbench
+    bench: Bench
     kernel: KernelRecord
     experience: Experience
     _seen: dict[str, Evidence] = field(default_factory=dict[str, Evidence])
@@ -77,3 +79,10 @@ class Outlook:
         if evaluation is None or evaluation.comparison is None:
             return ""
         return known_headroom(self.bench, self.kernel, evaluation.comparison.median_ms) or ""
+
+
+def weights(known: Evidence) -> dict[str, float]:
+    """By method, what is known of a variant makes of the priors of its candidates: a factor."""
+    return {
+        each.move: each.factor for each in weigh(tuple(FACTS.values()), known.signals, known.levels)
+    }

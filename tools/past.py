@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..runners.wording import cut
 from ..search.memory.recalling import recall
 from ..search.regraph.posterior import Posteriors
 from ..search.regraph.report import Line, brought, by_gain, edges
 from ..search.regraph.weighing import regraph_weights
-from .describing import cut
 from .learned import regraph_of
 
 if TYPE_CHECKING:
+    from .bench import Bench
     from .evidence import Evidence
     from .records import KernelRecord, VariantRecord
-    from .workbench import Workbench
 
 MOST_NEIGHBOURS = 5
 LONGEST = 160
@@ -62,7 +62,7 @@ class Past:
         return tuple(f"{method}: {line.describe()}" for method, line in lines)
 
 
-def past(bench: Workbench, kernel: KernelRecord, record: VariantRecord, known: Evidence) -> Past:
+def past(bench: Bench, kernel: KernelRecord, record: VariantRecord, known: Evidence) -> Past:
     """Read from the store; all searches there count, and what was imported."""
     posteriors = Posteriors(regraph_of(bench.store))
     spec, own = kernel.loaded.spec, posteriors.regraph.name(record.method)

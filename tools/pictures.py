@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..analysis.pictures.roofline import Timed
     from ..runners.limits import Peaks
     from ..runners.profiling.model import KernelProfile, Profile
+    from .bench import Bench
     from .records import KernelRecord
-    from .workbench import Workbench
 
 Picture = Literal["roofline", "stalls"]
 FOLDER = "pictures"
@@ -34,7 +34,7 @@ class Drawn:
 
 
 def draw(
-    bench: Workbench,
+    bench: Bench,
     picture: Picture,
     profile: Profile | None,
     variant_id: str | None,
@@ -64,7 +64,7 @@ def draw(
 
 
 def _stalls(
-    bench: Workbench, profile: Profile | None, variant_id: str | None, workload: str | None
+    bench: Bench, profile: Profile | None, variant_id: str | None, workload: str | None
 ) -> str:
     from ..analysis.pictures.stalls import StallChart, bars, stalls_svg
 
@@ -85,7 +85,7 @@ def _stalls(
 
 
 def _roofline(
-    bench: Workbench, profile: Profile | None, variant_id: str | None, workload: str | None
+    bench: Bench, profile: Profile | None, variant_id: str | None, workload: str | None
 ) -> str:
     from ..analysis.pictures.roofline import chart, roofline_svg
 
@@ -118,7 +118,7 @@ def _roofline(
 
 
 def _timed(
-    bench: Workbench,
+    bench: Bench,
     kernel: KernelRecord,
     label: str,
     variant_id: str,
@@ -147,7 +147,7 @@ def _timed(
 
 
 def _before(
-    bench: Workbench, variant_id: str | None, workload: str | None
+    bench: Bench, variant_id: str | None, workload: str | None
 ) -> tuple[str | None, Profile | None]:
     """The baseline of a variant, and its kept profile; None for a baseline itself."""
     if variant_id is None or workload is None:
@@ -158,7 +158,7 @@ def _before(
     return kernel.baseline, kept_profile(bench, kernel.baseline, workload)
 
 
-def _peaks(bench: Workbench, kernel: KernelRecord, device: str | None) -> Peaks | None:
+def _peaks(bench: Bench, kernel: KernelRecord, device: str | None) -> Peaks | None:
     """The peaks of the GPU that the times are of; None where they are not known. `device`: the one
     that ncu counted on, which a report made elsewhere may name; None: the kernel's own."""
     from ..runners.devices import facts_of

@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from ..runners.errors import ProfileFailed, SpecError
 from ..runners.model import Record, content_hash
 from ..runners.profiling.model import Profile
-from .describing import cut
+from ..runners.wording import cut
 from .progress import report as tell
 
 if TYPE_CHECKING:
     from ..runners.plans.plan import Artifact, LaunchPlan
-    from .workbench import Workbench
+    from .bench import Bench
 
 FOLDER = "profiles"
 
@@ -43,7 +43,7 @@ class Profiled:
     """of its launches in the report; None: all of them"""
 
 
-def workload_of(bench: Workbench, variant_id: str, wanted: str | None) -> str:
+def workload_of(bench: Bench, variant_id: str, wanted: str | None) -> str:
     """The visible workload of that name; None: the first. Raises HandleUnknown; SpecError for one
     that is not there, and for host code."""
     kernel = bench.evaluator.kernel(bench.evaluator.variant(variant_id).variant.kernel_id)
@@ -58,14 +58,14 @@ def workload_of(bench: Workbench, variant_id: str, wanted: str | None) -> str:
     return names[0] if wanted is None else wanted
 
 
-def visible(bench: Workbench, variant_id: str) -> tuple[str, ...]:
+def visible(bench: Bench, variant_id: str) -> tuple[str, ...]:
     """The workloads of a variant that are not held out. Raises HandleUnknown."""
     kernel = bench.evaluator.kernel(bench.evaluator.variant(variant_id).variant.kernel_id)
     return tuple(w.name for w in kernel.spec.workloads if not w.held_out)
 
 
 def profile_variant(
-    bench: Workbench, variant_id: str, workload: str, *, full: bool, again: bool
+    bench: Bench, variant_id: str, workload: str, *, full: bool, again: bool
 ) -> Profiled:
     """The profile of a variant: an earlier one where it holds what is asked for.
 
@@ -83,13 +83,13 @@ def profile_variant(
     return Profiled(kept.profile, report, kept.places)
 
 
-def kept_profile(bench: Workbench, variant_id: str, workload: str) -> Profile | None:
+def kept_profile(bench: Bench, variant_id: str, workload: str) -> Profile | None:
     """The profile that an earlier call made; None where there is none. Nothing is run."""
     kept = _kept(_report(bench, variant_id, workload))
     return None if kept is None else kept.profile
 
 
-def import_profile(bench: Workbench, path: str) -> Profiled:
+def import_profile(bench: Bench, path: str) -> Profiled:
     """The profile in a report beneath the allowed roots, of whatever it is.
 
     Raises AccessError, ToolchainMissing, ProfileFailed.
@@ -98,7 +98,7 @@ def import_profile(bench: Workbench, path: str) -> Profiled:
     return Profiled(read(bench, report), report)
 
 
-def import_for_variant(bench: Workbench, path: str, variant_id: str, workload: str) -> Profiled:
+def import_for_variant(bench: Bench, path: str, variant_id: str, workload: str) -> Profiled:
     """The profile in a report made elsewhere of the launches that are this variant's; kept as if it
     had been made here, unless one is kept. Raises as `import_profile`, and where none is."""
     found = bench.roots.file(path, bench.roots.folders[0])
@@ -114,13 +114,13 @@ def import_for_variant(bench: Workbench, path: str, variant_id: str, workload: s
     return Profiled(profile, found, places)
 
 
-def with_instances(bench: Workbench, profiled: Profiled, metric: str) -> Profile:
+def with_instances(bench: Bench, profiled: Profiled, metric: str) -> Profile:
     """A profile, read anew with the instances of a metric."""
     whole = read(bench, profiled.report, [metric])
     return whole if profiled.places is None else _narrowed(whole, profiled.places)
 
 
-def read(bench: Workbench, report: Path, instances: Collection[str] = ()) -> Profile:
+def read(bench: Bench, report: Path, instances: Collection[str] = ()) -> Profile:
     """A report, read now."""
     from ..runners.profiling.reading import read_profile
 
@@ -158,7 +158,7 @@ def _places(
     )
 
 
-def _built(bench: Workbench, variant_id: str) -> Artifact:
+def _built(bench: Bench, variant_id: str) -> Artifact:
     """What became of a variant that builds. Raises SpecError."""
     outcome = bench.evaluator.build(bench.evaluator.variant(variant_id))
     if outcome.artifact is None:
@@ -169,7 +169,7 @@ def _built(bench: Workbench, variant_id: str) -> Artifact:
     return outcome.artifact
 
 
-def _report(bench: Workbench, variant_id: str, workload: str) -> Path:
+def _report(bench: Bench, variant_id: str, workload: str) -> Path:
     """Names of workloads are the user's own, and no names of files."""
     return bench.outdir / FOLDER / f"{variant_id}.{content_hash(workload)}.ncu-rep"
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
-from .base import Arguments
+from pydantic import BaseModel
 
 
 class Listener(Protocol):
@@ -29,7 +29,7 @@ class Listener(Protocol):
         """Whether the work is to end."""
         ...
 
-    def checkpoint(self, arguments: Arguments) -> None:
+    def checkpoint(self, arguments: BaseModel) -> None:
         """Take in what to call the tool with, should this process be killed."""
         ...
 
@@ -77,7 +77,7 @@ def cancelled() -> bool:
     return listener is not None and listener.cancelled()
 
 
-def checkpoint(arguments: Arguments) -> None:
+def checkpoint(arguments: BaseModel) -> None:
     """Leave the arguments with which the work goes on, should this process be killed."""
     if (listener := _listener.get()) is not None:
         listener.checkpoint(arguments)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from ..runners.model import Record
+from ..runners.wording import shortened
 from ..search.moves import CANONICAL, FACTS
 from ..search.rules_planner import Explanation
 from .base import Arguments, Tool
-from .describing import resolve_variant, shortened, speedup_of
+from .describing import resolve_variant, speedup_of
 from .ready_made import ReadyCandidate, explained, ready_candidate, without_evaluated
 
 if TYPE_CHECKING:

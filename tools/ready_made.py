@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..runners.errors import HandleUnknown, SpecError
 from ..runners.model import Candidate, Record, content_hash
+from ..runners.wording import shortened
 from ..search.planner import Context, without_held_out
 from ..search.rules_planner import Explanation, explain
 from .candidates import state_of, variant_from
-from .describing import shortened
 from .difference import source_diff
 
 if TYPE_CHECKING:
+    from .bench import Bench
     from .records import KernelRecord, VariantRecord
-    from .workbench import Workbench
 
 LONGEST_DIFF = 240
 LISTED = 8
@@ -85,7 +85,7 @@ def ready_made(kernel: KernelRecord, record: VariantRecord, handle: str) -> Cand
 
 
 def without_evaluated(
-    bench: Workbench, kernel: KernelRecord, record: VariantRecord, found: Explanation
+    bench: Bench, kernel: KernelRecord, record: VariantRecord, found: Explanation
 ) -> Explanation:
     """Without candidates that were evaluated before."""
     new = tuple(c for c in found.candidates if not _was_evaluated(bench, kernel, record, c))
@@ -97,7 +97,7 @@ def without_evaluated(
 
 
 def _was_evaluated(
-    bench: Workbench, kernel: KernelRecord, record: VariantRecord, candidate: Candidate
+    bench: Bench, kernel: KernelRecord, record: VariantRecord, candidate: Candidate
 ) -> bool:
     if candidate.knobs is not None:
         return False

@@ -16,7 +16,7 @@ from .profiles import profile_variant, workload_of
 from .search_records import SearchProfile, SearchRecord
 
 if TYPE_CHECKING:
-    from .workbench import Workbench
+    from .bench import Bench
 
 NO_PROFILE = (DeviceMissing, ToolchainMissing, ProfileFailed, ProcessLost, SpecError)
 """no GPU, no ncu, no permission or nothing profiled, a process of ours lost, host code"""
@@ -32,7 +32,7 @@ def is_due(record: SearchRecord, steps: int, incumbent: str) -> bool:
     return incumbent not in known
 
 
-def profile_of(bench: Workbench, variant_id: str, step: int) -> SearchProfile:
+def profile_of(bench: Bench, variant_id: str, step: int) -> SearchProfile:
     """What a profile on the first visible workload says; an earlier one counts. Where none can be
     made, why: nothing is raised for that."""
     from ..analysis.rules.findings import findings

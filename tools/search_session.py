@@ -28,6 +28,7 @@ from ..search.planners import PLANNERS, PlannerName
 from ..search.settings import Settings
 from ..search.work import Ask, Evaluate, Outcome, Stopped, Waiting
 from .ahead import builders
+from .bench import Bench
 from .candidates import named, variant_from
 from .headroom import most_speedup
 from .lanes import Lanes, Tried
@@ -51,7 +52,6 @@ from .search_records import (
 from .search_revision import count_commit, revision_of
 from .search_writing import Writing
 from .trying import Trying
-from .workbench import Workbench
 
 Step = StepReport | NeedsCandidates | SearchStopped
 
@@ -63,7 +63,7 @@ class SearchSession:
     """
 
     def __init__(
-        self, bench: Workbench, record: SearchRecord, graph: Graph, hold: Hold, revision: int = 0
+        self, bench: Bench, record: SearchRecord, graph: Graph, hold: Hold, revision: int = 0
     ) -> None:
         """`hold`: on the search, taken. `revision`: of the search in the store when its graph was
         read (`search_revision`)."""
@@ -122,7 +122,7 @@ class SearchSession:
 
     @classmethod
     def start(
-        cls, bench: Workbench, kernel_id: str, settings: Settings, planner: PlannerName = "rules"
+        cls, bench: Bench, kernel_id: str, settings: Settings, planner: PlannerName = "rules"
     ) -> SearchSession:
         """A new search from the kernel's baseline. Raises HandleUnknown, DeviceMissing."""
         kernel = bench.evaluator.timed_kernel(kernel_id)
@@ -144,7 +144,7 @@ class SearchSession:
 
     @classmethod
     def resume(
-        cls, bench: Workbench, search_id: str, *, budget_builds: int | None = None
+        cls, bench: Bench, search_id: str, *, budget_builds: int | None = None
     ) -> SearchSession:
         """A search from the store; what was in flight when its process ended is tried again.
 
@@ -162,7 +162,7 @@ class SearchSession:
 
     @classmethod
     def _read(
-        cls, bench: Workbench, search_id: str, hold: Hold, budget_builds: int | None
+        cls, bench: Bench, search_id: str, hold: Hold, budget_builds: int | None
     ) -> SearchSession:
         """A search that is held, from the store."""
         revision = revision_of(bench.store, search_id)

@@ -8,8 +8,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from .bench import Bench
     from .search_session import SearchSession
-    from .workbench import Workbench
 
 MOST: Final = 4
 """sessions that are kept, those used last"""
@@ -25,7 +25,7 @@ class Sessions:
         self._kept = dict[str, "SearchSession"]()
         self._lock = threading.Lock()
 
-    def resume(self, bench: Workbench, search_id: str) -> SearchSession:
+    def resume(self, bench: Bench, search_id: str) -> SearchSession:
         """The kept session; one from the store where there is none, or where somebody else has
         written to the search since. Raises HandleUnknown and SearchBusy."""
         from .search_session import SearchSession

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..runners.model import Ending, Record
-from .describing import cut, significant
+from ..runners.wording import cut, significant
 
 if TYPE_CHECKING:
     from ..search.planner import Question, Tried

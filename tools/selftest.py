@@ -18,10 +18,10 @@ from ..runners.gates import first_failure
 from ..runners.model import Ending, Evaluation, GateResult, Record
 from ..runners.sanitizer import running as sanitizer
 from ..runners.screens.source import static_screen
+from .bench import Bench
 from .candidates import variant_from
 from .cheats import NO_GAIN, NOT_KEPT, Cheat, victim
 from .records import KernelRecord, VariantRecord
-from .workbench import Workbench
 
 BUILDS_AT_ONCE = 2
 LOGIC = "logic_check"
@@ -58,7 +58,7 @@ class _Stopped(Record):
     message: str
 
 
-def selftest(bench: Workbench, cheats: Sequence[Cheat]) -> Generator[Outcome]:
+def selftest(bench: Bench, cheats: Sequence[Cheat]) -> Generator[Outcome]:
     """Try the pages one after the other, kernel by kernel. Raises ProcessLost."""
     for name in dict.fromkeys(cheat.page.victim for cheat in cheats):
         group = [cheat for cheat in cheats if cheat.page.victim == name]
@@ -73,12 +73,12 @@ def selftest(bench: Workbench, cheats: Sequence[Cheat]) -> Generator[Outcome]:
             yield from _on_victim(bench, kernel, group)
 
 
-def victim_of(bench: Workbench, name: str) -> KernelRecord:
+def victim_of(bench: Bench, name: str) -> KernelRecord:
     """A page's kernel, open. Raises BaselineRefused, ToolchainMissing, ReferenceFailed."""
     return bench.evaluator.open(victim(name))
 
 
-def attempt(bench: Workbench, kernel: KernelRecord, cheat: Cheat) -> Outcome:
+def attempt(bench: Bench, kernel: KernelRecord, cheat: Cheat) -> Outcome:
     """Try one page on its open kernel."""
     started = time.monotonic()
     if why := _not_here(cheat):
@@ -96,7 +96,7 @@ def attempt(bench: Workbench, kernel: KernelRecord, cheat: Cheat) -> Outcome:
     return found.model_copy(update={"seconds": round(time.monotonic() - started, 2)})
 
 
-def record_of(bench: Workbench, kernel: KernelRecord, cheat: Cheat) -> VariantRecord:
+def record_of(bench: Bench, kernel: KernelRecord, cheat: Cheat) -> VariantRecord:
     """A page as a candidate against its kernel's baseline."""
     base = bench.evaluator.variant(kernel.baseline).variant
     return VariantRecord(
@@ -122,9 +122,7 @@ def _judged(cheat: Cheat, evaluation: Evaluation, stopped: _Stopped | None) -> O
     return found.model_copy(update={"by": stopped.by, "expected": expected})
 
 
-def _on_victim(
-    bench: Workbench, kernel: KernelRecord, cheats: Sequence[Cheat]
-) -> Iterator[Outcome]:
+def _on_victim(bench: Bench, kernel: KernelRecord, cheats: Sequence[Cheat]) -> Iterator[Outcome]:
     def build(cheat: Cheat) -> None:
         _build(bench, kernel, cheat)
 
@@ -134,7 +132,7 @@ def _on_victim(
         yield attempt(bench, kernel, cheat)
 
 
-def _build(bench: Workbench, kernel: KernelRecord, cheat: Cheat) -> None:
+def _build(bench: Bench, kernel: KernelRecord, cheat: Cheat) -> None:
     """Build ahead what the static screen lets through; how that ends is for the evaluation."""
     record = record_of(bench, kernel, cheat)
     if not _not_here(cheat) and _screen(kernel, record).outcome != "failed":
@@ -148,7 +146,7 @@ def _screen(kernel: KernelRecord, record: VariantRecord) -> GateResult:
 
 
 def _without_device(
-    bench: Workbench, kernel: KernelRecord, cheat: Cheat, record: VariantRecord
+    bench: Bench, kernel: KernelRecord, cheat: Cheat, record: VariantRecord
 ) -> Outcome:
     """What can be said of a page whose GPU is not here: by screens, the build, and for Triton the
     logic check. Only what its page expects counts as caught: nothing was run."""
@@ -191,7 +189,7 @@ def _not_here(cheat: Cheat) -> str:
 
 
 def _stopped(
-    bench: Workbench, kernel: KernelRecord, cheat: Cheat, evaluation: Evaluation
+    bench: Bench, kernel: KernelRecord, cheat: Cheat, evaluation: Evaluation
 ) -> _Stopped | None:
     """What stopped a candidate on its way to be announced; None: nothing did."""
     failed = first_failure(evaluation.gates)
@@ -214,7 +212,7 @@ def _without(by: str, evaluation: Evaluation) -> _Stopped:
     return _Stopped(by=by, ending=evaluation.ending, message=evaluation.message)
 
 
-def _forget_success(bench: Workbench, kernel: KernelRecord) -> None:
+def _forget_success(bench: Bench, kernel: KernelRecord) -> None:
     """The next page is compared with the baseline again."""
     baseline = {"incumbent": kernel.baseline}
     with bench.store.transaction() as writer:

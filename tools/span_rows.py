@@ -11,7 +11,7 @@ from ..analysis.sass import SassInstruction
 from ..analysis.spans import OPTIMISED_AWAY, KernelCode, LineCode, SpanCode
 from ..analysis.spans.profile import Counts, LineProfile, counts_at
 from ..runners.model import Record
-from .describing import significant
+from ..runners.wording import significant
 
 TEXT_CHARS = 100
 PAGE_CHARS = 3200

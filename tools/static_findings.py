@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..analysis.roofline import Roofline
     from ..analysis.rules.findings import Findings
     from ..runners.profiling.model import Profile
-    from .workbench import Workbench
+    from .bench import Bench
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Unrun:
 
 
 def static_findings(
-    bench: Workbench, variant_id: str, workload: str, roofline: Roofline | None = None
+    bench: Bench, variant_id: str, workload: str, roofline: Roofline | None = None
 ) -> Unrun | None:
     """Of a GPU variant that builds, on a visible workload; None where no GPU is meant, or nothing
     is launched. `roofline`: of its measured time, if there is one. Raises as `launched_kernels`."""

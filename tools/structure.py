@@ -12,12 +12,12 @@ from ..runners.plans.plan import module_name
 if TYPE_CHECKING:
     from ..analysis.regions import RegionDag
     from ..runners.profiling.model import Profile
+    from .bench import Bench
     from .records import ArtifactRecord, KernelRecord
-    from .workbench import Workbench
 
 
 def planned_profile(
-    bench: Workbench, kernel: KernelRecord, record: ArtifactRecord | None, workload: str
+    bench: Bench, kernel: KernelRecord, record: ArtifactRecord | None, workload: str
 ) -> Profile | None:
     """Waves, tails and limits of its launches for a workload; None where no GPU is meant, or
     nothing is launched."""
@@ -30,7 +30,7 @@ def planned_profile(
 
 
 def structures(
-    bench: Workbench, record: ArtifactRecord | None, workload: str
+    bench: Bench, record: ArtifactRecord | None, workload: str
 ) -> tuple[dict[str, RegionDag], tuple[str, ...]]:
     """The kernels that are launched for a workload, by entry, and why some could not be read."""
     if record is None or workload not in record.artifact.plans:

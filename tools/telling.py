@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..runners.model import Candidate, Evaluation
+from ..runners.wording import speedup_text
 from . import progress
 from .lanes import Tried
-from .trace import speedup_text
 
 MOST_SAID = 80
 """characters of a failure's first line; all of it is in the evaluation"""

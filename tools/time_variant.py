@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 from ..runners.errors import SpecError
 from ..runners.model import Comparison, Ending, Evaluation, Ratio, Record
+from ..runners.wording import cut, significant
 from .base import Tool, WorkArguments
 from .describing import (
     FailedGate,
     WorkloadSpeed,
     advice,
-    cut,
     failed_gate,
     interval_of,
     resolve_variant,
-    significant,
     workload_speeds,
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ..runners.wording import speedup_text
 from ..search.graph import Graph
 from ..search.nodes import Edge
 from ..search.work import ledger_of
@@ -52,13 +53,6 @@ def trace(told: SearchTrace) -> str:
         *_steps(told),
     ]
     return "\n".join(lines) + "\n"
-
-
-def speedup_text(speedup: float | None, interval: tuple[float, float] | None) -> str:
-    """`1.52x (1.48 to 1.55)`; empty for what was not measured."""
-    if speedup is None:
-        return ""
-    return f"{speedup:.3g}x" + (f" ({interval[0]:.3g} to {interval[1]:.3g})" if interval else "")
 
 
 def _best(told: SearchTrace) -> Iterator[str]:

@@ -12,13 +12,13 @@ from ..analysis.sass import read_sass
 from ..analysis.spans import KernelCode, SourceLine, join, source_lines, text_lines
 from ..runners.errors import SpecError
 from ..runners.plans.plan import Module, module_name
-from .describing import cut
+from ..runners.wording import cut
 from .records import ArtifactRecord
 
 if TYPE_CHECKING:
     from ..runners.plans.plan import Artifact, LaunchPlan
+    from .bench import Bench
     from .records import KernelRecord, VariantRecord
-    from .workbench import Workbench
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Launched:
 
 
 def launched_kernels(
-    bench: Workbench, variant_id: str, workload: str | None, kernel: str | None, *, listed: bool
+    bench: Bench, variant_id: str, workload: str | None, kernel: str | None, *, listed: bool
 ) -> tuple[Launched, ...]:
     """The kernels that a variant launches for one workload, in the order of its plan; of one name
     alone, where one is given. `listed`: with a listing, where there is a disassembler.
@@ -80,14 +80,14 @@ def launched_kernels(
 
 
 def code_of_variant(
-    bench: Workbench, variant_id: str, workload: str | None, kernel: str | None
+    bench: Bench, variant_id: str, workload: str | None, kernel: str | None
 ) -> tuple[KernelCode, ...]:
     """PTX and machine code of these kernels; raises as `launched_kernels` does."""
     found = launched_kernels(bench, variant_id, workload, kernel, listed=True)
     return tuple(each.code(read_ptx(each.ptx)) for each in found)
 
 
-def file_of_variant(bench: Workbench, variant_id: str, name: str | None) -> SourceFile:
+def file_of_variant(bench: Bench, variant_id: str, name: str | None) -> SourceFile:
     """A source file of a variant; None: the kernel's own. Raises HandleUnknown, SpecError."""
     variant = bench.evaluator.variant(variant_id).variant
     loaded = bench.evaluator.kernel(variant.kernel_id).loaded
@@ -107,7 +107,7 @@ def _workload(kernel: KernelRecord, wanted: str | None) -> str:
     return names[0] if wanted is None else wanted
 
 
-def _built(bench: Workbench, record: VariantRecord, *, listed: bool) -> Artifact:
+def _built(bench: Bench, record: VariantRecord, *, listed: bool) -> Artifact:
     variant_id = record.variant.variant_id
     outcome = bench.evaluator.build(record)
     if outcome.artifact is None:
@@ -121,7 +121,7 @@ def _built(bench: Workbench, record: VariantRecord, *, listed: bool) -> Artifact
 
 
 def _launched(
-    bench: Workbench, artifact: Artifact, plan: LaunchPlan, entry: str, sha256: str
+    bench: Bench, artifact: Artifact, plan: LaunchPlan, entry: str, sha256: str
 ) -> Launched:
     texts = {m.kind: _content(bench, m) for m in artifact.modules if m.of == sha256}
     (cubin,) = (m for m in artifact.modules if m.sha256 == sha256 and m.kind == "cubin")
@@ -143,5 +143,5 @@ def _threads(plan: LaunchPlan, entry: str, sha256: str) -> int:
     return sum(math.prod((*each.grid, *blocks[each.launch])) for each in launches)
 
 
-def _content(bench: Workbench, module: Module) -> bytes:
+def _content(bench: Bench, module: Module) -> bytes:
     return (bench.outdir / "modules" / module_name(module)).read_bytes()

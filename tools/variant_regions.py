@@ -16,7 +16,7 @@ from .variant_code import Launched, launched_kernels
 
 if TYPE_CHECKING:
     from ..runners.profiling.model import Profile
-    from .workbench import Workbench
+    from .bench import Bench
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class KernelRegions:
 
 
 def regions_of_variant(
-    bench: Workbench,
+    bench: Bench,
     variant_id: str,
     workload: str | None,
     kernel: str | None,

@@ -8,11 +8,11 @@ from .describing import gates_in_short, interval_of, visible_kernels
 from .view import JsonObject, Parts, View
 
 if TYPE_CHECKING:
+    from .bench import Bench
     from .records import VariantRecord
-    from .workbench import Workbench
 
 
-def _variant(bench: Workbench, variant_id: str) -> View:
+def _variant(bench: Bench, variant_id: str) -> View:
     record = bench.evaluator.variant(variant_id)
     evaluation = bench.evaluator.evaluation(variant_id)
     confirmation = bench.evaluator.confirmation(variant_id)
@@ -37,11 +37,11 @@ def _variant(bench: Workbench, variant_id: str) -> View:
     }
 
 
-def _variant_source(bench: Workbench, variant_id: str) -> View:
+def _variant_source(bench: Bench, variant_id: str) -> View:
     return bench.evaluator.variant(variant_id).variant.source
 
 
-def _variant_diff(bench: Workbench, variant_id: str) -> View:
+def _variant_diff(bench: Bench, variant_id: str) -> View:
     from .difference import changed_between, source_diff
 
     record = bench.evaluator.variant(variant_id)
@@ -53,7 +53,7 @@ def _variant_diff(bench: Workbench, variant_id: str) -> View:
     )
 
 
-def _variant_build(bench: Workbench, variant_id: str) -> View:
+def _variant_build(bench: Bench, variant_id: str) -> View:
     from .records import ArtifactRecord
 
     record = bench.evaluator.variant(variant_id)
@@ -68,7 +68,7 @@ def _variant_build(bench: Workbench, variant_id: str) -> View:
     return "not built yet\n" if evaluation is None else evaluation.message + "\n"
 
 
-def _variant_evaluation(bench: Workbench, variant_id: str) -> View:
+def _variant_evaluation(bench: Bench, variant_id: str) -> View:
     bench.evaluator.variant(variant_id)
     evaluation = bench.evaluator.evaluation(variant_id)
     if evaluation is None:
@@ -79,7 +79,7 @@ def _variant_evaluation(bench: Workbench, variant_id: str) -> View:
     return facts
 
 
-def _variant_history(bench: Workbench, variant_id: str) -> View:
+def _variant_history(bench: Bench, variant_id: str) -> View:
     """From the variant back to the baseline."""
     steps = list[JsonObject]()
     record: VariantRecord | None = bench.evaluator.variant(variant_id)

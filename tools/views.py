@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from ..runners.errors import HandleUnknown
-from .job import record_of
+from .job_lookup import record_of
 from .kernel_views import KERNEL, KERNELS, MEMORY
 from .variant_views import VARIANT
 from .view import JsonObject, Parts, View

@@ -23,6 +23,7 @@ import numpy as np
 
 from ..contract import BoundArgument
 from ..dtypes import numpy_dtype
+from ..wording import NOT_A_NUMBER
 from .arrays import ArrayLibrary
 from .messages import OutputVerdict
 
@@ -93,7 +94,7 @@ def _judge_error(
     place = _pattern_mismatch(bound, expected, wide)
     if place is not None:
         found = _Found(bound, wide, expected.exact, 0.0)
-        return found.wrong(place, math.inf, math.inf, "NaN or Inf differs")
+        return found.wrong(place, math.inf, math.inf, NOT_A_NUMBER)
     error = _scaled_error(expected.library.xp, wide, expected.exact, expected.scale)
     largest, rms, worst = _largest(error), _rms(error), _worst(error)
     if largest > allowed or rms > allowed_rms:

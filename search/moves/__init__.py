@@ -23,6 +23,7 @@ from . import (
     tune_parameters,
 )
 from .base import Move, NotApplicable, Proposals, State, broken_constraints
+from .cuda import idioms
 from .methods import METHODS, Method
 
 __all__ = [
@@ -49,6 +50,7 @@ MOVES: tuple[Move, ...] = (
     cuda_flags.MOVE,
     *triton.MOVES,
     *cuda.MOVES,
+    *idioms.MOVES,
     *cpp.MOVES,
 )
 

@@ -1,4 +1,4 @@
-"""Rules that rewrite CUDA sources, one file a move; whole algorithms in `idioms/`."""
+"""Rules that rewrite CUDA sources, one file a move; those in `idioms/` know whole algorithms."""
 
 from ..base import Move
 from . import (
@@ -6,7 +6,6 @@ from . import (
     block_shapes,
     coarsen_rows,
     grid_stride,
-    idioms,
     launch_bounds,
     pad_shared_tiles,
     restrict_pointers,
@@ -30,5 +29,4 @@ MOVES: tuple[Move, ...] = (
     coarsen_rows.MOVE,
     warp_barriers.MOVE,
     avoid_double.MOVE,
-    *idioms.MOVES,
 )
