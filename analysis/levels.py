@@ -13,12 +13,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from ..runners.limits import Work
+from ..runners.limits.limits import Work
 from ..runners.model import Record
 from ..runners.profiling.model import Profile
+from .profile import names
 from .profile.shares import total, weighted
 from .roofline import Roofline
-from .rules import names
 
 Where = Literal["compute", "tensor", "L1", "L2", "DRAM"]
 

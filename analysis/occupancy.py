@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..runners.devices import DeviceFacts
 from ..runners.model import KernelFacts, Record
+from ..runners.specs.devices import DeviceFacts
 
 WARP = 32
 SCHEDULERS = 4

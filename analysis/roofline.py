@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import Field
 
 from ..runners.errors import KernelwrightError
-from ..runners.limits import Peaks, Source, Work, work
+from ..runners.limits.limits import Peaks, Source, Work, work
 from ..runners.model import Record
 from ..runners.specs.spec import KernelSpec
 

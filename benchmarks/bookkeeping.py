@@ -33,15 +33,15 @@ import landscape_store
 from environment import RESULTS
 from environment import write as write_result
 
-from kernelwright.runners.devices import DeviceFacts
+from kernelwright.evaluation.evaluator import Evaluator
+from kernelwright.evaluation.recording import remember
 from kernelwright.runners.model import Evaluation, Variant
-from kernelwright.search.store import STATE_FILE, Store
-from kernelwright.tools.evaluator import Evaluator
-from kernelwright.tools.keeping import remember
-from kernelwright.tools.records import VariantRecord
-from kernelwright.tools.search_records import NeedsCandidates, SearchStopped
-from kernelwright.tools.search_session import SearchSession
-from kernelwright.tools.workbench import Workbench
+from kernelwright.runners.specs.devices import DeviceFacts
+from kernelwright.search.session.session import SearchSession
+from kernelwright.search.session.workbench import Workbench
+from kernelwright.search.stored.records import NeedsCandidates, SearchStopped
+from kernelwright.store.records import VariantRecord
+from kernelwright.store.store import STATE_FILE, Store
 
 WAL = f"{STATE_FILE}-wal"
 TARGETS = {"step_p99_ms": 5.0, "resume_s": 3.0, "peak_gb": 1.0}

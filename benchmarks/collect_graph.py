@@ -24,13 +24,13 @@ from beginner_kernels import EXAMPLES, KERNELS, beginner_kernels
 from recording import graph_of, recorded_search, settings_of
 
 from kernelwright.runners.errors import KernelwrightError
-from kernelwright.runners.specs.files import load_file
-from kernelwright.search.graph import Graph
+from kernelwright.runners.loading.files import load_file
+from kernelwright.search.graph.graph import Graph
 from kernelwright.search.replay.recorded import RecordedGraph, graphs_to_bytes
+from kernelwright.search.session.session import SearchSession
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
-from kernelwright.tools.search_records import StepReport
-from kernelwright.tools.search_session import SearchSession
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.stored.records import StepReport
 
 DEPTH, NODES, SECONDS = 2, 400, 200.0
 UNBOUNDED = 1 << 20

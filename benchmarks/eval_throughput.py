@@ -31,17 +31,17 @@ import psutil
 from environment import ROOT, write
 from throughput_kernels import SPECS, Point, points
 
-from kernelwright.runners.builder import Builder
-from kernelwright.runners.devices import PROFILES
+from kernelwright.evaluation.rig.open_kernel import open_state
+from kernelwright.evaluation.scheduling.build_ahead import builders
+from kernelwright.runners.building.builder import Builder
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import Candidate, Evaluation
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
+from kernelwright.runners.specs.devices import PROFILES
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest
-from kernelwright.search.store import Store, Writer
-from kernelwright.tools.ahead import builders
-from kernelwright.tools.candidates import variant_from
-from kernelwright.tools.kernel_state import open_state
-from kernelwright.tools.records import KernelRecord, VariantRecord
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.applying.variants import variant_from
+from kernelwright.search.session.workbench import Workbench
+from kernelwright.store.records import KernelRecord, VariantRecord
+from kernelwright.store.store import Store, Writer
 
 NEVER = 1e9
 """the gain that makes an incumbent"""

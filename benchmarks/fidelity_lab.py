@@ -11,21 +11,21 @@ from pathlib import Path
 
 from fidelity_kernels import Case
 
-from kernelwright.runners.builder import Builder
-from kernelwright.runners.checking import Checker
+from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.comparing.comparison import compare
 from kernelwright.runners.comparing.settling import DEVICE, NATIVE, TimingPlan
-from kernelwright.runners.contract import workload_contracts
-from kernelwright.runners.devices import DeviceFacts
 from kernelwright.runners.gates import FIRST_SET, first_failure
-from kernelwright.runners.locks import timing_lock
+from kernelwright.runners.gates.checking import Checker
+from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.runners.model import Comparison
-from kernelwright.runners.normalise import source_key
 from kernelwright.runners.oracle.oracle import Oracle
 from kernelwright.runners.plans.plan import Artifact
-from kernelwright.runners.pools import draw
-from kernelwright.runners.runner import RUNNERS
-from kernelwright.runners.specs.files import Roots, load_data
+from kernelwright.runners.processes.locks import timing_lock
+from kernelwright.runners.protocol.pools import draw
+from kernelwright.runners.proxies.runner import RUNNERS
+from kernelwright.runners.specs.contract import workload_contracts
+from kernelwright.runners.specs.devices import DeviceFacts
+from kernelwright.runners.specs.normalise import source_key
 from kernelwright.runners.toolchains import BuildRequest, Shape
 
 TIMEOUT_S = 10.0

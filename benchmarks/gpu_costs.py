@@ -13,11 +13,11 @@ from typing import Any
 
 from environment import ROOT, write
 
+from kernelwright.runners.loading.files import Roots, load_file
 from kernelwright.runners.model import Candidate
-from kernelwright.runners.specs.files import Roots, load_file
-from kernelwright.tools.candidates import variant_from
-from kernelwright.tools.records import KernelRecord, VariantRecord
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.applying.variants import variant_from
+from kernelwright.search.session.workbench import Workbench
+from kernelwright.store.records import KernelRecord, VariantRecord
 
 CASES: dict[str, tuple[dict[str, int], ...]] = {
     "triton_vector_add": ({"BLOCK": 512}, {"BLOCK": 2048}, {"num_warps": 8}),

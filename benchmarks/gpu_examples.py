@@ -23,14 +23,14 @@ from cells import percents, speedup, times
 from environment import ROOT, write
 
 from kernelwright.analysis.roofline import summary
+from kernelwright.evaluation.difference import changed_between
+from kernelwright.evaluation.evidence.headroom import peaks_for
 from kernelwright.runners.errors import KernelwrightError
-from kernelwright.runners.gpu_limits import gpu_peaks
+from kernelwright.runners.limits.gpu_limits import gpu_peaks
+from kernelwright.search.session.optimize import Failed, Finished, Opening, optimize
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
-from kernelwright.tools.difference import changed_between
-from kernelwright.tools.headroom import peaks_for
-from kernelwright.tools.optimize import Failed, Finished, Opening, optimize
-from kernelwright.tools.records import KernelRecord
-from kernelwright.tools.workbench import Workbench
+from kernelwright.store.records import KernelRecord
 
 BUILDS, SECONDS = 24, 25.0
 YARDSTICKS_S = 300.0

@@ -15,10 +15,10 @@ from typing import Any
 
 from environment import ROOT, write
 
+from kernelwright.evaluation.difference import changed_between
+from kernelwright.search.session.optimize import Failed, Finished, optimize
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
-from kernelwright.tools.difference import changed_between
-from kernelwright.tools.optimize import Failed, Finished, optimize
-from kernelwright.tools.workbench import Workbench
 
 EXAMPLES = ("matmul", "softmax", "stencil")
 BUDGET = 40

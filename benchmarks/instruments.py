@@ -27,13 +27,13 @@ from instruments_kept import compared, keep, keep_reports
 
 from kernelwright.runners.profiling import readers
 from kernelwright.runners.watched.running import tool_version
+from kernelwright.search.session.optimize import Confirming, Failed, last_search, optimize
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
+from kernelwright.search.stored.records import StepReport
 from kernelwright.tools.compile_variant import CompileVariantArguments, compile_variant
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
-from kernelwright.tools.optimize import Confirming, Failed, last_search, optimize
 from kernelwright.tools.propose_moves import ProposeMovesArguments, propose_moves
-from kernelwright.tools.search_records import StepReport
-from kernelwright.tools.workbench import Workbench
 
 SUBJECTS_S = 100.0
 """after so long no further kernel is begun: the whole may take 3 minutes, a kernel up to 30 s"""

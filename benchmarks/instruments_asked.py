@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kernelwright.analysis.rules.names import OPCODES
+from kernelwright.analysis.profile.names import OPCODES
+from kernelwright.evaluation.evidence.kernel_code import file_of_variant
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.runners.model import Record
-from kernelwright.tools.inspection import InspectArguments, inspect_handle
+from kernelwright.search.session.workbench import Workbench
+from kernelwright.tools.inspect import InspectArguments, inspect_handle
 from kernelwright.tools.ncu_summary import NcuSummaryArguments, ncu_summary
-from kernelwright.tools.pictures import Picture
+from kernelwright.tools.parts.pictures import Picture
+from kernelwright.tools.parts.span_rows import LineRow
 from kernelwright.tools.propose_moves import ProposeMovesArguments, propose_moves
 from kernelwright.tools.ptx_for_source_span import SpanArguments, SpanResult, ptx_for_source_span
 from kernelwright.tools.region_dag import RegionDagArguments, region_dag
-from kernelwright.tools.span_rows import LineRow
-from kernelwright.tools.variant_code import file_of_variant
-from kernelwright.tools.workbench import Workbench
 
 CHARS_A_TOKEN = 3
 """of code and JSON: as the tests of replies reckon"""

@@ -11,10 +11,10 @@ from typing import Any
 from instruments_expected import WARP, expected
 from instruments_machine import SIZED, UNLIKE, added, executed_opcodes, moved, tensor_flops
 
+from kernelwright.analysis.profile.names import OPCODES
 from kernelwright.analysis.ptx.effects import effect
 from kernelwright.analysis.regions import RegionDag
 from kernelwright.analysis.regions.blame import samples_by_region
-from kernelwright.analysis.rules.names import OPCODES
 from kernelwright.analysis.sass.classes import class_of
 from kernelwright.analysis.spans import KernelCode
 from kernelwright.analysis.spans.code import lines_of

@@ -14,12 +14,12 @@ from instruments_counts import counted, parameter_values, placed
 from kernelwright.analysis.profile.shares import longest
 from kernelwright.analysis.ptx import read_ptx
 from kernelwright.analysis.regions import region_dag_of
+from kernelwright.evaluation.evidence.kernel_code import Launched, file_of_variant, launched_kernels
+from kernelwright.evaluation.evidence.profiles import FOLDER, kept_profile, workload_of
 from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.profiling.model import KernelProfile
-from kernelwright.tools.profiles import FOLDER, kept_profile, workload_of
-from kernelwright.tools.records import ArtifactRecord
-from kernelwright.tools.variant_code import Launched, file_of_variant, launched_kernels
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.session.workbench import Workbench
+from kernelwright.store.records import ArtifactRecord
 
 
 @dataclass(frozen=True)

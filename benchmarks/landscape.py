@@ -15,6 +15,7 @@ from itertools import combinations
 from random import Random
 from typing import Any
 
+from kernelwright.runners.loading.files import LoadedKernel
 from kernelwright.runners.model import (
     Candidate,
     Comparison,
@@ -23,8 +24,7 @@ from kernelwright.runners.model import (
     Variant,
     WorkloadTimes,
 )
-from kernelwright.runners.normalise import source_key
-from kernelwright.runners.specs.files import LoadedKernel
+from kernelwright.runners.specs.normalise import source_key
 from kernelwright.runners.specs.spec import KernelSpec
 
 NAMES = ("BLOCK", "ITEMS", "UNROLL", "STAGES", "TILE_M", "TILE_N", "TILE_K", "VECTOR")

@@ -11,15 +11,15 @@ from typing import Any
 import landscape
 
 from kernelwright.runners.model import Candidate, Variant
-from kernelwright.search.graph import Graph
-from kernelwright.search.graph_records import edge_record, node_record
-from kernelwright.search.planner import Context, PlannerRun
+from kernelwright.search.engine.work import Changes, Evaluate
+from kernelwright.search.graph.graph import Graph
+from kernelwright.search.graph.records import edge_record, node_record
+from kernelwright.search.planning.planner import Context, PlannerRun
 from kernelwright.search.replay.world import Found, Replayed, World, replay
 from kernelwright.search.settings import Settings
-from kernelwright.search.store import STATE_FILE, Store
-from kernelwright.search.work import Changes, Evaluate
-from kernelwright.tools.records import KernelRecord, VariantRecord
-from kernelwright.tools.search_records import SearchRecord
+from kernelwright.search.stored.records import SearchRecord
+from kernelwright.store.records import KernelRecord, VariantRecord
+from kernelwright.store.store import STATE_FILE, Store
 
 OWN_WAY = 3000
 """the last builds, spent as the search's own policy says"""

@@ -24,10 +24,10 @@ from planted_kernels import PAIRS, Kernel, N, Pair, profiled
 from kernelwright.analysis.rules.card import card
 from kernelwright.analysis.rules.findings import findings
 from kernelwright.runners.device.probing import probe_devices
-from kernelwright.runners.devices import DeviceFacts
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.runners.profiling import readers
 from kernelwright.runners.profiling.permission import why_no_counters
+from kernelwright.runners.specs.devices import DeviceFacts
 from kernelwright.runners.watched.running import tool_version
 
 

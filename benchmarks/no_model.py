@@ -31,9 +31,9 @@ from recording import graph_of, moves_to, recorded_search, settings_of
 
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.search.replay.recorded import RecordedGraph, graphs_to_bytes
+from kernelwright.search.session.optimize import Failed, Finished, Opened, optimize
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
-from kernelwright.tools.optimize import Failed, Finished, Opened, optimize
-from kernelwright.tools.workbench import Workbench
 
 BUILDS, SECONDS = 60, 35.0
 RESULT = "no_model"

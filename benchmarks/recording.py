@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kernelwright.search.graph import Graph
-from kernelwright.search.graph_records import graph_from_records
+from kernelwright.search.graph.graph import Graph
+from kernelwright.search.graph.records import graph_from_records
 from kernelwright.search.replay.recorded import RecordedGraph, recorded
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
-from kernelwright.tools.records import KernelRecord
-from kernelwright.tools.search_records import SearchRecord
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.stored.records import SearchRecord
+from kernelwright.store.records import KernelRecord
 
 
 def settings_of(values: Mapping[str, Any], changes: Sequence[str]) -> Settings:

@@ -35,11 +35,11 @@ from survival_leftovers import Held, held, settled
 from survival_outside import OutsideFault
 from survival_sources import SourceFault
 
+from kernelwright.evaluation.winner_set import MIN_GAIN
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.runners.model import Ending, Evaluation
-from kernelwright.tools.confirm import MIN_GAIN
-from kernelwright.tools.records import VariantRecord
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.session.workbench import Workbench
+from kernelwright.store.records import VariantRecord
 
 Fault = SourceFault | OutsideFault
 OWN_MOUNTS = "KERNELWRIGHT_OWN_MOUNTS"

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import Variant
-from kernelwright.runners.normalise import source_key
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
-from kernelwright.tools.records import VariantRecord
+from kernelwright.runners.specs.normalise import source_key
+from kernelwright.store.records import VariantRecord
 
 HOST_SOURCE = """\
 #ifndef REPEAT

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import psutil
 
-from kernelwright.runners.executor import NAME as EXECUTOR
-from kernelwright.runners.shared_arena import STOCK_BYTES
+from kernelwright.runners.native.executor import NAME as EXECUTOR
+from kernelwright.runners.protocol.shared_arena import STOCK_BYTES
 
 ROLES = {
-    "kernelwright.runners.zygote": "zygote",
-    "kernelwright.runners.native_runner": "runner",
+    "kernelwright.runners.building.zygote": "zygote",
+    "kernelwright.runners.native.process": "runner",
     "kernelwright.runners.device.process": "runner",
     "kernelwright.runners.oracle.process": "oracle",
     "kernelwright.runners.device.probe": "probe",

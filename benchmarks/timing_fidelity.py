@@ -30,8 +30,8 @@ from fidelity_kernels import DEVICE_CASES, HOST_CASES
 from fidelity_lab import Lab
 
 from kernelwright.runners.device.probing import probe_devices
-from kernelwright.runners.devices import DeviceFacts
 from kernelwright.runners.model import Comparison
+from kernelwright.runners.specs.devices import DeviceFacts
 
 Result = dict[str, Any]
 Expired = Callable[[], bool]

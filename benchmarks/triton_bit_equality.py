@@ -28,18 +28,18 @@ import numpy as np
 from environment import write
 from gpu_examples import Example, gpu_examples
 
-from kernelwright.runners.builder import Builder
-from kernelwright.runners.contract import BoundContract, workload_contracts
+from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.device.probing import probe_devices
-from kernelwright.runners.devices import DeviceFacts
-from kernelwright.runners.layout import record
-from kernelwright.runners.locks import timing_lock
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_file
 from kernelwright.runners.model import Variant
 from kernelwright.runners.oracle.inputs import Array, make_inputs, pack, unpack
-from kernelwright.runners.pools import SeedPool
-from kernelwright.runners.runner import RUNNERS, Runner
-from kernelwright.runners.runner_messages import Block, Check
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_file
+from kernelwright.runners.processes.locks import timing_lock
+from kernelwright.runners.protocol.layout import record
+from kernelwright.runners.protocol.messages import Block, Check
+from kernelwright.runners.protocol.pools import SeedPool
+from kernelwright.runners.proxies.runner import RUNNERS, Runner
+from kernelwright.runners.specs.contract import BoundContract, workload_contracts
+from kernelwright.runners.specs.devices import DeviceFacts
 from kernelwright.runners.toolchains import BuildRequest, Shape
 
 SEED = 2025

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.runners.capture.calling import Values, bind_call, entry_of, result_tensors
-from kernelwright.runners.contract import bind
+from kernelwright.runners.specs.contract import bind
 from kernelwright.runners.specs.io_contract import Contract
 
 HOLD_CYCLES = 2_000_000  # 1 ms, longer than flush and graph take to be queued

@@ -19,8 +19,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from kernelwright.runners.contract import BoundArgument, BoundContract, bind
-from kernelwright.runners.specs.files import parse_spec
+from kernelwright.runners.loading.files import parse_spec
+from kernelwright.runners.specs.contract import BoundArgument, BoundContract, bind
 
 BLOCKS, SAMPLES = 12, 7
 SAMPLE_MS = 0.2  # events tell about half a microsecond apart

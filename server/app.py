@@ -37,18 +37,19 @@ from mcp_types import Tool as ToolOnWire
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
+from ..runners import progress
 from ..runners.errors import KernelwrightError, SpecError
 from ..runners.model import Record
-from ..tools import TOOLS, progress
+from ..store.jobs import JobReply, reply_of
+from ..tools import TOOLS
 from ..tools.base import Arguments, Tool, WorkArguments
 from ..tools.job import wait_for
-from ..tools.job_records import JobReply, reply_of
-from ..tools.reading import read_arguments
+from .arguments import read_arguments
 from .images import images_of
 from .wire import claim_stdio
 
 if TYPE_CHECKING:
-    from ..tools.workbench import Workbench
+    from ..search.session.workbench import Workbench
     from .jobs import Jobs
 
 INSTRUCTIONS = """\
@@ -88,7 +89,7 @@ class Desk:
             if self._closed:
                 raise KernelwrightError("the server is ending", next_step="start it again")
             if self._open is None:
-                from ..tools.workbench import Workbench
+                from ..search.session.workbench import Workbench
                 from .jobs import Jobs
 
                 bench = Workbench(self._outdir, self._roots, self._gpus)

@@ -197,7 +197,7 @@ def doctor() -> None:
 
     Exit status: 0 host C++ kernels work, 1 they do not (then it says what to install).
     """
-    from ..tools.host import probe_host
+    from .doctor import probe_host
     from .tables import console, host_table
 
     report = probe_host()
@@ -263,8 +263,8 @@ def spec(
 
         print(json.dumps(KernelSpec.model_json_schema(), indent=2))
         return
-    from ..runners.specs.files import Roots, load_file
-    from ..tools.gpus import Gpus
+    from ..evaluation.rig.gpus import Gpus
+    from ..runners.loading.files import Roots, load_file
 
     loaded = load_file(check, Roots([check.parent, Path.cwd()]))
     with tempfile.TemporaryDirectory(prefix="kernelwright-check-") as folder:
@@ -274,7 +274,7 @@ def spec(
 
 
 def _infer(source: Path, kernel: str | None) -> None:
-    from ..runners.specs.files import Roots, draft_of_file
+    from ..runners.loading.files import Roots, draft_of_file
     from ..runners.specs.text import written
 
     found = draft_of_file(source, Roots([source.parent, Path.cwd()]), kernel)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from ..runners.progress import listening
+from ..search.outdir.overview import variants
+from ..search.session.optimize import Event, Failed, Finished, find_specs
+from ..search.session.optimize import optimize as search_all
+from ..search.session.workbench import Workbench
 from ..search.settings import Settings
-from ..tools.optimize import Event, Failed, Finished, find_specs
-from ..tools.optimize import optimize as search_all
-from ..tools.overview import variants
-from ..tools.progress import listening
-from ..tools.workbench import Workbench
 from .live import display
 from .tables import console, result_text, variant_table
 

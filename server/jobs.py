@@ -21,14 +21,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from ..runners import progress
 from ..runners.errors import KernelwrightError, StoreError
-from ..search.store import JsonObject, Store, Writer
-from ..tools import progress
+from ..search.session.workbench import Workbench
+from ..store.jobs import JobRecord, Owner
+from ..store.records import now
+from ..store.store import JsonObject, Store, Writer
 from ..tools.base import Tool, WorkArguments
-from ..tools.job_lookup import record_of
-from ..tools.job_records import JobRecord, Owner
-from ..tools.records import now
-from ..tools.workbench import Workbench
+from ..tools.parts.jobs import record_of
 
 ATTEMPTS = 2
 START_TIME = 19  # field of /proc/<pid>/stat, counted after the command in brackets

@@ -16,10 +16,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from ..runners.progress import Listener
 from ..runners.wording import speedup_text
-from ..tools.optimize import Began, Confirming, Event, Failed, Finished, Opened, Opening
-from ..tools.progress import Listener
-from ..tools.search_records import SearchProfile, StepReport
+from ..search.session.optimize import Began, Confirming, Event, Failed, Finished, Opened, Opening
+from ..search.stored.records import SearchProfile, StepReport
 from .tables import STYLES
 
 SHOWN = 8

@@ -37,8 +37,8 @@ def build(
     ] = False,
 ) -> None:
     """Add up the transitions of outdirs, and of what was imported into them, in one file."""
+    from ..search.outdir.regraph_files import REGRAPH
     from ..search.regraph.tallies import as_told, merge_all
-    from ..tools.regraph_files import REGRAPH
 
     graph = as_told(merge_all(map(_graph, outdirs)), merging=not no_merge)
     _write(graph, to or outdirs[0] / REGRAPH)
@@ -92,7 +92,7 @@ def export(
     to: Annotated[Path, typer.Option(file_okay=False, help="Folder to write to.")],
 ) -> None:
     """Write it as JSON, as tables to read, and as a picture."""
-    from ..tools.regraph_files import write_regraph
+    from ..search.outdir.regraph_files import write_regraph
 
     for path in write_regraph(_graph(known), to):
         print(path)
@@ -104,8 +104,8 @@ def import_(
     outdir: Annotated[Path, typer.Option(file_okay=False, help="Whose later searches use it.")],
 ) -> None:
     """Let later searches in an outdir use what was measured elsewhere."""
-    from ..search.store import STATE_FILE, Store
-    from ..tools.learned import import_regraph
+    from ..search.stored.experience import import_regraph
+    from ..store.store import STATE_FILE, Store
 
     graph = _graph(file)
     with Store.open(outdir / STATE_FILE) as store:
@@ -116,8 +116,8 @@ def import_(
 def _graph(path: Path) -> ReGraph:
     """Of a file, or of an outdir's state. Raises AccessError, SpecError, StoreError."""
     from ..runners.errors import AccessError
-    from ..search.store import STATE_FILE, Store
-    from ..tools.learned import read_regraph, regraph_of
+    from ..search.stored.experience import read_regraph, regraph_of
+    from ..store.store import STATE_FILE, Store
 
     if not path.is_dir():
         return read_regraph(path)
@@ -131,8 +131,8 @@ def _graph(path: Path) -> ReGraph:
 
 
 def _write(graph: ReGraph, path: Path) -> None:
+    from ..search.outdir.regraph_files import write_whole
     from ..search.regraph.tallies import to_json
-    from ..tools.regraph_files import write_whole
 
     print(f"{write_whole(path, to_json(graph))}: {_size(graph)}")
 

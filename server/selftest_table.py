@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ..runners.wording import cut
-from ..tools.cheats import Cheat, Impossible
-from ..tools.selftest import Outcome
+from .selftest.cheats import Cheat, Impossible
+from .selftest.running import Outcome
 
 ENDED, LINE_CHARS = "ended as", 200
 COUNTED = {"caught": "cheats caught", "passed": "honest kernels passed", "not run": "not run"}

@@ -11,10 +11,10 @@ from contextlib import closing
 from pathlib import Path
 
 from ..runners.errors import AccessError
-from ..tools.cheats import Cheat, chosen_of_tier, impossible
-from ..tools.selftest import Outcome, selftest
-from ..tools.workbench import Workbench
+from ..search.session.workbench import Workbench
 from .headless import Stopped, stopped_by_signals
+from .selftest.cheats import Cheat, chosen_of_tier, impossible
+from .selftest.running import Outcome, selftest
 from .selftest_table import (
     impossible_table,
     outcome_row,

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ..evaluation.difference import source_diff
 from ..runners.errors import AccessError
 from ..runners.model import Evaluation
-from ..search.store import STATE_FILE, Store
-from ..tools.difference import source_diff
-from ..tools.exports import SOURCE_NAME
-from ..tools.overview import confirmation_of, evaluation_of, find, kernels, searches, variants
-from ..tools.records import Confirmation, KernelRecord, VariantRecord
-from ..tools.search_records import SearchRecord
+from ..search.outdir.kernel_files import SOURCE_NAME
+from ..search.outdir.overview import find, kernels, searches, variants
+from ..search.stored.records import SearchRecord
+from ..store.evaluations import confirmation_of, evaluation_of
+from ..store.records import Confirmation, KernelRecord, VariantRecord
+from ..store.store import STATE_FILE, Store
 from .tables import console, gate_table, kernel_table, search_table, variant_table
 
 

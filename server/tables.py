@@ -13,11 +13,11 @@ from rich.text import Text
 
 from ..runners.model import Evaluation, GateResult
 from ..runners.wording import speedup_text
-from ..tools.host import Fact, HostReport
-from ..tools.optimize import Finished
-from ..tools.overview import VariantLine
-from ..tools.records import Confirmation, KernelRecord
-from ..tools.search_records import SearchRecord
+from ..search.outdir.overview import VariantLine
+from ..search.session.optimize import Finished
+from ..search.stored.records import SearchRecord
+from ..store.records import Confirmation, KernelRecord
+from .doctor import Fact, HostReport
 
 WIDE = 160
 SPEEDUP = "speedup (95 %)"

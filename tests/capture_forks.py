@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.runners.capture import CaptureRequest, CaptureResult, capture, preload
-from kernelwright.runners.contract import bind
-from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.plans.plan_check import check_plan
+from kernelwright.runners.specs.contract import bind
+from kernelwright.runners.specs.devices import PROFILES
 
 CASES = Path(__file__).parent / "triton_cases"
 H100 = PROFILES[0][0]

@@ -11,20 +11,20 @@ import numpy as np
 import numpy.typing as npt
 from pretend_gpu.harness import PretendedGpu
 
-from kernelwright.runners.contract import BoundContract, bind
-from kernelwright.runners.devices import PROFILES, DeviceFacts
-from kernelwright.runners.layout import record
+from kernelwright.runners.loading.files import LoadedKernel
 from kernelwright.runners.model import BuildOptions, Candidate, Variant
-from kernelwright.runners.normalise import source_key
 from kernelwright.runners.plans.plan import Artifact
-from kernelwright.runners.pools import SeedPool
-from kernelwright.runners.runner import DeviceRunner
-from kernelwright.runners.runner_messages import Check
-from kernelwright.runners.specs.files import LoadedKernel
+from kernelwright.runners.protocol.layout import record
+from kernelwright.runners.protocol.messages import Check
+from kernelwright.runners.protocol.pools import SeedPool
+from kernelwright.runners.proxies.runner import DeviceRunner
+from kernelwright.runners.specs.contract import BoundContract, bind
+from kernelwright.runners.specs.devices import PROFILES, DeviceFacts
+from kernelwright.runners.specs.normalise import source_key
 from kernelwright.runners.specs.spec import KernelSpec
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
 from kernelwright.runners.toolchains.cuda import Cuda
-from kernelwright.search.apply import apply
+from kernelwright.search.applying.apply import apply
 from kernelwright.search.moves import Move, NotApplicable, State
 
 Array = npt.NDArray[Any]

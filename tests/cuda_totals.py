@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.plans.plan import Artifact
+from kernelwright.runners.specs.devices import PROFILES
 from kernelwright.runners.toolchains import BuildOutcome
 from kernelwright.runners.toolchains.cuda_request import present
 

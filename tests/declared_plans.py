@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelwright.runners.contract import BoundContract, bind
-from kernelwright.runners.plans.plan import (
-    Launch,
-    LaunchPlan,
-)
-from kernelwright.runners.specs.files import parse_spec
+from kernelwright.runners.loading.files import parse_spec
+from kernelwright.runners.plans.plan import Launch, LaunchPlan
+from kernelwright.runners.specs.contract import BoundContract, bind
 from kernelwright.runners.specs.spec import KernelSpec
 
 ARGUMENTS = [

@@ -18,11 +18,11 @@ import numpy as np
 from device_kernels import CONTRACT, Bench, N, integer, launch, pointer
 from pretend_gpu import Twins
 
-from kernelwright.runners.contract import bind
 from kernelwright.runners.device import driver, keeping, process, support
 from kernelwright.runners.plans.plan import LaunchPlan
-from kernelwright.runners.pools import SeedPool
-from kernelwright.runners.runner_messages import Block, Check, Load, Pool, RunResult
+from kernelwright.runners.protocol.messages import Block, Check, Load, Pool, RunResult
+from kernelwright.runners.protocol.pools import SeedPool
+from kernelwright.runners.specs.contract import bind
 from kernelwright.runners.specs.io_contract import Contract
 
 SLOTS = 4

@@ -16,14 +16,14 @@ import numpy.typing as npt
 import pytest
 from pretend_gpu import Twins, pretended_gpu
 
-from kernelwright.runners.contract import BoundContract, bind
 from kernelwright.runners.device.probing import probe_devices
-from kernelwright.runners.devices import DeviceFacts
-from kernelwright.runners.layout import record
 from kernelwright.runners.plans.plan import LaunchPlan
-from kernelwright.runners.pools import SeedPool
-from kernelwright.runners.runner import DeviceRunner
-from kernelwright.runners.runner_messages import Block, BlockResult, Check, RunResult
+from kernelwright.runners.protocol.layout import record
+from kernelwright.runners.protocol.messages import Block, BlockResult, Check, RunResult
+from kernelwright.runners.protocol.pools import SeedPool
+from kernelwright.runners.proxies.runner import DeviceRunner
+from kernelwright.runners.specs.contract import BoundContract, bind
+from kernelwright.runners.specs.devices import DeviceFacts
 from kernelwright.runners.specs.io_contract import Contract
 from kernelwright.runners.toolchains.nvrtc import room
 

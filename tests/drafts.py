@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kernelwright.runners.specs.files import Roots, load_data
+from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.runners.specs.spec import KernelSpec
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"

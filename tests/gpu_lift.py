@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import Candidate
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
-from kernelwright.tools.candidates import variant_from
-from kernelwright.tools.records import VariantRecord
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.applying.variants import variant_from
+from kernelwright.search.session.workbench import Workbench
+from kernelwright.store.records import VariantRecord
 
 SOURCE = """\
 #ifndef REPEAT

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import BuildOptions
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
 from kernelwright.search.moves import State
 
 Argument = dict[str, Any]

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kernelwright.runners.contract import BoundContract, bind
 from kernelwright.runners.dtypes import numpy_dtype
 from kernelwright.runners.oracle.arrays import NUMPY
 from kernelwright.runners.oracle.judge import expect, judge
 from kernelwright.runners.oracle.messages import OutputVerdict
+from kernelwright.runners.specs.contract import BoundContract, bind
 from kernelwright.runners.specs.io_contract import Contract
 
 Array = npt.NDArray[Any]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelwright.runners.limits import Peaks
-from kernelwright.search.store import STATE_FILE, Store
-from kernelwright.tools.headroom import PEAKS
+from kernelwright.evaluation.evidence.headroom import PEAKS
+from kernelwright.runners.limits.limits import Peaks
+from kernelwright.store.store import STATE_FILE, Store
 
 SOURCE = """\
 #include <cstdint>

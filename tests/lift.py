@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from kernelwright.evaluation.evaluator import Evaluator
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import Ending, Evaluation, Variant
-from kernelwright.runners.normalise import source_key
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
-from kernelwright.tools.evaluator import Evaluator
-from kernelwright.tools.records import VariantRecord
+from kernelwright.runners.specs.normalise import source_key
+from kernelwright.store.records import VariantRecord
 
 SOURCE = """\
 #ifndef REPEAT

@@ -13,17 +13,17 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from kernelwright.runners.contract import bind
 from kernelwright.runners.dtypes import numpy_dtype
-from kernelwright.runners.layout import record
+from kernelwright.runners.loading.files import LoadedKernel
 from kernelwright.runners.oracle.arrays import NUMPY, ArrayLibrary
 from kernelwright.runners.oracle.arrays_cupy import CupyArrays
 from kernelwright.runners.oracle.arrays_torch import TorchArrays
 from kernelwright.runners.oracle.inputs import pack
 from kernelwright.runners.oracle.messages import JudgeOutputs, OutputVerdict
 from kernelwright.runners.oracle.oracle import Oracle
-from kernelwright.runners.pools import SeedPool
-from kernelwright.runners.specs.files import LoadedKernel
+from kernelwright.runners.protocol.layout import record
+from kernelwright.runners.protocol.pools import SeedPool
+from kernelwright.runners.specs.contract import bind
 from kernelwright.runners.specs.spec import KernelSpec
 
 Array = npt.NDArray[Any]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from profiles import launch, run
 
-from kernelwright.analysis.rules import names as n
+from kernelwright.analysis.profile import names as n
 from kernelwright.analysis.rules.model import Facts
-from kernelwright.runners.limits import Work
+from kernelwright.runners.limits.limits import Work
 from kernelwright.runners.profiling.model import Advice, Instruction, KernelProfile, Profile
 from kernelwright.runners.profiling.wanted import SAMPLES, STALL
 

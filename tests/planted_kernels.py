@@ -15,9 +15,9 @@ from typing import Any
 from device_kernels import HEAD, INDEX, Bench, integer, launch, pointer
 
 from kernelwright.analysis.rules.model import Facts
-from kernelwright.runners.devices import DeviceFacts
-from kernelwright.runners.limits import Work
+from kernelwright.runners.limits.limits import Work
 from kernelwright.runners.profiling.model import Profile
+from kernelwright.runners.specs.devices import DeviceFacts
 
 N = 1 << 24
 SIDE = 1024

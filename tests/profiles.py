@@ -17,8 +17,8 @@ from kernelwright.runners.profiling.model import (
     Metric,
     Profile,
 )
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.tools.ncu_summary import NcuSummaryArguments, ncu_summary
-from kernelwright.tools.workbench import Workbench
 
 
 def launch(

@@ -14,10 +14,10 @@ import pytest
 
 from kernelwright.analysis.rules.facts import facts_of
 from kernelwright.analysis.rules.model import Facts
+from kernelwright.runners.loading.files import parse_spec
 from kernelwright.runners.profiling import readers
 from kernelwright.runners.profiling.model import KernelProfile, Profile
 from kernelwright.runners.profiling.reading import read_profile
-from kernelwright.runners.specs.files import parse_spec
 
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(__file__).parent / "reports"

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from search_landscape import VALUES, World, neighbours
 
 from kernelwright.runners.model import Candidate, Ending
-from kernelwright.search.engine import Engine
-from kernelwright.search.planner import Context, PlannerRun
-from kernelwright.search.work import Evaluate, Outcome, Stopped
+from kernelwright.search.engine.engine import Engine
+from kernelwright.search.engine.work import Evaluate, Outcome, Stopped
+from kernelwright.search.planning.planner import Context, PlannerRun
 
 FATES = ("measure", "lost", "lost after build", "fail", "no variant", "unstable", "twin")
 fates = st.lists(st.sampled_from(FATES), min_size=1, max_size=30)

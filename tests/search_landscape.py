@@ -10,13 +10,13 @@ from typing import Any
 
 from kernelwright.runners.model import BuildOptions, Candidate, Ending
 from kernelwright.runners.specs.spec import KernelSpec
-from kernelwright.search.engine import Engine
-from kernelwright.search.graph import Graph
-from kernelwright.search.moves.base import State
-from kernelwright.search.nodes import Node
-from kernelwright.search.planner import Context, Planner, PlannerRun, Reply, client_planner
+from kernelwright.search.engine.engine import Engine
+from kernelwright.search.engine.work import Ask, Evaluate, Outcome, Stopped
+from kernelwright.search.graph.graph import Graph
+from kernelwright.search.graph.nodes import Node
+from kernelwright.search.moves.shared.base import State
+from kernelwright.search.planning.planner import Context, Planner, PlannerRun, Reply, client_planner
 from kernelwright.search.settings import Settings
-from kernelwright.search.work import Ask, Evaluate, Outcome, Stopped
 
 VALUES = {"ORDER": (0, 1, 2), "TILE": (1, 2, 4, 8, 16), "UNROLL": (1, 2, 4, 8)}
 SPEC = KernelSpec.model_validate(

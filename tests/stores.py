@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelwright.search.store import JsonObject, Store
+from kernelwright.store.store import JsonObject, Store
 
 
 def put(store: Store, table: str, key: str, value: JsonObject) -> None:

@@ -23,7 +23,7 @@ from kernelwright.runners.device.tables import (
     guarded,
     pieces,
 )
-from kernelwright.runners.shared_arena import GUARD_PATTERN
+from kernelwright.runners.protocol.shared_arena import GUARD_PATTERN
 
 Bytes = npt.NDArray[np.uint8]
 KEYS = (0x0123456789ABCDEF, 0xFEDCBA9876543210)

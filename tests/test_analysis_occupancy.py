@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kernelwright.analysis.occupancy import occupancy
-from kernelwright.runners.devices import PROFILES, DeviceFacts
 from kernelwright.runners.model import KernelFacts
+from kernelwright.runners.specs.devices import PROFILES, DeviceFacts
 
 H100 = PROFILES[0][0]
 PROGRAM = """\

@@ -17,7 +17,7 @@ from kernelwright.analysis.pictures import svg
 from kernelwright.analysis.pictures.roofline import Timed, chart, roofline_svg
 from kernelwright.analysis.pictures.stalls import Bars, StallChart, bars, stalls_svg
 from kernelwright.runners.errors import KernelwrightError
-from kernelwright.runners.limits import Peaks, Work
+from kernelwright.runners.limits.limits import Peaks, Work
 
 PEAKS = Peaks(
     copy_bytes_per_s=3e12,

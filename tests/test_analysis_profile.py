@@ -9,15 +9,15 @@ from planted import HEALTHY, Planted, instructions, planted_launch
 from profiles import launch, run
 
 from kernelwright.analysis.levels import levels
+from kernelwright.analysis.profile import names as n
 from kernelwright.analysis.profile.lines import by_line, hottest, opcode, stalls_at
 from kernelwright.analysis.profile.metrics import metric, search
 from kernelwright.analysis.profile.shares import shares, total, weighted
 from kernelwright.analysis.roofline import roofline
-from kernelwright.analysis.rules import names as n
 from kernelwright.analysis.rules.bottleneck import bottleneck
 from kernelwright.analysis.rules.findings import findings
 from kernelwright.runners.errors import KernelwrightError
-from kernelwright.runners.limits import Peaks, Work
+from kernelwright.runners.limits.limits import Peaks, Work
 from kernelwright.runners.profiling.model import Instruction
 from kernelwright.runners.profiling.wanted import SAMPLES
 

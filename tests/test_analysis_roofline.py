@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kernelwright.analysis.roofline import reaches, roofline, summary
 from kernelwright.runners.errors import KernelwrightError
-from kernelwright.runners.limits import Peaks, Work
+from kernelwright.runners.limits.limits import Peaks, Work
 from kernelwright.runners.specs.spec import KernelSpec
 
 GB = 1e9

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from planted import FACTS, HEALTHY, PLANTED, Planted, planted_launch, profile
 from profiles import launch, run
 
-from kernelwright.analysis.rules import names as n
+from kernelwright.analysis.profile import names as n
 from kernelwright.analysis.rules.card import card, top_stalls
 from kernelwright.analysis.rules.derived import DERIVED, TENSOR_OPCODE
 from kernelwright.analysis.rules.facts import facts_of, matrix_work
 from kernelwright.analysis.rules.findings import Findings, findings, rank
 from kernelwright.analysis.rules.model import Facts
 from kernelwright.analysis.rules.table import RULES
-from kernelwright.runners.limits import Work
+from kernelwright.runners.limits.limits import Work
 from kernelwright.runners.profiling.model import Advice, Metric, Profile
 from kernelwright.runners.specs.io_contract import Contract
 

@@ -6,7 +6,7 @@ import pytest
 from planted import OPCODES, PLANTED, Planted, instructions, profile
 from profiles import run
 
-from kernelwright.analysis.rules import names as n
+from kernelwright.analysis.profile import names as n
 from kernelwright.analysis.rules.findings import findings
 from kernelwright.analysis.rules.model import Finding
 

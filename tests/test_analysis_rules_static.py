@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kernelwright.analysis.rules import names as n
+from kernelwright.analysis.profile import names as n
 from kernelwright.analysis.rules.findings import findings
 from kernelwright.analysis.rules.static import static_profile
-from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.model import KernelFacts
 from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.profiling.model import KernelProfile
+from kernelwright.runners.specs.devices import PROFILES
 
 H100 = PROFILES[0][0]
 FACTS = KernelFacts(entry="k", registers=32, static_shared=1024)

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelwright.analysis.places import describe, same_file
 from kernelwright.analysis.ptx import Frame
 from kernelwright.analysis.sass import class_of, read_sass
 from kernelwright.analysis.sass.line_header import Cursor
 from kernelwright.analysis.sass.line_program import read_line_programs
 from kernelwright.analysis.sass.line_tables import read_lines
 from kernelwright.analysis.sass.listing import read_listing
+from kernelwright.analysis.spans.places import describe, same_file
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.machine_code.elf import read_sections
 from kernelwright.runners.toolchains.listings import disassembler

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from real_reports import KNOWN, known_code, known_profile, needs_reader
 
-from kernelwright.analysis.places import describe
 from kernelwright.analysis.ptx import read_ptx
 from kernelwright.analysis.sass import Sass, read_sass
 from kernelwright.analysis.spans import (
@@ -26,20 +25,16 @@ from kernelwright.analysis.spans import (
     lines_of_ptx,
     source_lines,
 )
-from kernelwright.analysis.spans.profile import (
-    counts_at,
-    counts_by_line,
-    line_profile,
-    other_build,
-)
-from kernelwright.runners.builder import Builder
-from kernelwright.runners.devices import device_for
+from kernelwright.analysis.spans.places import describe
+from kernelwright.analysis.spans.profile import counts_at, counts_by_line, line_profile, other_build
+from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.errors import SpecError, ToolchainMissing
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_file
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.plans.plan import Module
 from kernelwright.runners.profiling.model import Instruction, KernelProfile, LaunchShape
 from kernelwright.runners.profiling.wanted import SAMPLES, STALL
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_file
+from kernelwright.runners.specs.devices import device_for
 from kernelwright.runners.specs.spec import KernelType
 from kernelwright.runners.toolchains import BuildRequest, Shape, toolchain_for
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from kernelwright.search.replay.decisions import decisions, log_of
+from kernelwright.search.session.session import SearchSession
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
-from kernelwright.search.store import STATE_FILE, Store
-from kernelwright.tools.search_graph import graph_of
-from kernelwright.tools.search_records import NeedsCandidates, SearchRecord, StepReport
-from kernelwright.tools.search_session import SearchSession
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.stored.graph import graph_of
+from kernelwright.search.stored.records import NeedsCandidates, SearchRecord, StepReport
+from kernelwright.store.store import STATE_FILE, Store
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 Script = Callable[[str], Any]

@@ -18,13 +18,13 @@ import pytest
 from device_kernels import GPUS, gpu_of
 from test_benchmarks import YARDSTICK
 
-from kernelwright.runners.contract import bind, workload_contracts
-from kernelwright.runners.inferring.completing import draft_of_source
-from kernelwright.runners.limits import work
+from kernelwright.runners.limits.limits import work
+from kernelwright.runners.loading.completing import draft_of_source
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data, load_file
 from kernelwright.runners.oracle.inputs import make_inputs
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data, load_file
+from kernelwright.runners.specs.contract import bind, workload_contracts
 from kernelwright.runners.specs.spec import KernelSpec
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.session.workbench import Workbench
 
 ROOT = Path(__file__).parents[1]
 KERNELS = ROOT / "benchmarks" / "kernels"

@@ -15,7 +15,7 @@ from lift import write_spec
 from pretend_gpu import pretended_gpu
 
 from kernelwright.runners.model import Candidate, Ending
-from kernelwright.search.graph import Graph
+from kernelwright.search.graph.graph import Graph
 from kernelwright.search.replay.graph_world import graph_world
 from kernelwright.search.replay.recorded import (
     RecordedEdge,
@@ -24,7 +24,7 @@ from kernelwright.search.replay.recorded import (
     graphs_from_bytes,
 )
 from kernelwright.search.replay.world import replay
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.session.workbench import Workbench
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 Script = Callable[[str], Any]

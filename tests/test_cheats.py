@@ -12,11 +12,10 @@ import pytest
 
 from kernelwright.runners.errors import AccessError, SpecError
 from kernelwright.runners.model import Ending
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.server import selftesting
-from kernelwright.server.selftest_table import selftest_table, verdict_text
-from kernelwright.server.selftesting import run_selftest
-from kernelwright.tools import cheats
-from kernelwright.tools.cheats import (
+from kernelwright.server.selftest import cheats
+from kernelwright.server.selftest.cheats import (
     NO_GAIN,
     ROWS,
     Cheat,
@@ -26,9 +25,10 @@ from kernelwright.tools.cheats import (
     impossible,
     read_cheat,
 )
-from kernelwright.tools.records import KernelRecord
-from kernelwright.tools.selftest import Outcome, attempt, victim_of
-from kernelwright.tools.workbench import Workbench
+from kernelwright.server.selftest.running import Outcome, attempt, victim_of
+from kernelwright.server.selftest_table import selftest_table, verdict_text
+from kernelwright.server.selftesting import run_selftest
+from kernelwright.store.records import KernelRecord
 
 PAGES = catalogue()
 NATIVE = [cheat for cheat in PAGES if cheat.tier == "native"]

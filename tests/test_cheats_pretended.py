@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from pretend_gpu import pretended_gpu
 
-from kernelwright.tools.cheats import catalogue, chosen
-from kernelwright.tools.selftest import attempt, victim_of
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.session.workbench import Workbench
+from kernelwright.server.selftest.cheats import catalogue, chosen
+from kernelwright.server.selftest.running import attempt, victim_of
 
 PRETENDED = [
     f"cuda/{name}"

@@ -17,10 +17,10 @@ from kernelwright.runners.gates.winner import (
     is_not_slower_on_held_out_workloads,
     keeps_its_gain,
 )
+from kernelwright.runners.loading.files import parse_spec
 from kernelwright.runners.model import Ending
 from kernelwright.runners.oracle.stress import KINDS
 from kernelwright.runners.plans.declared_plan import check_declared
-from kernelwright.runners.specs.files import parse_spec
 from kernelwright.search.moves import MOVES
 from kernelwright.search.settings import Settings
 from kernelwright.server.cli import app

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelwright.runners.contract import BoundContract, bind, odd_shape, workload_contracts
-from kernelwright.runners.limits import work
+from kernelwright.runners.limits.limits import work
+from kernelwright.runners.loading.files import Roots, load_file
 from kernelwright.runners.oracle.inputs import make_inputs
 from kernelwright.runners.plans.declared_plan import declared_plan, resolve
 from kernelwright.runners.plans.plan_check import check_plan
+from kernelwright.runners.specs.contract import BoundContract, bind, odd_shape, workload_contracts
 from kernelwright.runners.specs.expressions import evaluate
-from kernelwright.runners.specs.files import Roots, load_file
 from kernelwright.runners.specs.spec import Kernel, KernelSpec, Reference
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

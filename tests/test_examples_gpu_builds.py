@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.runners.builder import Builder
-from kernelwright.runners.contract import bind
-from kernelwright.runners.devices import device_for
+from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.errors import ToolchainMissing
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_file
 from kernelwright.runners.plans.plan import Fill
 from kernelwright.runners.plans.plan_check import check_plan
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_file
+from kernelwright.runners.specs.contract import bind
+from kernelwright.runners.specs.devices import device_for
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape, toolchain_for
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from kernelwright.runners.contract import bind
-from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.gates import Run, ending_of
 from kernelwright.runners.gates.incumbent import (
     SHAPES,
@@ -35,7 +33,9 @@ from kernelwright.runners.gates.winner import (
 )
 from kernelwright.runners.model import Comparison, Ending, Judgement, Ratio, WorkloadTimes
 from kernelwright.runners.oracle.messages import OutputVerdict
-from kernelwright.runners.runner_messages import RunResult
+from kernelwright.runners.protocol.messages import RunResult
+from kernelwright.runners.specs.contract import bind
+from kernelwright.runners.specs.devices import PROFILES
 from kernelwright.runners.specs.io_contract import Contract
 
 H100, SHEET = PROFILES[0]

@@ -12,15 +12,15 @@ import pytest
 from device_kernels import CONTRACT, RIGHT, Bench
 from pretend_gpu import PretendedGpu, pretended_gpu
 
-from kernelwright.runners.checking import Checker
 from kernelwright.runners.comparing.comparison import compare, hot_times
 from kernelwright.runners.comparing.settling import DEVICE
 from kernelwright.runners.gates import FIRST_SET, first_failure
+from kernelwright.runners.gates.checking import Checker
 from kernelwright.runners.model import Comparison, Conditions
 from kernelwright.runners.oracle.messages import JudgeOutputs
 from kernelwright.runners.oracle.oracle import Oracle
-from kernelwright.runners.pools import SeedPool
-from kernelwright.runners.runner_messages import Block, BlockResult
+from kernelwright.runners.protocol.messages import Block, BlockResult
+from kernelwright.runners.protocol.pools import SeedPool
 from kernelwright.runners.specs.io_contract import Contract
 
 N = 600

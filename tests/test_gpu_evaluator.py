@@ -11,12 +11,12 @@ import gpu_lift
 import pytest
 from device_kernels import GPUS, gpu_of
 
+from kernelwright.evaluation.attached_kernels import MOST_ATTACHED
+from kernelwright.evaluation.rig.open_kernel import OpenKernel
+from kernelwright.evaluation.rig.rig import Rig
+from kernelwright.runners.loading.files import LoadedKernel
 from kernelwright.runners.model import Ending
-from kernelwright.runners.specs.files import LoadedKernel
-from kernelwright.tools.attached import MOST_ATTACHED
-from kernelwright.tools.kernel_state import OpenKernel
-from kernelwright.tools.rig import Rig
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.session.workbench import Workbench
 
 SIZES = {"real": (1 << 20, 1000003), "pretended": (1 << 11, 1003)}
 """of the two workloads"""
@@ -235,7 +235,7 @@ def test_triton_specialises_on_divisibility_on_one_and_on_alignment_and_each_is_
 ) -> None:
     if is_pretended(bench):
         pytest.skip("no Triton on a pretended GPU")
-    from kernelwright.runners.specs.files import Roots, load_data
+    from kernelwright.runners.loading.files import Roots, load_data
 
     codes = dict[tuple[int, int], str]()
     for n, align in ((1 << 20, 16), ((1 << 20) + 1, 16), (1, 16), (1 << 20, 4)):

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from kernelwright.runners.device.probing import probe_devices
-from kernelwright.runners.specs.files import Roots, load_data
-from kernelwright.tools.workbench import Workbench
+from kernelwright.runners.loading.files import Roots, load_data
+from kernelwright.search.session.workbench import Workbench
 
 pytestmark = pytest.mark.gpu
 COOPERATIVE = """\

@@ -23,11 +23,13 @@ from pretend_gpu import pretended_gpu
 from profiles import module, report_file, stand_in_ncu
 from real_reports import needs_reader, real_launch
 
+from kernelwright.analysis.profile.names import OPCODES, SECTIONS
 from kernelwright.analysis.ptx import read_ptx
 from kernelwright.analysis.regions import region_dag
-from kernelwright.analysis.rules.names import OPCODES, SECTIONS
 from kernelwright.analysis.sass import read_sass
 from kernelwright.analysis.spans import join
+from kernelwright.evaluation.evidence.kernel_code import Launched, launched_kernels
+from kernelwright.evaluation.evidence.profiles import kept_profile
 from kernelwright.runners.profiling import readers
 from kernelwright.runners.profiling.model import (
     Instruction,
@@ -39,10 +41,8 @@ from kernelwright.runners.profiling.model import (
 from kernelwright.runners.profiling.permission import why_no_counters
 from kernelwright.runners.profiling.wanted import SAMPLES
 from kernelwright.runners.toolchains.cuda_request import present
-from kernelwright.tools.profiles import kept_profile
-from kernelwright.tools.records import ArtifactRecord
-from kernelwright.tools.variant_code import Launched, launched_kernels
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.session.workbench import Workbench
+from kernelwright.store.records import ArtifactRecord
 
 ROOT = Path(__file__).parents[1]
 needs_gpu = [

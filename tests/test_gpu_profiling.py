@@ -11,10 +11,10 @@ from planted_kernels import PAIRS, N, profiled
 
 from kernelwright.analysis.rules.card import card
 from kernelwright.analysis.rules.findings import findings
-from kernelwright.runners.contract import bind
-from kernelwright.runners.devices import PROFILES, DeviceFacts
 from kernelwright.runners.profiling import readers
 from kernelwright.runners.profiling.permission import why_no_counters
+from kernelwright.runners.specs.contract import bind
+from kernelwright.runners.specs.devices import PROFILES, DeviceFacts
 from kernelwright.runners.specs.io_contract import Contract
 from kernelwright.runners.toolchains.cuda_request import present
 

@@ -10,19 +10,19 @@ import gpu_lift
 import pytest
 from device_kernels import GPUS, gpu_of
 
-from kernelwright.runners import runner
+from kernelwright.evaluation.incumbent_set import Promoted, promote
+from kernelwright.evaluation.rig.fresh_runner import Fresh
+from kernelwright.evaluation.rig.gpus import Gpus
+from kernelwright.evaluation.rig.open_kernel import OpenKernel, open_state
+from kernelwright.evaluation.rig.rig import Rig
+from kernelwright.evaluation.trials import Built
 from kernelwright.runners.gates import Run, ending_of, first_failure
 from kernelwright.runners.gates.incumbent import is_deterministic
 from kernelwright.runners.gates.repeats import Repeats
 from kernelwright.runners.model import Ending, GateResult
-from kernelwright.runners.normalise import source_key
-from kernelwright.runners.pools import SeedPool
-from kernelwright.tools.fresh import Fresh
-from kernelwright.tools.gpus import Gpus
-from kernelwright.tools.kernel_state import OpenKernel, open_state
-from kernelwright.tools.promotion import Promoted, promote
-from kernelwright.tools.rig import Rig
-from kernelwright.tools.trials import Built
+from kernelwright.runners.protocol.pools import SeedPool
+from kernelwright.runners.proxies import runner
+from kernelwright.runners.specs.normalise import source_key
 
 PATIENCE_S = 60.0
 WORKLOADS = [{"name": "usual", "symbols": {"n": 2048}}]

@@ -10,7 +10,7 @@ import pytest
 from kernelwright.runners.device.probing import probe_devices
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.model import Ending
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.session.workbench import Workbench
 
 pytestmark = pytest.mark.gpu
 

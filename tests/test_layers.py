@@ -23,9 +23,9 @@ MAY_IMPORT = {
     "server": {"analysis", "runners", "search", "skills", "tools"},
 }
 KNOWS_SQL = {
-    Path("search/store.py"),
-    Path("search/store_database.py"),
-    Path("search/store_errors.py"),
+    Path("store/store.py"),
+    Path("store/database.py"),
+    Path("store/errors.py"),
 }
 NEVER_AT_THE_TOP = {"torch", "triton", "cupy", "cuda", "pynvml", "anthropic"}
 NOT_BESIDE_THE_CLOCK = ("toolchains", "capture", "interpreter", "oracle")
@@ -102,7 +102,7 @@ def test_a_module_imports_only_from_the_layers_below_its_own(module: Path) -> No
 
 def test_the_arrows_are_followed_out_of_nested_packages_too() -> None:
     assert our_folders(Path("search/moves/methods.py")) == {"analysis", "runners"}
-    assert "runners" in our_folders(Path("tools/records.py"))
+    assert "runners" in our_folders(Path("store/records.py"))
 
 
 @pytest.mark.parametrize("module", modules(*MAY_IMPORT), ids=str)

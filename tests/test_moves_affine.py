@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.runners.normalise import parse_cpp
-from kernelwright.search.moves.affine import Form, exact_quotient, quotient, remainder
-from kernelwright.search.moves.affine_cpp import form_of
+from kernelwright.runners.specs.normalise import parse_cpp
+from kernelwright.search.moves.shared.affine import Form, exact_quotient, quotient, remainder
+from kernelwright.search.moves.shared.affine_cpp import form_of
 
 NAMES = ("i", "j", "W", "%k")
 values = st.fixed_dictionaries({name: st.integers(-9, 9) for name in NAMES})

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from idiom_sources import SOURCES, array, scalar
 
+from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.runners.model import BuildOptions
-from kernelwright.runners.specs.files import Roots, load_data
-from kernelwright.search.apply import apply
+from kernelwright.search.applying.apply import apply
 from kernelwright.search.moves import NotApplicable, State
-from kernelwright.search.moves.constant_ties import broken
 from kernelwright.search.moves.cuda.idioms import row_in_registers, transpose_tile
-from kernelwright.search.moves.sweep_constants import MOVE as SWEEP
-from kernelwright.search.moves.tune_constants import MOVE
+from kernelwright.search.moves.every_language.sweep_constants import MOVE as SWEEP
+from kernelwright.search.moves.every_language.tune_constants import MOVE
+from kernelwright.search.moves.shared.constant_ties import broken
 
 BODY = "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] = x[i] * {};\n"
 

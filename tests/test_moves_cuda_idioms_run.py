@@ -17,11 +17,11 @@ import pytest
 from device_kernels import GPUS, gpu_of
 from idiom_sources import SIZES, SOURCES, TENSOR, Source
 
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import BuildOptions, Candidate
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
 from kernelwright.search.moves import NotApplicable, State
 from kernelwright.search.moves.cuda.idioms import MOVES
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.session.workbench import Workbench
 
 ROOT = Path(__file__).parents[1]
 BY_ID = {move.id: move for move in MOVES}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from idiom_sources import SOURCES
 
+from kernelwright.runners.loading.files import Roots, load_file
 from kernelwright.runners.model import BuildOptions, Candidate
-from kernelwright.runners.specs.files import Roots, load_file
 from kernelwright.search.moves import NotApplicable, State
 from kernelwright.search.moves.cuda.idioms import row_in_registers, row_per_team
 

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from pretend_gpu import pretended_gpu
 
 from kernelwright.search.moves import State
-from kernelwright.search.moves.affine import Form
 from kernelwright.search.moves.cuda.coarsen_rows import MOVE as COARSEN
 from kernelwright.search.moves.cuda.per_element import PerElement, per_element
 from kernelwright.search.moves.cuda.reading import read_kernels
 from kernelwright.search.moves.cuda.row_alignment import aligned_when
 from kernelwright.search.moves.cuda.vectorize_elementwise import MOVE as VECTORIZE
+from kernelwright.search.moves.shared.affine import Form
 
 KERNEL = """\
 extern "C" __global__ void add(const float* x, float* y, int rows, int cols) {

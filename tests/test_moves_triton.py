@@ -24,11 +24,11 @@ from triton_moves import (
 from kernelwright.analysis.prior.model import Signal
 from kernelwright.analysis.prior.signals import of_language
 from kernelwright.analysis.prior.weighing import weigh
-from kernelwright.runners.normalise import source_key
+from kernelwright.runners.specs.normalise import source_key
 from kernelwright.search.moves import FACTS
-from kernelwright.search.moves.base import NotApplicable
-from kernelwright.search.planner import Context, run_planner
-from kernelwright.search.rules_planner import rules_planner
+from kernelwright.search.moves.shared.base import NotApplicable
+from kernelwright.search.planning.planner import Context, run_planner
+from kernelwright.search.planning.rules import rules_planner
 
 CASES = [(name, move) for name in SPECS for move in BY_ID]
 

@@ -13,9 +13,9 @@ from triton_moves import ROOT, SPECS, applied, changes, proposals, reason, state
 
 from kernelwright.runners.interpreter import interpreter_missing
 from kernelwright.runners.screens.python import python_findings
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.tools.compile_variant import CompileVariantArguments, compile_variant
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
-from kernelwright.tools.workbench import Workbench
 
 MOVE, NAME = "shared_histogram", "histogram_triton"
 SOURCE: str = SPECS[NAME]["kernel"]["source_code"]

@@ -11,9 +11,9 @@ from triton_bench import DEVICE, Bench, variant
 from triton_moves import SPECS, applied, chain, changes, proposals, reason, state
 
 from kernelwright.runners.interpreter import interpreter_missing
-from kernelwright.runners.specs.files import Roots, load_data
+from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.runners.toolchains import BuildRequest, Shape
-from kernelwright.search.moves.base import State
+from kernelwright.search.moves.shared.base import State
 
 STENCIL = SPECS["stencil_triton"]["kernel"]["source_code"]
 BODY = STENCIL[STENCIL.index("    row = ") : STENCIL.index("\n\ndef stencil(")]

@@ -10,7 +10,7 @@ from test_moves_triton_rows import FORMS, STENCIL, needs_interpreter, sized
 from triton_bench import DEVICE, Bench, variant
 from triton_moves import applied, chain, changes, loaded, proposals, reason, state
 
-from kernelwright.runners.specs.files import Roots, load_data
+from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.runners.toolchains import BuildRequest, Shape
 
 

@@ -12,9 +12,9 @@ from test_moves_triton_rows import NESTED, STENCIL, needs_interpreter, sized
 from triton_bench import DEVICE, Bench, variant
 from triton_moves import applied, chain, changes, loaded, proposals, reason, state
 
-from kernelwright.runners.specs.files import Roots, load_data
+from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.runners.toolchains import BuildRequest, Shape
-from kernelwright.search.moves.base import NotApplicable
+from kernelwright.search.moves.shared.base import NotApplicable
 from kernelwright.search.moves.triton import rows_of_vectors
 from kernelwright.search.moves.triton.several_rows import neighbours
 from kernelwright.search.moves.triton.wide_copies import WideCopies

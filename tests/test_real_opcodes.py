@@ -15,9 +15,9 @@ from device_kernels import built
 from planted_kernels import PAIRS
 from real_reports import KNOWN, TWINS, known_code, known_profile, needs_reader, real_launch
 
+from kernelwright.analysis.profile.names import OPCODES
 from kernelwright.analysis.ptx.effects import effect
 from kernelwright.analysis.regions import RegionDag, region_dag
-from kernelwright.analysis.rules.names import OPCODES
 from kernelwright.analysis.sass.classes import class_of
 from kernelwright.runners.toolchains.cuda_request import present
 

@@ -18,12 +18,12 @@ from real_reports import (
     report_of,
 )
 
-from kernelwright.analysis.rules import names as n
+from kernelwright.analysis.profile import names as n
 from kernelwright.analysis.rules.card import card, top_stalls
 from kernelwright.analysis.rules.findings import Findings, findings
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.skills.catalogue import read
 from kernelwright.tools.ncu_summary import NcuSummaryArguments, ncu_summary
-from kernelwright.tools.workbench import Workbench
 
 pytestmark = needs_reader
 GOLDEN = Path(__file__).parent / "golden" / "card_of_spills.txt"

@@ -21,10 +21,10 @@ from kernelwright.analysis.spans import KernelCode, join
 from kernelwright.analysis.spans.profile import counts_by_line, line_profile, other_build
 from kernelwright.runners.profiling.wanted import SAMPLES
 from kernelwright.runners.toolchains.cuda_request import present
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.tools.ncu_summary import NcuSummaryArguments, ncu_summary
 from kernelwright.tools.ptx_for_source_span import SpanArguments, ptx_for_source_span
 from kernelwright.tools.region_dag import RegionDagArguments, region_dag
-from kernelwright.tools.workbench import Workbench
 
 pytestmark = [needs_reader, pytest.mark.skipif("nvrtc" not in present(), reason="no NVRTC here")]
 KERNELS = [(rule, twin) for rule in PAIRS for twin in TWINS]

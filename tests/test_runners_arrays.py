@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle_cases import library
 
-from kernelwright.runners.contract import BoundContract, bind
 from kernelwright.runners.dtypes import DTYPES, is_float, numpy_dtype
 from kernelwright.runners.oracle.arrays import NUMPY, DtypeUnknown, imports_torch
 from kernelwright.runners.oracle.inputs import make_inputs
 from kernelwright.runners.oracle.judge import expect, judge
 from kernelwright.runners.oracle.libraries import library_for
 from kernelwright.runners.oracle.messages import OutputVerdict
+from kernelwright.runners.specs.contract import BoundContract, bind
 from kernelwright.runners.specs.io_contract import Contract
 
 Array = npt.NDArray[Any]

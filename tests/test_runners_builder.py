@@ -12,11 +12,11 @@ import lift
 import psutil
 import pytest
 
-from kernelwright.runners.builder import Builder
+from kernelwright.runners.building.builder import Builder
+from kernelwright.runners.building.zygote import GRACE_S
 from kernelwright.runners.errors import ProcessLost
 from kernelwright.runners.processes.sandbox import landlock_abi
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
-from kernelwright.runners.zygote import GRACE_S
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def zygotes() -> list[psutil.Process]:
     found = list[psutil.Process]()
     for child in psutil.Process().children():
         with suppress(psutil.Error):  # it has just ended
-            if "kernelwright.runners.zygote" in child.cmdline():
+            if "kernelwright.runners.building.zygote" in child.cmdline():
                 found.append(child)
     return found
 

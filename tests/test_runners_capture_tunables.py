@@ -8,10 +8,7 @@ import pytest
 from capture_forks import CASES, Forks
 from captures import HEADER, KERNEL, MISSING, TUNED, XY, XYN, params, plan_of
 
-from kernelwright.runners.plans.plan import (
-    Launch,
-    TensorMapParam,
-)
+from kernelwright.runners.plans.plan import Launch, TensorMapParam
 
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 

@@ -10,12 +10,12 @@ from typing import Any, cast
 import lift
 import pytest
 
-from kernelwright.runners.checking import MOST_KNOWN, Checker
-from kernelwright.runners.contract import workload_contracts
 from kernelwright.runners.errors import ProcessLost
+from kernelwright.runners.gates.checking import MOST_KNOWN, Checker
 from kernelwright.runners.oracle.messages import JudgeOutputs, OutputVerdict
-from kernelwright.runners.pools import SeedPool, draw
-from kernelwright.runners.runner_messages import Check, RunResult
+from kernelwright.runners.protocol.messages import Check, RunResult
+from kernelwright.runners.protocol.pools import SeedPool, draw
+from kernelwright.runners.specs.contract import workload_contracts
 
 RIGHT = OutputVerdict(
     name="y",

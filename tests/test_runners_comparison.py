@@ -8,14 +8,14 @@ from typing import cast
 
 import pytest
 
-from kernelwright.runners.checking import Checker
 from kernelwright.runners.comparing.comparison import compare
 from kernelwright.runners.comparing.settling import DEVICE, NATIVE, TimingPlan
-from kernelwright.runners.contract import bind
 from kernelwright.runners.gates import Run
+from kernelwright.runners.gates.checking import Checker
 from kernelwright.runners.model import Comparison
-from kernelwright.runners.pools import SeedPool
-from kernelwright.runners.runner_messages import BlockResult, SideTimes
+from kernelwright.runners.protocol.messages import BlockResult, SideTimes
+from kernelwright.runners.protocol.pools import SeedPool
+from kernelwright.runners.specs.contract import bind
 from kernelwright.runners.specs.io_contract import Contract
 
 CONTRACT = Contract.model_validate(

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.runners.contract import (
+from kernelwright.runners.errors import SpecError
+from kernelwright.runners.specs.contract import (
     BoundArgument,
     BoundContract,
     bind,
@@ -17,7 +18,6 @@ from kernelwright.runners.contract import (
     small_shape,
     workload_contracts,
 )
-from kernelwright.runners.errors import SpecError
 from kernelwright.runners.specs.io_contract import Contract
 from kernelwright.runners.specs.spec import KernelSpec
 

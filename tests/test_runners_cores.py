@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.runners.cores import (
+from kernelwright.runners.native.cores import (
     Cores,
     CoreWatch,
     choose,

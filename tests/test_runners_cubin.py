@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.runners.device.code import keeps_state
-from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.machine_code.cubin import CubinInfo, read_cubin, read_symbols
 from kernelwright.runners.machine_code.cubin_check import check_cubin
 from kernelwright.runners.machine_code.cubin_hash import device_code_hash, entry_hash
 from kernelwright.runners.machine_code.elf import read_sections
 from kernelwright.runners.plans.plan import LaunchPlan
+from kernelwright.runners.specs.devices import PROFILES
 
 NVCC = shutil.which("nvcc")
 pytestmark = pytest.mark.skipif(NVCC is None, reason="no nvcc on PATH")

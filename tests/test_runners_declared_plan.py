@@ -12,8 +12,8 @@ import pytest
 from declared_plans import ARGUMENTS, LAUNCH, contract, data, launch_of, spec, step, steps
 
 from kernelwright.runners.errors import SpecError
+from kernelwright.runners.loading.files import Roots, load_data, parse_spec
 from kernelwright.runners.plans.declared_plan import declared_plan, resolve, with_code
-from kernelwright.runners.plans.declared_plan_model import TritonLaunch
 from kernelwright.runners.plans.plan import (
     Fill,
     LaunchPlan,
@@ -22,7 +22,7 @@ from kernelwright.runners.plans.plan import (
     SetSymbol,
     TensorMapParam,
 )
-from kernelwright.runners.specs.files import Roots, load_data, parse_spec
+from kernelwright.runners.specs.declared_plan_model import TritonLaunch
 from kernelwright.runners.specs.spec import KernelSpec
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "launch-plan.md"

@@ -36,14 +36,14 @@ from device_kernels import (
 )
 
 from kernelwright.runners.device.sample import BYSTANDER, RUNNER, STRAY
-from kernelwright.runners.runner_messages import RunResult, SideTimes
+from kernelwright.runners.protocol.messages import RunResult, SideTimes
 
 GRID = -(-N // THREADS)
 MOST_SPANS = 32
 SPANS = f"struct Spans {{ unsigned long long at[{MOST_SPANS}], end[{MOST_SPANS}]; }};\n"
 MARKED = 777.0
 STRIDE, X_AT, Y_AT = 13 * 4096, 4096, 7 * 4096
-"""Of a set of `twice`, and where its arrays are in it (runners/layout.py)."""
+"""Of a set of `twice`, and where its arrays are in it (runners/protocol/layout.py)."""
 
 
 @pytest.fixture(scope="module", params=GPUS)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from device_kernels import CONTRACT, integer, launch, pointer
 
-from kernelwright.runners.arena_values import InputPool
 from kernelwright.runners.device import driver
 from kernelwright.runners.device.copying import copy_bandwidth
 from kernelwright.runners.device.memory import BLANK, DeviceInputs, Region
@@ -18,7 +17,8 @@ from kernelwright.runners.device.restoring import Images, Restoring
 from kernelwright.runners.device.setting import Setting, Shape
 from kernelwright.runners.device.tables import Table
 from kernelwright.runners.plans.plan import LaunchPlan, argument_buffers, contract_outputs
-from kernelwright.runners.runner_messages import Pool
+from kernelwright.runners.protocol.arena_values import InputPool
+from kernelwright.runners.protocol.messages import Pool
 from kernelwright.runners.specs.io_contract import Contract
 
 N = 1000

@@ -11,14 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.runners.device.handover import laid_out
-from kernelwright.runners.device.tables import (
-    CHUNK,
-    Elements,
-    cut,
-    digest_words,
-    digested,
-    pieces,
-)
+from kernelwright.runners.device.tables import CHUNK, Elements, cut, digest_words, digested, pieces
 
 SHAPES = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 KEYS = (0x0123456789ABCDEF, 0xFEDCBA9876543210)

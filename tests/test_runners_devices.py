@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernelwright.runners.devices import NOT_LISTED, PROFILES, device_for
 from kernelwright.runners.errors import SpecError
+from kernelwright.runners.specs.devices import NOT_LISTED, PROFILES, device_for
 from kernelwright.runners.specs.spec import DeviceProfile
 
 HERE = PROFILES[-1][0].model_copy(update={"uuid": "GPU-1"})

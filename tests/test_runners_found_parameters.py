@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from kernelwright.runners.inferring.found_parameters import Found, find_parameters, tuned
 from kernelwright.runners.plans.declared_plan import declared_plan, resolve
-from kernelwright.runners.plans.plan import (
-    LaunchPlan,
-)
+from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.specs.expressions import cdiv
 
 SMS = 132

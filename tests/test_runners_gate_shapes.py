@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kernelwright.runners.gate_shapes import (
+from kernelwright.runners.specs.gate_shapes import (
     NEAR_BYTES,
     gate_shapes,
     long_shapes,

@@ -9,7 +9,7 @@ import pytest
 from kernelwright.runners.gates import ENDINGS, FIRST_SET, Gate, Run, first_failure
 from kernelwright.runners.model import Ending, GateResult
 from kernelwright.runners.oracle.messages import OutputVerdict
-from kernelwright.runners.runner_messages import RunResult
+from kernelwright.runners.protocol.messages import RunResult
 
 GATES = {gate.__name__: gate for gate in FIRST_SET}
 

@@ -8,13 +8,13 @@ from typing import Any, cast
 import pytest
 from device_kernels import CONTRACT
 
-from kernelwright.runners.contract import bind
 from kernelwright.runners.gates import Run, ending_of
 from kernelwright.runners.gates.repeats import Repeats, computes_every_call, measure, slots_for
 from kernelwright.runners.model import Ending
 from kernelwright.runners.oracle.messages import OutputVerdict
-from kernelwright.runners.pools import SeedPool
-from kernelwright.runners.runner_messages import BlockResult, RunResult, SideTimes
+from kernelwright.runners.protocol.messages import BlockResult, RunResult, SideTimes
+from kernelwright.runners.protocol.pools import SeedPool
+from kernelwright.runners.specs.contract import bind
 from kernelwright.runners.specs.io_contract import Contract
 
 WRONG = OutputVerdict(

@@ -10,13 +10,8 @@ import pytest
 from drafts import HOST, INDEX, LAUNCH, cuda, load
 
 from kernelwright.runners.errors import SpecError
-from kernelwright.runners.inferring.completing import (
-    OPEN,
-    draft_of_source,
-    entries,
-    kernel_kind,
-)
-from kernelwright.runners.specs.files import Roots, load_source
+from kernelwright.runners.loading.completing import OPEN, draft_of_source, entries, kernel_kind
+from kernelwright.runners.loading.files import Roots, load_source
 from kernelwright.runners.specs.spec import KernelSpec
 
 ROOT = Path(__file__).parents[1]

@@ -16,17 +16,13 @@ from typer.testing import CliRunner
 
 from kernelwright.runners.dtypes import DTYPES
 from kernelwright.runners.errors import SpecError
-from kernelwright.runners.inferring.completing import (
-    OPEN,
-    Draft,
-    draft_of_source,
-)
-from kernelwright.runners.specs.files import Roots, load_data, parse_spec
+from kernelwright.runners.loading.completing import OPEN, Draft, draft_of_source
+from kernelwright.runners.loading.files import Roots, load_data, parse_spec
 from kernelwright.runners.specs.io_contract import Argument
 from kernelwright.runners.specs.text import written
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.server import cli
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
-from kernelwright.tools.workbench import Workbench
 
 
 def filled(value: Any, size: int, dtype: str, role: str, field: str = "") -> Any:

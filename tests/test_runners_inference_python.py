@@ -8,11 +8,7 @@ import pytest
 from python_sources import INNER, JIT, WRAPPER
 
 from kernelwright.runners.errors import SpecError
-from kernelwright.runners.inferring.completing import (
-    OPEN,
-    draft_of_source,
-    entries,
-)
+from kernelwright.runners.loading.completing import OPEN, draft_of_source, entries
 
 
 def test_triton_kernels_are_read_by_their_loads_and_stores() -> None:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.runners.contract import BoundArgument, BoundContract, bind
 from kernelwright.runners.dtypes import DTYPES, numpy_dtype
 from kernelwright.runners.errors import AccessError, SpecError
 from kernelwright.runners.oracle.inputs import make_inputs, pack, unpack
+from kernelwright.runners.specs.contract import BoundArgument, BoundContract, bind
 from kernelwright.runners.specs.io_contract import Contract
 
 Array = npt.NDArray[Any]

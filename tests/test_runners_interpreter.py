@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.runners.interpreter import (
     LOGIC_ONLY,
@@ -17,11 +16,12 @@ from kernelwright.runners.interpreter import (
     interpreter_missing,
     logic_check,
 )
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import GateResult
-from kernelwright.runners.normalise import source_key
 from kernelwright.runners.oracle.oracle import Oracle
-from kernelwright.runners.runner_messages import Block
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
+from kernelwright.runners.protocol.messages import Block
+from kernelwright.runners.specs.devices import PROFILES
+from kernelwright.runners.specs.normalise import source_key
 
 pytestmark = pytest.mark.skipif(
     interpreter_missing() is not None, reason=f"no interpreter: {interpreter_missing()}"

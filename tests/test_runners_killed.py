@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.runners import executor
 from kernelwright.runners.errors import ProcessLost
-from kernelwright.runners.killed import compiler_killed, last_error
+from kernelwright.runners.native import executor
+from kernelwright.runners.processes.killed import compiler_killed, last_error
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])

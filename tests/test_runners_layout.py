@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.runners.contract import BoundContract, bind
-from kernelwright.runners.layout import CACHE_LINE, GUARD, PAGE, arena, record
+from kernelwright.runners.protocol.layout import CACHE_LINE, GUARD, PAGE, arena, record
+from kernelwright.runners.specs.contract import BoundContract, bind
 from kernelwright.runners.specs.io_contract import Contract
 
 ARRAYS = st.lists(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kernelwright.runners.errors import ExpressionError, SpecError, ToolchainMissing
-from kernelwright.runners.limits import Peaks, Work, cache_bytes, measure_host, work
+from kernelwright.runners.limits.limits import Peaks, Work, cache_bytes, measure_host, work
 from kernelwright.runners.specs.io_contract import Contract
 
 

@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pytest
 from test_runners_builder import request
 
-from kernelwright.runners.builder import Builder
-from kernelwright.runners.executor import STOPPING_NS, Executor, compile_executor, late_ns
-from kernelwright.runners.native_runner import WARM_UP_SLOT, NativeRunner
+from kernelwright.runners.building.builder import Builder
+from kernelwright.runners.native.executor import STOPPING_NS, Executor, compile_executor, late_ns
+from kernelwright.runners.native.process import WARM_UP_SLOT, NativeRunner
 from kernelwright.runners.plans.plan import LaunchPlan
-from kernelwright.runners.runner_messages import Block, Check, Load, Pool
-from kernelwright.runners.shared_arena import SharedArena
+from kernelwright.runners.protocol.messages import Block, Check, Load, Pool
+from kernelwright.runners.protocol.shared_arena import SharedArena
 
 SLOTS, SIZE, POISON = 40, 512, 0xA5
 WORKLOAD = "usual"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.runners.normalise import preproc_text, source_key
+from kernelwright.runners.specs.normalise import preproc_text, source_key
 from kernelwright.runners.specs.spec import KernelType
 
 CPP = """\

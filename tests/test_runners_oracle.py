@@ -17,8 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle_cases import ATTEMPTS, REFUSED, SHAPE, kernel, opened
 
-from kernelwright.runners.contract import bind
-from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.dtypes import numpy_dtype
 from kernelwright.runners.errors import ReferenceFailed
 from kernelwright.runners.oracle.arrays import NUMPY
@@ -27,9 +25,11 @@ from kernelwright.runners.oracle.judge import Expected
 from kernelwright.runners.oracle.kernels import RecentValues
 from kernelwright.runners.oracle.oracle import Oracle
 from kernelwright.runners.oracle.references import Reference
-from kernelwright.runners.pools import draw
 from kernelwright.runners.processes.sandbox import landlock_abi
 from kernelwright.runners.processes.seccomp import has_seccomp
+from kernelwright.runners.protocol.pools import draw
+from kernelwright.runners.specs.contract import bind
+from kernelwright.runners.specs.devices import PROFILES
 
 PLAIN = "def reference(x, a):\n    return a * x\n"
 TORCH = """

@@ -14,9 +14,9 @@ import pytest
 from oracle_cases import ATTEMPTS, REFUSED, SHAPE, Array, kernel, opened
 
 from kernelwright.runners.device.probing import probe_devices
-from kernelwright.runners.devices import DeviceFacts
 from kernelwright.runners.errors import ReferenceFailed
 from kernelwright.runners.oracle.oracle import Oracle
+from kernelwright.runners.specs.devices import DeviceFacts
 
 pytestmark = [
     pytest.mark.gpu,

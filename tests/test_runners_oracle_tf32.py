@@ -12,13 +12,13 @@ import pytest
 from judge_cases import nearest_tf32
 from oracle_cases import library
 
-from kernelwright.runners.contract import BoundContract, bind
 from kernelwright.runners.dtypes import truncated_to_tf32
 from kernelwright.runners.oracle.arrays import NUMPY
 from kernelwright.runners.oracle.inputs import make_inputs
 from kernelwright.runners.oracle.judge import judge
 from kernelwright.runners.oracle.messages import OutputVerdict
 from kernelwright.runners.oracle.references import Reference
+from kernelwright.runners.specs.contract import BoundContract, bind
 from kernelwright.runners.specs.io_contract import Contract, StressKind
 
 Array = npt.NDArray[Any]

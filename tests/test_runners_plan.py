@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from kernelwright.runners.contract import BoundArgument, bind
 from kernelwright.runners.dtypes import DTYPES, numpy_dtype
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.plans.plan import (
@@ -31,6 +30,7 @@ from kernelwright.runners.plans.plan import (
     without_names,
 )
 from kernelwright.runners.plans.plan_check import check_plan
+from kernelwright.runners.specs.contract import BoundArgument, bind
 from kernelwright.runners.specs.io_contract import Contract
 
 CONTRACT = bind(

@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 from device_kernels import Bench, gpu_of, integer, launch, pointer
 
-from kernelwright.runners.layout import record
 from kernelwright.runners.model import GateResult
 from kernelwright.runners.plans.plan import LaunchPlan
-from kernelwright.runners.runner_messages import Pool
+from kernelwright.runners.protocol.layout import record
+from kernelwright.runners.protocol.messages import Pool
 from kernelwright.runners.sanitizer import running as sanitizer
 from kernelwright.runners.sanitizer.messages import SanitizerAnswer
 from kernelwright.runners.specs.io_contract import Contract

@@ -14,11 +14,11 @@ import pytest
 
 from kernelwright.runners.comparing.session import Session, Times
 from kernelwright.runners.comparing.settling import DEVICE, NATIVE, TimingPlan
-from kernelwright.runners.contract import bind
 from kernelwright.runners.device.conditions import Watch
 from kernelwright.runners.model import Comparison, Conditions
-from kernelwright.runners.pools import SeedPool
-from kernelwright.runners.runner_messages import BlockResult, SideTimes
+from kernelwright.runners.protocol.messages import BlockResult, SideTimes
+from kernelwright.runners.protocol.pools import SeedPool
+from kernelwright.runners.specs.contract import bind
 from kernelwright.runners.specs.io_contract import Contract
 
 CONTRACT = Contract.model_validate(

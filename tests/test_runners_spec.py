@@ -14,7 +14,7 @@ import pytest
 
 from kernelwright.runners.dtypes import DTYPES
 from kernelwright.runners.errors import SpecError
-from kernelwright.runners.specs.files import parse_spec
+from kernelwright.runners.loading.files import parse_spec
 from kernelwright.runners.specs.spec import KernelSpec
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*/*.json"))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kernelwright.runners.errors import AccessError, SpecError
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data, load_file
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data, load_file
 
 SOURCE = '#include "part.hpp"\nvoid scale(const float* x, float* y, int n) {}\n'
 REFERENCE = "def reference(x): return 2 * x\n"

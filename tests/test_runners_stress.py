@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from kernelwright.runners.contract import BoundContract, bind
 from kernelwright.runners.dtypes import DTYPES, numpy_dtype
 from kernelwright.runners.oracle.inputs import make_inputs
 from kernelwright.runners.oracle.stress import BOUNDED, FREE, KINDS, kinds_for
-from kernelwright.runners.pools import draw_exchanged, draw_stress
+from kernelwright.runners.protocol.pools import draw_exchanged, draw_stress
+from kernelwright.runners.specs.contract import BoundContract, bind
 from kernelwright.runners.specs.io_contract import Contract, StressKind
 
 FLOATS = [name for name, dtype in DTYPES.items() if dtype.floor is not None]

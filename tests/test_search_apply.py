@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwright.runners.errors import SpecError
+from kernelwright.runners.loading.files import MAX_SOURCE
 from kernelwright.runners.model import BuildOptions, Candidate
-from kernelwright.runners.specs.files import MAX_SOURCE
 from kernelwright.runners.specs.spec import KernelSpec, Parameter
-from kernelwright.search import diffs
-from kernelwright.search.apply import apply
-from kernelwright.search.diffs import apply_diff
+from kernelwright.search.applying import diffs
+from kernelwright.search.applying.apply import apply
+from kernelwright.search.applying.diffs import apply_diff
 from kernelwright.search.moves import MOVES, NotApplicable, State
 
 SOURCE = """\

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.runners.model import Candidate, Ending
-from kernelwright.search.backup import BACKUPS, count_walk, refresh
-from kernelwright.search.graph import Graph
-from kernelwright.search.nodes import NOTHING, Edge
+from kernelwright.search.engine.backup import BACKUPS, count_walk, refresh
+from kernelwright.search.graph.graph import Graph
+from kernelwright.search.graph.nodes import NOTHING, Edge
 from kernelwright.search.settings import BackupName, Settings
 
 SETTINGS = Settings()

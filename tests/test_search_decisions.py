@@ -9,8 +9,8 @@ from typing import Any
 
 from search_landscape import World, drive, engine_with
 
-from kernelwright.search.engine import Engine
-from kernelwright.search.work import Evaluate, Stopped
+from kernelwright.search.engine.engine import Engine
+from kernelwright.search.engine.work import Evaluate, Stopped
 
 GOLDEN = Path(__file__).parent / "golden" / "search_graph.json"
 

@@ -24,8 +24,8 @@ from search_landscape import (
 
 from kernelwright.runners.errors import HandleUnknown
 from kernelwright.runners.model import Candidate, Ending
-from kernelwright.search.planner import Context, PlannerRun, client_planner, question_from
-from kernelwright.search.work import Changes, Evaluate, Outcome, Stopped, Waiting
+from kernelwright.search.engine.work import Changes, Evaluate, Outcome, Stopped, Waiting
+from kernelwright.search.planning.planner import Context, PlannerRun, client_planner, question_from
 
 
 def test_guesses_change_no_decision_and_are_mostly_right() -> None:

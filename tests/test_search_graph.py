@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from kernelwright.runners.errors import HandleUnknown
 from kernelwright.runners.model import Candidate, Ending
-from kernelwright.search.graph import Graph
-from kernelwright.search.graph_records import edge_record, graph_from_records, node_record
-from kernelwright.search.nodes import Edge, Node
+from kernelwright.search.graph.graph import Graph
+from kernelwright.search.graph.nodes import Edge, Node
+from kernelwright.search.graph.records import edge_record, graph_from_records, node_record
 
 SIZE = 7
 links = st.lists(st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1)), max_size=40)

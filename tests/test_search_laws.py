@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from search_fates import Fateful, drive_together, fates, ways, with_knobs
 from search_landscape import ROOT, World, context_of, drive, engine_with, neighbours
 
-from kernelwright.search.engine import Engine
-from kernelwright.search.graph import Graph
-from kernelwright.search.graph_records import graph_from_records, node_record
-from kernelwright.search.walking import walk
-from kernelwright.search.work import Changes, Evaluate, ledger_of, newest
+from kernelwright.search.engine.engine import Engine
+from kernelwright.search.engine.walking import walk
+from kernelwright.search.engine.work import Changes, Evaluate, ledger_of, newest
+from kernelwright.search.graph.graph import Graph
+from kernelwright.search.graph.records import graph_from_records, node_record
 
 Ways = dict[str, Any]
 turns = st.lists(st.integers(0, 7), min_size=1, max_size=10)

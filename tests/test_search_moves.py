@@ -24,13 +24,13 @@ from kernelwright.search.moves import (
     broken_constraints,
     canonical_method,
 )
-from kernelwright.search.moves.compiler_flags import MOVE as COMPILER_FLAGS
-from kernelwright.search.moves.cuda_flags import MOVE as CUDA_FLAGS
-from kernelwright.search.moves.knobs_cpp import cpp_knobs
-from kernelwright.search.moves.knobs_python import python_knobs
-from kernelwright.search.moves.tune_constants import MOVE as TUNE_CONSTANTS
-from kernelwright.search.moves.tune_parameters import MOVE as TUNE_PARAMETERS
-from kernelwright.search.moves.tune_parameters import nearest
+from kernelwright.search.moves.every_language.compiler_flags import MOVE as COMPILER_FLAGS
+from kernelwright.search.moves.every_language.cuda_flags import MOVE as CUDA_FLAGS
+from kernelwright.search.moves.every_language.tune_constants import MOVE as TUNE_CONSTANTS
+from kernelwright.search.moves.every_language.tune_parameters import MOVE as TUNE_PARAMETERS
+from kernelwright.search.moves.every_language.tune_parameters import nearest
+from kernelwright.search.moves.shared.knobs_cpp import cpp_knobs
+from kernelwright.search.moves.shared.knobs_python import python_knobs
 
 SOURCE = """\
 #ifndef KERNEL_H

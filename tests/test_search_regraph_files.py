@@ -13,16 +13,16 @@ from typer.testing import CliRunner
 
 from kernelwright.runners.errors import AccessError, SpecError
 from kernelwright.runners.model import Ending
+from kernelwright.search.outdir.regraph_files import DATASET, append_dataset, publish
 from kernelwright.search.regraph.picture import MOST, picture
 from kernelwright.search.regraph.posterior import Posteriors
 from kernelwright.search.regraph.report import brought, by_gain, edges, patterns, tactic_graph
 from kernelwright.search.regraph.tallies import ReGraph, aggregate, from_json
 from kernelwright.search.regraph.transition import Transition
-from kernelwright.search.store import STATE_FILE, Store
+from kernelwright.search.stored.experience import Experience, learned_now, regraph_of
+from kernelwright.search.stored.records import Learned
 from kernelwright.server.cli import app
-from kernelwright.tools.learned import Experience, learned_now, regraph_of
-from kernelwright.tools.regraph_files import DATASET, append_dataset, publish
-from kernelwright.tools.search_records import Learned
+from kernelwright.store.store import STATE_FILE, Store
 
 SVG = "{http://www.w3.org/2000/svg}"
 FIRED = {"poor_coalescing": "poor-coalescing"}

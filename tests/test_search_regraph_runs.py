@@ -11,13 +11,13 @@ from kernelwright.runners.model import Ending
 from kernelwright.search.memory.recalling import recall
 from kernelwright.search.regraph.posterior import Posteriors
 from kernelwright.search.regraph.transition import Transition
+from kernelwright.search.session.session import SearchSession
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
-from kernelwright.tools.inspection import InspectArguments, inspect_handle
-from kernelwright.tools.learned import import_regraph, regraph_of
+from kernelwright.search.stored.experience import import_regraph, regraph_of
+from kernelwright.search.stored.records import SearchStopped
+from kernelwright.tools.inspect import InspectArguments, inspect_handle
 from kernelwright.tools.propose_moves import ProposeMovesArguments, propose_moves
-from kernelwright.tools.search_records import SearchStopped
-from kernelwright.tools.search_session import SearchSession
-from kernelwright.tools.workbench import Workbench
 
 
 @pytest.fixture(scope="module")

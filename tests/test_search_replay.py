@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kernelwright.runners.model import Ending
-from kernelwright.search.graph import Graph
-from kernelwright.search.graph_records import edge_record, graph_from_records, node_record
+from kernelwright.search.graph.graph import Graph
+from kernelwright.search.graph.records import edge_record, graph_from_records, node_record
 from kernelwright.search.replay.decisions import Log, decisions, log_of
 from kernelwright.search.replay.graph_world import EDGE, graph_world, methods_to
 from kernelwright.search.replay.recorded import (

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.runners.model import Ending
-from kernelwright.search.rewards import REWARDS, least_gain, reward_of, speedup_of
+from kernelwright.search.graph.rewards import REWARDS, least_gain, reward_of, speedup_of
 from kernelwright.search.settings import RewardName, Settings
 
 SETTINGS = Settings()

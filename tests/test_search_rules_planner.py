@@ -8,8 +8,8 @@ from typing import Any
 from kernelwright.runners.model import BuildOptions, Candidate
 from kernelwright.runners.specs.spec import KernelSpec
 from kernelwright.search.moves import METHODS, MOVES, NotApplicable, State
-from kernelwright.search.planner import Context, Tried, run_planner
-from kernelwright.search.rules_planner import explain, rules_planner
+from kernelwright.search.planning.planner import Context, Tried, run_planner
+from kernelwright.search.planning.rules import explain, rules_planner
 
 SOURCE = (
     "#define UNROLL 4\nvoid scale(float* out) { for (int i = 0; i < UNROLL; ++i) out[i] = TILE; }\n"

@@ -8,12 +8,12 @@ from typing import get_args
 import pytest
 
 from kernelwright.runners.model import Candidate, Ending
-from kernelwright.search.backup import mark_walk, refresh
-from kernelwright.search.graph import Graph
-from kernelwright.search.nodes import Edge
+from kernelwright.search.engine.backup import mark_walk, refresh
+from kernelwright.search.graph.graph import Graph
+from kernelwright.search.graph.nodes import Edge
 from kernelwright.search.policies import POLICIES
 from kernelwright.search.policies.puct import noisy, puct
-from kernelwright.search.selection import (
+from kernelwright.search.policies.selection import (
     EXPAND,
     Choice,
     columns,

@@ -14,7 +14,7 @@ from stores import grown, put
 
 from kernelwright.runners.errors import HandleUnknown, StoreError
 from kernelwright.runners.model import BuildOptions
-from kernelwright.search.store import STATE_FILE, JsonObject, Store
+from kernelwright.store.store import STATE_FILE, JsonObject, Store
 
 json_values = st.recursive(
     st.none()

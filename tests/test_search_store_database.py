@@ -13,8 +13,8 @@ from sqlitedict import SqliteDict
 from stores import put
 
 from kernelwright.runners.errors import StoreError
-from kernelwright.search.store import MIGRATIONS, STATE_FILE, JsonObject, Migration, Store, Writer
-from kernelwright.search.store_database import TABLES
+from kernelwright.store.database import TABLES
+from kernelwright.store.store import MIGRATIONS, STATE_FILE, JsonObject, Migration, Store, Writer
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from stores import put
 
 from kernelwright.runners.errors import StoreError
-from kernelwright.search.store import STATE_FILE, Store
+from kernelwright.store.store import STATE_FILE, Store
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ class Child:
     def __init__(self, path: Path, code: str) -> None:
         head = (
             "import sys; from pathlib import Path\n"
-            "from kernelwright.search.store import Store\n"
+            "from kernelwright.store.store import Store\n"
             f"path = Path({str(path)!r})\n"
             "def say(*words): print(*words, flush=True)\n"
         )

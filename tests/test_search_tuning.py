@@ -10,11 +10,11 @@ import pytest
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.model import BuildOptions, Candidate
 from kernelwright.runners.specs.spec import KernelSpec
-from kernelwright.search.apply import apply
+from kernelwright.search.applying.apply import apply
 from kernelwright.search.moves import Move, NotApplicable, State
-from kernelwright.search.moves.sweep_constants import MOVE as SWEEP_CONSTANTS
-from kernelwright.search.moves.sweep_parameters import MOST, MOVE
-from kernelwright.search.moves.tune_constants import MOVE as TUNE_CONSTANTS
+from kernelwright.search.moves.every_language.sweep_constants import MOVE as SWEEP_CONSTANTS
+from kernelwright.search.moves.every_language.sweep_parameters import MOST, MOVE
+from kernelwright.search.moves.every_language.tune_constants import MOVE as TUNE_CONSTANTS
 from kernelwright.search.tuning import Judged, tune, tuning_of
 
 SOURCE = """

@@ -23,11 +23,11 @@ from search_landscape import (
 )
 
 from kernelwright.runners.model import Candidate, Ending
-from kernelwright.search.engine import Engine
-from kernelwright.search.nodes import Node
-from kernelwright.search.planner import Context, client_planner, question_from
+from kernelwright.search.engine.engine import Engine
+from kernelwright.search.engine.work import Evaluate, Outcome, Stopped, Waiting
+from kernelwright.search.graph.nodes import Node
+from kernelwright.search.planning.planner import Context, client_planner, question_from
 from kernelwright.search.settings import Settings
-from kernelwright.search.work import Evaluate, Outcome, Stopped, Waiting
 
 
 def test_a_rollout_goes_on_from_a_success_until_its_steps_are_made() -> None:

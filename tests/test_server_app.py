@@ -13,8 +13,8 @@ from kernels import FASTER, SPEC, WRONG, tiny_kernel
 from mcp import Client
 from server_talk import Era, Place, ask, call, place_in, refused, result_of, talk
 
-from kernelwright.search.store import STATE_FILE
 from kernelwright.server.app import INSTRUCTIONS
+from kernelwright.store.store import STATE_FILE
 from kernelwright.tools import TOOLS
 
 

@@ -22,8 +22,10 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from kernelwright.runners.errors import SpecError
+from kernelwright.search.outdir.overview import kernels, searches
+from kernelwright.search.session.optimize import Event, Failed, find_specs
 from kernelwright.search.settings import Settings
-from kernelwright.search.store import STATE_FILE, Store
+from kernelwright.search.stored.records import StepReport
 from kernelwright.server import cli
 from kernelwright.server.headless import (
     FAILED,
@@ -35,9 +37,7 @@ from kernelwright.server.headless import (
 )
 from kernelwright.server.live import PlainLines
 from kernelwright.server.tables import kernel_table
-from kernelwright.tools.optimize import Event, Failed, find_specs
-from kernelwright.tools.overview import kernels, searches
-from kernelwright.tools.search_records import StepReport
+from kernelwright.store.store import STATE_FILE, Store
 
 SOURCE = """\
 void twice(const float* x, float* y, int n) {

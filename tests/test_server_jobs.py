@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from kernelwright.runners import progress
 from kernelwright.runners.model import Record
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.server.jobs import Jobs
-from kernelwright.tools import progress
+from kernelwright.store.jobs import JobRecord
 from kernelwright.tools.base import Tool, WorkArguments
 from kernelwright.tools.job import JobArguments, job, wait_for
-from kernelwright.tools.job_records import JobRecord
-from kernelwright.tools.workbench import Workbench
 
 
 class Written(Record):

@@ -21,7 +21,7 @@ from kernels import with_known_peaks
 from lift import write_spec
 
 from kernelwright.runners.model import Evaluation
-from kernelwright.search.store import STATE_FILE, Store
+from kernelwright.store.store import STATE_FILE, Store
 
 KILLS = int(os.environ.get("KERNELWRIGHT_KILLS", "3"))
 COMMAND = (sys.executable, "-c", "from kernelwright.server.cli import main; main()")

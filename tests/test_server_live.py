@@ -9,13 +9,13 @@ from kernels import tiny_kernel, with_known_peaks
 from rich.console import Console
 
 from kernelwright.runners.errors import SpecError
+from kernelwright.runners.loading.files import load_file
 from kernelwright.runners.model import Ending
-from kernelwright.runners.specs.files import load_file
+from kernelwright.search.session.optimize import Began, Event, Failed, Opened, Opening
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
+from kernelwright.search.stored.records import SearchRecord, StepReport
 from kernelwright.server.live import LiveView, PlainLines, display
-from kernelwright.tools.optimize import Began, Event, Failed, Opened, Opening
-from kernelwright.tools.search_records import SearchRecord, StepReport
-from kernelwright.tools.workbench import Workbench
 
 
 def test_the_live_view_shows_where_a_search_stands() -> None:

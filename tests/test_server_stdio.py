@@ -30,7 +30,7 @@ from kernels import (
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
-from kernelwright.search.store import STATE_FILE, Store
+from kernelwright.store.store import STATE_FILE, Store
 
 Era = Literal["auto", "legacy"]
 T = TypeVar("T")

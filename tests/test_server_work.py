@@ -13,8 +13,8 @@ from kernels import ENDLESS, FASTER
 from mcp import Client
 from server_talk import Place, ask, call, ended, place_in, refused, result_of
 
-from kernelwright.search.store import STATE_FILE, Store
-from kernelwright.tools.job_records import JobRecord, Owner
+from kernelwright.store.jobs import JobRecord, Owner
+from kernelwright.store.store import STATE_FILE, Store
 
 
 @pytest.fixture(scope="module")

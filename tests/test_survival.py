@@ -19,14 +19,14 @@ from lift import verdict
 
 from kernelwright.runners.device.probing import probe_devices
 from kernelwright.runners.errors import NoRoom, SpecError
-from kernelwright.runners.headers import folder_hash, require_unchanged
-from kernelwright.runners.machine import memory_bytes, memory_share
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
+from kernelwright.runners.loading.headers import folder_hash, require_unchanged
 from kernelwright.runners.model import Ending
 from kernelwright.runners.processes.crashes import REPORT, crash_of, explain
+from kernelwright.runners.processes.disk_room import writing
+from kernelwright.runners.processes.machine import memory_bytes, memory_share
 from kernelwright.runners.processes.seccomp import has_seccomp
-from kernelwright.runners.room import writing
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.session.workbench import Workbench
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 NEVER = 1e9

@@ -10,10 +10,10 @@ from typing import Any
 import kernels
 import pytest
 
-from kernelwright.runners.devices import PROFILES
+from kernelwright.runners.loading.files import Roots, load_file
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.plans.plan import Artifact, Module
-from kernelwright.runners.specs.files import Roots, load_file
+from kernelwright.runners.specs.devices import PROFILES
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
 from kernelwright.runners.toolchains import compile_cache as cc
 from kernelwright.runners.toolchains.compile_cache import CompileCache

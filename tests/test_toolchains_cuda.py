@@ -26,13 +26,13 @@ from cuda_totals import (
     with_compiler,
 )
 
-from kernelwright.runners.builder import Builder
-from kernelwright.runners.devices import DeviceFacts
+from kernelwright.runners.building.builder import Builder
+from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.runners.machine_code.cubin import read_cubin
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.plans.plan import Artifact, SetSymbol, module_name
 from kernelwright.runners.processes.process_table import process_table
-from kernelwright.runners.specs.files import Roots, load_data
+from kernelwright.runners.specs.devices import DeviceFacts
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
 from kernelwright.runners.toolchains import nvcc as nvcc_compiler
 from kernelwright.runners.toolchains import nvrtc as nvrtc_compiler

@@ -21,10 +21,10 @@ from cuda_totals import (
     with_compiler,
 )
 
-from kernelwright.runners.builder import Builder
-from kernelwright.runners.devices import DeviceFacts
+from kernelwright.runners.building.builder import Builder
+from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.runners.model import BuildOptions
-from kernelwright.runners.specs.files import Roots, load_data
+from kernelwright.runners.specs.devices import DeviceFacts
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
 from kernelwright.runners.toolchains.cuda_job import no_header
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from triton_adds import ADD, WRAPPER, artifact_of, request_of, spec
 
-from kernelwright.runners.builder import Builder
+from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.errors import ToolchainMissing
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.plans.plan import ScalarParam

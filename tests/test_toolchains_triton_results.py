@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from triton_adds import ADD, WRAPPER, artifact_of, request_of, spec
 
-from kernelwright.runners.builder import Builder
+from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.plans.plan import Artifact, module_name
 from kernelwright.runners.toolchains import BuildOutcome

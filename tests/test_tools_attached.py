@@ -11,13 +11,13 @@ import lift
 import psutil
 import pytest
 
+from kernelwright.evaluation.attached_kernels import MOST_ATTACHED
+from kernelwright.evaluation.evaluator import Evaluator
+from kernelwright.evaluation.rig.gpus import Gpus
 from kernelwright.runners.errors import BaselineRefused
+from kernelwright.runners.loading.files import LoadedKernel
 from kernelwright.runners.model import Ending, Tier
-from kernelwright.runners.specs.files import LoadedKernel
-from kernelwright.search.store import STATE_FILE, Store
-from kernelwright.tools.attached import MOST_ATTACHED
-from kernelwright.tools.evaluator import Evaluator
-from kernelwright.tools.gpus import Gpus
+from kernelwright.store.store import STATE_FILE, Store
 
 HOLDERS = ("native_runner", "oracle.process")
 NEVER: Mapping[Tier, float] = {"device": 1e6, "native": 1e6}

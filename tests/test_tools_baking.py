@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelwright.tools.baking import bake
+from kernelwright.tools.parts.baked_parameters import bake
 
 TRITON = """\
 BLOCK = 256

@@ -12,19 +12,19 @@ import gpu_lift
 import pytest
 from pretend_gpu import pretended_gpu
 
-from kernelwright.runners.builder import Builder
-from kernelwright.runners.devices import PROFILES
+from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.errors import ProcessLost
 from kernelwright.runners.model import BuildFacts, Candidate, Ending, Evaluation
 from kernelwright.runners.processes.process_table import process_table
+from kernelwright.runners.specs.devices import PROFILES
 from kernelwright.runners.toolchains import BuildRequest, Shape
-from kernelwright.search.work import Evaluate
-from kernelwright.tools import build_limit as limits
-from kernelwright.tools.build_limit import BESIDE_IT, SHORTEST_S, build_limit
-from kernelwright.tools.lanes import Tried
-from kernelwright.tools.records import VariantRecord
-from kernelwright.tools.trying import Trying
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.engine.work import Evaluate
+from kernelwright.search.session import build_limit as limits
+from kernelwright.search.session.build_limit import BESIDE_IT, SHORTEST_S, build_limit
+from kernelwright.search.session.candidate_runs import Trying
+from kernelwright.search.session.lanes import Tried
+from kernelwright.search.session.workbench import Workbench
+from kernelwright.store.records import VariantRecord
 
 SLOW_FOR_6 = gpu_lift.SOURCE.replace(
     gpu_lift.START,

@@ -9,7 +9,7 @@ from kernelwright.runners.gates.incumbent import ANEW, FRESH, SHAPES, STRESS
 from kernelwright.runners.model import Ending, GateResult, KernelFacts
 from kernelwright.runners.specs.spec import Workload
 from kernelwright.runners.wording import shortened
-from kernelwright.tools.describing import ADVICE, advice, gates_in_short, visible_kernels
+from kernelwright.tools.parts.describing import ADVICE, advice, gates_in_short, visible_kernels
 
 WORKLOADS = (
     Workload(name="large", symbols={"n": 4096}),

@@ -10,14 +10,14 @@ import gpu_lift
 import pytest
 from pretend_gpu import pretended_gpu
 
+from kernelwright.runners.loading.files import LoadedKernel
 from kernelwright.runners.model import Ending
-from kernelwright.runners.specs.files import LoadedKernel
 from kernelwright.runners.toolchains.listings import disassembler
+from kernelwright.search.session.session import SearchSession
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
-from kernelwright.tools.records import ArtifactRecord, VariantRecord
-from kernelwright.tools.search_records import SearchStopped, StepReport
-from kernelwright.tools.search_session import SearchSession
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.stored.records import SearchStopped, StepReport
+from kernelwright.store.records import ArtifactRecord, VariantRecord
 
 CHANGES = {
     "workloads": [{"name": "usual", "symbols": {"n": 600}}],

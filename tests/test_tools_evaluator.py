@@ -14,16 +14,16 @@ import lift
 import psutil
 import pytest
 
-from kernelwright.runners.builder import Builder
+from kernelwright.evaluation.rig.open_kernel import OpenKernel
+from kernelwright.evaluation.rig.rig import Rig
+from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.errors import BaselineRefused, HandleUnknown, ProcessLost, ReferenceFailed
+from kernelwright.runners.loading.files import LoadedKernel
 from kernelwright.runners.model import Ending
-from kernelwright.runners.specs.files import LoadedKernel
 from kernelwright.runners.toolchains import BuildRequest
-from kernelwright.tools.kernel_state import OpenKernel
-from kernelwright.tools.rig import Rig
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.session.workbench import Workbench
 
-RUNNER = "kernelwright.runners.native_runner"
+RUNNER = "kernelwright.runners.native.process"
 
 
 @pytest.fixture(scope="module")

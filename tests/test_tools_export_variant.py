@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.runners.errors import AccessError
-from kernelwright.tools.baking import bake
-from kernelwright.tools.written_file import write_with_backup
+from kernelwright.tools.parts.baked_parameters import bake
+from kernelwright.tools.parts.written_file import write_with_backup
 
 
 def guarded(name: str, value: int | str, comment: str = "") -> str:

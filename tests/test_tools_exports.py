@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from kernelwright.evaluation.difference import changed_between, source_diff
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import (
     BuildFacts,
     BuildOptions,
@@ -18,17 +20,15 @@ from kernelwright.runners.model import (
     Evaluation,
     Variant,
 )
-from kernelwright.runners.normalise import source_key
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
-from kernelwright.search.diffs import apply_diff
-from kernelwright.search.graph import Graph
-from kernelwright.search.graph_records import edge_record, node_record
+from kernelwright.runners.specs.normalise import source_key
+from kernelwright.search.applying.diffs import apply_diff
+from kernelwright.search.graph.graph import Graph
+from kernelwright.search.graph.records import edge_record, node_record
+from kernelwright.search.outdir.kernel_files import EVERY_S, Exports
 from kernelwright.search.settings import Settings
-from kernelwright.search.store import STATE_FILE, Store
-from kernelwright.tools.difference import changed_between, source_diff
-from kernelwright.tools.exports import EVERY_S, Exports
-from kernelwright.tools.records import Confirmation, KernelRecord, VariantRecord
-from kernelwright.tools.search_records import SearchRecord
+from kernelwright.search.stored.records import SearchRecord
+from kernelwright.store.records import Confirmation, KernelRecord, VariantRecord
+from kernelwright.store.store import STATE_FILE, Store
 
 SOURCE = "void twice(float* y, int n) {\n  for (int i = 0; i < n; i++) y[i] += y[i];\n}\n"
 FASTER = SOURCE.replace("for", "#pragma omp simd\n  for")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from kernelwright.evaluation.evidence.headroom import most_speedup
+from kernelwright.evaluation.rig import gpus
 from kernelwright.runners.device.probing import Probed
-from kernelwright.runners.specs.files import Roots, load_data
-from kernelwright.tools import gpus
-from kernelwright.tools.headroom import most_speedup
-from kernelwright.tools.records import KernelRecord
-from kernelwright.tools.workbench import Workbench
+from kernelwright.runners.loading.files import Roots, load_data
+from kernelwright.search.session.workbench import Workbench
+from kernelwright.store.records import KernelRecord
 
 SOURCE = """extern "C" __global__ void scale(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.runners.toolchains import nvcc, nvrtc
-from kernelwright.tools.host import WITHOUT_NVCC, WITHOUT_NVRTC, probe_host
+from kernelwright.server.doctor import WITHOUT_NVCC, WITHOUT_NVRTC, probe_host
 
 
 def test_the_cuda_compilers_are_those_that_builds_would_take(

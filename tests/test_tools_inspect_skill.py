@@ -10,9 +10,9 @@ import pytest
 from kernelwright.analysis.rules.model import Rule
 from kernelwright.analysis.rules.table import RULES
 from kernelwright.runners.errors import HandleUnknown
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.skills.catalogue import catalogue, read
-from kernelwright.tools.inspection import InspectArguments, Inspected, inspect_handle
-from kernelwright.tools.workbench import Workbench
+from kernelwright.tools.inspect import InspectArguments, Inspected, inspect_handle
 
 
 @pytest.fixture

@@ -19,12 +19,12 @@ from pretend_gpu import pretended_gpu
 from pydantic import BaseModel
 
 from kernelwright.runners.model import Ending
+from kernelwright.runners.progress import listening
 from kernelwright.runners.toolchains.cuda_request import present
+from kernelwright.search.session.optimize import Began, Failed, Finished, optimize
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
-from kernelwright.search.store import JsonObject
-from kernelwright.tools.optimize import Began, Failed, Finished, optimize
-from kernelwright.tools.progress import listening
-from kernelwright.tools.workbench import Workbench
+from kernelwright.store.store import JsonObject
 
 pytestmark = pytest.mark.skipif(
     "nvrtc" not in present() or shutil.which("g++") is None, reason="no NVRTC with a g++ here"

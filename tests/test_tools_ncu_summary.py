@@ -17,13 +17,13 @@ from pretend_gpu import pretended_gpu
 from profiles import module, report_file, stand_in_ncu
 from pydantic import ValidationError
 
+from kernelwright.evaluation.evidence.profiles import kept_profile
 from kernelwright.runners.errors import AccessError, KernelwrightError, ProfileFailed, SpecError
+from kernelwright.runners.loading.files import Roots, load_file
 from kernelwright.runners.profiling import readers, running
-from kernelwright.runners.specs.files import Roots, load_file
 from kernelwright.runners.toolchains.cuda_request import present
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.tools.ncu_summary import NcuSummary, NcuSummaryArguments, ncu_summary
-from kernelwright.tools.profiles import kept_profile
-from kernelwright.tools.workbench import Workbench
 
 needs_builds = pytest.mark.skipif(
     "nvrtc" not in present() or shutil.which("g++") is None, reason="no NVRTC with a g++ here"

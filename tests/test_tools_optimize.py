@@ -6,9 +6,9 @@ from pathlib import Path
 
 from lift import write_spec
 
+from kernelwright.search.session.optimize import Finished, StepReport, optimize
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
-from kernelwright.tools.optimize import Finished, StepReport, optimize
-from kernelwright.tools.workbench import Workbench
 
 
 def test_a_search_out_of_time_stops_and_its_winner_is_confirmed(tmp_path: Path) -> None:

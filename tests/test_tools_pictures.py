@@ -13,11 +13,12 @@ from planted import PLANTED, profile
 
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.runners.profiling.model import Profile
-from kernelwright.tools import pictures, rendering
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.tools.compile_variant import CompileVariantArguments, compile_variant
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
-from kernelwright.tools.pictures import draw
-from kernelwright.tools.workbench import Workbench
+from kernelwright.tools.parts import pictures
+from kernelwright.tools.parts import png as rendering
+from kernelwright.tools.parts.pictures import draw
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 needs_cuda = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no CUDA compiler here")

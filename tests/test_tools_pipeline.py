@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from kernelwright.evaluation.rig.quiet_host import Quiet
+from kernelwright.evaluation.scheduling.build_ahead import BuildAhead
+from kernelwright.evaluation.scheduling.device_turns import Alone, Turns
+from kernelwright.evaluation.scheduling.pipeline import Left, Stages, run_through
 from kernelwright.runners.errors import ProcessLost
 from kernelwright.runners.model import Variant
 from kernelwright.runners.toolchains import BuildOutcome
-from kernelwright.tools.ahead import BuildAhead
-from kernelwright.tools.pipeline import Left, Stages, run_through
-from kernelwright.tools.quiet import Quiet
-from kernelwright.tools.turns import Alone, Turns
 
 PATIENCE_S = 20.0
 

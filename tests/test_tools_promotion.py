@@ -10,17 +10,17 @@ from typing import Any
 import lift
 import pytest
 
+from kernelwright.evaluation.incumbent_set import Promoted, promote
+from kernelwright.evaluation.rig.gpus import Gpus
+from kernelwright.evaluation.rig.open_kernel import OpenKernel, open_state
+from kernelwright.evaluation.rig.rig import Rig
+from kernelwright.evaluation.trials import Built
 from kernelwright.runners.gates import FIRST_SET, ending_of, first_failure
 from kernelwright.runners.gates.incumbent import is_deterministic
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import Ending, GateResult, Variant
-from kernelwright.runners.normalise import source_key
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
-from kernelwright.tools.gpus import Gpus
-from kernelwright.tools.kernel_state import OpenKernel, open_state
-from kernelwright.tools.promotion import Promoted, promote
-from kernelwright.tools.rig import Rig
-from kernelwright.tools.trials import Built
-from kernelwright.tools.workbench import Workbench
+from kernelwright.runners.specs.normalise import source_key
+from kernelwright.search.session.workbench import Workbench
 
 SUMS = """\
 #include <cstdint>

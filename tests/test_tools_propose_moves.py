@@ -12,11 +12,13 @@ from kernels import tiny_kernel, with_known_peaks
 from planted import PLANTED, profile
 from pydantic import ValidationError
 
+from kernelwright.evaluation.evidence import evidence as evidence_of
 from kernelwright.runners.errors import HandleUnknown
 from kernelwright.runners.profiling.model import Profile
 from kernelwright.search.moves import METHODS
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.skills.catalogue import catalogue
-from kernelwright.tools import evidence as evidence_of
+from kernelwright.store.records import ArtifactRecord
 from kernelwright.tools.compile_variant import CompileVariantArguments, compile_variant
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
 from kernelwright.tools.propose_moves import (
@@ -26,8 +28,6 @@ from kernelwright.tools.propose_moves import (
     ProposeMovesArguments,
     propose_moves,
 )
-from kernelwright.tools.records import ArtifactRecord
-from kernelwright.tools.workbench import Workbench
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MAX_REPLY_CHARS = 4500

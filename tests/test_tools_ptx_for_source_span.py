@@ -16,18 +16,14 @@ from pydantic import ValidationError
 
 from kernelwright.analysis.spans import lines_of
 from kernelwright.analysis.spans.profile import IDEAL_SECTORS, SECTORS
+from kernelwright.evaluation.evidence.kernel_code import code_of_variant
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.profiling.model import Instruction
 from kernelwright.runners.profiling.wanted import SAMPLES, STALL
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
-from kernelwright.tools.ptx_for_source_span import (
-    SpanArguments,
-    SpanResult,
-    ptx_for_source_span,
-)
-from kernelwright.tools.span_rows import LineCounts, runs
-from kernelwright.tools.variant_code import code_of_variant
-from kernelwright.tools.workbench import Workbench
+from kernelwright.tools.parts.span_rows import LineCounts, runs
+from kernelwright.tools.ptx_for_source_span import SpanArguments, SpanResult, ptx_for_source_span
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MAX_REPLY_CHARS = 4500

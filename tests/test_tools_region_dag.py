@@ -15,16 +15,16 @@ from profiles import keep_profile, launch, run
 from pydantic import ValidationError
 
 from kernelwright.analysis.ptx.effects import effect
+from kernelwright.evaluation.evidence.kernel_code import code_of_variant
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.plans.plan import module_name
 from kernelwright.runners.profiling.model import Instruction
 from kernelwright.runners.profiling.wanted import SAMPLES
+from kernelwright.search.session.workbench import Workbench
+from kernelwright.store.records import ArtifactRecord
 from kernelwright.tools.compile_variant import CompileVariantArguments, compile_variant
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
-from kernelwright.tools.records import ArtifactRecord
 from kernelwright.tools.region_dag import RegionDagArguments, RegionDagResult, region_dag
-from kernelwright.tools.variant_code import code_of_variant
-from kernelwright.tools.workbench import Workbench
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MAX_REPLY_CHARS = 4500

@@ -11,14 +11,14 @@ from typing import Any, cast
 import gpu_lift
 import pytest
 
-from kernelwright.runners import locks
-from kernelwright.runners.devices import PROFILES
-from kernelwright.runners.locks import timing_lock
-from kernelwright.runners.runner import RUNNERS
-from kernelwright.tools import rig as rig_module
-from kernelwright.tools.gpus import Gpus
-from kernelwright.tools.kernel_state import open_state
-from kernelwright.tools.rig import Rig
+from kernelwright.evaluation.rig import rig as rig_module
+from kernelwright.evaluation.rig.gpus import Gpus
+from kernelwright.evaluation.rig.open_kernel import open_state
+from kernelwright.evaluation.rig.rig import Rig
+from kernelwright.runners.processes import locks
+from kernelwright.runners.processes.locks import timing_lock
+from kernelwright.runners.proxies.runner import RUNNERS
+from kernelwright.runners.specs.devices import PROFILES
 
 GPU = PROFILES[0][0].model_copy(update={"uuid": f"GPU-test-{os.getpid()}"})
 

@@ -12,16 +12,16 @@ from kernels import tiny_kernel, with_known_peaks
 from pretend_gpu import pretended_gpu
 from profiles import stand_in_ncu
 
+from kernelwright.runners.loading.files import Roots, load_file
 from kernelwright.runners.profiling import running
-from kernelwright.runners.specs.files import Roots, load_file
 from kernelwright.runners.toolchains.cuda_request import present
+from kernelwright.search.session.profiling import is_due
+from kernelwright.search.session.session import SearchSession
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
+from kernelwright.search.stored.records import SearchProfile, SearchRecord, StepReport
 from kernelwright.server.live import lines_of
-from kernelwright.tools.inspection import InspectArguments, inspect_handle
-from kernelwright.tools.search_profiling import is_due
-from kernelwright.tools.search_records import SearchProfile, SearchRecord, StepReport
-from kernelwright.tools.search_session import SearchSession
-from kernelwright.tools.workbench import Workbench
+from kernelwright.tools.inspect import InspectArguments, inspect_handle
 
 needs_builds = pytest.mark.skipif(
     "nvrtc" not in present() or shutil.which("g++") is None, reason="no NVRTC with a g++ here"

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from kernelwright.runners.errors import HandleUnknown, SearchBusy
+from kernelwright.search.session.kept_sessions import MOST
+from kernelwright.search.session.session import SearchSession
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
-from kernelwright.tools.inspection import InspectArguments, inspect_handle
-from kernelwright.tools.search_hold import LOCKS
-from kernelwright.tools.search_records import NeedsCandidates
-from kernelwright.tools.search_session import SearchSession
-from kernelwright.tools.search_sessions import MOST
+from kernelwright.search.stored.hold import LOCKS
+from kernelwright.search.stored.records import NeedsCandidates
+from kernelwright.tools.inspect import InspectArguments, inspect_handle
 from kernelwright.tools.search_step import SearchStepArguments, search_step
-from kernelwright.tools.workbench import Workbench
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 Script = Callable[[str], Any]
@@ -135,7 +135,7 @@ def test_a_holder_that_was_killed_is_in_nobodys_way(
     bench: Workbench, search: str, tmp_path: Path
 ) -> None:
     holding = (
-        "import sys; from pathlib import Path; from kernelwright.tools.search_hold import Hold; "
+        "import sys; from pathlib import Path; from kernelwright.search.stored.hold import Hold; "
         "hold = Hold(Path(sys.argv[1]), sys.argv[2]); hold.take(); print(flush=True); input()"
     )
     with subprocess.Popen(

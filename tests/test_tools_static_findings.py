@@ -12,15 +12,15 @@ import pytest
 from kernels import tiny_kernel, with_known_peaks
 
 from kernelwright.runners.plans.plan import module_name
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.skills.catalogue import catalogue
+from kernelwright.store.records import ArtifactRecord
 from kernelwright.tools.compile_variant import (
     CompiledVariant,
     CompileVariantArguments,
     compile_variant,
 )
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
-from kernelwright.tools.records import ArtifactRecord
-from kernelwright.tools.workbench import Workbench
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TRITON = bool(find_spec("triton") and find_spec("torch"))

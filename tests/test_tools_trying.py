@@ -11,17 +11,17 @@ from pydantic import BaseModel
 
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.gates.incumbent import FRESH
+from kernelwright.runners.loading.files import load_file
 from kernelwright.runners.model import BuildOptions, Candidate, Comparison, Ending, Evaluation
-from kernelwright.runners.specs.files import load_file
+from kernelwright.runners.progress import listening
+from kernelwright.search.engine.work import Evaluate
+from kernelwright.search.session.candidate_runs import Trying, best_of
+from kernelwright.search.session.lanes import Tried
+from kernelwright.search.session.session import SearchSession
+from kernelwright.search.session.sweep_report import Telling
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
-from kernelwright.search.work import Evaluate
-from kernelwright.tools.lanes import Tried
-from kernelwright.tools.progress import listening
-from kernelwright.tools.search_records import NeedsCandidates, StepReport
-from kernelwright.tools.search_session import SearchSession
-from kernelwright.tools.telling import Telling
-from kernelwright.tools.trying import Trying, best_of
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.stored.records import NeedsCandidates, StepReport
 
 pytestmark = pytest.mark.alone
 

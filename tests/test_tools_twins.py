@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from kernels import FASTER, tiny_kernel, with_known_peaks
 
+from kernelwright.runners.loading.files import Roots, load_file
 from kernelwright.runners.model import BuildOptions, Candidate
-from kernelwright.runners.specs.files import Roots, load_file
 from kernelwright.search.regraph.transition import Transition
+from kernelwright.search.session.session import SearchSession
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
-from kernelwright.tools.search_records import NeedsCandidates, StepReport
-from kernelwright.tools.search_session import SearchSession
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.stored.records import NeedsCandidates, StepReport
 
 FAST = Candidate(method="flags", options=BuildOptions.model_validate(FASTER))
 FAST_TOO = FAST.model_copy(update={"parameters": {"UNROLL": 4}})

@@ -8,9 +8,9 @@ from pathlib import Path
 import lift
 import pytest
 
+from kernelwright.runners.loading.files import LoadedKernel
 from kernelwright.runners.model import Ending
-from kernelwright.runners.specs.files import LoadedKernel
-from kernelwright.tools.workbench import Workbench
+from kernelwright.search.session.workbench import Workbench
 
 pytestmark = pytest.mark.alone
 

@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from kernelwright.evaluation.rig.gpus import device_missing
 from kernelwright.runners.device import driver
 from kernelwright.runners.device.probe import probe
-from kernelwright.runners.devices import PROFILES
 from kernelwright.runners.errors import BaselineRefused, DeviceMissing
+from kernelwright.runners.specs.devices import PROFILES
+from kernelwright.search.session.workbench import Workbench
 from kernelwright.tools.compile_variant import (
     CompiledVariant,
     CompileVariantArguments,
     compile_variant,
 )
-from kernelwright.tools.gpus import device_missing
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
 from kernelwright.tools.time_variant import TimeVariantArguments, time_variant
-from kernelwright.tools.workbench import Workbench
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

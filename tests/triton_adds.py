@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kernelwright.runners.devices import PROFILES
+from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.runners.plans.plan import Artifact
-from kernelwright.runners.specs.files import Roots, load_data
+from kernelwright.runners.specs.devices import PROFILES
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
 
 ADD = """

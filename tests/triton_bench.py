@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelwright.runners.builder import Builder
-from kernelwright.runners.devices import PROFILES
+from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.interpreter import InterpreterRunner, logic_check
+from kernelwright.runners.loading.files import LoadedKernel
 from kernelwright.runners.model import Variant
-from kernelwright.runners.normalise import source_key
 from kernelwright.runners.oracle.oracle import Oracle
-from kernelwright.runners.specs.files import LoadedKernel
-from kernelwright.search.moves.base import State
+from kernelwright.runners.specs.devices import PROFILES
+from kernelwright.runners.specs.normalise import source_key
+from kernelwright.search.moves.shared.base import State
 
 DEVICE = PROFILES[0][0]
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import BuildOptions, Candidate
-from kernelwright.runners.specs.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.specs.spec import Parameter
-from kernelwright.search.moves.base import Move, NotApplicable, State
+from kernelwright.search.moves.shared.base import Move, NotApplicable, State
 from kernelwright.search.moves.triton import MOVES
 
 ROOT = Path(__file__).parents[1]

@@ -7,7 +7,6 @@ from typing import Any
 from . import (
     compile_variant,
     export_variant,
-    inspection,
     job,
     ncu_summary,
     open_kernel,
@@ -17,6 +16,7 @@ from . import (
     search_step,
     time_variant,
 )
+from . import inspect as inspection
 from .base import Tool
 
 TOOLS: tuple[Tool[Any, Any], ...] = (

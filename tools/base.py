@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..runners.model import Record
 
 if TYPE_CHECKING:
-    from .workbench import Workbench
+    from ..search.session.workbench import Workbench
 
 MAX_WAIT_S = 45.0
 """Some clients give up after 60 s; what takes longer is a job that they ask for again."""

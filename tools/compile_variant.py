@@ -7,25 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, model_validator
 
-from ..runners.model import (
-    BuildOptions,
-    Candidate,
-    Ending,
-    KernelFacts,
-    Record,
-    Variant,
-)
+from ..evaluation.difference import changed_between
+from ..runners.model import BuildOptions, Candidate, Ending, KernelFacts, Record, Variant
 from ..runners.screens.source import static_screen
 from ..runners.wording import cut
+from ..store.records import VariantRecord
 from .base import Tool, WorkArguments
-from .describing import advice, resolve_variant, visible_kernels
-from .difference import changed_between
-from .records import VariantRecord
+from .parts.describing import advice, resolve_variant, visible_kernels
 
 if TYPE_CHECKING:
     from ..runners.toolchains import BuildOutcome
-    from .records import KernelRecord
-    from .workbench import Workbench
+    from ..search.session.workbench import Workbench
+    from ..store.records import KernelRecord
 
 
 MOST_FINDINGS = 5
@@ -138,7 +131,7 @@ def _candidate(
     kernel: KernelRecord, base: VariantRecord, arguments: CompileVariantArguments
 ) -> Candidate | None:
     """None: the base itself."""
-    from .ready_made import ready_made
+    from .parts.ready_made import ready_made
 
     if arguments.ready is not None:
         return ready_made(kernel, base, arguments.ready)
@@ -155,7 +148,7 @@ def _candidate(
 
 
 def _variant(kernel: KernelRecord, base: Variant, candidate: Candidate) -> Variant:
-    from .candidates import variant_from
+    from ..search.applying.variants import variant_from
 
     return variant_from(kernel, base, candidate)
 
@@ -230,7 +223,7 @@ def _findings(bench: Workbench, kernel: KernelRecord, variant_id: str) -> tuple[
     """Static findings on the first visible workload, a line each."""
     if kernel.spec.kernel.kernel_type == "cpp":
         return ()
-    from .static_findings import static_findings
+    from ..evaluation.evidence.static_findings import static_findings
 
     workload = next(w.name for w in kernel.spec.workloads if not w.held_out)
     unrun = static_findings(bench, variant_id, workload)

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from ..runners import progress
 from ..runners.errors import KernelwrightError, SpecError
 from ..runners.model import Record, Variant, ordered
-from ..runners.normalise import source_key
-from . import progress
-from .baking import Baked, bake
+from ..runners.specs.normalise import source_key
+from ..store.records import Confirmation, KernelRecord, VariantRecord
 from .base import Tool, WorkArguments
-from .records import Confirmation, KernelRecord, VariantRecord
-from .written_file import Written, write_with_backup
+from .parts.baked_parameters import Baked, bake
+from .parts.written_file import Written, write_with_backup
 
 if TYPE_CHECKING:
-    from .workbench import Workbench
+    from ..search.session.workbench import Workbench
 
 
 class ExportVariantArguments(WorkArguments):

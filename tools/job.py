@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, model_validator
 
+from ..runners import progress
 from ..runners.errors import SpecError
 from ..runners.model import Record
-from . import progress
+from ..store.jobs import JobRecord, Reply, reply_of
+from ..store.records import now
 from .base import MAX_WAIT_S, Arguments, Tool
-from .job_lookup import record_of
-from .job_records import JobRecord, Reply, reply_of
-from .records import now
+from .parts.jobs import record_of
 
 if TYPE_CHECKING:
-    from ..search.store import JsonObject, Store
-    from .workbench import Workbench
+    from ..search.session.workbench import Workbench
+    from ..store.store import JsonObject, Store
 
 LISTED = 20
 LONGEST_PAUSE_S = 0.1

@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from ..runners.errors import CountersMissing, DeviceMissing, KernelwrightError, ToolchainMissing
-from ..runners.model import Record
-from .base import Tool, WorkArguments
-from .profiles import (
+from ..evaluation.evidence.profiles import (
     Profiled,
     import_for_variant,
     import_profile,
@@ -17,12 +14,15 @@ from .profiles import (
     with_instances,
     workload_of,
 )
+from ..runners.errors import CountersMissing, DeviceMissing, KernelwrightError, ToolchainMissing
+from ..runners.model import Record
+from .base import Tool, WorkArguments
 
 if TYPE_CHECKING:
     from ..analysis.roofline import Roofline
     from ..analysis.rules.model import Facts
     from ..runners.profiling.model import KernelProfile, Profile
-    from .workbench import Workbench
+    from ..search.session.workbench import Workbench
 
 MAX_SKILLS, MAX_METRICS, MAX_INSTANCES = 5, 25, 25
 
@@ -189,7 +189,7 @@ def _row(launch: KernelProfile, name: str, *, with_instances: bool) -> MetricRow
 
 def _facts(bench: Workbench, variant_id: str | None, workload: str | None) -> Facts | None:
     """What the contract says; of a report that belongs to no variant nothing is known."""
-    from .evidence import facts_for
+    from ..evaluation.evidence.evidence import facts_for
 
     if variant_id is None:
         return None
@@ -201,7 +201,7 @@ def _picture(
     bench: Workbench, arguments: NcuSummaryArguments, profile: Profile | None
 ) -> dict[str, str | None]:
     """The fields on the picture that was asked for. Raises KernelwrightError (`pictures.draw`)."""
-    from .pictures import draw
+    from .parts.pictures import draw
 
     if arguments.picture is None:
         return {}
@@ -220,7 +220,7 @@ def _without_counters(
 ) -> NcuSummary:
     """What plan, compiler, PTX and a measured time say. Raises the error where they say nothing."""
     from ..analysis.rules.card import card
-    from .static_findings import static_findings
+    from ..evaluation.evidence.static_findings import static_findings
 
     variant_id = str(arguments.variant_id)
     unrun = static_findings(bench, variant_id, workload, _timed(bench, variant_id, workload))
@@ -240,8 +240,8 @@ def _without_counters(
 
 def _timed(bench: Workbench, variant_id: str, workload: str) -> Roofline | None:
     """The roofline of the variant's measured time; None where it was not timed."""
-    from .evidence import timed_roofline
-    from .headroom import peaks_for
+    from ..evaluation.evidence.evidence import timed_roofline
+    from ..evaluation.evidence.headroom import peaks_for
 
     kernel = bench.evaluator.kernel(bench.evaluator.variant(variant_id).variant.kernel_id)
     try:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import field_validator, model_validator
 
+from ..evaluation.evidence.headroom import headroom
+from ..runners.loading.files import LoadedKernel, load_data, load_file, load_source
 from ..runners.model import Record
-from ..runners.specs.files import LoadedKernel, load_data, load_file, load_source
 from ..runners.specs.spec import KernelSpec
 from ..runners.wording import significant
 from .base import Tool, WorkArguments
-from .describing import speedup_of
-from .headroom import headroom
+from .parts.describing import speedup_of
 
 if TYPE_CHECKING:
-    from .records import KernelRecord
-    from .workbench import Workbench
+    from ..search.session.workbench import Workbench
+    from ..store.records import KernelRecord
 
 
 class OpenKernelArguments(WorkArguments):

@@ -10,17 +10,17 @@ from pydantic import Field
 from ..runners.model import Record
 from ..runners.wording import shortened
 from ..search.moves import CANONICAL, FACTS
-from ..search.rules_planner import Explanation
+from ..search.planning.rules import Explanation
 from .base import Arguments, Tool
-from .describing import resolve_variant, speedup_of
-from .ready_made import ReadyCandidate, explained, ready_candidate, without_evaluated
+from .parts.describing import resolve_variant, speedup_of
+from .parts.ready_made import ReadyCandidate, explained, ready_candidate, without_evaluated
 
 if TYPE_CHECKING:
     from ..analysis.prior.model import MovePrior, Reason
-    from .evidence import Evidence
-    from .past import Past
-    from .records import KernelRecord, VariantRecord
-    from .workbench import Workbench
+    from ..evaluation.evidence.evidence import Evidence
+    from ..search.session.workbench import Workbench
+    from ..store.records import KernelRecord, VariantRecord
+    from .parts.earlier_searches import Past
 
 MAX_MOVES, MAX_BY_HAND, MAX_REASONS = 5, 4, 2
 MEANING_CHARS, REASON_CHARS, EVIDENCE_CHARS = 120, 70, 70
@@ -98,8 +98,8 @@ def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> Propose
     do it.
     Example: {"kernel_id": "softmax-1a2b3c4d"}
     """
-    from .evidence import evidence
-    from .past import past
+    from ..evaluation.evidence.evidence import evidence
+    from .parts.earlier_searches import past
 
     kernel = bench.evaluator.kernel(arguments.kernel_id)
     record = resolve_variant(bench, kernel, arguments.variant_id)

@@ -10,15 +10,15 @@ from pydantic import Field, model_validator
 from ..analysis.profile.shares import longest
 from ..analysis.spans import KernelCode, code_of_span, instruction_at
 from ..analysis.spans.profile import LineProfile, counts_at, line_profile, other_build
+from ..evaluation.evidence.kernel_code import SourceFile, code_of_variant, file_of_variant
+from ..evaluation.evidence.profiles import kept_profile, workload_of
 from ..runners.errors import SpecError
 from ..runners.model import Record
 from .base import Tool, WorkArguments
-from .profiles import kept_profile, workload_of
-from .span_rows import LineRow, line_rows, page_of, ptx_rows, sass_rows, without_code
-from .variant_code import SourceFile, code_of_variant, file_of_variant
+from .parts.span_rows import LineRow, line_rows, page_of, ptx_rows, sass_rows, without_code
 
 if TYPE_CHECKING:
-    from .workbench import Workbench
+    from ..search.session.workbench import Workbench
 
 
 class SpanArguments(WorkArguments):

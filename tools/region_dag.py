@@ -11,10 +11,10 @@ from ..analysis.regions.records import Difference, Overview, RegionView, StageVi
 from ..analysis.regions.touch import touch
 from ..runners.model import Record
 from .base import Tool, WorkArguments
-from .variant_regions import KernelRegions, regions_of_variant
+from .parts.variant_regions import KernelRegions, regions_of_variant
 
 if TYPE_CHECKING:
-    from .workbench import Workbench
+    from ..search.session.workbench import Workbench
 
 NamedBy = {"stage": "name", "region": "name", "difference": "other"}
 

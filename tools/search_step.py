@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, model_validator
 
+from ..runners import progress
 from ..runners.model import Candidate
-from ..search.planners import PlannerName
+from ..search.planning.planners import PlannerName
 from ..search.settings import Settings
-from . import progress
 from .base import Tool, WorkArguments
-from .search_telling import Searched, Step, step_of, told
+from .parts.search_answer import Searched, Step, step_of, told
 
 if TYPE_CHECKING:
-    from .search_records import NeedsCandidates, SearchStopped
-    from .search_session import SearchSession
-    from .workbench import Workbench
+    from ..search.session.session import SearchSession
+    from ..search.session.workbench import Workbench
+    from ..search.stored.records import NeedsCandidates, SearchStopped
 
 
 class SearchStepArguments(WorkArguments):
@@ -74,7 +74,7 @@ def search_step(bench: Workbench, arguments: SearchStepArguments) -> Searched:
 
 
 def _session(bench: Workbench, arguments: SearchStepArguments) -> SearchSession:
-    from .search_session import SearchSession
+    from ..search.session.session import SearchSession
 
     if arguments.search_id is not None:
         return bench.sessions.resume(bench, arguments.search_id)
@@ -91,8 +91,8 @@ def _advance(
 ) -> tuple[list[Step], NeedsCandidates | SearchStopped | None]:
     """Step until so many evaluations are made, a question or the stop verdict comes, or the
     job is cancelled."""
-    from .exports import Exports
-    from .search_records import StepReport
+    from ..search.outdir.kernel_files import Exports
+    from ..search.stored.records import StepReport
 
     exports, kernel_id = Exports(bench.store, bench.outdir), session.record.kernel_id
     made = list[Step]()

@@ -8,7 +8,7 @@ from ..runners.errors import SpecError
 from ..runners.model import Comparison, Ending, Evaluation, Ratio, Record
 from ..runners.wording import cut, significant
 from .base import Tool, WorkArguments
-from .describing import (
+from .parts.describing import (
     FailedGate,
     WorkloadSpeed,
     advice,
@@ -19,8 +19,8 @@ from .describing import (
 )
 
 if TYPE_CHECKING:
-    from .records import KernelRecord
-    from .workbench import Workbench
+    from ..search.session.workbench import Workbench
+    from ..store.records import KernelRecord
 
 
 class TimeVariantArguments(WorkArguments):
@@ -77,7 +77,7 @@ def time_variant(bench: Workbench, arguments: TimeVariantArguments) -> TimedVari
     this.
     Example: {"variant_id": "v0123456789ab", "against": "incumbent"}
     """
-    from .exports import Exports
+    from ..search.outdir.kernel_files import Exports
 
     record = bench.evaluator.variant(arguments.variant_id)
     kernel = bench.evaluator.kernel(record.variant.kernel_id)

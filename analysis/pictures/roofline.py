@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from ...runners.errors import KernelwrightError
-from ...runners.limits import Peaks, Work
+from ...runners.limits.limits import Peaks, Work
 from ...runners.model import Record
 from ..levels import Level, Where
 from . import svg

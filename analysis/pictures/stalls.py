@@ -9,7 +9,7 @@ from pydantic import Field
 from ...runners.errors import KernelwrightError
 from ...runners.model import Record
 from ...runners.profiling.model import KernelProfile
-from ..rules import names as n
+from ..profile import names as n
 from ..rules.card import top_stalls
 from . import svg
 

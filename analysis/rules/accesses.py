@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import names as n
+from ..profile import names as n
 from .derived import ATOMIC_OPCODE, ATOMICS
 from .model import Blame, Hit, Rule, Severity, Values
 from .parallelism import ISSUING_WELL

@@ -6,9 +6,9 @@ from typing import Literal
 
 from ...runners.model import Record
 from ...runners.profiling.model import Profile
+from ..profile import names
 from ..profile.shares import weighted
 from ..roofline import Roofline
-from . import names
 from .model import Confidence
 from .throughput import BALANCE, LATENCY
 

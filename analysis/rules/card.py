@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...runners.profiling.model import Advice, KernelProfile, Profile
+from ..profile import names as n
 from ..profile.shares import shares
-from . import names as n
 from .findings import Findings, doubted
 from .model import Finding, Unknown
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from ...runners.profiling.model import KernelProfile, Profile
 from ...runners.profiling.wanted import SAMPLES
+from ..profile import names
 from ..profile.lines import hottest
 from ..profile.shares import total, weighted
-from . import names
 from .model import Facts
 
 DRAM_TRAFFIC = "DRAM bytes over declared bytes"

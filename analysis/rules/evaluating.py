@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from ...runners.profiling.model import Advice, Instruction, KernelProfile, Profile
 from ...runners.profiling.wanted import SAMPLES
+from ..profile import names
 from ..profile.lines import LineCount, by_line, opcode
-from . import names
 from .derived import DERIVED
 from .model import Blame, Confidence, Facts, Finding, Hit, Rule, Unknown, finding
 

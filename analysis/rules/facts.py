@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...runners.gpu_limits import compute_unit
-from ...runners.limits import work
+from ...runners.limits.gpu_limits import compute_unit
+from ...runners.limits.limits import work
 from ...runners.specs.io_contract import Argument, Contract
 from .model import Facts
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ...runners.limits import Work
+from ...runners.limits.limits import Work
 from ...runners.model import Record
 from ...runners.profiling.model import Scope
 from ..profile.lines import LineCount

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from . import names as n
+from ..profile import names as n
 from .model import Hit, Rule, Severity, Values
 
 THEORETICAL_LOW, GAP, SATURATED = 80.0, 10.0, 80.0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...runners.profiling.wanted import SAMPLES, STALL
-from . import names as n
+from ..profile import names as n
 from .derived import HOT_REASON, HOT_SHARE, UNFUSED, UNFUSED_SHARE
 from .model import Blame, Hit, Role, Rule, Values
 from .parallelism import ISSUING

@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ...runners.devices import DeviceFacts
 from ...runners.model import KernelFacts
 from ...runners.plans.plan import Launch, LaunchPlan, PlanKernel
 from ...runners.profiling.model import KernelProfile, LaunchShape, Metric, Profile
+from ...runners.specs.devices import DeviceFacts
 from ..occupancy import Limiter, block_limits, occupancy
-from . import names as n
+from ..profile import names as n
 
 LIMITS: dict[Limiter, str] = {
     "registers": n.LIMIT_REGISTERS,

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from . import names as n
-from .derived import (
-    COPIED,
-    DRAM_BUSY,
-    DRAM_TRAFFIC,
-    L2_TRAFFIC,
-    MATRIX_WORK,
-    TENSOR_INSTRUCTIONS,
-)
+from ..profile import names as n
+from .derived import COPIED, DRAM_BUSY, DRAM_TRAFFIC, L2_TRAFFIC, MATRIX_WORK, TENSOR_INSTRUCTIONS
 from .model import Hit, Rule, Values
 
 HIGH, LATENCY, BALANCE = 80.0, 60.0, 10.0

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from ...runners.model import KernelFacts
 from ...runners.profiling.model import KernelProfile, Profile
+from ..profile import names as n
 from ..regions.dag import RegionDag
 from ..regions.heat import executed
 from ..roofline import Roofline
-from . import names as n
 from .derived import MATRIX_WORK, UNFUSED, UNFUSED_SHARE, in_pairs
 from .derived import TENSOR_INSTRUCTIONS as TENSOR
 from .findings import Findings, findings, merged, rank

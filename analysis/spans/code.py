@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...runners.errors import SpecError
-from ..places import same_file
 from ..ptx import Function, Instruction, Module, Place
 from ..sass import Sass, SassInstruction
+from .places import same_file
 
 
 @dataclass(frozen=True)

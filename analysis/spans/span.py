@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ...runners.errors import SpecError
-from ..places import same_file
 from ..ptx import Instruction, Place
 from ..ptx.effects import Phase, effect
 from ..sass import SassClass, SassInstruction
 from .code import KernelCode, lines_of
+from .places import same_file
 from .source_line import LineKind, SourceLine
 
 OPTIMISED_AWAY = "no machine code: optimised away"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..contract import BoundArgument, BoundContract
 from ..errors import SpecError
 from ..plans.plan import (
     Fill,
@@ -19,6 +18,7 @@ from ..plans.plan import (
     argument_buffers,
     contract_outputs,
 )
+from ..specs.contract import BoundArgument, BoundContract
 from .device_tensors import DeviceTensors
 from .recorder import Place, Recorder
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..contract import BoundArgument, BoundContract
 from ..errors import SpecError
+from ..specs.contract import BoundArgument, BoundContract
 from ..specs.expressions import Number, evaluate, evaluate_int, names_in
 from .autotune import OPTIONS
 from .libraries import torch, triton_jit

@@ -10,19 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..contract import BoundContract, bind
 from ..errors import KernelwrightError, SpecError
 from ..plans.plan import LaunchPlan, Module
+from ..specs.contract import BoundContract, bind
 from . import compiled
 from .assembling import assemble
 from .autotune import Tuning
-from .calling import (
-    Values,
-    bind_call,
-    entry_of,
-    options_by_expression,
-    result_tensors,
-)
+from .calling import Values, bind_call, entry_of, options_by_expression, result_tensors
 from .device_tensors import DeviceTensors
 from .libraries import load, torch
 from .messages import CaptureRequest, CaptureResult, FailureKind

@@ -10,8 +10,8 @@ import ctypes
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..contract import BoundArgument
 from ..plans.plan import PlanBuffer, PointerParam
+from ..specs.contract import BoundArgument
 from .libraries import load, torch
 from .recorder import Place, Recorder
 

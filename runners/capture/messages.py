@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ..devices import DeviceFacts
 from ..model import Record
 from ..plans.plan import LaunchPlan, Module
+from ..specs.devices import DeviceFacts
 from ..specs.io_contract import Contract
 from ..specs.spec import Parameter
 

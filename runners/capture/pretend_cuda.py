@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
-from ..devices import DeviceFacts
+from ..specs.devices import DeviceFacts
 from .libraries import load, torch
 from .recorder import Recorder
 

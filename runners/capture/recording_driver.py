@@ -14,10 +14,10 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from ..devices import DeviceFacts
 from ..errors import SpecError
 from ..machine_code.cubin import read_cubin
 from ..plans.plan import Dim3, Launch, Param, PlanKernel, PointerParam
+from ..specs.devices import DeviceFacts
 from .device_tensors import DeviceTensors
 from .libraries import load, torch
 from .messages import EntryFacts

@@ -22,11 +22,11 @@ from types import MappingProxyType
 
 import psutil
 
-from ..checking import Checker
 from ..gates import Run
+from ..gates.checking import Checker
 from ..model import Comparison
-from ..pools import SeedPool
-from ..runner_messages import BlockResult, RunResult, SideTimes
+from ..protocol.messages import BlockResult, RunResult, SideTimes
+from ..protocol.pools import SeedPool
 from .session import Session, Times
 from .settling import TimingPlan
 

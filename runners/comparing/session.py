@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from ..model import Comparison, Conditions, WorkloadTimes
-from ..pools import SeedPool
-from ..runner_messages import BlockResult
+from ..protocol.messages import BlockResult
+from ..protocol.pools import SeedPool
 from .settling import TimingPlan, Told, decide, drift_of, tell, tell_disturbed
 from .timing import WorkloadBlocks, ratio
 

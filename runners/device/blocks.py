@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from ..runner_messages import Block, RunResult, SideTimes
+from ..protocol.messages import Block, RunResult, SideTimes
 from .handover import Handover
 from .looking import Findings
 from .sample import How, Sample

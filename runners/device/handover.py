@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ..contract import BoundContract
 from ..dtypes import DTYPES
-from ..layout import record
+from ..protocol.layout import record
+from ..specs.contract import BoundContract
 from .driver import Bytes
 from .tables import Elements
 

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..layout import PAGE
+from ..protocol.layout import PAGE
 from . import driver
 from .driver import Bytes, Stream
 from .looking import blank_rows

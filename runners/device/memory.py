@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 
-from ..arena_values import InputPool
-from ..layout import PAGE
-from ..shared_arena import GUARD_PATTERN
+from ..protocol.arena_values import InputPool
+from ..protocol.layout import PAGE
+from ..protocol.shared_arena import GUARD_PATTERN
 from . import driver
 from .driver import Stream
 from .faults import RunFault

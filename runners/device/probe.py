@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ..devices import DeviceFacts
 from ..errors import KernelwrightError
+from ..specs.devices import DeviceFacts
 from . import driver
 from .probing import Probed
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ..devices import DeviceFacts
 from ..model import Record
 from ..processes.process import Limits, clean_environment, spawner
+from ..specs.devices import DeviceFacts
 
 PROBE_S = 30.0
 

@@ -15,9 +15,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from ..arena_values import InputPool
 from ..processes.channel import Answer, Channel, serve
-from ..runner_messages import Block, BlockResult, Check, Load, Pool, RunResult, SideTimes
+from ..protocol.arena_values import InputPool
+from ..protocol.messages import Block, BlockResult, Check, Load, Pool, RunResult, SideTimes
 from .blocks import run_block
 from .conditions import Watch
 from .copying import copy_bandwidth

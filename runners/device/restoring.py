@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..plans.plan import SetSymbol
-from ..shared_arena import GUARD_PATTERN
+from ..protocol.shared_arena import GUARD_PATTERN
 from . import driver
 from .binding import relocated
 from .driver import Stream

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..runner_messages import RunResult
+from ..protocol.messages import RunResult
 from . import driver
 from .driver import Bytes
 from .keeping import Packed, packed

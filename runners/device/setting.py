@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..contract import BoundContract
 from ..dtypes import DTYPES
-from ..layout import Arena, arena, guarded
 from ..plans.plan import Fill, LaunchPlan
+from ..protocol.layout import Arena, arena, guarded
+from ..specs.contract import BoundContract
 from .memory import DeviceInputs, Region, Span, aligned
 from .tables import Elements
 

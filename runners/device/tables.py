@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..shared_arena import GUARD_PATTERN
+from ..protocol.shared_arena import GUARD_PATTERN
 from .faults import RunFault
 
 CHUNK = 256 << 10

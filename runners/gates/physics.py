@@ -12,10 +12,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..contract import BoundContract
-from ..devices import Datasheet, DeviceFacts, datasheet
-from ..limits import work
+from ..limits.limits import work
 from ..model import Comparison, GateResult
+from ..specs.contract import BoundContract
+from ..specs.devices import Datasheet, DeviceFacts, datasheet
 from ..specs.io_contract import Contract
 
 FLOOR_SHARE = 0.95

@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..checking import Checker
 from ..model import Ending, GateResult
-from ..pools import FEWEST, MOST, SeedPool
-from ..runner_messages import Given, RunResult, SideTimes
+from ..protocol.messages import Given, RunResult, SideTimes
+from ..protocol.pools import FEWEST, MOST, SeedPool
+from .checking import Checker
 from .endings import ending_of
 from .first import FIRST_SET
 from .runs import Run, first_failure

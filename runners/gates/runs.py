@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..model import GateResult
 from ..oracle.messages import OutputVerdict
-from ..runner_messages import RunResult
+from ..protocol.messages import RunResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..dtypes import DTYPES, DtypeName
-from ..normalise import parse_cpp
+from ..specs.normalise import parse_cpp
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from ..plans.declared_fields import AXES
-from ..plans.declared_plan_model import DeclaredPlan, LaunchStep
+from ..specs.declared_fields import AXES
+from ..specs.declared_plan_model import DeclaredPlan, LaunchStep
 from ..specs.expressions import cdiv, names_in
 from ..specs.part import Expression
 from ..specs.spec import Parameter

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from ..checking import Checker
-from ..contract import small_shape
-from ..devices import DeviceFacts
 from ..gates import FIRST_SET, Run, first_failure, is_right
+from ..gates.checking import Checker
+from ..loading.files import LoadedKernel
 from ..model import GateResult, Variant
 from ..oracle.oracle import Oracle
-from ..pools import SeedPool, draw
-from ..specs.files import LoadedKernel
+from ..protocol.pools import SeedPool, draw
+from ..specs.contract import small_shape
+from ..specs.devices import DeviceFacts
 from .runner import InterpreterRunner, interpreter_missing
 
 GATE = "logic_check"

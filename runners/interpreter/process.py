@@ -17,15 +17,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..arena_values import InputPool, collect, fill
 from ..capture.libraries import load
-from ..layout import arena
-from ..outputs import OutputKey, OutputMemory, OutputSink
 from ..processes.channel import Answer, Channel, serve
 from ..processes.confined import Bounds, ConfinedFork, python_folders
-from ..runner_messages import Check, Pool, RunResult
-from ..shared_arena import ArenaStock, Bytes, SharedArena
-from ..source_files import write_sources
+from ..processes.source_files import write_sources
+from ..protocol.arena_values import InputPool, collect, fill
+from ..protocol.layout import arena
+from ..protocol.messages import Check, Pool, RunResult
+from ..protocol.outputs import OutputKey, OutputMemory, OutputSink
+from ..protocol.shared_arena import ArenaStock, Bytes, SharedArena
 from .messages import Program
 from .program import REPORT, Report, run_program
 

@@ -22,10 +22,10 @@ from ..capture.pretend_cuda import install as pretend_cuda
 from ..capture.recorder import Recorder
 from ..capture.recording_driver import RecordingDriver
 from ..capture.source_lines import line_of_the_error
-from ..contract import BoundArgument, BoundContract, bind
 from ..errors import SpecError
 from ..model import Record
-from ..shared_arena import Bytes
+from ..protocol.shared_arena import Bytes
+from ..specs.contract import BoundArgument, BoundContract, bind
 from . import accesses, number_formats
 from .accesses import Buffers
 from .pretended_tensors import pretending

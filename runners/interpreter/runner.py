@@ -7,14 +7,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..capture.messages import CaptureRequest
-from ..devices import DeviceFacts
 from ..errors import KernelwrightError
+from ..loading.files import LoadedKernel
 from ..model import Variant
 from ..plans.plan import LaunchPlan
-from ..process_runner import ProcessRunner
 from ..processes.process import Child, Limits, clean_environment, spawner
-from ..runner_messages import Block, BlockResult
-from ..specs.files import LoadedKernel
+from ..protocol.messages import Block, BlockResult
+from ..proxies.process_runner import ProcessRunner
+from ..specs.devices import DeviceFacts
 from .messages import Program
 
 

@@ -11,7 +11,6 @@ import difflib
 import math
 from collections.abc import Collection, Mapping
 
-from ..devices import DeviceFacts
 from ..errors import SpecError
 from ..plans.plan import (
     Launch,
@@ -22,6 +21,7 @@ from ..plans.plan import (
     SetSymbol,
     TensorMapParam,
 )
+from ..specs.devices import DeviceFacts
 from .cubin import CubinInfo, Entry
 
 ANSWERED = frozenset({"malloc", "free", "vprintf", "__assertfail"})

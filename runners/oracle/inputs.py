@@ -9,9 +9,9 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..contract import BoundArgument, BoundContract
 from ..dtypes import is_float, numpy_dtype
 from ..errors import AccessError, SpecError
+from ..specs.contract import BoundArgument, BoundContract
 from ..specs.io_contract import StressKind
 from .arrays import NUMPY, ArrayLibrary
 from .stress import exchanged, stress_of, stressed

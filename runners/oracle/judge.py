@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from ..contract import BoundArgument
 from ..dtypes import numpy_dtype
+from ..specs.contract import BoundArgument
 from ..wording import NOT_A_NUMBER
 from .arrays import ArrayLibrary
 from .messages import OutputVerdict

@@ -14,22 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..contract import BoundArgument, BoundContract, bind
 from ..errors import ReferenceFailed
-from ..layout import Record, record
+from ..protocol.layout import Record, record
+from ..specs.contract import BoundArgument, BoundContract, bind
 from ..specs.io_contract import Contract
 from .arrays import ArrayLibrary
 from .inputs import make_inputs, pack, unpack
 from .judge import Expected, expect, judge
 from .libraries import library_for
-from .messages import (
-    Foresee,
-    JudgeOutputs,
-    MakePool,
-    OpenReference,
-    OracleSettings,
-    OutputVerdict,
-)
+from .messages import Foresee, JudgeOutputs, MakePool, OpenReference, OracleSettings, OutputVerdict
 from .references import Reference
 
 Bytes = npt.NDArray[np.uint8]

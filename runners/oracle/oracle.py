@@ -8,24 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..devices import DeviceFacts
 from ..errors import AccessError, KernelwrightError, ProcessLost, ReferenceFailed, SpecError
-from ..locks import gpu_registry
-from ..machine import memory_bytes
+from ..loading.files import LoadedKernel
 from ..model import Record
-from ..pools import SeedPool
+from ..processes.locks import gpu_registry
+from ..processes.machine import memory_bytes
 from ..processes.process import Child, Limits, clean_environment, spawner
 from ..processes.seccomp import has_seccomp
-from ..specs.files import LoadedKernel
+from ..protocol.pools import SeedPool
+from ..specs.devices import DeviceFacts
 from .confinement import environment_of
-from .messages import (
-    Foresee,
-    JudgeOutputs,
-    MakePool,
-    OpenReference,
-    OracleSettings,
-    OutputVerdict,
-)
+from .messages import Foresee, JudgeOutputs, MakePool, OpenReference, OracleSettings, OutputVerdict
 
 ANSWER_S = 180.0
 SIZES = (

@@ -12,9 +12,9 @@ import types
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from ..contract import BoundContract
 from ..dtypes import is_float, truncated_to_tf32
 from ..errors import ReferenceFailed
+from ..specs.contract import BoundContract
 from .arrays import NUMPY, ArrayLibrary, HostArray
 from .judge import Expected, expect
 

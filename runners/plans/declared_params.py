@@ -9,14 +9,12 @@ from typing import TypeVar, get_args
 
 from pydantic import ValidationError
 
-from ..contract import BoundContract
 from ..dtypes import is_float
 from ..errors import ExpressionError, SpecError
 from ..model import Record
-from ..specs.expressions import Number, evaluate, names_in
-from ..specs.part import Expression
-from .declared_fields import AXES
-from .declared_plan_model import (
+from ..specs.contract import BoundContract
+from ..specs.declared_fields import AXES
+from ..specs.declared_plan_model import (
     Arg,
     BufferArg,
     RawArg,
@@ -25,6 +23,8 @@ from .declared_plan_model import (
     TensorMapDtype,
     ValueArg,
 )
+from ..specs.expressions import Number, evaluate, names_in
+from ..specs.part import Expression
 from .plan import (
     Dim3,
     Param,

@@ -12,14 +12,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..contract import BoundContract, workload_contracts
 from ..dtypes import DTYPES
 from ..errors import SpecError
-from ..specs.expressions import Number
-from ..specs.problems import explain_problems
-from ..specs.spec import Kernel, KernelSpec
-from .declared_params import DECLARE_BUFFER, Scope, make_param, make_record
-from .declared_plan_model import (
+from ..specs.contract import BoundContract, workload_contracts
+from ..specs.declared_plan_model import (
     CudaLaunch,
     DeclaredPlan,
     FillStep,
@@ -27,6 +23,10 @@ from .declared_plan_model import (
     SetStep,
     TritonLaunch,
 )
+from ..specs.expressions import Number
+from ..specs.problems import explain_problems
+from ..specs.spec import Kernel, KernelSpec
+from .declared_params import DECLARE_BUFFER, Scope, make_param, make_record
 from .plan import (
     Fill,
     Launch,

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from ..contract import BoundArgument, BoundContract
 from ..errors import SpecError
 from ..model import Record
+from ..specs.contract import BoundArgument, BoundContract
 
 Dim3 = tuple[int, int, int]
 ONE: Dim3 = (1, 1, 1)

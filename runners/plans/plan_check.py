@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from ..contract import BoundContract
 from ..dtypes import DTYPES
 from ..errors import SpecError
+from ..specs.contract import BoundContract
 from .plan import (
     ONE,
     SCALAR_FORMATS,

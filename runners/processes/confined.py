@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from ..errors import ProcessLost
-from ..killed import AGAIN, KILLED
-from ..machine import memory_share
 from . import launch
 from .child import describe_returncode
+from .killed import AGAIN, KILLED
 from .killing import kill_left_of, kill_tree, starting, waited_for
+from .machine import memory_share
 from .process_table import ProcessTable, descendants, stands_still, table_beneath
 from .sandbox import builder_filter, drop_capabilities, install_seccomp, landlock
 from .seccomp import has_seccomp

@@ -19,13 +19,7 @@ from pathlib import Path
 
 from . import launch
 from .process import probe_pid_namespaces
-from .seccomp import (
-    builder_filter,
-    compute_filter,
-    has_seccomp,
-    install_seccomp,
-    reference_filter,
-)
+from .seccomp import builder_filter, compute_filter, has_seccomp, install_seccomp, reference_filter
 
 __all__ = [
     "Capability",

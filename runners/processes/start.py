@@ -18,10 +18,10 @@ from functools import cache
 from pathlib import Path
 
 from ..errors import KernelwrightError
-from ..room import writing
 from . import launch
 from .channel import Channel
 from .child import Child, Limits, Log
+from .disk_room import writing
 from .killing import MARK, starting
 
 PASSED_ON = frozenset(

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..devices import DeviceFacts
 from ..errors import ProfileFailed, ToolchainMissing
+from ..specs.devices import DeviceFacts
 from ..watched.messages import ANSWER, JOB
 from ..watched.running import Subject, watch, write_job
 from .judging import failure

@@ -18,9 +18,9 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from ..devices import DeviceFacts
 from ..model import GateResult
 from ..plans.plan import LaunchPlan
+from ..specs.devices import DeviceFacts
 from ..watched.messages import ANSWER, JOB
 from ..watched.running import Subject, watch, write_job
 from .judging import FOUND, Tool, judged, result_of

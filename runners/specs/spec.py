@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from ..errors import ExpressionError
-from ..plans.declared_plan_model import CudaLaunch, DeclaredPlan, TritonLaunch, parse_launch
+from .declared_plan_model import CudaLaunch, DeclaredPlan, TritonLaunch, parse_launch
 from .expressions import names_in
 from .io_contract import Contract
 from .part import Expression, Finite, Name, Part

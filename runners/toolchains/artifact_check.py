@@ -10,8 +10,6 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..contract import bind
-from ..devices import PROFILES
 from ..errors import SpecError
 from ..machine_code.cubin import read_cubin
 from ..machine_code.cubin_check import check_cubin
@@ -20,6 +18,8 @@ from ..model import Tier
 from ..plans.plan import Artifact, LaunchPlan, Module, module_name
 from ..plans.plan_check import check_plan
 from ..processes.confined import read_left
+from ..specs.contract import bind
+from ..specs.devices import PROFILES
 from .base import BuildRequest
 
 MAX_MODULE_BYTES = 256 << 20

@@ -11,10 +11,10 @@ from typing import Protocol
 
 from pydantic import Field
 
-from ..devices import DeviceFacts
+from ..loading.files import LoadedKernel
 from ..model import BuildFacts, Record, Tier, Variant
 from ..plans.plan import Artifact
-from ..specs.files import LoadedKernel
+from ..specs.devices import DeviceFacts
 from ..specs.spec import Parameter
 
 

@@ -16,7 +16,7 @@ from ..machine_code.cubin_hash import device_code_hash
 from ..model import BuildFacts, KernelFacts, Tier
 from ..plans.declared_plan import with_code
 from ..plans.plan import Artifact, Module, PlanKernel
-from ..source_files import write_sources
+from ..processes.source_files import write_sources
 from . import nvcc, nvrtc
 from .base import BuildOutcome, BuildRequest, Stopwatch
 from .cuda_job import Compiled, CudaJob, Failed

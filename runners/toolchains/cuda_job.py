@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import SpecError
-from ..machine import memory_share
 from ..processes.confined import Bounds, read_left
+from ..processes.machine import memory_share
 
 MEMORY_BYTES = memory_share(8 << 30)
 MAX_OUTPUT_BYTES = 256 << 20

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..contract import bind
-from ..devices import DeviceFacts
 from ..errors import SpecError
 from ..inferring.found_parameters import FOUND_NAME, Found, base_name, find_parameters, tuned
 from ..plans.declared_plan import declared_plan, resolve
-from ..plans.declared_plan_model import DeclaredPlan
 from ..plans.plan import LaunchPlan, SetSymbol
+from ..specs.contract import bind
+from ..specs.declared_plan_model import DeclaredPlan
+from ..specs.devices import DeviceFacts
 from . import nvcc, nvrtc
 from .base import BuildRequest
 from .cuda_job import CudaJob

@@ -16,11 +16,8 @@ import time
 from functools import lru_cache
 from pathlib import Path
 
-from ..contract import BoundContract, bind
 from ..dtypes import DTYPES
 from ..errors import SpecError
-from ..killed import KILLED, compiler_killed
-from ..machine import memory_share
 from ..machine_code.elf import code_hash
 from ..model import BuildFacts, Tier, content_hash
 from ..plans.plan import (
@@ -39,9 +36,12 @@ from ..plans.plan import (
 )
 from ..plans.plan_check import check_plan
 from ..processes.confined import Bounds, ConfinedFork, Ended, read_left
+from ..processes.disk_room import FULL_WORDS, full
+from ..processes.killed import KILLED, compiler_killed
+from ..processes.machine import memory_share
 from ..processes.process import clean_environment
-from ..room import FULL_WORDS, full
-from ..source_files import write_sources
+from ..processes.source_files import write_sources
+from ..specs.contract import BoundContract, bind
 from ..specs.io_contract import Contract
 from .base import BuildOutcome, BuildRequest
 from .diagnostics import errors, warnings

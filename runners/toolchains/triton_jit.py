@@ -19,13 +19,13 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from ..capture.messages import CaptureRequest, CaptureResult
-from ..devices import PROFILES, DeviceFacts
 from ..errors import SpecError, ToolchainMissing
 from ..machine_code.cubin import local_bytes, read_cubin
 from ..model import BuildFacts, KernelFacts, Tier, ordered
 from ..plans.plan import Artifact, LaunchPlan, Module, PlanKernel, module_name
 from ..processes import huge_pages
-from ..source_files import write_sources
+from ..processes.source_files import write_sources
+from ..specs.devices import PROFILES, DeviceFacts
 from ..specs.spec import Parameter
 from .artifact_check import checked_artifact, read_module
 from .base import BuildOutcome, BuildRequest, Stopwatch

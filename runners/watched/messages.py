@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model import Record
 from ..plans.plan import LaunchPlan
-from ..runner_messages import Pool
+from ..protocol.messages import Pool
 
 JOB, ANSWER = "job.json", "answer.json"
 

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..devices import DeviceFacts
-from ..layout import record
-from ..locks import gpu_registry
 from ..plans.plan import LaunchPlan
+from ..processes.locks import gpu_registry
 from ..processes.process import Limits, clean_environment, spawner
-from ..runner_messages import Pool
+from ..protocol.layout import record
+from ..protocol.messages import Pool
+from ..specs.devices import DeviceFacts
 from .ended import Ended
 from .messages import JOB, Watched, WatchedJob
 

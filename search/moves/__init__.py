@@ -11,20 +11,18 @@ import re
 from collections.abc import Mapping
 
 from ...analysis.prior.model import MoveFacts
-from . import (
+from . import cpp, cuda, triton
+from .cuda import idioms
+from .every_language import (
     compiler_flags,
-    cpp,
-    cuda,
     cuda_flags,
     sweep_constants,
     sweep_parameters,
-    triton,
     tune_constants,
     tune_parameters,
 )
-from .base import Move, NotApplicable, Proposals, State, broken_constraints
-from .cuda import idioms
 from .methods import METHODS, Method
+from .shared.base import Move, NotApplicable, Proposals, State, broken_constraints
 
 __all__ = [
     "ALIASES",

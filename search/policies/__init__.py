@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ..graph import Graph
-from ..nodes import Node
-from ..selection import Choose
+from ..graph.graph import Graph
+from ..graph.nodes import Node
 from ..settings import PolicyName, Settings
 from .beam import beam, beam_start
 from .greedy import greedy
 from .pucb import pucb
 from .puct import puct
+from .selection import Choose
 from .uniform import uniform
 
 

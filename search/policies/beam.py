@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from heapq import nlargest
 from random import Random
 
-from ..graph import Graph
-from ..nodes import Node
-from ..selection import EXPAND, Choice, best_of, is_closed, legal_arms, slots
+from ..graph.graph import Graph
+from ..graph.nodes import Node
 from ..settings import Settings
+from .selection import EXPAND, Choice, best_of, is_closed, legal_arms, slots
 
 
 def beam_start(graph: Graph, settings: Settings) -> Node:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-from ..graph import Graph
-from ..nodes import Node
-from ..rewards import least_gain
-from ..selection import EXPAND, Choice, best_of, legal_arms
+from ..graph.graph import Graph
+from ..graph.nodes import Node
+from ..graph.rewards import least_gain
 from ..settings import Settings
+from .selection import EXPAND, Choice, best_of, legal_arms
 
 
 def greedy(graph: Graph, node: Node, settings: Settings, rng: Random) -> Choice:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from random import Random
 
-from ..graph import Graph
-from ..nodes import Node
-from ..selection import Choice, best_of, options, visits_of
+from ..graph.graph import Graph
+from ..graph.nodes import Node
 from ..settings import Settings
+from .selection import Choice, best_of, options, visits_of
 
 
 def pucb(graph: Graph, node: Node, settings: Settings, rng: Random) -> Choice:

@@ -6,10 +6,10 @@ import math
 from functools import lru_cache
 from random import Random
 
-from ..graph import Graph
-from ..nodes import Node
-from ..selection import EXPAND, Choice, Columns, best_of, columns, visits_of
+from ..graph.graph import Graph
+from ..graph.nodes import Node
 from ..settings import Settings
+from .selection import EXPAND, Choice, Columns, best_of, columns, visits_of
 
 
 def puct(graph: Graph, node: Node, settings: Settings, rng: Random) -> Choice:

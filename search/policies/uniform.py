@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-from ..graph import Graph
-from ..nodes import Node
-from ..selection import EXPAND, Choice, legal_arms
+from ..graph.graph import Graph
+from ..graph.nodes import Node
 from ..settings import Settings
+from .selection import EXPAND, Choice, legal_arms
 
 
 def uniform(graph: Graph, node: Node, settings: Settings, rng: Random) -> Choice:

@@ -48,7 +48,7 @@ class Transition(BaseModel):
     """95 % interval of the gain: of a comparison of the two, else of their comparisons with the
     baseline"""
     reward: float | None = None
-    """what the engine made of it (`search/graph.py`)"""
+    """what the engine made of it (`search/graph/graph.py`)"""
     bottleneck: str = ""
     """class of what bounded the parent (`analysis/rules/bottleneck.py`); empty: unknown"""
     rules: dict[str, str] = Field(default_factory=dict[str, str])

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ...runners.model import Candidate, Ending
-from ..engine import Engine
-from ..graph import Graph
-from ..graph_records import JsonObject
-from ..nodes import Node
-from ..planner import Context, PlannerRun
+from ..engine.engine import Engine
+from ..engine.work import Ask, Evaluate, Outcome, Stopped, Waiting
+from ..graph.graph import Graph
+from ..graph.nodes import Node
+from ..graph.records import JsonObject
+from ..planning.planner import Context, PlannerRun
 from ..settings import Settings
-from ..work import Ask, Evaluate, Outcome, Stopped, Waiting
 from .world import STATE
 
 SAME_SCALE: Final = 1e-9

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Final
 
 from ...runners.model import Candidate, Ending
-from ..planner import Context, Planner, PlannerRun
-from ..work import Evaluate
+from ..engine.work import Evaluate
+from ..planning.planner import Context, Planner, PlannerRun
 from .recorded import RecordedEdge, RecordedGraph
 from .world import Found, World
 

@@ -14,8 +14,8 @@ from typing import Self
 from pydantic import Field, TypeAdapter, model_validator
 
 from ...runners.model import Ending, Record
-from ..graph import Graph
-from ..nodes import Edge
+from ..graph.graph import Graph
+from ..graph.nodes import Edge
 
 
 class RecordedNode(Record):

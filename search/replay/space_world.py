@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...runners.model import Candidate, Ending
-from ..planner import Context, PlannerRun
-from ..work import Evaluate
+from ..engine.work import Evaluate
+from ..planning.planner import Context, PlannerRun
 from .graph_world import untried
 from .world import Found, World
 

@@ -9,13 +9,13 @@ from typing import Final
 
 from ...runners.model import BuildOptions, Ending
 from ...runners.specs.spec import KernelSpec
-from ..engine import Engine
-from ..graph import Graph
-from ..moves.base import State
-from ..nodes import Node
-from ..planner import Context, Planner
+from ..engine.engine import Engine
+from ..engine.work import Ask, Evaluate, Outcome, Stopped
+from ..graph.graph import Graph
+from ..graph.nodes import Node
+from ..moves.shared.base import State
+from ..planning.planner import Context, Planner
 from ..settings import Settings
-from ..work import Ask, Evaluate, Outcome, Stopped
 
 SPEC: Final = KernelSpec.model_validate(
     {

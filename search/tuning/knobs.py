@@ -14,11 +14,11 @@ from typing import Any
 from ...runners.errors import SpecError
 from ...runners.model import Candidate, ordered
 from ...runners.specs.spec import KernelType
-from ..apply import apply
-from ..moves.base import State, broken_constraints
-from ..moves.knobs import Constant
-from ..moves.knobs_cpp import cpp_constants
-from ..moves.knobs_python import named_integers
+from ..applying.apply import apply
+from ..moves.shared.base import State, broken_constraints
+from ..moves.shared.knobs import Constant
+from ..moves.shared.knobs_cpp import cpp_constants
+from ..moves.shared.knobs_python import named_integers
 from ..sweep import Configuration, Space
 
 CONSTANTS: Mapping[KernelType, Callable[[bytes], tuple[Constant, ...]]] = {

@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from kernelwright.runners.builder import Builder
+from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.device.probing import probe_devices
-from kernelwright.runners.devices import DeviceFacts
 from kernelwright.runners.plans.declared_plan import declared_plan
 from kernelwright.runners.processes import start
-from kernelwright.runners.runner import DeviceRunner
+from kernelwright.runners.proxies.runner import DeviceRunner
+from kernelwright.runners.specs.devices import DeviceFacts
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest
 
 from .twins import HERE, Twins
 
 if TYPE_CHECKING:
-    from kernelwright.tools.workbench import Workbench
+    from kernelwright.search.session.workbench import Workbench
 
 PASSED_ON = frozenset(
     "PYTHONPATH PRETEND_GPU_TWINS PRETEND_GPU_MEMORY PRETEND_GPU_COUNT PRETEND_GPU_NVML".split()
@@ -66,7 +66,7 @@ class PretendedGpu:
 
     def workbench(self, outdir: Path, roots: Sequence[Path]) -> Workbench:
         """A workbench whose builds get their twins by themselves."""
-        from kernelwright.tools.workbench import Workbench  # whoever needs a runner alone
+        from kernelwright.search.session.workbench import Workbench  # whoever needs a runner alone
 
         return Workbench(outdir, roots)
 

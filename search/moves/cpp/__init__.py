@@ -1,6 +1,6 @@
 """Rules that rewrite host C++ sources, one file a move."""
 
-from ..base import Move
+from ..shared.base import Move
 from . import (
     cache_tiles,
     exact_exp,

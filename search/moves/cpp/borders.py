@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..affine import Form
+from ..shared.affine import Form
 from .bounds import bounds
 from .effects import loops_around
 from .program import Loop, field, inside, text

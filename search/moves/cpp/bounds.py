@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..affine import Form
+from ..shared.affine import Form
 from .program import Loop, field, text
 from .scope import Scope
 

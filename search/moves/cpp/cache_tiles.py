@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
+from ..shared.base import Move, NotApplicable, Proposals, State
 from .effects import effects_of
 from .loop_order import any_order_meets, walks
 from .program import Loop, Program, read_program, text

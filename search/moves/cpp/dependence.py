@@ -7,7 +7,7 @@ whichever of the two loops is the outer one. Arguments of one call never overlap
 
 from __future__ import annotations
 
-from ..affine import Form
+from ..shared.affine import Form
 from .bounds import bounds
 from .effects import Access, Effects, effects_of, loops_around
 from .program import Loop, Program

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..base import Move, NotApplicable, Proposals, State
-from ..compiler_flags import effective_flags
-from ..edits import Edit
+from ..every_language.compiler_flags import effective_flags
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit
 from .program import Function, field, inside, parents, read_program, text
 from .rewrite import before_functions, free_name, rewritten, with_includes
 from .types import kind_of

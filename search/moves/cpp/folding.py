@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..edits import Edit, edited
+from ..shared.edits import Edit, edited
 from .borders import Comparisons, Rim
 from .program import field, text
 

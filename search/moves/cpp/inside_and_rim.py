@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....runners.model import Candidate
-from ..affine import Form
-from ..base import Move, NotApplicable, Proposals, State
+from ..shared.affine import Form
+from ..shared.base import Move, NotApplicable, Proposals, State
 from .borders import Comparisons, Rim
 from .effects import effects_of
 from .folding import Folding

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ....runners.model import Candidate
-from ....runners.normalise import source_key
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit, edited
+from ....runners.specs.normalise import source_key
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit, edited
 from .effects import effects_of
 from .program import Loop, Program, field, inside, read_program, statements, text
 from .rewrite import instead, rewritten

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit
 from .bounds import bounds
 from .dependence import carried_scalar, divided, same_element
 from .effects import Effects, effects_of

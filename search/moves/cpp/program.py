@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ....runners.normalise import parse_cpp
-from ..base import NotApplicable, State
+from ....runners.specs.normalise import parse_cpp
+from ..shared.base import NotApplicable, State
 
 if TYPE_CHECKING:
     from tree_sitter import Node

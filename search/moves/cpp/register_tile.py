@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ....runners.model import Candidate
-from ..base import Move, Proposals, State
+from ..shared.base import Move, Proposals, State
 from .accumulation import Accumulation, read_accumulation
 from .dependence import iterations_meet
 from .effects import Effects, effects_of

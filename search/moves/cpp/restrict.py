@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit
 from .program import Program, read_program, text
 from .rewrite import rewritten
 

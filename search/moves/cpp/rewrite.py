@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ....runners.model import Candidate
-from ..edits import Edit, edited, indent_of
+from ..shared.edits import Edit, edited, indent_of
 from .program import Loop, Program, inside, loop_of, text
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....runners.model import Candidate
-from ..base import Move, Proposals, State
+from ..shared.base import Move, Proposals, State
 from .accumulation import Accumulation, read_accumulation
 from .bounds import bounds
 from .dependence import iterations_meet

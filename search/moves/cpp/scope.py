@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ....runners.specs.spec import KernelSpec
-from ..affine import Form
-from ..affine_cpp import form_of
-from ..sizes import size_form
+from ..shared.affine import Form
+from ..shared.affine_cpp import form_of
+from ..shared.sizes import size_form
 from .program import Function, Loop, Program, contains, field, inside, loop_of, parents, text
 
 if TYPE_CHECKING:

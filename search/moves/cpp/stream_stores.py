@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from ....runners.errors import ExpressionError
 from ....runners.model import Candidate
 from ....runners.specs.expressions import evaluate_int
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit
 from .dependence import iterations_meet
 from .effects import effects_of
 from .program import Loop, Program, field, inside, read_program, text

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit, edited
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit, edited
 from .effects import effects_of
 from .program import Loop, Program, field, inside, loop_of, parents, program_of, read_program, text
 from .rewrite import free_name, instead, outdented, placed, rewritten

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..base import Move, NotApplicable, Proposals, State
-from ..compiler_flags import effective_flags
+from ..every_language.compiler_flags import effective_flags
+from ..shared.base import Move, NotApplicable, Proposals, State
 from .bounds import bounds
 from .dependence import iterations_meet
 from .program import Loop, Program, contains, inside, loop_of, parents, read_program

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
+from ..shared.base import Move, NotApplicable, Proposals, State
 from .program import Loop, inside, read_program, text
 from .rewrite import instead, rewritten, written
 

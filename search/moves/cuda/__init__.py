@@ -1,6 +1,6 @@
 """Rules that rewrite CUDA sources, one file a move; those in `idioms/` know whole algorithms."""
 
-from ..base import Move
+from ..shared.base import Move
 from . import (
     avoid_double,
     block_shapes,

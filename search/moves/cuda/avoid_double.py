@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from ....runners.inferring.cpp_pointers import arguments
 from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
-from ....runners.normalise import parse_cpp
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit, edited, insert_after, replace_node
+from ....runners.specs.normalise import parse_cpp
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit, edited, insert_after, replace_node
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.inferring.found_parameters import base_name
 from ....runners.model import Candidate
-from ....runners.plans.declared_plan_model import LaunchStep
+from ....runners.specs.declared_plan_model import LaunchStep
 from ....runners.specs.expressions import cdiv
 from ....runners.specs.part import Expression
-from ..base import Move, NotApplicable, Proposals, State
+from ..shared.base import Move, NotApplicable, Proposals, State
 from .expressions import Locals, built_ins, contains, thread_axis
 from .reading import CudaKernel, read_kernels
 

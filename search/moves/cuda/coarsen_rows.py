@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import indent_of
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import indent_of
 from .element_text import fewer_blocks, free_name, guard_lines, with_work, work_lines
 from .loops import plain_loop
 from .per_element import PerElement, per_element

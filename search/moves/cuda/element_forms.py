@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ....runners.inferring.cpp_signature import text_of
-from ..affine import Form
-from ..affine_cpp import form_of
+from ..shared.affine import Form
+from ..shared.affine_cpp import form_of
 from .expressions import MIRRORED, Locals, bare, operator_of, parts, squeezed, thread_axis
 from .loops import Loop, plain_loop
 from .reading import CudaKernel

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from ....runners.inferring.cpp_signature import text_of
 from ....runners.specs.part import Expression
-from ..edits import Edit, edited, indent_of, reindented, whole_lines, with_comments
+from ..shared.edits import Edit, edited, indent_of, reindented, whole_lines, with_comments
 from .per_element import PerElement
 from .reading import names_in_code
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from ....runners.inferring.cpp_signature import element_type, text_of, walk
-from ....runners.plans.declared_fields import AXES
-from ....runners.plans.declared_plan_model import LaunchStep
+from ....runners.specs.declared_fields import AXES
+from ....runners.specs.declared_plan_model import LaunchStep
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ....runners.devices import device_for
 from ....runners.errors import SpecError
 from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import indent_of
+from ....runners.specs.devices import device_for
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import indent_of
 from .element_text import block_and_grid, free_name, guard_lines, with_work, work_lines
 from .loops import LOOPS
 from .per_element import PerElement, per_element

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ....runners.inferring.cpp_signature import text_of, walk
-from ..affine import Form
-from ..affine_cpp import form_of
+from ..shared.affine import Form
+from ..shared.affine_cpp import form_of
 from .expressions import bare, contains, operator_of
 from .per_element import PerElement
 from .reading import Pointer

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ....runners.inferring.cpp_signature import text_of
 from ....runners.model import Candidate
 from ....runners.specs.part import Expression
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import edited, insert_before, replace_node
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import edited, insert_before, replace_node
 from .reading import CudaKernel, read_kernels
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ....runners.inferring.cpp_signature import element_type, text_of, walk
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import edited, insert_after
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import edited, insert_after
 from .expressions import Locals, built_ins, operator_of
 from .reading import read_kernels
 

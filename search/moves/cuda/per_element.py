@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ....runners.inferring.cpp_signature import text_of, walk
-from ..base import NotApplicable
+from ..shared.base import NotApplicable
 from .element_forms import (
     Work,
     grid_stride_work,

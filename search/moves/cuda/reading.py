@@ -11,12 +11,12 @@ from ....runners.errors import SpecError
 from ....runners.inferring.cpp_signature import CppFunction, CppParameter, cpp_functions, text_of
 from ....runners.inferring.found_parameters import base_name, find_parameters, tuned
 from ....runners.model import Candidate
-from ....runners.normalise import parse_cpp
 from ....runners.plans.declared_plan import declared_plan
-from ....runners.plans.declared_plan_model import Arg, BufferArg, DeclaredPlan, LaunchStep, ValueArg
+from ....runners.specs.declared_plan_model import Arg, BufferArg, DeclaredPlan, LaunchStep, ValueArg
 from ....runners.specs.io_contract import Argument, Role
+from ....runners.specs.normalise import parse_cpp
 from ....runners.specs.spec import KernelSpec
-from ..base import NotApplicable, Proposals, State
+from ..shared.base import NotApplicable, Proposals, State
 
 if TYPE_CHECKING:
     from tree_sitter import Node

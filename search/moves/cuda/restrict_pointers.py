@@ -8,8 +8,8 @@ from ....runners.inferring.cpp_accesses import usages
 from ....runners.inferring.cpp_indices import Indices
 from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit, edited, insert_before
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit, edited, insert_before
 from .reading import CudaKernel, declaration_of, read_kernels
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from math import gcd
 
 from ....runners.specs.spec import KernelSpec
-from ..affine import Form, Monomial
-from ..affine_cpp import form_of
+from ..shared.affine import Form, Monomial
+from ..shared.affine_cpp import form_of
 from .lanes import rest_text
 from .per_element import PerElement
 from .sizes import is_multiple

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ....runners.inferring.cpp_signature import text_of
-from ..affine import Form
-from ..edits import indent_of, replace_node
+from ..shared.affine import Form
+from ..shared.edits import indent_of, replace_node
 from .element_text import block_and_grid, free_name, guard_lines, with_work, work_lines
 from .lanes import Interior, rest_text
 from .row_tiles import GridElement, Sheet

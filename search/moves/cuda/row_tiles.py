@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..affine import Form
-from ..base import NotApplicable
+from ..shared.affine import Form
+from ..shared.base import NotApplicable
 from .element_forms import single_declaration
 from .expressions import built_ins
 from .lanes import HALO, Vector

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from ....runners.specs.spec import KernelSpec
-from ..affine import Form
-from ..affine_cpp import form_of
-from ..sizes import divisor_of, divisor_of_form
+from ..shared.affine import Form
+from ..shared.affine_cpp import form_of
+from ..shared.sizes import divisor_of, divisor_of_form
 from .per_element import PerElement
 from .reading import CudaKernel
 

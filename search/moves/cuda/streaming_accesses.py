@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from ....runners.inferring.cpp_signature import walk
 from ....runners.model import Candidate
-from ..affine import Form
-from ..affine_cpp import form_of
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit, edited, replace_node
+from ..shared.affine import Form
+from ..shared.affine_cpp import form_of
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit, edited, replace_node
 from .accesses import Access, accesses_of
 from .expressions import Locals, built_ins, operator_of
 from .reading import CudaKernel, read_kernels

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..edits import replace_node
+from ..shared.edits import replace_node
 from .element_text import block_and_grid, free_name, work_lines
 from .lanes import Interior, Vector, rest_text
 from .per_element import PerElement

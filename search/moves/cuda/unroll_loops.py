@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit, edited, indent_of
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit, edited, indent_of
 from .expressions import Locals
 from .loops import innermost_loops, plain_loop, pragma_above
 from .reading import CudaKernel, is_dead, read_kernels

@@ -8,9 +8,9 @@ from functools import cached_property
 
 from ....runners.inferring.cpp_signature import text_of
 from ....runners.specs.spec import KernelSpec
-from ..affine import Form
-from ..edits import indent_of, replace_node
-from ..sizes import divisor_of
+from ..shared.affine import Form
+from ..shared.edits import indent_of, replace_node
+from ..shared.sizes import divisor_of
 from .element_text import block_and_grid, free_name, guard_lines, with_work, work_lines
 from .lanes import Interior, Vector, rest_text
 from .per_element import PerElement

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ....runners.specs.spec import KernelSpec
-from ..base import Move, NotApplicable, Proposals, State
+from ..shared.base import Move, NotApplicable, Proposals, State
 from .accesses import accesses_of
 from .element_text import fewer_blocks
 from .lanes import Vector, interior_of, vectors_of

@@ -8,7 +8,7 @@ from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ....runners.specs.part import Expression
 from ....runners.specs.spec import KernelSpec
-from ..base import Move, NotApplicable, Proposals, State
+from ..shared.base import Move, NotApplicable, Proposals, State
 from .block_shapes import most_threads, rescaled
 from .element_text import fewer_blocks
 from .lanes import Vector, interior_of, vectors_of

@@ -6,8 +6,8 @@ from math import prod
 
 from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import edited, replace_node
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import edited, replace_node
 from .reading import CudaKernel, read_kernels
 
 WARP = 32

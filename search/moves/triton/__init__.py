@@ -1,6 +1,6 @@
 """Rules that rewrite Triton sources, one file a move."""
 
-from ..base import Move
+from ..shared.base import Move
 from . import (
     base_two_exponentials,
     block_atomics,

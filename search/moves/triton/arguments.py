@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ....runners.specs.io_contract import Argument
-from ..base import State
+from ..shared.base import State
 from .kernels import Kernel, Launch, launch_of
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit
 from .kernels import Kernel, kernels_of
 from .source import is_call
 

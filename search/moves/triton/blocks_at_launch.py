@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
+from ..shared.base import Move, NotApplicable, Proposals, State
 from .arguments import Arguments
 from .kernels import Kernel, kernel_of
 from .one_block_a_row import A_THREAD, HELD, MOST_WARPS, WARP, open_warps, row_loops

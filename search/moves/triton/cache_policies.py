@@ -7,8 +7,8 @@ from collections import defaultdict
 
 from ....runners.model import Candidate
 from ....runners.specs.spec import KernelSpec
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit
 from .arguments import Arguments
 from .kernels import Kernel, kernels_of
 from .source import is_call

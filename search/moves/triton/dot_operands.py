@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit
 from .arguments import Arguments
 from .matmuls import Matmul, Operand, matmul_of
 from .source import argument, is_call

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..base import NotApplicable, State
-from ..edits import Edit
+from ..shared.base import NotApplicable, State
+from ..shared.edits import Edit
 from .source import INDENT, Source, read
 
 Function = ast.FunctionDef

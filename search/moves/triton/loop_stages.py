@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
+from ..shared.base import Move, NotApplicable, Proposals, State
 from .kernels import Kernel, kernels_of
 from .loops import innermost, options_of, with_option
 from .source import is_call

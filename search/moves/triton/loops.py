@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ..edits import Edit
+from ..shared.edits import Edit
 from .kernels import Kernel
 from .source import is_call
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..affine import Form
+from ..shared.affine import Form
 from .source import argument, is_call
 from .values import Values, lanes
 

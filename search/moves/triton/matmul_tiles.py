@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ....runners.dtypes import DTYPES
 from ....runners.model import Candidate
 from ....runners.specs.expressions import next_pow2
-from ..base import Move, NotApplicable, Proposals, State, broken_constraints
-from ..edits import Edit
+from ..shared.base import Move, NotApplicable, Proposals, State, broken_constraints
+from ..shared.edits import Edit
 from .arguments import Arguments
 from .matmuls import Matmul, matmul_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from ..base import NotApplicable, State
+from ..shared.base import NotApplicable, State
 from .kernels import Kernel, kernels_of
 from .source import argument, is_call
 from .texts import text_of

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ....runners.model import Candidate
 from ....runners.specs.expressions import next_pow2
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit
 from .arguments import Arguments
 from .kernels import Kernel, kernel_of, kernels_of
 from .masks import stays_below

@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass
 
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit
 from .kernels import Kernel, Launch, kernel_of, launch_of
 from .source import INDENT, argument, is_call, names_in
 from .texts import primary

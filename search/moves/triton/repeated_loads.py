@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from ..edits import Edit
+from ..shared.edits import Edit
 from .kernels import Kernel
 from .source import argument, is_call
 from .tiles import pointer_of

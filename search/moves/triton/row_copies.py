@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..affine import Form
-from ..edits import Edit, edited
+from ..shared.affine import Form
+from ..shared.edits import Edit, edited
 from .masks import follow, implied
 from .rows import Rows, target_of
 from .source import argument, is_call

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
 
-from ..affine import Form
+from ..shared.affine import Form
 from .kernels import Kernel
 from .masks import Bound, bounds_of
 from .source import argument, is_call, names_in

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
+from ..shared.base import Move, NotApplicable, Proposals, State
 from .arguments import Arguments
 from .kernels import Kernel, Launch, kernel_of, launch_of
 from .persistent_programs import in_kernel

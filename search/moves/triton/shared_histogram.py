@@ -10,9 +10,9 @@ import ast
 from dataclasses import dataclass
 
 from ....runners.model import Candidate
-from ..affine import Form
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit
+from ..shared.affine import Form
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit
 from .arguments import Arguments
 from .block_atomics import Added, atomics, bins_of
 from .histogram_ptx import Counted, text_of

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..affine import Form
-from ..edits import Edit, edited
+from ..shared.affine import Form
+from ..shared.edits import Edit, edited
 from .masks import follow
 from .row_copies import free
 from .rows import Load, Rows, has_load, target_of

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..edits import Edit, edited
+from ..shared.edits import Edit, edited
 
 INDENT = "    "
 

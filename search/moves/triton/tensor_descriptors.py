@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from ....runners.dtypes import DTYPES
 from ....runners.model import Candidate
-from ..affine import Form
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit
+from ..shared.affine import Form
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit
 from .arguments import Arguments
 from .kernels import Kernel
 from .matmuls import Matmul, matmul_of

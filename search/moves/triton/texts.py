@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..affine import Form
+from ..shared.affine import Form
 
 PRIMARY = re.compile(r"[\w.]+(\([^()]*\)|\[[^\[\]]*\])?")
 """a name, a call or an item that binds tighter than a product"""

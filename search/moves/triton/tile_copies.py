@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..affine import Form
-from ..edits import Edit
+from ..shared.affine import Form
+from ..shared.edits import Edit
 from .masks import implied
 from .row_copies import Place
 from .rows import Load, Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from ..affine import Form
+from ..shared.affine import Form
 from .masks import Bound, bounds_of
 from .source import argument, is_call
 from .values import LANE, Definition, Values, block_of, lanes

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
+from ..shared.base import Move, NotApplicable, Proposals, State
 from .rows_of_vectors import columns_fastest
 from .several_rows import Neighbours, declared_block, neighbours
 from .source import read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ....runners.model import Candidate
-from ..base import Move, NotApplicable, Proposals, State
+from ..shared.base import Move, NotApplicable, Proposals, State
 from .kernels import kernels_of
 from .loops import innermost, options_of, with_option
 from .source import is_call

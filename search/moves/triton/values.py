@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..affine import Form
+from ..shared.affine import Form
 from .kernels import Kernel
 from .source import argument, is_call, written
 

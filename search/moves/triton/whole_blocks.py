@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from ....runners.model import Candidate
-from ..affine import Form
-from ..base import Move, NotApplicable, Proposals, State
-from ..edits import Edit
+from ..shared.affine import Form
+from ..shared.base import Move, NotApplicable, Proposals, State
+from ..shared.edits import Edit
 from .arguments import Arguments
 from .kernels import Kernel, kernel_of, launch_of
 from .masks import Bound, bounds_of

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..affine import Form
+from ..shared.affine import Form
 from .masks import follow
 from .row_copies import Copies, Place
 from .rows import Load

@@ -1,6 +1,6 @@
 """Rules that recognise a whole algorithm in a CUDA kernel and write it anew, one file a move."""
 
-from ...base import Move
+from ...shared.base import Move
 from . import (
     hgemm_wgmma,
     histogram_shared,

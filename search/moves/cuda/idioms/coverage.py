@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...affine import Form
+from ...shared.affine import Form
 from .scope import Scope
 from .syntax import (
     Binary,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...edits import Edit, edited
+from ...shared.edits import Edit, edited
 from .facts import Facts
 from .scope import Place, Scope
 from .syntax import Expr, Item, Name, Opaque, within

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...affine import Form
+from ...shared.affine import Form
 from .facts import Facts
 from .scope import Scope
 from .syntax import (

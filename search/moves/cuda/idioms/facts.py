@@ -9,12 +9,12 @@ from typing import TypeVar
 
 from .....runners.errors import SpecError
 from .....runners.plans.declared_plan import declared_plan
-from .....runners.plans.declared_plan_model import DeclaredPlan, LaunchStep
+from .....runners.specs.declared_plan_model import DeclaredPlan, LaunchStep
 from .....runners.specs.io_contract import Argument
 from .....runners.specs.spec import KernelSpec
-from ...affine import Form
-from ...base import NotApplicable, State
-from ...sizes import divisor_of_form, divisor_of_symbol, size_form
+from ...shared.affine import Form
+from ...shared.base import NotApplicable, State
+from ...shared.sizes import divisor_of_form, divisor_of_symbol, size_form
 from ..reading import arguments_of
 from .reading import Kernel, read_kernel
 from .unfit import Unfit

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .....runners.devices import device_for
 from .....runners.errors import SpecError
 from .....runners.model import Candidate
-from ...affine import Form
-from ...base import Move, NotApplicable, Proposals, State
+from .....runners.specs.devices import device_for
+from ...shared.affine import Form
+from ...shared.base import Move, NotApplicable, Proposals, State
 from .facts import Facts, recognised
 from .products import Product, read_product
 from .writing import clash, launched, rewritten, template

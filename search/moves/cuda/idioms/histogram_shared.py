@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
-from ...affine import Form
-from ...base import Move, NotApplicable, Proposals, State
+from ...shared.affine import Form
+from ...shared.base import Move, NotApplicable, Proposals, State
 from .coverage import covers
 from .facts import Facts, recognised
 from .product_terms import flattened

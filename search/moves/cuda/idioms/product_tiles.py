@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from ...affine import Form, quotient
+from ...shared.affine import Form, quotient
 from .facts import Facts
 from .product_terms import K, multiplied, of_indices
 from .scope import Place, Scope
-from .syntax import (
-    Assign,
-    Call,
-    Choice,
-    Declare,
-    Evaluate,
-    Expr,
-    If,
-    Item,
-    Loop,
-    Number,
-)
+from .syntax import Assign, Call, Choice, Declare, Evaluate, Expr, If, Item, Loop, Number
 from .unfit import Unfit
 
 

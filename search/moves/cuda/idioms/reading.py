@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .....runners.inferring.cpp_signature import CppFunction, cpp_functions, text_of
-from .....runners.normalise import parse_cpp
+from .....runners.specs.normalise import parse_cpp
 from ..reading import parameter_list
 from .reading_expressions import read_expression, span_of
 from .syntax import (

@@ -7,19 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from .....runners.inferring.cpp_signature import text_of
-from .syntax import (
-    Binary,
-    Call,
-    Choice,
-    Converted,
-    Expr,
-    Item,
-    Name,
-    Number,
-    Opaque,
-    Span,
-    Unary,
-)
+from .syntax import Binary, Call, Choice, Converted, Expr, Item, Name, Number, Opaque, Span, Unary
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .....runners.model import Candidate
-from ...base import Move, NotApplicable, Proposals, State
-from ...edits import Edit, edited, indent_of
+from ...shared.base import Move, NotApplicable, Proposals, State
+from ...shared.edits import Edit, edited, indent_of
 from .facts import Facts, recognised
 from .row_arrays import BYTES, Held, held_arrays
 from .row_per_team import helpers, joined, team_edits

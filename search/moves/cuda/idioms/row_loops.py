@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...affine import Form
+from ...shared.affine import Form
 from .reductions import Reduction, check_start, read_reduction
 from .scope import Scope
 from .syntax import (

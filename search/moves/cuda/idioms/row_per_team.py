@@ -7,8 +7,8 @@ row apart. After: `for (int j = threadIdx.x; j < cols; j += blockDim.x) ...; s =
 from __future__ import annotations
 
 from .....runners.model import Candidate
-from ...base import Move, NotApplicable, Proposals, State
-from ...edits import Edit, edited, indent_of
+from ...shared.base import Move, NotApplicable, Proposals, State
+from ...shared.edits import Edit, edited, indent_of
 from .facts import Facts, recognised
 from .row_loops import RowLoop
 from .rows import Rows, read_rows

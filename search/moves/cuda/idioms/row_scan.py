@@ -6,24 +6,14 @@ from dataclasses import dataclass
 
 from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
-from ...affine import Form, exact_quotient
-from ...base import Move, NotApplicable, Proposals, State
+from ...shared.affine import Form, exact_quotient
+from ...shared.base import Move, NotApplicable, Proposals, State
 from .element_maps import element_map
 from .facts import Facts, recognised
 from .product_terms import flattened, sum_type
 from .row_in_registers import MOVED
 from .scope import Place, Scope
-from .syntax import (
-    Assign,
-    Binary,
-    Declare,
-    Expr,
-    Item,
-    Loop,
-    Name,
-    names_in,
-    unconverted,
-)
+from .syntax import Assign, Binary, Declare, Expr, Item, Loop, Name, names_in, unconverted
 from .unfit import Unfit
 from .writing import clash, launched, rewritten, template
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ...affine import Form
+from ...shared.affine import Form
 from .facts import Facts
 from .row_loops import RowLoop, row_loop
 from .scope import Scope

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ...affine import Form, quotient, remainder
+from ...shared.affine import Form, quotient, remainder
 from .facts import Facts
 from .syntax import (
     Assign,

@@ -7,7 +7,7 @@ A thread computes 8 x 16 elements: it reads 24 floats of shared memory for 128 m
 from __future__ import annotations
 
 from .....runners.model import Candidate
-from ...base import Move, NotApplicable, Proposals, State
+from ...shared.base import Move, NotApplicable, Proposals, State
 from .facts import Facts, recognised
 from .products import Product, read_product
 from .sgemm_tiles import BATCH, GROUP, index_type, unfit, whole

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from .....runners.model import Candidate
-from ...affine import Form
-from ...base import Move, NotApplicable, Proposals, State
+from ...shared.affine import Form
+from ...shared.base import Move, NotApplicable, Proposals, State
 from .facts import Facts, recognised
 from .products import Product, read_product
 from .writing import clash, launched, rewritten, template

@@ -12,8 +12,8 @@ from typing import Any
 
 from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
-from .....runners.plans.declared_plan_model import FillStep
-from ...base import Move, NotApplicable, Proposals, State
+from .....runners.specs.declared_plan_model import FillStep
+from ...shared.base import Move, NotApplicable, Proposals, State
 from ..reading import arguments_of
 from .facts import Facts, recognised
 from .reductions import Reduction

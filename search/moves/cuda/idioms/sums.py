@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...affine import Form
+from ...shared.affine import Form
 from .coverage import covers
 from .element_maps import element_map
 from .facts import Facts

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
-from ...affine import Form, exact_quotient
-from ...base import Move, NotApplicable, Proposals, State
+from ...shared.affine import Form, exact_quotient
+from ...shared.base import Move, NotApplicable, Proposals, State
 from .facts import Facts, recognised
 from .product_terms import flattened
 from .scope import Place, Scope

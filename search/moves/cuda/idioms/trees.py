@@ -6,21 +6,9 @@ every thread's value once.
 
 from __future__ import annotations
 
-from ...affine import Form
+from ...shared.affine import Form
 from .scope import Scope
-from .syntax import (
-    Assign,
-    Binary,
-    Call,
-    Evaluate,
-    Expr,
-    If,
-    Item,
-    Loop,
-    Statement,
-    Stepped,
-    Unary,
-)
+from .syntax import Assign, Binary, Call, Evaluate, Expr, If, Item, Loop, Statement, Stepped, Unary
 from .unfit import Unfit
 
 BLOCK = 64

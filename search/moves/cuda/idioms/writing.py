@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from ...edits import Edit, edited
+from ...shared.edits import Edit, edited
 from .facts import Facts
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -1,0 +1,1 @@
+"""A variant built, proved, timed and recorded; what is known of it afterwards."""

@@ -1,0 +1,1 @@
+"""What is known of an evaluated variant, read by analysis."""

@@ -1,0 +1,105 @@
+"""How far a kernel is from what the machine allows, in words for whoever plans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ...runners.errors import DeviceMissing, KernelwrightError
+
+if TYPE_CHECKING:
+    from ...runners.limits.limits import Peaks
+    from ...store.records import KernelRecord
+    from ..bench import Bench
+
+PEAKS = "peaks/host"
+"""The key in the store's table `meta` of the peaks that were measured last."""
+BANDWIDTH = "bandwidth/"
+"""The keys of measured copy bandwidths, by a GPU's UUID."""
+
+
+def peaks_for(bench: Bench, kernel: KernelRecord) -> Peaks:
+    """The peaks of the kernel's device, measured once a state folder (2 s).
+
+    Raises ToolchainMissing, DeviceMissing, ProcessLost.
+    """
+    from ...runners.limits.gpu_limits import gpu_peaks
+    from ...runners.limits.limits import measure_host
+
+    known = known_peaks(bench, kernel)
+    if known is not None:
+        return known
+    target = bench.gpus.target(kernel.loaded)
+    if target is None:
+        found = measure_host(bench.outdir / "modules")
+        with bench.store.transaction() as writer:
+            writer.put_record("meta", PEAKS, found)
+        return found
+    measured = bench.evaluator.copy_bandwidth(kernel.kernel_id)
+    with bench.store.transaction() as writer:
+        writer.put("meta", f"{BANDWIDTH}{target.uuid}", {"bytes_per_s": measured})
+    return gpu_peaks(target, kernel.loaded.spec.io, measured)
+
+
+def known_peaks(bench: Bench, kernel: KernelRecord) -> Peaks | None:
+    """Peaks that need no measurement (any more). Raises DeviceMissing for a GPU of which nothing is
+    known."""
+    from ...runners.limits.gpu_limits import gpu_peaks
+    from ...runners.limits.limits import Peaks
+
+    target = bench.gpus.target(kernel.loaded)
+    if target is None:
+        return bench.store.get_record("meta", PEAKS, Peaks)
+    if target.uuid is None:
+        return gpu_peaks(target, kernel.loaded.spec.io, None)
+    known = bench.store.get("meta", f"{BANDWIDTH}{target.uuid}")
+    return None if known is None else gpu_peaks(target, kernel.loaded.spec.io, known["bytes_per_s"])
+
+
+def headroom(bench: Bench, kernel: KernelRecord, ms: Mapping[str, float]) -> str:
+    """One line a visible workload: what bounds it and how far the floor is; why not, if unknown.
+
+    Measures the machine's peaks where nobody did yet.
+    """
+    if not kernel.timed:
+        return "unknown: the baseline was not timed"
+    try:
+        peaks = peaks_for(bench, kernel)
+    except KernelwrightError as error:
+        return f"unknown: {error.message}"
+    return describe(kernel, peaks, ms)
+
+
+def known_headroom(bench: Bench, kernel: KernelRecord, ms: Mapping[str, float]) -> str | None:
+    """As `headroom`, None where the machine's peaks were not measured yet."""
+    try:
+        peaks = known_peaks(bench, kernel)
+    except KernelwrightError as error:
+        return f"unknown: {error.message}"
+    return None if peaks is None else describe(kernel, peaks, ms)
+
+
+def most_speedup(bench: Bench, kernel: KernelRecord) -> float | None:
+    """The largest speedup over the baseline that datasheet and declared work allow; None: no such
+    bound is known, as on a host, whose measured peaks can be beaten."""
+    from ...runners.errors import ExpressionError, SpecError
+    from ...runners.gates import physics
+    from ...runners.specs.contract import workload_contracts
+
+    spec = kernel.loaded.spec
+    if spec.io.bytes is None and spec.io.flops is None:
+        return None  # to look for GPUs takes half a second
+    try:
+        target = bench.gpus.target(kernel.loaded)
+        known = physics.floors(spec.io, workload_contracts(spec), target)
+    except (DeviceMissing, ExpressionError, SpecError):
+        return None
+    weights = {w.name: w.weight for w in spec.workloads if not w.held_out}
+    return physics.most_speedup(known, kernel.baseline_ms, weights)
+
+
+def describe(kernel: KernelRecord, peaks: Peaks, ms: Mapping[str, float]) -> str:
+    """One line a workload that has a time."""
+    from ...analysis.roofline import summary
+
+    return "\n".join(each.describe() for each in summary(kernel.loaded.spec, peaks, ms))

@@ -1,0 +1,256 @@
+"""The incumbent set: what is run before a variant may become the incumbent.
+
+A runner process of its own that has seen nothing yet runs the visible workloads on fresh seeds,
+calls that have the same values, further legal shapes (built for the occasion), and stress values;
+then comes the sanitizer. Where a candidate fails, the baseline is run on the same input: what it
+fails itself is not asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from contextvars import copy_context
+from dataclasses import dataclass
+
+from ..runners.errors import ProcessLost
+from ..runners.gates import Run, first_failure
+from ..runners.gates.incumbent import (
+    ANEW,
+    FRESH,
+    SHAPES,
+    STRESS,
+    STRESS_SLACK,
+    Trial,
+    holds,
+    other_code,
+    refused_build,
+    skipped,
+)
+from ..runners.gates.repeats import Repeats, computes_every_call, slots_for
+from ..runners.model import Comparison, Ending, GateResult, Variant
+from ..runners.oracle.stress import KINDS, kinds_for
+from ..runners.plans.plan import Artifact
+from ..runners.progress import report
+from ..runners.protocol.pools import SeedPool, draw, draw_exchanged, draw_stress
+from ..runners.specs.contract import BoundContract
+from ..runners.specs.io_contract import StressKind
+from ..runners.toolchains import BuildOutcome
+from .rig.open_kernel import OpenKernel
+from .rig.rig import Rig
+from .sanitizer_set import sanitizing
+from .trials import Built, Trials, shape_name
+
+TWICE = (0, 1, 0, 1)
+"""Two seeds, each again with the same poison: what differs then is not deterministic."""
+STRESS_BYTES = 64 << 20
+"""Arrays of a workload, above which stress values are tried on the smaller shape beside it."""
+WITHOUT_REFERENCE: tuple[StressKind, ...] = ("zeros",)
+"""Where the baseline is the truth: under the other kinds its own rounding would be."""
+
+
+@dataclass(frozen=True)
+class Promoted:
+    """The results of the gates, and every run that the candidate made."""
+
+    gates: tuple[GateResult, ...]
+    runs: tuple[Run, ...]
+
+
+def promote(
+    rig: Rig,
+    kernel: OpenKernel,
+    candidate: Built,
+    baseline: Variant,
+    timed: Comparison | None = None,
+) -> Promoted:
+    """Put a built candidate through the gates, up to the first that it fails.
+
+    `timed`: how it was timed, if it was: calls come as they did there.
+    Raises ProcessLost when a process of ours is lost twice: once more is tried without the warm
+    runner beside, whose memory may be what was missing.
+    """
+    calls = {w.workload: w.calls.get(timed.candidate, 1) for w in timed.workloads} if timed else {}
+    try:
+        with rig.fresh(kernel) as fresh:
+            return _Promotion(Trials(rig, kernel, fresh, candidate, baseline), calls).run()
+    except ProcessLost:
+        report("once more, with the device to itself")
+        with rig.fresh(kernel, alone=True) as fresh:
+            return _Promotion(Trials(rig, kernel, fresh, candidate, baseline), calls).run()
+
+
+@dataclass(frozen=True)
+class _Promotion:
+    """One candidate on its way through the set."""
+
+    trials: Trials
+    calls: Mapping[str, int]
+    """of a sample, by workload that was timed"""
+
+    @property
+    def kernel(self) -> OpenKernel:
+        """What it is a candidate for."""
+        return self.trials.kernel
+
+    def run(self) -> Promoted:
+        """Stage after stage until one fails. Beside them run the build for the further shapes
+        and, once nothing is timed any more, the sanitizer."""
+        results = list[GateResult]()
+        timed, untimed = [self._anew, self._every_call], [self._other_shapes, self._stress]
+        if not self._repeated_pools():
+            timed, untimed = [], [*timed, *untimed]
+        with ExitStack() as beside:
+            beside.enter_context(self.trials.fresh.held())
+            building = self._building(beside)
+            self.trials.fresh.load(self.trials.name(False), self.trials.candidate.artifact)
+            if _passes([self._fresh_process, lambda: self._loaded(building()), *timed], results):
+                watched = beside.enter_context(sanitizing(self.trials, self._smallest()))
+                if _passes(untimed, results):
+                    results += watched()
+        return Promoted(tuple(results), tuple(self.trials.runs))
+
+    def _building(self, beside: ExitStack) -> Callable[[], BuildOutcome]:
+        """Start the build for the further shapes; what is returned waits for it."""
+        thread = beside.enter_context(ThreadPoolExecutor(1))
+        return thread.submit(copy_context().run, self.trials.built_for_shapes).result
+
+    def _loaded(self, outcome: BuildOutcome) -> Iterator[GateResult]:
+        """The build for the further shapes, known to the runner; a result only where there is no
+        such build."""
+        if outcome.artifact is not None:
+            if host_code(outcome.artifact) != host_code(self.trials.candidate.artifact):
+                yield other_code()
+            self.trials.fresh.load(self.trials.name(True), outcome.artifact)
+        elif self.trials.shapes():
+            yield refused_build(outcome.message, _ending(outcome))
+
+    def _fresh_process(self) -> Iterator[GateResult]:
+        """The visible workloads, in a process that saw nothing, on seeds that nothing saw."""
+        trials = list[Trial]()
+        for pool in self.kernel.pools:
+            again = draw(
+                pool.kernel, pool.contract, name=f"{pool.contract.label}/promotion", slots=2
+            )
+            with self.trials.fresh.attached(again):
+                what = f"fresh seeds of `{pool.contract.label}`"
+                trials.append(self.trials.trial(what, again, TWICE))
+            if self.trials.fails(trials[-1]):
+                break
+        yield holds(FRESH, trials)
+
+    def _anew(self) -> Iterator[GateResult]:
+        """The same values twice in the same place, a few exchanged the second time: a result
+        remembered by some values, by their sum or by their address is wrong then."""
+        label = self._smallest().label
+        name = f"{label}/promotion/exchanged"
+        pool = draw_exchanged(self.kernel.kernel_id, self._smallest(), name=name)
+        with self.trials.fresh.attached(pool):
+            trial = self.trials.trial(f"exchanged values on `{label}`", pool, (0, 1))
+        yield holds(ANEW, [trial], wrong_means=Ending.cheated)
+
+    def _every_call(self) -> Iterator[GateResult]:
+        """Calls on different values against calls on the same ones, which code could copy, and on
+        values that come late, which no earlier call could work on."""
+        found = dict[str, Repeats]()
+        for pool in self._repeated_pools():
+            label = pool.contract.label
+            again = draw(
+                pool.kernel,
+                pool.contract,
+                name=f"{label}/repeats",
+                slots=slots_for(_nbytes(pool.contract), self.calls.get(label)),
+            )
+            with self.trials.fresh.attached(again):
+                report(f"gates of the incumbent: call after call on `{label}`")
+                fresh = self.trials.fresh
+                if self.kernel.loaded.reference is None:
+                    fresh.check(
+                        self.trials.of_baseline(False), again, range(again.slots), adopt=True
+                    )
+                found[label] = fresh.repeats(self.trials.name(False), again, self.calls.get(label))
+        yield computes_every_call(found)
+
+    def _other_shapes(self) -> Iterator[GateResult]:
+        """Further legal shapes, buffers no better aligned than promised on one of them."""
+        if not self.trials.shapes() and not self.trials.not_asked("shape"):
+            yield skipped(SHAPES, "the domains of the symbols allow no further shape")
+            return
+        trials = list[Trial]()
+        for shape in self.trials.shapes():
+            name = f"{shape.label}/promotion"
+            pool = draw(self.kernel.kernel_id, shape, name=name, slots=2)
+            barely = shape.label == "near"
+            trial = self.trials.guarded(shape_name(shape), pool, other=True, barely=barely)
+            trials += trial
+            if trial and self.trials.fails(trial[-1]):
+                break
+        yield holds(SHAPES, trials, not_asked=self.trials.not_asked("shape"))
+
+    def _stress(self) -> Iterator[GateResult]:
+        """Unkind values on one workload."""
+        kinds = kinds_for(self.kernel.loaded.spec.io)
+        if not kinds:
+            yield skipped(STRESS, "no input may hold other values than its init gives it")
+            return
+        if self.kernel.loaded.reference is None:
+            kinds = WITHOUT_REFERENCE
+        contract, other = self._stressed_contract()
+        trials = list[Trial]()
+        for kind in kinds:
+            what = _stress_name(kind)
+            if what in self.trials.known:
+                continue
+            name = f"{contract.label}/promotion/{kind}"
+            pool = draw_stress(self.kernel.kernel_id, contract, [kind], name=name)
+            trial = self.trials.guarded(what, pool, other=other)
+            trials += trial
+            if trial and self.trials.fails(trial[-1], STRESS_SLACK):
+                break
+        yield holds(STRESS, trials, STRESS_SLACK, self.trials.not_asked("stress"))
+
+    def _repeated_pools(self) -> list[SeedPool]:
+        """The workloads of which many sets of inputs fit."""
+        return [p for p in self.kernel.pools if _nbytes(p.contract) <= STRESS_BYTES]
+
+    def _smallest(self) -> BoundContract:
+        return min((p.contract for p in self.kernel.pools), key=_nbytes)
+
+    def _stressed_contract(self) -> tuple[BoundContract, bool]:
+        """The smallest workload, or where that is large the shape beside it, if there is one."""
+        smallest = self._smallest()
+        if _nbytes(smallest) <= STRESS_BYTES:
+            return smallest, False
+        near = [shape for shape in self.trials.shapes() if shape.label == "near"]
+        return (near[0], True) if near else (smallest, False)
+
+
+def _passes(
+    stages: Iterable[Callable[[], Iterator[GateResult]]], results: list[GateResult]
+) -> bool:
+    """Run stages until one fails, and add what they found."""
+    for stage in stages:
+        results += stage()
+        if first_failure(results):
+            return False
+    return True
+
+
+def _stress_name(kind: StressKind) -> str:
+    return f"stress `{kind}` ({KINDS[kind]})"
+
+
+def _nbytes(contract: BoundContract) -> int:
+    return sum(array.nbytes for array in contract.arrays)
+
+
+def host_code(artifact: Artifact) -> frozenset[str]:
+    """Hashes of machine code for a host, which no shape is compiled into; empty for a GPU's."""
+    return frozenset(module.sha256 for module in artifact.modules if module.kind == "so")
+
+
+def _ending(outcome: BuildOutcome) -> Ending:
+    if outcome.timed_out:
+        return Ending.timed_out
+    return Ending.rejected if outcome.rejected else Ending.build_failed

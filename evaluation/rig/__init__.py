@@ -1,0 +1,1 @@
+"""Builder, oracle and runners of this process; knows no store."""

@@ -1,0 +1,105 @@
+"""A runner process beside the warm one, for one variant at a time: it has seen nothing yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+
+from ...runners.gates import Run
+from ...runners.gates.checking import Checker
+from ...runners.gates.repeats import Repeats, measure
+from ...runners.model import GateResult
+from ...runners.plans.plan import Artifact
+from ...runners.protocol.pools import SeedPool
+from ...runners.proxies.runner import DeviceRunner
+from .open_kernel import OpenKernel
+
+
+class Fresh:
+    """What is run in that process. Raises ProcessLost, ReferenceFailed and SpecError.
+
+    `quiet`: whoever runs something here keeps away from a device on which others time.
+    """
+
+    def __init__(
+        self,
+        kernel: OpenKernel,
+        checker: Checker,
+        paths: Callable[[Artifact], Mapping[str, Path]],
+        quiet: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self.loaded = set[str]()
+        self._kernel, self._checker, self._paths, self._quiet = kernel, checker, paths, quiet
+
+    def load(self, name: str, artifact: Artifact) -> None:
+        """Make a built variant known by a name, which need not be its id."""
+        plans = tuple(artifact.plans.values())
+        self._checker.runner.load(name, self._paths(artifact), plans)
+        self.loaded.add(name)
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """The device kept for all that the body runs here, also in several threads."""
+        quiet = self._quiet
+        with quiet():
+            self._quiet = nullcontext
+            try:
+                yield
+            finally:
+                self._quiet = quiet
+
+    @contextmanager
+    def attached(self, pool: SeedPool) -> Generator[None]:
+        """The inputs of a pool, for as long as they are wanted."""
+        with self._quiet():
+            self._checker.attach(pool, self._kernel.loaded.spec.io)
+        try:
+            yield
+        finally:
+            self._checker.detach(pool.pool)
+
+    def check(
+        self,
+        name: str,
+        pool: SeedPool,
+        slots: Sequence[int],
+        *,
+        barely: bool = False,
+        adopt: bool = False,
+    ) -> list[Run]:
+        """Run on some slots. `barely`: buffers no better aligned than promised; `adopt`: the
+        outputs become the truth where the kernel has no reference."""
+        with self._quiet():
+            return self._checker.check(
+                name,
+                pool,
+                slots,
+                timeout_s=self._kernel.timeout_s,
+                barely_aligned=barely,
+                adopt=adopt,
+            )
+
+    def rest(self) -> None:
+        """What comes next runs in a process that has seen nothing of what came before."""
+        self._checker.runner.rest()
+
+    def repeats(self, name: str, pool: SeedPool, timed: int | None) -> Repeats:
+        """Times of calls on different values and on the same ones, and on late ones. `timed`: as
+        many as in a sample of a comparison."""
+        with self._quiet():
+            return measure(
+                self._checker,
+                pool,
+                name,
+                timeout_s=self._kernel.timeout_s,
+                same_seeds=self._kernel.tier == "device",
+                timed=timed,
+            )
+
+    def sanitize(self, name: str, pools: Sequence[str]) -> tuple[GateResult, ...]:
+        """What compute-sanitizer finds in a loaded variant of GPU code on attached pools."""
+        runner = self._checker.runner
+        assert isinstance(runner, DeviceRunner)
+        with self._quiet():
+            return runner.sanitize(name, pools)

@@ -1,0 +1,72 @@
+"""Timing loaded variants on a device that is ours alone, and their pace that is known by then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+
+from ...runners.comparing.comparison import HotTimes, Paces, compare, hot_times
+from ...runners.gates.checking import Checker
+from ...runners.processes.locks import timing_lock
+from ...runners.progress import report
+from ...runners.protocol.pools import SeedPool
+from .compared import Compared, compared
+from .open_kernel import OpenKernel
+from .quiet_host import Quiet
+
+
+class Timing:
+    """Comparisons on any device, each by a thread of its own. Raises ProcessLost.
+
+    `quiet`: keeps builds off a host while it times.
+    """
+
+    def __init__(self, quiet: Quiet) -> None:
+        self._quiet = quiet
+        self._paces: Paces = {}
+        """replaced, never changed: a thread of another device may be reading it"""
+
+    def compare(
+        self,
+        checker: Checker,
+        kernel: OpenKernel,
+        pools: Sequence[SeedPool],
+        candidate: str,
+        others: Sequence[str],
+    ) -> Compared:
+        """See `Rig.compare`."""
+        quiet = self._quiet.timing() if kernel.target is None else nullcontext()
+        with quiet, timing_lock(kernel.device, report):
+            measured = compare(
+                checker,
+                pools,
+                candidate,
+                others,
+                plan=kernel.timing,
+                timeout_s=kernel.timeout_s,
+                rng=kernel.rng,
+                paces=self._paces,
+            )
+        if measured.comparison is not None:
+            pairs = zip(pools, measured.comparison.workloads, strict=True)
+            told = {(p.pool, v): ms * 1e-3 for p, w in pairs for v, ms in w.median_ms.items()}
+            self._paces = {**self._paces, **told}
+        return compared(measured, candidate, others)
+
+    def hot_times(
+        self, checker: Checker, kernel: OpenKernel, pools: Sequence[SeedPool], sides: Sequence[str]
+    ) -> HotTimes:
+        """See `Rig.hot_times`."""
+        with timing_lock(kernel.device, report):
+            return hot_times(
+                checker,
+                pools,
+                sides,
+                plan=kernel.timing,
+                timeout_s=kernel.timeout_s,
+                rng=kernel.rng,
+            )
+
+    def forget(self, variant_id: str) -> None:
+        """A variant that nobody will time again soon."""
+        self._paces = {key: s for key, s in self._paces.items() if key[1] != variant_id}

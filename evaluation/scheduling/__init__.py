@@ -1,0 +1,1 @@
+"""Who may build or run when: devices in turns, builds ahead, a pipeline."""

@@ -1,0 +1,1 @@
+"""The server's side of builds, and the process that forks their children."""

@@ -1,0 +1,186 @@
+"""Runner and oracle together: run a variant, have every new output judged, once."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..errors import ProcessLost
+from ..oracle.messages import JudgeOutputs, OutputVerdict
+from ..oracle.oracle import Oracle
+from ..protocol.messages import Block, BlockResult, Check, Given, RunResult, SideTimes
+from ..protocol.pools import SeedPool
+from ..proxies.runner import Runner
+from ..specs.io_contract import Contract
+from . import Run
+
+POISONS = (0xFF, 0xA5)
+"""NaN in every float type, and a pattern that is a plausible number; -1 and a large integer."""
+
+MOST_KNOWN = 4096
+"""Outputs of a pool; those met last. A kernel that sums with atomics computes other bits each time,
+and what is known travels with every message."""
+
+Verdicts = tuple[OutputVerdict, ...]
+Known = OrderedDict[tuple[int, str], Verdicts]
+"""by seed and digest"""
+
+
+@dataclass
+class Checker:
+    """Knows the outputs that were judged, by pool, seed and digest.
+
+    Equal bytes are equally right: variants that compute the same bits, and the timed runs
+    of one that was checked, cost a hash instead of a comparison.
+    """
+
+    runner: Runner
+    oracle: Oracle
+    _known: dict[str, Known] = field(default_factory=dict[str, Known])
+    _pools: dict[str, SeedPool] = field(default_factory=dict[str, SeedPool])
+    _told: dict[str, dict[str, tuple[str, ...]]] = field(
+        default_factory=dict[str, dict[str, tuple[str, ...]]]
+    )
+    """what messages say of it, by pool, until something else is known"""
+
+    def attach(self, pool: SeedPool, contract: Contract) -> None:
+        """Make the inputs of a pool and hand them to the runner."""
+        self.runner.attach(pool, contract, self.oracle.make_pool(pool))
+        self._known[pool.pool] = OrderedDict()
+        self._told.pop(pool.pool, None)
+        self._pools[pool.pool] = pool
+
+    def detach(self, pool: str) -> None:
+        """Forget a pool, in runner and oracle as well."""
+        self._known.pop(pool, None)
+        self._told.pop(pool, None)
+        self._pools.pop(pool, None)
+        try:
+            self.runner.detach(pool)
+        finally:
+            self.oracle.drop_pool(pool)
+
+    def pools_of(self, kernel: str) -> tuple[str, ...]:
+        """The attached pools of a kernel."""
+        return tuple(name for name, pool in self._pools.items() if pool.kernel == kernel)
+
+    def check(
+        self,
+        variant_id: str,
+        pool: SeedPool,
+        slots: Sequence[int],
+        *,
+        timeout_s: float,
+        barely_aligned: bool = False,
+        adopt: bool = False,
+    ) -> list[Run]:
+        """Run on some seeds in a fresh process, poisons alternating, and judge the outputs.
+
+        Raises ProcessLost and ReferenceFailed.
+        """
+        message = Check(
+            variant=variant_id,
+            pool=pool.pool,
+            slots=tuple(slots),
+            poisons=tuple(POISONS[i % len(POISONS)] for i in range(len(slots))),
+            barely_aligned=barely_aligned,
+            timeout_s=timeout_s,
+            known=self._digests(pool.pool),
+        )
+        results, fd = self.runner.check(message)
+        try:
+            _require_room(results)
+            verdicts = self._judge(pool.pool, results, fd, adopt)
+        finally:
+            os.close(fd)
+        return [
+            Run(pool.contract.label, False, r, v, variant_id, pool.pool)
+            for r, v in zip(results, verdicts, strict=True)
+        ]
+
+    def block(
+        self,
+        pool: SeedPool,
+        rounds: Sequence[Sequence[str]],
+        calls: dict[str, int],
+        timeout_s: float,
+        *,
+        reload: bool = False,
+        hot: bool = False,
+        one_seed: bool = False,
+        given: Given = "",
+    ) -> tuple[BlockResult, list[Run]]:
+        """One block of timed samples, every output re-checked; see `Block`."""
+        message = Block(
+            pool=pool.pool,
+            rounds=tuple(tuple(order) for order in rounds),
+            calls=calls,
+            poison=POISONS[0],
+            timeout_s=timeout_s,
+            known=self._digests(pool.pool),
+            reload=reload,
+            hot=hot,
+            one_seed=one_seed,
+            given=given,
+        )
+        block, fd = self.runner.block(message)
+        try:
+            _require_room(block.sides)
+            owners = [side.variant for side in block.sides for _ in side.results]
+            results = [r for side in block.sides for r in side.results]
+            verdicts = self._judge(pool.pool, results, fd, adopt=False)
+        finally:
+            os.close(fd)
+        label = pool.contract.label
+        found = zip(results, verdicts, owners, strict=True)
+        return block, [Run(label, True, r, v, owner, pool.pool) for r, v, owner in found]
+
+    def _digests(self, pool: str) -> dict[str, tuple[str, ...]]:
+        told = self._told.get(pool)
+        if told is None:
+            by_slot = dict[str, list[str]]()
+            for slot, digest in self._known[pool]:
+                by_slot.setdefault(str(slot), []).append(digest)
+            told = {slot: tuple(digests) for slot, digests in by_slot.items()}
+            self._told[pool] = told
+        return told
+
+    def _judge(
+        self, pool: str, results: Sequence[RunResult], fd: int, adopt: bool
+    ) -> list[Verdicts]:
+        known = self._known[pool]
+        new = [r for r in results if r.stored is not None and (r.slot, r.digest) not in known]
+        if new:
+            self._told.pop(pool, None)
+            message = JudgeOutputs(
+                pool=pool,
+                slots=tuple(r.slot for r in new),
+                places=tuple(r.stored for r in new if r.stored is not None),
+                adopt=adopt,
+            )
+            for result, verdicts in zip(new, self.oracle.judge(message, fd), strict=True):
+                known[result.slot, result.digest] = verdicts
+        found = [() if r.fault else known[r.slot, r.digest] for r in results]
+        for result in results:
+            if not result.fault:
+                known.move_to_end((result.slot, result.digest))
+        while len(known) > MOST_KNOWN:
+            known.popitem(last=False)
+            self._told.pop(pool, None)
+        return found
+
+
+def _require_room(found: Sequence[RunResult | SideTimes]) -> None:
+    """What a full device could not run says nothing of the variant: its plan alone would fit.
+    Nor does a process that somebody else killed or stopped."""
+    for each in found:
+        if each.fault_kind == "lost":
+            raise ProcessLost(each.fault, next_step="ask again; a fresh process starts")
+        if each.fault_kind == "no_room":
+            raise ProcessLost(
+                f"nothing could be run: {each.fault}",
+                next_step="end what else holds the GPU's memory (nvidia-smi lists it), or take "
+                "smaller workloads or buffers; then ask again",
+            )

@@ -1,0 +1,1 @@
+"""What no kernel can beat: peaks, floors, and how they are measured."""

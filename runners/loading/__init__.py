@@ -1,0 +1,1 @@
+"""From a spec's file to a loaded kernel."""

@@ -1,0 +1,1 @@
+"""Host code: its runner process, and the executor of one variant."""

@@ -1,0 +1,316 @@
+"""One executor process (`executor.cpp`) as its runner sees it: start, go, done, stop.
+
+Between its turns an executor is stopped (SIGSTOP), so that nothing a variant leaves running
+can disturb the next one, or finish work after it said that it was done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ..errors import ProcessLost, ToolchainMissing
+from ..plans.plan import LaunchPlan, PointerParam, ScalarParam
+from ..processes.crashes import crash_of, explain, explain_abort
+from ..processes.disk_room import FULL_WORDS, full
+from ..processes.killed import AGAIN, KILLED, compiler_killed
+from ..processes.machine import memory_share
+from ..processes.process import describe_returncode
+from ..processes.process_table import is_stopped, thread_count
+from ..processes.seccomp import compute_filter, has_seccomp
+from ..protocol.layout import Arena
+from ..protocol.shared_arena import SharedArena
+from .cores import pin
+
+SOURCE = Path(__file__).with_name("executor.cpp")
+READABLE = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/sys/devices/system")
+MEMORY_BYTES = memory_share(64 << 30)
+"""Address space beyond the arena, for the variant's own allocations."""
+RESERVED_BYTES = 128 << 20
+"""Address space that a thread's first allocation reserves (glibc), for each core."""
+OUTPUT_BYTES = 1 << 20
+START_S = 20.0
+NAME = "kernelwright-executor"
+LOOK_S = 0.1
+"""Between two looks at a run that takes longer: a short one is never looked at."""
+MOST_THREADS = 4096
+"""Of one variant. No limit of the system binds root, and 32768 use up all process numbers."""
+CPUCLOCK_SCHED = 2
+"""of a process: how long its threads have run, as the scheduler counts (linux/posix-timers.h)"""
+STOPPING_NS = 20_000
+"""that a thread may run from its process' word until it stands still: to say it, to wait for the
+next one and to be stopped takes 5 to 10 us"""
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "OMP_WAIT_POLICY": "passive", "OMP_DYNAMIC": "false"}
+"""Threads that wait must sleep: a spinning pool would run into the next variant's turn."""
+
+FaultKind = Literal["load_failed", "crashed", "exited", "timed_out", "lost"]
+"""`lost`: by somebody else's hand, which says nothing of the variant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """How an executor was lost, in words."""
+
+    kind: FaultKind
+    detail: str
+
+
+class ExecutorLost(Exception):
+    """The executor ended or was killed; `fault` says how. Handled inside the runner."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.detail)
+        self.fault = fault
+
+
+def compile_executor(folder: Path) -> Path:
+    """The executor binary, compiled once into `folder`. Raises ToolchainMissing and
+    ProcessLost."""
+    compiler = shutil.which("g++") or shutil.which("clang++")
+    if compiler is None:
+        raise ToolchainMissing("host kernels need a C++ compiler", valid="g++ or clang++ on PATH")
+    key = hashlib.sha256(SOURCE.read_bytes() + compiler.encode()).hexdigest()[:16]
+    binary = folder / f"executor-{key}"
+    if not binary.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = binary.with_suffix(f".{os.getpid()}")
+        command = [compiler, "-O2", "-std=c++17", "-o", str(partial), str(SOURCE), "-ldl"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        if any(words in done.stderr for words in FULL_WORDS):
+            raise full(folder, "the executor")
+        if compiler_killed(done.returncode, done.stderr):
+            raise ProcessLost(f"the compiler of the executor {KILLED}", next_step=AGAIN)
+        if done.returncode != 0:
+            raise ToolchainMissing(f"the executor does not compile:\n{done.stderr[-2000:]}")
+        partial.rename(binary)
+    return binary
+
+
+def late_ns(passed: int, worked: int, threads: int) -> int:
+    """What counts of the time from a process' word until it stood still: as long as its threads
+    ran more than they need to stop, as a thousand are not stopped at once, and one could go on.
+
+    `passed`: that time; `worked`: how long its threads ran in it, together; all nanoseconds.
+    `threads`: how many of them can run at once.
+    """
+    return max(0, min(passed, worked - threads * STOPPING_NS))
+
+
+class Executor:
+    """A running executor that works in an arena's `memory`, on `cores` where some are given.
+
+    Raises ExecutorLost from every method that talks to the process.
+    """
+
+    def __init__(
+        self,
+        binary: Path,
+        module: Path,
+        plan: LaunchPlan,
+        shared: SharedArena,
+        cores: frozenset[int] = frozenset(),
+    ) -> None:
+        self.shared = shared
+        self._output = os.memfd_create(
+            "printed"
+        )  # needs no room on a disk, and leaves nothing there
+        self._start(binary, module, plan, cores)
+
+    def run(self, sets: Sequence[int], timeout_s: float) -> int:
+        """Call the plan on these sets, one after the other; nanoseconds from go to done.
+
+        The clock starts before the process is woken: with its values before it, it could work
+        until the runner has its core back. What it does after its word counts as well.
+        """
+        message = struct.pack(f"<I{len(sets)}I", len(sets), *sets)
+        started = time.perf_counter_ns()
+        os.kill(self._pid, signal.SIGCONT)
+        self._write(message)
+        answered = self._poll.poll(min(timeout_s, LOOK_S) * 1000) or self._watch(timeout_s)
+        ended, worked = time.perf_counter_ns(), self._worked_ns()
+        if not answered:
+            raise self._lost(self._late(f"it did not return within {timeout_s:g} s"))
+        self._expect(b"D")
+        self._pause()
+        passed, worked = time.perf_counter_ns() - ended, self._worked_ns() - worked
+        threads = thread_count(self._pid) if worked > STOPPING_NS else 1
+        return ended - started + late_ns(passed, worked, min(threads, os.cpu_count() or 1))
+
+    def waited_ns(self) -> int:
+        """Nanoseconds that its threads have spent runnable, but not running, since they began.
+
+        From the scheduler (`/proc/PID/task/*/schedstat`, second field); 0 where it keeps none.
+        """
+        total = 0
+        for task in Path(f"/proc/{self._pid}/task").glob("*/schedstat"):
+            with suppress(OSError):  # a thread that has just ended
+                total += int(task.read_text().split()[1])
+        return total
+
+    def _worked_ns(self) -> int:
+        """Nanoseconds that its threads have run since they began; 0 once it has ended."""
+        with suppress(OSError):
+            return time.clock_gettime_ns(~self._pid << 3 | CPUCLOCK_SCHED)
+        return 0
+
+    def output(self) -> str:
+        """The beginning of what the variant printed."""
+        return os.pread(self._output, 2000, 0).decode(errors="replace") if self._output >= 0 else ""
+
+    def close(self) -> None:
+        """Kill the process; may be called again. The arena stays with its owner."""
+        if self._popen.poll() is None:
+            os.killpg(self._pid, signal.SIGKILL)
+        self._popen.wait()
+        for fd in (self._go, self._done, self._output):
+            if fd >= 0:
+                os.close(fd)
+        self._go = self._done = self._output = -1
+
+    def _start(self, binary: Path, module: Path, plan: LaunchPlan, cores: frozenset[int]) -> None:
+        go_read, self._go = os.pipe2(os.O_CLOEXEC)
+        self._done, done_write = os.pipe2(os.O_CLOEXEC)
+        passed = (go_read, done_write, self.shared.fd)
+        self._popen = subprocess.Popen(
+            [NAME, *map(str, passed), str(os.getpid())],
+            executable=binary,
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=self._output,
+            env=ENVIRONMENT,
+            cwd="/",
+            start_new_session=True,
+            pass_fds=passed,
+        )
+        self._pid = self._popen.pid
+        pin(self._pid, cores)
+        os.close(go_read)
+        os.close(done_write)
+        self._poll = select.poll()
+        self._poll.register(self._done, select.POLLIN)
+        self._await_start(b"S")
+        self._write(_setup(plan, self.shared.layout, module, self._pid))
+        self._await_start(b"R")
+        self._pause()
+
+    def _await_start(self, wanted: bytes) -> None:
+        if not self._watch(START_S):
+            raise self._lost(self._late(f"loading it took over {START_S:g} s"))
+        self._expect(wanted)
+
+    def _watch(self, timeout_s: float) -> bool:
+        """Wait for a word of the process and look after it meanwhile; False: it was silent."""
+        deadline = time.monotonic() + timeout_s
+        while (left := deadline - time.monotonic()) > 0:
+            if self._poll.poll(min(left, LOOK_S) * 1000):
+                return True
+            if thread_count(self._pid) > MOST_THREADS:
+                raise self._lost(Fault("crashed", f"it started more than {MOST_THREADS} threads"))
+        return False
+
+    def _late(self, words: str) -> Fault:
+        """Why nothing was heard of it: a process that stands still was stopped by somebody else.
+
+        The filter of system calls lets it not stop itself.
+        """
+        if is_stopped(self._pid) and has_seccomp():
+            return Fault("lost", "the kernel's process was stopped from outside (SIGSTOP)")
+        return Fault("timed_out", words)
+
+    def _expect(self, wanted: bytes) -> None:
+        said = os.read(self._done, 4096)
+        if said == wanted:
+            return
+        if crash := crash_of(said):
+            raise self._lost(None, explain(crash))
+        if said.startswith(b"E"):
+            text = said[1:].decode(errors="replace")
+            raise self._lost(Fault("load_failed", f"the shared object does not load: {text}"))
+        if said:
+            raise self._lost(Fault("crashed", "it wrote to the runner's signal itself"))
+        raise self._lost(None)
+
+    def _write(self, message: bytes) -> None:
+        try:
+            os.write(self._go, message)
+        except BrokenPipeError:
+            raise self._lost(None) from None
+
+    def _pause(self) -> None:
+        """Stop the process and wait until it stands still."""
+        os.kill(self._pid, signal.SIGSTOP)
+        seen = os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        if seen is None or seen.si_code != os.CLD_STOPPED:
+            raise self._lost(None)
+        os.waitid(os.P_PID, self._pid, os.WSTOPPED)
+
+    def _lost(self, fault: Fault | None, cause: str = "") -> ExecutorLost:
+        """End the process and say how it was lost; None: by itself, look at its status."""
+        printed = self.output().strip()
+        if fault is None:
+            fault = self._ended(cause, printed)
+        if printed:
+            fault = Fault(fault.kind, f"{fault.detail}; it printed: {printed[-500:]}")
+        self.close()
+        return ExecutorLost(fault)
+
+    def _ended(self, cause: str, printed: str) -> Fault:
+        """The fault of a process that ended, or closed its end of the runner's signal."""
+        try:
+            code = self._popen.wait(timeout=2.0)
+        except subprocess.TimeoutExpired:
+            return Fault("crashed", "it closed the runner's signal")
+        words = f"the kernel's process ended: {describe_returncode(code)}"
+        if code == -signal.SIGKILL and has_seccomp():  # the filter lets it not do that to itself
+            return Fault(
+                "lost", f"{words}, from outside, or by the system because memory ran out (dmesg)"
+            )
+        if code == -signal.SIGABRT:
+            cause = explain_abort(printed, MEMORY_BYTES)
+        if code >= 0:
+            cause = "a kernel returns, it must not end its process"
+        if cause:
+            words += f" ({cause})"
+        return Fault("crashed" if code < 0 else "exited", words)
+
+
+def _setup(plan: LaunchPlan, arena: Arena, module: Path, pid: int) -> bytes:
+    """The Setup message of `executor.cpp` with its parts."""
+    (launch,) = plan.launches
+    (kernel,) = plan.kernels
+    offsets = {slot.name: slot.offset for slot in arena.slots}
+    rows = bytearray()
+    for index in range(arena.sets):
+        for param in launch.params:
+            if isinstance(param, PointerParam):
+                assert param.buffer is not None
+                at = index * arena.stride + offsets[param.buffer] + param.offset
+                rows += struct.pack("<IIQQ", 1, 0, at, 0)
+            else:
+                assert isinstance(param, ScalarParam)  # host code has no tensor maps
+                rows += struct.pack("<II16s", 0, 0, bytes.fromhex(param.raw))
+    program = compute_filter(pid) if has_seccomp() else b""
+    words: Sequence[str] = (str(module), kernel.entry, *READABLE, str(module))
+    names = b"".join(word.encode() + b"\0" for word in words)
+    header = struct.pack(
+        "<QQQIIII",
+        arena.nbytes,
+        MEMORY_BYTES + RESERVED_BYTES * (os.cpu_count() or 1) + arena.nbytes,
+        OUTPUT_BYTES,
+        len(launch.params),
+        arena.sets,
+        len(program),
+        len(names),
+    )
+    return header + bytes(rows) + program + names

@@ -1,0 +1,292 @@
+"""The runner process of the native tier: it holds the clock and the buffers.
+
+It binds inputs from the oracle's pools to the arenas of its executors, says go, reads the
+clock, and returns raw times and outputs. It never holds an expected value and judges
+nothing. Outputs travel by content: those whose digest the server does not know yet are
+handed over in shared memory (`outputs.py`), so that each is judged once and re-checked for
+the price of a comparison ever after.
+
+A process never sees the same values twice: before its unseen inputs run out, an executor
+is replaced, so a result remembered from an earlier call is of no use.
+
+A sample of several calls has more sets of buffers than calls: which one or two of them are not
+called is drawn anew each time. Code that works ahead for calls to come writes where nobody
+called it, and code that works behind does not know its last call.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..plans.plan import LaunchPlan
+from ..processes.channel import Answer, Channel, serve
+from ..protocol.arena_values import InputPool, collect, fill, touched
+from ..protocol.layout import arena
+from ..protocol.messages import Block, Check, Load, Pool, RunResult, SideTimes
+from ..protocol.outputs import OutputKey, OutputMemory, OutputSink
+from ..protocol.shared_arena import ArenaStock, SharedArena
+from .cores import Cores, CoreWatch, may_start_threads
+from .executor import Executor, ExecutorLost, Fault
+
+WARM_UP_SLOT = 0
+WARM_UP_CALLS = 2
+SAMPLES_A_PROCESS = 3
+"""A block of them. Where a process happens to place code and stack can cost some percent for
+as long as it lives: with a process of its own each block draws again."""
+
+DRAWN = random.SystemRandom()
+
+
+@dataclass
+class Session:
+    """An executor, the seeds that it has not seen, and the samples it has yet to give."""
+
+    executor: Executor
+    unseen: list[int]
+    samples: int = SAMPLES_A_PROCESS
+
+
+class NativeRunner:
+    """Keeps pools, variants and executors; one method a message."""
+
+    def __init__(self, binary: Path) -> None:
+        # By a descriptor: a scratch folder that somebody removes takes nothing from us.
+        self._binary = Path(f"/proc/{os.getpid()}/fd/{os.open(binary, os.O_RDONLY | os.O_CLOEXEC)}")
+        self._pools: dict[str, InputPool] = {}
+        self._modules: dict[str, Path] = {}
+        self._plans: dict[tuple[str, str], LaunchPlan] = {}
+        self._sessions: dict[tuple[str, str], Session] = {}
+        self._memory = OutputMemory()
+        self._arenas = ArenaStock()
+        self._core_watch = CoreWatch()
+        self._cores = Cores()
+        """of the block under way"""
+
+    def pool(self, message: Pool, fd: int) -> None:
+        """Take over the inputs of a workload; a pool of the same name is replaced."""
+        self.drop_pool(message.pool)
+        self._pools[message.pool] = InputPool.of(message, fd)
+
+    def drop_pool(self, pool: str) -> None:
+        """Forget the inputs of a workload, and end the executors that work on them."""
+        self._memory.forget(lambda key: key.pool == pool)
+        self._retire(pool)
+        self._pools.pop(pool, None)
+
+    def load(self, message: Load) -> None:
+        """Make a variant known by its module and plans."""
+        (self._modules[message.variant],) = map(Path, message.modules.values())
+        for plan in message.plans:
+            self._plans[message.variant, plan.label] = plan
+
+    def unload(self, variant: str) -> None:
+        """Forget a variant and end its executors."""
+        self._modules.pop(variant, None)
+        self._memory.forget(lambda key: key.variant == variant)
+        for key in [k for k in self._plans if k[0] == variant]:
+            del self._plans[key]
+        self.rest(variant)
+
+    def rest(self, variant: str | None = None) -> None:
+        """End the executors of a variant, or all: the next run starts in a fresh process."""
+        for key in [k for k in self._sessions if variant in (None, k[0])]:
+            self._sessions.pop(key).executor.close()
+
+    def check(self, message: Check) -> tuple[list[RunResult], int]:
+        """Run once for each slot and poison in a fresh process; results and an outputs file."""
+        pool = self._pools[message.pool]
+        sink = OutputSink(pool.outputs, message.known, self._memory)
+        results = list[RunResult]()
+        shared = self._arenas.take(arena(pool.contract, 1, barely_aligned=message.barely_aligned))
+        fill(shared, pool, 0, message.slots[0], message.poisons[0])  # loading it runs code, too
+        try:
+            executor = self._executor(message.variant, pool, shared, self._core_watch.allowed)
+        except ExecutorLost as lost:
+            return [_faulted(message.slots[0], message.poisons[0], lost.fault)], sink.close()
+        for slot, poison in zip(message.slots, message.poisons, strict=True):
+            fill(executor.shared, pool, 0, slot, poison)
+            try:
+                executor.run((0,), message.timeout_s)
+            except ExecutorLost as lost:
+                results.append(_faulted(slot, poison, lost.fault))
+                break
+            key = OutputKey(message.variant, message.pool, slot)
+            results.append(collect(executor.shared, pool, 0, key, poison, sink))
+        executor.close()
+        return results, sink.close()
+
+    def block(self, message: Block) -> tuple[list[SideTimes], int]:
+        """One block of timed samples: every round runs all sides once, in the order given."""
+        pool = self._pools[message.pool]
+        sink = OutputSink(pool.outputs, message.known, self._memory)
+        if message.hot:  # here samples are warm or cold by the caches' size alone
+            return [SideTimes(variant=v) for v in message.rounds[0]], sink.close()
+        if message.reload:
+            self._retire(message.pool)
+        self._cores = self._core_watch.next_block()
+        sides = {variant: SideTimes(variant=variant) for variant in message.rounds[0]}
+        for order in message.rounds:
+            called = dict[int, tuple[int, ...]]()  # the same for all sides of a round
+            for variant in order:
+                side, calls = sides[variant], _calls(message, pool, variant)
+                try:
+                    which = called.setdefault(calls, _called(calls))
+                    sides[variant] = self._sample(message, pool, side, which, sink)
+                except ExecutorLost as lost:
+                    self._sessions.pop((variant, message.pool), None)
+                    faulted = side.model_copy(update={"fault": lost.fault.detail})
+                    faulted = faulted.model_copy(update={"fault_kind": lost.fault.kind})
+                    return [faulted], sink.close()
+        return list(sides.values()), sink.close()
+
+    def _sample(
+        self,
+        message: Block,
+        pool: InputPool,
+        side: SideTimes,
+        called: tuple[int, ...],
+        sink: OutputSink,
+    ) -> SideTimes:
+        session = self._session(side.variant, message, pool)
+        session.samples -= 1
+        sets = _sets(_calls(message, pool, side.variant))
+        slots = [session.unseen.pop() for _ in range(sets)]
+        before = [session.unseen.pop() for _ in slots] if message.given else slots
+        held = before if message.given == "late" else slots
+        shared = session.executor.shared
+        # a side with more calls has left its answers in the sets that this one does not use
+        held = [*held, *[WARM_UP_SLOT] * (shared.layout.sets - sets)]
+        for index, slot in enumerate(held):
+            fill(shared, pool, index, slot, message.poison)
+        waited = session.executor.waited_ns()
+        if message.given:
+            elapsed = 0
+            for index in called:
+                fill(shared, pool, index, slots[index], message.poison)
+                elapsed += session.executor.run((index,), message.timeout_s)
+        else:
+            elapsed = session.executor.run(called, message.timeout_s)
+        waited = max(0, session.executor.waited_ns() - waited)
+        results = list[RunResult]()
+        for index in called:
+            key = OutputKey(side.variant, message.pool, slots[index])
+            results.append(collect(shared, pool, index, key, message.poison, sink))
+        for index in set(range(len(held))) - set(called):
+            if foreign := touched(shared, pool, index, held[index], message.poison):
+                results[-1] = results[-1].model_copy(update={"overrun": foreign})
+            if index < sets and not message.given:
+                session.unseen.insert(0, slots[index])
+        return side.model_copy(
+            update={
+                "nanoseconds": (*side.nanoseconds, elapsed / len(called)),
+                "disturbed": (*side.disturbed, waited / elapsed),
+                "results": (*side.results, *results),
+            }
+        )
+
+    def _session(self, variant: str, message: Block, pool: InputPool) -> Session:
+        """A warm executor that can give another sample."""
+        key, sets = (variant, message.pool), _sets(_calls(message, pool, variant))
+        most = max(_sets(_calls(message, pool, each)) for each in message.rounds[0])
+        shared = self._arenas.take(arena(pool.contract, most))
+        session = self._sessions.get(key)
+        if session is not None:
+            needed = sets * (2 if message.given else 1)
+            fresh = session.samples > 0 and len(session.unseen) >= needed
+            if fresh and session.executor.shared is shared:
+                return session
+            session.executor.close()
+            del self._sessions[key]
+        cores = self._cores.of(may_start_threads(self._module(variant)))
+        for index in range(most):  # before it is loaded: answers of the last one lie there
+            fill(shared, pool, index, WARM_UP_SLOT, message.poison)
+        executor = self._executor(variant, pool, shared, cores)
+        for _ in range(WARM_UP_CALLS):
+            executor.run(range(sets), message.timeout_s * sets)
+        unseen = [slot for slot in range(pool.slots) if slot != WARM_UP_SLOT]
+        session = self._sessions[key] = Session(executor, unseen)
+        return session
+
+    def _executor(
+        self, variant: str, pool: InputPool, shared: SharedArena, cores: frozenset[int]
+    ) -> Executor:
+        plan = self._plans[variant, pool.contract.label]
+        return Executor(self._binary, self._module(variant), plan, shared, cores)
+
+    def _module(self, variant: str) -> Path:
+        """The file of a variant's machine code. Raises ExecutorLost when somebody removed it."""
+        module = self._modules[variant]
+        if not module.exists():
+            raise ExecutorLost(Fault("lost", f"its machine code is gone: {module} was removed"))
+        return module
+
+    def _retire(self, pool: str) -> None:
+        """End the executors that work on a pool: the next sample has processes of its own."""
+        for key in [k for k in self._sessions if k[1] == pool]:
+            self._sessions.pop(key).executor.close()
+
+
+def _calls(message: Block, pool: InputPool, variant: str) -> int:
+    """The most calls of a sample; each set needs a seed that no warm-up has seen."""
+    return max(1, min(message.calls.get(variant, 1), pool.slots - 2))
+
+
+def _sets(calls: int) -> int:
+    """Sets of buffers of a sample: one more than calls, where there are several."""
+    return calls + (calls > 1)
+
+
+def _called(calls: int) -> tuple[int, ...]:
+    """Which sets of a sample are called: all but one or two, drawn anew each time."""
+    if calls == 1:
+        return (0,)
+    left_out = DRAWN.sample(range(_sets(calls)), DRAWN.choice((1, 2)))
+    return tuple(index for index in range(_sets(calls)) if index not in left_out)
+
+
+def _faulted(slot: int, poison: int, fault: Fault) -> RunResult:
+    return RunResult(slot=slot, poison=poison, fault=fault.detail, fault_kind=fault.kind)
+
+
+def main() -> None:
+    """Serve messages until the channel closes: argv is CHANNEL_FD EXECUTOR."""
+    channel = Channel.from_fd(int(sys.argv[1]))
+    runner = NativeRunner(Path(sys.argv[2]))
+    try:
+        serve(channel, partial(_answer, runner))
+    finally:
+        runner.rest()
+
+
+def _answer(runner: NativeRunner, message: dict[str, Any], fds: list[int]) -> Answer:
+    body = message.get("body")
+    match message["verb"]:
+        case "pool":
+            runner.pool(Pool.model_validate(body), fds[0])
+        case "drop pool":
+            runner.drop_pool(str(body))
+        case "load":
+            runner.load(Load.model_validate(body))
+        case "unload":
+            runner.unload(str(body))
+        case "rest":
+            runner.rest()
+        case "check":
+            results, fd = runner.check(Check.model_validate(body))
+            return {"results": [r.model_dump(mode="json") for r in results]}, [fd]
+        case "block":
+            sides, fd = runner.block(Block.model_validate(body))
+            return {"sides": [s.model_dump(mode="json") for s in sides]}, [fd]
+        case verb:
+            raise ValueError(f"the runner knows no `{verb}`")
+    return {}, []
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Host-wide locks on devices: whoever times has the device to itself."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ..errors import KernelwrightError
+
+WAIT_S = 600.0
+ASK_S = 1.0
+
+
+def lock_folder() -> Path:
+    """Where the locks of this user lie, beneath the system's temporary folder."""
+    folder = Path(tempfile.gettempdir()) / f"kernelwright-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def gpu_registry() -> Path:
+    """Where all servers of this user note their processes on GPUs (`device/registry.py`)."""
+    return lock_folder() / "gpu-processes"
+
+
+@contextmanager
+def timing_lock(device: str, waiting: Callable[[str], None] | None = None) -> Generator[None]:
+    """Hold a device (`host`, or a GPU's UUID) while timing on it.
+
+    `waiting` is told who holds it, once, if that is somebody else. The kernel frees the lock
+    when its holder dies. Raises KernelwrightError after ten minutes.
+    """
+    lock, holder = FileLock(lock_folder() / f"{device}.lock"), lock_folder() / f"{device}.holder"
+    try:
+        lock.acquire(timeout=ASK_S)
+    except Timeout:
+        who = f"process {_read(holder)} is timing on {device}"
+        if waiting is not None:
+            waiting(f"waiting: {who}")
+        try:
+            lock.acquire(timeout=WAIT_S)
+        except Timeout as error:
+            raise KernelwrightError(
+                f"{who}, and has been for {WAIT_S:g} s",
+                next_step="wait for it, or end it",
+            ) from error
+    try:
+        holder.write_text(str(os.getpid()), encoding="ascii")
+        yield
+    finally:
+        lock.release()
+
+
+def _read(holder: Path) -> str:
+    try:
+        return holder.read_text(encoding="ascii").strip() or "unknown"
+    except OSError:
+        return "unknown"

@@ -1,0 +1,1 @@
+"""What the server and its runner processes hand each other."""

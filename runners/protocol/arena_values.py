@@ -1,0 +1,160 @@
+"""Values laid into an arena before a run, and what the run left there.
+
+The same for every runner whose variants work in shared memory of the host.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..specs.contract import BoundArgument, BoundContract
+from .layout import Record, record
+from .messages import Pool, RunResult
+from .outputs import OutputKey, OutputSink, same_bytes
+from .shared_arena import GUARD_PATTERN, Bytes, SharedArena
+
+Gaps = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class InputPool:
+    """The inputs of every seed of one workload: `slots` records of `inputs.nbytes`."""
+
+    contract: BoundContract
+    inputs: Record
+    outputs: Record
+    slots: int
+    values: Bytes
+    gaps: Mapping[str, Gaps]
+    """of arrays that are both input and output: nobody but the caller owns what lies there"""
+
+    @classmethod
+    def of(cls, message: Pool, fd: int) -> InputPool:
+        """The pool of a message, with the values that lie in `fd`."""
+        contract = message.bound()
+        inputs = record(contract.inputs)
+        mapped = mmap.mmap(fd, inputs.nbytes * message.slots, prot=mmap.PROT_READ)
+        values = np.frombuffer(mapped, dtype=np.uint8)
+        in_place = [a for a in contract.outputs if a.argument.role == "inout"]
+        gaps = {a.name: found for a in in_place if (found := _gaps(a)).any()}
+        return cls(contract, inputs, record(contract.outputs), message.slots, values, gaps)
+
+    def value(self, slot: int, name: str) -> Bytes:
+        """The bytes of one input of one seed."""
+        place = next(s for s in self.inputs.slots if s.name == name)
+        start = slot * self.inputs.nbytes + place.offset
+        return self.values[start : start + place.nbytes]
+
+    def started(self, slot: int, name: str, poison: int) -> Bytes:
+        """As `value`, with the poison in gaps."""
+        value, gaps = self.value(slot, name), self.gaps.get(name)
+        if gaps is not None:
+            value = value.copy()
+            value.reshape(gaps.size, -1)[gaps] = poison
+        return value
+
+
+def fill(shared: SharedArena, pool: InputPool, index: int, slot: int, poison: int) -> None:
+    """Fresh values for one set: inputs from the pool, outputs poisoned."""
+    base = index * shared.layout.stride
+    roles = {a.name: a.argument.role for a in pool.contract.arrays}
+    for place in shared.layout.slots:
+        start = base + place.offset
+        target = shared.memory[start : start + place.nbytes]
+        if roles[place.name] == "output":
+            target[:] = poison
+        else:
+            target[:] = pool.started(slot, place.name, poison)
+
+
+def collect(
+    shared: SharedArena, pool: InputPool, index: int, key: OutputKey, poison: int, sink: OutputSink
+) -> RunResult:
+    """What a run left behind: guards, inputs, gaps between strides, outputs."""
+    memory, base = shared.memory, index * shared.layout.stride
+    places = {s.name: s for s in shared.layout.slots}
+
+    def array(name: str) -> Bytes:
+        start = base + places[name].offset
+        return memory[start : start + places[name].nbytes]
+
+    changed = [
+        a.name
+        for a in pool.contract.inputs
+        if a.argument.role == "input"
+        and not same_bytes(array(a.name), pool.value(key.slot, a.name))
+    ]
+    gaps = [a.name for a in pool.contract.outputs if not _gaps_untouched(a, array(a.name), poison)]
+    parts = [array(a.name) for a in pool.contract.outputs]
+    digest, stored = sink.add(key, parts)
+    overrun = _overrun(shared, index)
+    if overrun:
+        shared.guard()  # the arena serves others, too
+    return RunResult(
+        slot=key.slot,
+        poison=poison,
+        overrun=overrun,
+        changed_inputs=tuple(changed),
+        touched_gaps=tuple(gaps),
+        digest=digest,
+        stored=stored,
+    )
+
+
+def touched(shared: SharedArena, pool: InputPool, index: int, slot: int, poison: int) -> str:
+    """What was written in a set that was filled and not called, in words; empty: nothing."""
+    base = index * shared.layout.stride
+    roles = {a.name: a.argument.role for a in pool.contract.arrays}
+    for place in shared.layout.slots:
+        start = base + place.offset
+        found = shared.memory[start : start + place.nbytes]
+        if roles[place.name] == "output":
+            same = bool((found == poison).all())
+        else:
+            same = same_bytes(found, pool.started(slot, place.name, poison))
+        if not same:
+            return f"`{place.name}` of a call that was not made"
+    overrun = _overrun(shared, index)
+    if overrun:
+        shared.guard()
+    return overrun
+
+
+def _overrun(shared: SharedArena, index: int) -> str:
+    """Where a guard band was written, in words; empty when none was."""
+    shape = shared.layout
+    names = [s.name for s in shape.slots]
+    for number, (start, end) in enumerate(shape.guards(index)):
+        hit = np.flatnonzero(shared.memory[start:end] != GUARD_PATTERN)
+        if not hit.size:
+            continue
+        behind, before = int(hit[0]), end - start - int(hit[-1])
+        if number == len(names) or (number > 0 and behind < before):
+            return f"byte {behind + 1} behind the end of `{names[number - 1]}`"
+        return f"byte {before} before the start of `{names[number]}`"
+    return ""
+
+
+def _gaps_untouched(bound: BoundArgument, data: Bytes, poison: int) -> bool:
+    """Whether the bytes between strided elements still hold the poison."""
+    gaps = _gaps(bound)
+    return not gaps.any() or bool((data.reshape(gaps.size, -1)[gaps] == poison).all())
+
+
+def _gaps(bound: BoundArgument) -> Gaps:
+    """Which elements from the first to the last are none of the array's."""
+    mask = np.ones(_span(bound), dtype=bool)
+    np.lib.stride_tricks.as_strided(mask, bound.shape, bound.strides)[...] = False
+    return mask
+
+
+def _span(bound: BoundArgument) -> int:
+    """Elements from the first to the last."""
+    if 0 in bound.shape:
+        return 0
+    return 1 + sum((n - 1) * s for n, s in zip(bound.shape, bound.strides, strict=True))

@@ -1,0 +1,116 @@
+"""What server and runner say to each other. The words are the same for every tier."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ..model import Conditions, Record
+from ..plans.plan import LaunchPlan
+from ..specs.contract import BoundContract, bind
+from ..specs.io_contract import Contract
+
+Given = Literal["", "ready", "late"]
+"""When calls of a sample get their values: before it begins; or in the midst of it, each right
+before it begins, where its buffers held the same until then (`ready`), or another seed's
+(`late`)."""
+
+
+class Pool(Record):
+    """The inputs of one workload; the values come in a file descriptor beside the message."""
+
+    pool: str
+    contract: Contract
+    symbols: dict[str, int]
+    label: str
+    slots: int
+
+    def bound(self) -> BoundContract:
+        """The contract with the workload's numbers in it."""
+        return bind(self.contract, self.symbols, self.label)
+
+
+class Load(Record):
+    """A variant: its machine code and its plans."""
+
+    variant: str
+    modules: dict[str, str]
+    """paths by hash"""
+    plans: tuple[LaunchPlan, ...]
+
+
+class Check(Record):
+    """Run once for each (slot, poison), in a fresh process, and hand over what came out."""
+
+    variant: str
+    pool: str
+    slots: tuple[int, ...]
+    poisons: tuple[int, ...]
+    barely_aligned: bool = False
+    timeout_s: float
+    known: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+    """digests of outputs that need not be handed over, by slot"""
+
+
+class Block(Record):
+    """Timed samples: each round runs every side once, in its order."""
+
+    pool: str
+    rounds: tuple[tuple[str, ...], ...]
+    calls: dict[str, int]
+    """calls of one sample, by variant; each call has buffers and values of its own"""
+    poison: int
+    timeout_s: float
+    known: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+    reload: bool = False
+    """load every side's machine code anew first: two loads of the same code differ a little"""
+    hot: bool = False
+    """times with caches as a call before left them, to be told beside the others; a runner that
+    cannot take them gives no samples"""
+    one_seed: bool = False
+    """all calls of a sample on one seed: code that looks for the outputs of an earlier call is
+    faster so than on seeds of which no two are equal (`calls` below the number of seeds)"""
+    given: Given = ""
+    """not `""`: code that works for later calls is wrong where values come late, or slower if it
+    looks twice. Calls are so few that what buffers hold until then are seeds of their own."""
+
+
+class RunResult(Record):
+    """What one run left behind. With a fault, nothing else is known."""
+
+    slot: int
+    poison: int
+    fault: str = ""
+    fault_kind: str = ""
+    overrun: str = ""
+    changed_inputs: tuple[str, ...] = ()
+    touched_gaps: tuple[str, ...] = ()
+    digest: str = ""
+    again: bool = False
+    """a run on the state that the one before it had left"""
+    stored: int | None = None
+    """place in the outputs file; None: the server knows this output"""
+    busy_s: float = 0.0
+    """seconds that the device worked for a checked run; 0: not known"""
+
+
+class SideTimes(Record):
+    """The samples of one side in one block: nanoseconds a call, in the order measured."""
+
+    variant: str
+    nanoseconds: tuple[float, ...] = ()
+    disturbed: tuple[float, ...] = ()
+    """share of each sample in which the variant was ready to run and something else did"""
+    results: tuple[RunResult, ...] = ()
+    fault: str = ""
+    fault_kind: str = ""
+
+
+class BlockResult(Record):
+    """One block: every side's samples, or the first side that faulted, alone."""
+
+    sides: tuple[SideTimes, ...]
+    conditions: Conditions = Conditions()
+    busy_s: float = 0.0
+    """seconds that the device worked for it, restoring and looking included; 0: not known"""

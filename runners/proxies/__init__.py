@@ -1,0 +1,1 @@
+"""Runner processes as the server sees them."""

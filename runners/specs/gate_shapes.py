@@ -1,0 +1,100 @@
+"""Legal shapes on which a variant runs before it may become the incumbent.
+
+The smallest one, where loops have no rounds and grids one block; one beside the first workload
+that is no multiple of usual tiles, where full tiles meet ragged ends; long ones, where a narrow
+index overflows; and another odd one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ..errors import SpecError
+from .contract import BoundContract, bind, free_symbols, odd_label, odd_shape, odd_size_at
+from .spec import KernelSpec, Symbol
+
+NEAR_BYTES = 32 << 20
+"""All arrays of the shape beside the first workload: its truth has to be worked out in fp64."""
+LONG_TARGET = 70001
+"""Beyond what 16 bits count, and what a grid may have along its second and third axis."""
+MOST_LONG = 3
+SMALLEST_TARGETS = (1, 2, 4, 8, 16, 32, 64, 128)
+"""Sizes to aim at until the arrays have elements: n - 64 wants an n that no domain names."""
+
+Symbols = Mapping[str, int]
+
+
+def gate_shapes(spec: KernelSpec, seed: int, known: Sequence[Symbols]) -> tuple[BoundContract, ...]:
+    """The shapes that differ from each other, from all workloads and from `known`, with their
+    labels: `smallest`, `near`, `long_n` for a symbol n, and `other`."""
+    taken = [dict(symbols) for symbols in known] + [w.symbols for w in spec.workloads]
+    rng, found, odd = random.Random(seed), list[BoundContract](), odd_label(spec)
+    draws = [smallest_shape(spec), near_shape(spec), *long_shapes(spec)]
+    draws += [odd_shape(spec, rng.getrandbits(32)) for _ in range(4)]
+    for shape in draws:
+        others = sum(each.label == "other" for each in found)
+        if shape is None or dict(shape.symbols) in taken or others:
+            continue
+        taken.append(dict(shape.symbols))
+        found.append(replace(shape, label="other") if shape.label == odd else shape)
+    return tuple(found)
+
+
+def smallest_shape(spec: KernelSpec) -> BoundContract | None:
+    """The least legal sizes, 1 where that is one, with elements in every array.
+
+    Symbols without a domain keep the first workload's values. None: nothing is free.
+    """
+    free, first = free_symbols(spec), spec.workloads[0].symbols
+    for target in SMALLEST_TARGETS if free else ():
+        sizes = {name: _least(domain, target) for name, domain in free.items()}
+        shape = _bound(spec, {**first, **sizes}, "smallest")
+        if shape is not None and all(array.nbytes for array in shape.arrays):
+            return shape
+    return None
+
+
+def near_shape(spec: KernelSpec) -> BoundContract | None:
+    """Sizes just below the first visible workload's, odd multiples of what domains ask for; the
+    largest is halved until all arrays fit in NEAR_BYTES. None: nothing is free, or small enough."""
+    free = free_symbols(spec)
+    first = next(w.symbols for w in spec.workloads if not w.held_out)
+    targets = {name: first[name] - domain.multiple_of for name, domain in free.items()}
+    while targets and max(targets.values()) > 0:
+        sizes = {name: odd_size_at(domain, targets[name]) for name, domain in free.items()}
+        shape = _bound(spec, {**first, **sizes}, "near")
+        if shape is not None and sum(array.nbytes for array in shape.arrays) <= NEAR_BYTES:
+            return shape
+        largest = max(targets, key=lambda name: targets[name])
+        targets[largest] //= 2
+    return None
+
+
+def long_shapes(spec: KernelSpec) -> list[BoundContract]:
+    """A shape for each of the first free symbols that is longer in it than every workload, up to
+    LONG_TARGET, and short in the others."""
+    found, free = list[BoundContract](), free_symbols(spec)
+    for name in list(free)[:MOST_LONG]:
+        sizes = {other: odd_size_at(free[other], 3) for other in free if other != name}
+        sizes[name] = odd_size_at(free[name], LONG_TARGET)
+        if any(workload.symbols[name] >= sizes[name] for workload in spec.workloads):
+            continue
+        shape = _bound(spec, {**spec.workloads[0].symbols, **sizes}, f"long_{name}")
+        if shape is not None and sum(array.nbytes for array in shape.arrays) <= NEAR_BYTES:
+            found.append(shape)
+    return found
+
+
+def _least(domain: Symbol, target: int) -> int:
+    step = domain.multiple_of
+    least, most = -(-domain.min // step), domain.max // step
+    return min(max(1, least, target // step), most) * step
+
+
+def _bound(spec: KernelSpec, symbols: Symbols, label: str) -> BoundContract | None:
+    try:
+        return bind(spec.io, symbols, label)
+    except SpecError:
+        return None

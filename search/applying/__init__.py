@@ -1,0 +1,1 @@
+"""What a candidate makes of a variant."""

@@ -1,0 +1,1 @@
+"""Select, expand, record, back up; the world is passed in."""

@@ -1,0 +1,1 @@
+"""Variants tried and the steps between them; pure."""

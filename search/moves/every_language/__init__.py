@@ -1,0 +1,1 @@
+"""Moves that need no syntax of one language."""

@@ -1,0 +1,105 @@
+"""Other compiler flags for host C++, one small family at a time, and the other compiler."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from dataclasses import dataclass
+
+from ....runners.model import BuildOptions, Candidate
+from ....runners.toolchains.host_cpp import COMPILERS, DEFAULT_FLAGS
+from ..shared.base import Move, NotApplicable, Proposals, State
+
+
+@dataclass(frozen=True)
+class Family:
+    """Flags that belong together; they replace present flags that begin with `instead_of`."""
+
+    flags: tuple[str, ...]
+    prior: float
+    instead_of: str | None = None
+    x86: bool = False
+    fast_math: bool = False
+
+
+FAMILIES = (
+    Family(("-ffast-math",), 0.25, fast_math=True),
+    Family(
+        # gcc ignores -fassociative-math without the other two
+        ("-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math"),
+        0.15,
+        fast_math=True,
+    ),
+    Family(("-fno-math-errno",), 0.12),
+    Family(("-mprefer-vector-width=512",), 0.12, "-mprefer-vector-width=", x86=True),
+    Family(("-funroll-loops",), 0.1),
+    Family(("-fno-trapping-math",), 0.1),
+    Family(("-mprefer-vector-width=256",), 0.08, "-mprefer-vector-width=", x86=True),
+    Family(("-O2",), 0.05, "-O"),
+)
+COMPILER_PRIOR = 0.1
+
+
+def effective_flags(state: State) -> tuple[str, ...]:
+    """The flags that the state is built with: its own, else the spec's, else the default."""
+    for flags in (state.options.flags, state.spec.kernel.flags):
+        if flags is not None:
+            return flags
+    return DEFAULT_FLAGS
+
+
+def _write(state: State) -> Proposals:
+    found = [*_families(state), *_compilers(state)]
+    if not found:
+        return NotApplicable("every flag that the contract allows is set already")
+    return tuple(sorted(found, key=lambda c: -c.prior))
+
+
+def _families(state: State) -> list[Candidate]:
+    flags = effective_flags(state)
+    x86 = platform.machine() in ("x86_64", "AMD64")
+    fast = state.spec.io.math == "fast"
+    return [
+        Candidate(
+            method=MOVE.method,
+            detail=" ".join(family.flags),
+            options=BuildOptions(compiler=state.options.compiler, flags=_with(flags, family)),
+            prior=family.prior,
+        )
+        for family in FAMILIES
+        if not set(family.flags) <= set(flags)
+        and (x86 or not family.x86)
+        and (fast or not family.fast_math)
+    ]
+
+
+def _with(flags: tuple[str, ...], family: Family) -> tuple[str, ...]:
+    gone = family.instead_of
+    kept = tuple(f for f in flags if gone is None or not f.startswith(gone))
+    return kept + tuple(f for f in family.flags if f not in kept)
+
+
+def _compilers(state: State) -> list[Candidate]:
+    here = [c for c in COMPILERS if shutil.which(c)]
+    now = state.options.compiler or state.spec.kernel.compiler or (here[0] if here else None)
+    return [
+        Candidate(
+            method=MOVE.method,
+            detail=f"{now} -> {other}",
+            options=BuildOptions(compiler=other, flags=effective_flags(state)),
+            prior=COMPILER_PRIOR,
+        )
+        for other in here
+        if other != now
+    ]
+
+
+MOVE = Move(
+    id="compiler_flags",
+    method="compiler_flags",
+    languages=("cpp",),
+    why="Sets flags that the contract's math allows: unrolling, no errno, no floating-point traps, "
+    "vector width, -O2, the other compiler; fast math only where the contract says so. Pays "
+    "where a hot loop did not vectorize, or wide vectors lower the clock.",
+    write=_write,
+)

@@ -1,0 +1,1 @@
+"""What moves of several languages are made of."""

@@ -1,0 +1,1 @@
+"""Files of the outdir, for people, editors and scripts."""

@@ -1,0 +1,296 @@
+"""Files of the outdir, for people, editors and scripts: `<outdir>/kernels/<name>/...`.
+
+The SQLite file is the truth and every file here follows from it. Only `events.jsonl` is
+appended as things happen. Files are replaced whole, so a reader never sees half of one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ...evaluation.difference import changed_between, source_diff
+from ...runners.model import Evaluation
+from ...runners.specs.spec import KernelType
+from ...store.records import ArtifactRecord, Confirmation, KernelRecord, VariantRecord, now
+from ...store.store import Store
+from ..engine.work import ledger_of
+from ..graph.records import edge_record, node_record
+from ..stored.graph import graph_of
+from ..stored.records import SearchRecord
+from .regraph_files import publish
+from .trace import SearchTrace, trace
+
+EVERY_S = 10.0
+"""A search may end a step many times a second; its files are not rewritten more often."""
+SOURCE_NAME: dict[KernelType, str] = {
+    "cpp": "kernel.cpp",
+    "cuda": "kernel.cu",
+    "triton": "kernel_module.py",
+}
+
+JsonObject = dict[str, Any]
+
+
+class Exports:
+    """Writes the files of kernels in one outdir. Safe to share between threads."""
+
+    def __init__(
+        self, store: Store, outdir: Path, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store = store
+        self._outdir = outdir
+        self._clock = clock
+        self._last: dict[str, float] = {}
+        self._folders: dict[str, Path] = {}
+        self._settled: set[str] = set()
+        self._lock = threading.Lock()
+
+    def folder(self, kernel_id: str) -> Path:
+        """`kernels/<name>`; a later kernel of the same name lies under its kernel_id."""
+        if kernel_id not in self._folders:
+            name = self._kernel(kernel_id).loaded.spec.name
+            same_name = (
+                key
+                for key, value in self._store.table("kernels").items()
+                if value["loaded"]["spec"]["name"] == name
+            )
+            chosen = name if next(same_name) == kernel_id else kernel_id
+            self._folders[kernel_id] = self._outdir / "kernels" / chosen
+        return self._folders[kernel_id]
+
+    def append(self, kernel_id: str, event: str, facts: JsonObject) -> None:
+        """One more line of `events.jsonl`: time, event and facts."""
+        line = json.dumps({"time": now(), "event": event, **facts}) + "\n"
+        folder = self.folder(kernel_id)
+        folder.mkdir(parents=True, exist_ok=True)
+        # One write to a file opened for appending: lines of two processes do not mix.
+        fd = os.open(folder / "events.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(fd, line.encode())
+        finally:
+            os.close(fd)
+
+    def write_if_due(self, kernel_id: str, search_id: str | None = None) -> bool:
+        """`write`, unless the kernel's files were written less than `EVERY_S` ago."""
+        if self._clock() - self._last.get(kernel_id, float("-inf")) < EVERY_S:
+            return False
+        self.write(kernel_id, search_id)
+        return True
+
+    def write(self, kernel_id: str, search_id: str | None = None) -> Path:
+        """Bring all files of a kernel up to date, with one search's state and trace, and what the
+        outdir keeps of ReGraph (`regraph_files.publish`).
+
+        Returns the kernel's folder. Raises HandleUnknown.
+        """
+        with self._lock:
+            kernel, folder = self._kernel(kernel_id), self.folder(kernel_id)
+            variants = self._variants(kernel_id)
+            for record in variants.values():
+                self._write_variant(kernel, record, variants, folder)
+            best = self._best(kernel)
+            _point(folder / "best", _place(kernel, best.variant.variant_id))
+            _write_json(folder / "best_summary.json", self._summary(kernel, best, variants))
+            if search_id is not None:
+                search = self._store.require_record("searches", search_id, SearchRecord)
+                self._write_search(kernel, search, variants, folder)
+                publish(self._store, self._outdir, stopped=search.stopped is not None)
+            self._last[kernel_id] = self._clock()
+            return folder
+
+    def _kernel(self, kernel_id: str) -> KernelRecord:
+        return self._store.require_record("kernels", kernel_id, KernelRecord)
+
+    def _variants(self, kernel_id: str) -> dict[str, VariantRecord]:
+        return {
+            key: VariantRecord.model_validate(value)
+            for key, value in self._store.items("variants")
+            if value["variant"]["kernel_id"] == kernel_id
+        }
+
+    def _evaluation(self, variant_id: str) -> Evaluation | None:
+        found = self._store.items("evaluations", variant_id + "/")
+        return Evaluation.model_validate(found[-1][1]) if found else None
+
+    def _confirmation(self, variant_id: str) -> Confirmation | None:
+        return self._store.get_record("meta", f"confirmation/{variant_id}", Confirmation)
+
+    def _best(self, kernel: KernelRecord) -> VariantRecord:
+        """The incumbent, or the baseline where the incumbent was found wrong in the end."""
+        found = self._confirmation(kernel.incumbent)
+        best = kernel.baseline if found is not None and not found.right else kernel.incumbent
+        return self._store.require_record("variants", best, VariantRecord)
+
+    def _write_variant(
+        self,
+        kernel: KernelRecord,
+        record: VariantRecord,
+        variants: dict[str, VariantRecord],
+        folder: Path,
+    ) -> None:
+        variant_id = record.variant.variant_id
+        if variant_id in self._settled - {kernel.incumbent, kernel.baseline}:
+            return
+        target = folder / _place(kernel, variant_id)
+        evaluation = self._evaluation(variant_id)
+        source = SOURCE_NAME[kernel.loaded.spec.kernel.kernel_type]
+        _write(target / source, record.variant.source)
+        _write_json(target / "control.json", _control(kernel, record))
+        if record.parent in variants:
+            diff = source_diff(
+                variants[record.parent].variant.source, record.variant.source, source
+            )
+            if diff:
+                _write(target / "candidate.diff", diff)
+        self._write_listings(variant_id, target)
+        if variant_id == kernel.baseline:
+            _write_json(target / "result.json", {"median_ms": kernel.baseline_ms})
+        elif evaluation is not None:
+            _write_json(target / "result.json", _result(evaluation, self._confirmation(variant_id)))
+            if messages := _messages(evaluation):
+                _write(target / "stderr.log", messages)
+        if variant_id == kernel.baseline or (evaluation is not None and evaluation.ending.final):
+            self._settled.add(variant_id)
+
+    def _write_listings(self, variant_id: str, target: Path) -> None:
+        """Machine code of a GPU variant with its PTX, and SASS where it was asked for
+        (`Evaluator.list_code`); several modules are numbered."""
+        known = self._store.get_record("artifacts", variant_id, ArtifactRecord)
+        modules = () if known is None else known.artifact.modules
+        for kind in ("cubin", "ptx", "sass"):
+            same = [m for m in modules if m.kind == kind]
+            for number, module in enumerate(same):
+                kept = self._outdir / "modules" / f"{module.sha256}.{kind}"
+                if kept.is_file():
+                    suffix = f".{number}" if number else ""
+                    _write_bytes(target / f"kernel{suffix}.{kind}", kept.read_bytes())
+
+    def _summary(
+        self, kernel: KernelRecord, best: VariantRecord, variants: dict[str, VariantRecord]
+    ) -> JsonObject:
+        variant_id = best.variant.variant_id
+        evaluation = self._evaluation(variant_id)
+        confirmation = self._confirmation(variant_id)
+        baseline = variants[kernel.baseline].variant
+        return {
+            "kernel_id": kernel.kernel_id,
+            "variant_id": variant_id,
+            "is_baseline": variant_id == kernel.baseline,
+            "files": str(_place(kernel, variant_id)),
+            "speedup": 1.0 if evaluation is None else evaluation.speedup,
+            "interval": None if evaluation is None else evaluation.interval,
+            "baseline_ms": kernel.baseline_ms,
+            "changed": changed_between(baseline, best.variant),
+            "method": best.method,
+            "parameters": best.variant.parameters,
+            "options": best.variant.options.model_dump(mode="json"),
+            "confirmation": None if confirmation is None else _confirmed(confirmation),
+        }
+
+    def _write_search(
+        self,
+        kernel: KernelRecord,
+        search: SearchRecord,
+        variants: dict[str, VariantRecord],
+        folder: Path,
+    ) -> None:
+        graph = graph_of(self._store, search.search_id)
+        ledger = ledger_of(graph)
+        state = {
+            "search": search.model_dump(mode="json"),
+            "builds": ledger.builds,
+            "evaluations": ledger.steps,
+            "incumbent": ledger.incumbent,
+            "nodes": [node_record(graph, node) for node in graph.nodes.values()],
+            "edges": [_without_sources(edge_record(edge)) for edge in graph.edges.values()],
+        }
+        _write_json(folder / "search_state.json", state)
+        confirmation = self._confirmation(kernel.incumbent)
+        _write(
+            folder / "trace.md", trace(SearchTrace(kernel, search, graph, variants, confirmation))
+        )
+
+
+def _place(kernel: KernelRecord, variant_id: str) -> Path:
+    """Where a variant's files lie, from the kernel's folder."""
+    return Path("baseline") if variant_id == kernel.baseline else Path("variants") / variant_id
+
+
+def _control(kernel: KernelRecord, record: VariantRecord) -> JsonObject:
+    """All that makes the variant, beside its source."""
+    spec, variant = kernel.loaded.spec.kernel, record.variant
+    return {
+        "kernel_id": kernel.kernel_id,
+        "variant_id": variant.variant_id,
+        "parent": record.parent,
+        "method": record.method,
+        "detail": record.detail,
+        "kernel_type": spec.kernel_type,
+        "entry": spec.metadata.kernel_name,
+        "parameters": variant.parameters,
+        "options": variant.options.model_dump(mode="json"),
+        "plan": variant.plan,
+    }
+
+
+def _result(evaluation: Evaluation, confirmation: Confirmation | None) -> JsonObject:
+    result = evaluation.model_dump(mode="json")
+    if confirmation is not None:
+        result["confirmation"] = confirmation.model_dump(mode="json")
+    return result
+
+
+def _confirmed(confirmation: Confirmation) -> JsonObject:
+    return confirmation.model_dump(mode="json", include={"accepted", "right", "message"})
+
+
+def _messages(evaluation: Evaluation) -> str:
+    """What the compiler, or the program that failed, had to say."""
+    lines = list(evaluation.build.warnings) if evaluation.build is not None else []
+    if not evaluation.ending.measured:
+        lines.append(evaluation.message)
+    return "".join(line + "\n" for line in lines)
+
+
+def _without_sources(edge: JsonObject) -> JsonObject:
+    """An edge for people: the texts of its candidate lie with the variant."""
+    candidate = {k: v for k, v in edge["candidate"].items() if k not in ("source", "diff")}
+    return {**edge, "candidate": candidate}
+
+
+def _write_json(path: Path, value: JsonObject) -> None:
+    _write(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file whole, unless it says the same already."""
+    _write_bytes(path, text.encode())
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
+    if path.is_file() and path.read_bytes() == data:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = _partial(path)
+    partial.write_bytes(data)
+    partial.replace(path)
+
+
+def _point(link: Path, target: Path) -> None:
+    """Let a relative link point to `target`, without a moment in which there is none."""
+    if link.is_symlink() and link.readlink() == target:
+        return
+    partial = _partial(link)
+    partial.unlink(missing_ok=True)
+    partial.symlink_to(target)
+    partial.replace(link)
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")

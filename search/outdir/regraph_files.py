@@ -1,0 +1,85 @@
+"""ReGraph as files: what an outdir keeps of it, and what `kernelwright regraph` writes."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..regraph.picture import picture
+from ..regraph.posterior import Posteriors
+from ..regraph.report import patterns, tactic_graph
+from ..regraph.tallies import ReGraph, to_json
+from ..regraph.transition import Transition
+from ..stored.experience import regraph_of
+
+if TYPE_CHECKING:
+    from ...store.store import Store
+
+DATASET = "regraph_dataset.jsonl"
+REGRAPH = "regraph.json"
+TAIL_BYTES = 1 << 16
+"""from the end of the dataset, in which its last line is looked for"""
+
+
+def publish(store: Store, outdir: Path, *, stopped: bool) -> None:
+    """Bring the dataset of an outdir up to date; when a search stopped, all else as well."""
+    append_dataset(store, outdir / DATASET)
+    if stopped:
+        write_regraph(regraph_of(store), outdir)
+
+
+def write_regraph(graph: ReGraph, folder: Path) -> tuple[Path, ...]:
+    """The value itself, what follows from it, and its picture, each replaced whole."""
+    known = Posteriors(graph)
+    texts = {
+        REGRAPH: to_json(graph),
+        "global_tactic_graph.json": json.dumps(tactic_graph(known), indent=1) + "\n",
+        "patterns.md": patterns(known),
+        "regraph.svg": picture(known),
+    }
+    return tuple(write_whole(folder / name, text) for name, text in texts.items())
+
+
+def write_whole(path: Path, text: str) -> Path:
+    """Replace a file, so that a reader never sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+    return path
+
+
+def append_dataset(store: Store, path: Path) -> None:
+    """Write the transitions that a dataset lacks, a line each, behind those that it has.
+
+    A line says which row of the store it is. A file that does not end with one of this store's rows
+    is written anew. Two processes may do it at once.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        last = _last_row(file.fileno())
+        if last is None or last > store.last("transitions"):
+            file.truncate(0)
+            last = ""
+        for row, value in store.appended("transitions", last):
+            step = Transition.model_validate(value).model_dump(mode="json")
+            file.write(json.dumps({"row": row, **step}).encode() + b"\n")
+
+
+def _last_row(fd: int) -> str | None:
+    """The row of the last line; "" of an empty file, None of one that ends otherwise."""
+    size = os.fstat(fd).st_size
+    if not size:
+        return ""
+    tail = os.pread(fd, TAIL_BYTES, max(0, size - TAIL_BYTES))
+    if not tail.endswith(b"\n"):
+        return None
+    try:
+        row = json.loads(tail.splitlines()[-1])["row"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return row if isinstance(row, str) else None

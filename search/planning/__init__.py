@@ -1,0 +1,1 @@
+"""Who proposes candidates: a question goes out, a reply comes back."""

@@ -1,0 +1,1 @@
+"""A search over one kernel: engine, evaluator and store together."""

@@ -1,0 +1,265 @@
+"""The headless run: one or several specs searched to their stop verdict, told as events.
+
+Nothing is printed here; whoever drives the generator shows what it yields. Ending it early
+(an exception in its consumer or a signal) ends the children and brings the files up to date.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...analysis.roofline import reaches, summary
+from ...evaluation.bench import Bench
+from ...evaluation.evidence.headroom import peaks_for
+from ...runners.errors import AccessError, KernelwrightError, ProcessLost
+from ...runners.loading.files import load_file
+from ...store.records import Confirmation, KernelRecord
+from ..outdir.kernel_files import Exports
+from ..settings import Settings
+from ..stored.records import SearchRecord, SearchStatus, SearchStopped, StepReport
+from .session import SearchSession
+
+MOST_CONFIRMATIONS = 3
+SPEC_FIELDS = frozenset({"kernel", "io", "workloads"})
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A spec is read; its baseline is built, checked and timed next."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A kernel is open. `known`: from an earlier run, nothing was built or timed."""
+
+    kernel: KernelRecord
+    known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """A search was started, resumed, or found finished."""
+
+    search: SearchRecord
+    resumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Confirming:
+    """The winner goes through its gates next."""
+
+    kernel: KernelRecord
+    variant_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A kernel's result. `confirmation` is None when nothing is better than the baseline."""
+
+    kernel: KernelRecord
+    status: SearchStatus
+    confirmation: Confirmation | None
+    folder: Path
+    reaches: str
+    """how near to the machine's measured limits the winner (else the baseline) is, in words"""
+
+    @property
+    def improved(self) -> bool:
+        """Whether a variant faster than the baseline was confirmed."""
+        return self.confirmation is not None and self.confirmation.accepted
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A spec came to nothing; the others go on."""
+
+    path: Path
+    error: KernelwrightError
+
+
+Event = Opening | Opened | Began | StepReport | Confirming | Finished | Failed
+
+
+def find_specs(path: Path, outdir: Path) -> list[Path]:
+    """The file itself, or every spec in and beneath a folder, in order of path.
+
+    A spec is a JSON file that has at least two of the fields kernel, io and workloads, even
+    if it is not valid yet. Hidden folders and `outdir` are left out. Raises AccessError when
+    there is none.
+    """
+    if not path.is_dir():
+        return [path]
+    found = [file for file in _json_files(path, outdir.resolve()) if _is_spec(file)]
+    if not found:
+        raise AccessError(
+            f"no spec in {path}",
+            valid="a spec file (*.json), or a folder with at least one",
+            next_step="kernelwright spec --schema prints every field of a spec",
+        )
+    return found
+
+
+def optimize(
+    bench: Bench,
+    specs: Sequence[Path],
+    settings: Settings,
+    *,
+    resume: bool = False,
+    new_budget: int | None = None,
+) -> Generator[Event]:
+    """Search each spec until it stops, confirm its winner and write its files.
+
+    `resume`: an unfinished search of the kernel goes on with its own settings, and a finished
+    one is reported again; `new_budget` replaces its budget, with which one that had spent the
+    old budget goes on. A spec that fails is yielded as `Failed`.
+    """
+    run = _Run(bench, Exports(bench.store, bench.outdir), new_budget)
+    for path in specs:
+        yield Opening(path)
+        try:
+            loaded = load_file(path, bench.roots)
+            known = bench.store.get("kernels", loaded.kernel_id) is not None
+            kernel = bench.evaluator.open(loaded)
+            yield Opened(kernel, known)
+            yield from run.search(kernel, settings, resume)
+        except KernelwrightError as error:
+            yield Failed(path, error)
+        except BaseException:
+            bench.evaluator.close()
+            raise
+
+
+def last_search(bench: Bench, kernel_id: str) -> SearchRecord | None:
+    """The newest search of a kernel that a headless run can go on with."""
+    records = [
+        record
+        for value in bench.store.table("searches").values()
+        if (record := SearchRecord.model_validate(value)).kernel_id == kernel_id
+        and record.planner == "rules"
+    ]
+    return records[-1] if records else None
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What every kernel of one headless run shares."""
+
+    bench: Bench
+    exports: Exports
+    new_budget: int | None
+
+    def search(self, kernel: KernelRecord, settings: Settings, resume: bool) -> Iterator[Event]:
+        """One kernel from its search's start to its result."""
+        kernel_id = kernel.kernel_id
+        known = last_search(self.bench, kernel_id) if resume else None
+        with suppress(KernelwrightError):  # `_reaches` tells; a search goes on without
+            peaks_for(self.bench, kernel)  # priors and headroom rest on it
+        if known is None:
+            session = SearchSession.start(self.bench, kernel_id, settings)
+        else:
+            session = SearchSession.resume(
+                self.bench, known.search_id, budget_builds=self.new_budget
+            )
+        search_id = session.search_id
+        try:
+            yield Began(session.record, resumed=known is not None)
+            if session.record.stopped is None:
+                yield from self._steps(session)
+            confirmation = yield from self._confirm(kernel_id, session.record.settings.min_gain)
+            kernel = self.bench.evaluator.kernel(kernel_id)
+            self._list_code(kernel)
+            reaches = self._reaches(kernel, confirmation)
+        except BaseException as error:
+            if not isinstance(error, KernelwrightError):
+                self.bench.evaluator.close()  # children first: the files take a moment
+            session.close()
+            self.exports.write(kernel_id, search_id)
+            raise
+        session.close()
+        folder = self.exports.write(kernel_id, search_id)
+        yield Finished(kernel, session.status(), confirmation, folder, reaches)
+
+    def _steps(self, session: SearchSession) -> Iterator[Event]:
+        kernel_id = session.record.kernel_id
+        more = session.record.settings.budget_builds  # it stops itself
+        while not isinstance(report := session.step(more), SearchStopped):
+            if not isinstance(report, StepReport):
+                raise TypeError(f"the planner `{session.record.planner}` cannot ask anybody here")
+            self.exports.append(kernel_id, "step", report.model_dump(mode="json"))
+            self.exports.write_if_due(kernel_id, session.search_id)
+            yield report
+        self.exports.append(kernel_id, "stopped", report.model_dump(mode="json"))
+
+    def _confirm(
+        self, kernel_id: str, min_gain: float
+    ) -> Generator[Event, None, Confirmation | None]:
+        """The confirmation of the kernel's incumbent, made now unless it is known.
+
+        One that is refused gives way to the next best, a few times; the last refusal otherwise.
+        """
+        evaluator, found = self.bench.evaluator, None
+        for _ in range(MOST_CONFIRMATIONS):
+            kernel = evaluator.kernel(kernel_id)
+            if kernel.incumbent == kernel.baseline:
+                if found is None or not evaluator.succeed(kernel_id, min_gain):
+                    break
+                kernel = evaluator.kernel(kernel_id)
+            found = evaluator.confirmation(kernel.incumbent)
+            if found is None:
+                yield Confirming(kernel, kernel.incumbent)
+                found = evaluator.confirm(kernel.incumbent)
+                facts = found.model_dump(mode="json", exclude={"gates"})
+                self.exports.append(kernel_id, "confirmed", facts)
+            if found.accepted:
+                break
+        return found
+
+    def _list_code(self, kernel: KernelRecord) -> None:
+        """SASS of baseline and best, for their files."""
+        try:
+            for each in dict.fromkeys((kernel.baseline, kernel.incumbent)):
+                self.bench.evaluator.list_code(each)
+        except ProcessLost as error:
+            self.exports.append(kernel.kernel_id, "no listing", {"why": str(error)})
+
+    def _reaches(self, kernel: KernelRecord, confirmation: Confirmation | None) -> str:
+        try:
+            peaks = peaks_for(self.bench, kernel)
+        except KernelwrightError as error:
+            return f"an unknown share of the machine ({error.message})"
+        times = best_times(kernel, confirmation)
+        return reaches(summary(kernel.loaded.spec, peaks, times))
+
+
+def best_times(kernel: KernelRecord, confirmation: Confirmation | None) -> dict[str, float]:
+    """Milliseconds by visible workload of the confirmed winner, else of the baseline."""
+    if confirmation is None or confirmation.visible is None or not confirmation.accepted:
+        return kernel.baseline_ms
+    workloads = confirmation.visible.workloads
+    return {w.workload: w.median_ms[confirmation.variant_id] for w in workloads}
+
+
+def _json_files(folder: Path, outdir: Path) -> Iterator[Path]:
+    for here, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            f for f in folders if not f.startswith(".") and (Path(here) / f).resolve() != outdir
+        )
+        yield from (Path(here) / f for f in sorted(files) if f.endswith(".json"))
+
+
+def _is_spec(path: Path) -> bool:
+    text = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        data: Any = json.loads(text)
+    except ValueError:
+        # not JSON yet: whoever wrote it as a spec wants to hear of it
+        return sum(f'"{field}"' in text for field in SPEC_FIELDS) >= 2
+    return isinstance(data, dict) and len(SPEC_FIELDS & data.keys()) >= 2

@@ -1,0 +1,303 @@
+"""A search over one kernel: the engine decides, the evaluator evaluates, the store remembers.
+
+Everything a step found is committed in one transaction before the step returns. The
+evaluation itself is on disk a moment earlier; a process killed in between finds it there
+and does not pay for it again.
+
+While one candidate is checked and timed, those that the engine may take next are built. Where
+several GPUs serve the kernel, each has an evaluation in hand. Outcomes are recorded in the order
+in which the engine gave the work: no decision depends on what ends first.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from contextlib import suppress
+from functools import partial
+
+from ...evaluation.bench import Bench
+from ...evaluation.evidence.headroom import most_speedup
+from ...evaluation.scheduling.build_ahead import builders
+from ...runners.errors import SpecError
+from ...runners.model import Candidate, Ending, Variant
+from ...runners.toolchains import tier_of
+from ...store.records import KernelRecord, now
+from ..applying.variants import named, variant_from
+from ..engine.engine import Engine
+from ..engine.work import Ask, Evaluate, Outcome, Stopped, Waiting
+from ..graph.graph import Graph
+from ..graph.nodes import Node
+from ..graph.records import node_record
+from ..planning.planner import Context, Reply
+from ..planning.planners import PLANNERS, PlannerName
+from ..settings import Settings
+from ..stored.commits import Writing
+from ..stored.experience import Experience, learned_now
+from ..stored.graph import graph_of, no_collections, set_aside, take_back
+from ..stored.hold import Hold
+from ..stored.records import (
+    NeedsCandidates,
+    SearchRecord,
+    SearchStatus,
+    SearchStopped,
+    StepReport,
+    status_of,
+    step_report,
+    with_budget,
+)
+from ..stored.revision import count_commit, revision_of
+from .candidate_runs import Trying
+from .lanes import Lanes, Tried
+from .node_context import Outlook
+from .profiling import is_due, profile_of
+from .transitions import learn
+
+Step = StepReport | NeedsCandidates | SearchStopped
+
+
+class SearchSession:
+    """Drives one search: `start` makes a new one, `resume` continues one from the store.
+
+    It holds its search from then on until `pause` or `close`; steps are made one at a time.
+    """
+
+    def __init__(
+        self, bench: Bench, record: SearchRecord, graph: Graph, hold: Hold, revision: int = 0
+    ) -> None:
+        """`hold`: on the search, taken. `revision`: of the search in the store when its graph was
+        read (`search_revision`)."""
+        self._bench = bench
+        self.record = record
+        self._hold = hold
+        self._writing = Writing(bench.store, record.search_id, revision)
+        self._set_aside = False
+        self._experience = Experience(
+            bench.store, record.kernel_id, record.learned, record.settings.regraph
+        )
+        self._begin_anew()
+        self._engine = Engine(
+            graph,
+            record.settings,
+            PLANNERS[record.planner],
+            self._context,
+            most_speedup(bench, self._kernel),
+        )
+
+    def go_on(self) -> bool:
+        """Be as one that was just resumed, with the graph that is here; False where the store has
+        another one by now, or something is under way. Raises SearchBusy."""
+        self._hold.take()
+        if not (self._engine.idle and self._writing.is_latest):
+            return False
+        self._begin_anew()
+        return True
+
+    def _begin_anew(self) -> None:
+        """What others may have changed is looked up anew, and the time that a process may spend
+        begins again."""
+        record, evaluator = self.record, self._bench.evaluator
+        self._kernel: KernelRecord = evaluator.kernel(record.kernel_id)
+        self._began = time.monotonic()
+        lanes = evaluator.lanes(record.kernel_id)
+        self._lanes = Lanes(lanes)
+        least, seed = record.settings.min_gain, record.settings.seed
+        self._trying = Trying(evaluator, self._kernel, least, seed, len(lanes), lambda: self._late)
+        self._no_profiles = False
+        self._outlook = Outlook(self._bench, self._kernel, self._experience)
+
+    @property
+    def edges(self) -> int:
+        """How large the graph is."""
+        return len(self._engine.graph.edges)
+
+    @property
+    def _on_gpu(self) -> bool:
+        return tier_of(self._kernel.loaded.spec.kernel.kernel_type) == "device"
+
+    @property
+    def search_id(self) -> str:
+        """The handle of the search."""
+        return self.record.search_id
+
+    @classmethod
+    def start(
+        cls, bench: Bench, kernel_id: str, settings: Settings, planner: PlannerName = "rules"
+    ) -> SearchSession:
+        """A new search from the kernel's baseline. Raises HandleUnknown, DeviceMissing."""
+        kernel = bench.evaluator.timed_kernel(kernel_id)
+        record = SearchRecord(
+            search_id=f"s{secrets.token_hex(4)}",
+            kernel_id=kernel_id,
+            planner=planner,
+            settings=settings,
+            started_at=now(),
+            learned=learned_now(bench.store, settings.regraph),
+        )
+        graph, hold = Graph(), Hold(bench.outdir, record.search_id)
+        root = graph.add_root(kernel.baseline)
+        hold.take()
+        with bench.store.transaction() as writer:
+            writer.put_record("searches", record.search_id, record)
+            writer.put("nodes", f"{record.search_id}/{root.key}", node_record(graph, root))
+        return cls(bench, record, graph, hold)
+
+    @classmethod
+    def resume(
+        cls, bench: Bench, search_id: str, *, budget_builds: int | None = None
+    ) -> SearchSession:
+        """A search from the store; what was in flight when its process ended is tried again.
+
+        `budget_builds`: a new budget, with which a search that had spent its old one goes on.
+        Raises HandleUnknown, and SearchBusy where somebody else has it under way.
+        """
+        bench.store.require("searches", search_id)
+        hold = Hold(bench.outdir, search_id)
+        hold.take()
+        try:
+            return cls._read(bench, search_id, hold, budget_builds)
+        except BaseException:
+            hold.release()
+            raise
+
+    @classmethod
+    def _read(
+        cls, bench: Bench, search_id: str, hold: Hold, budget_builds: int | None
+    ) -> SearchSession:
+        """A search that is held, from the store."""
+        revision = revision_of(bench.store, search_id)
+        record = bench.store.require_record("searches", search_id, SearchRecord)
+        if budget_builds is not None and budget_builds != record.settings.budget_builds:
+            record = with_budget(record, budget_builds)
+            with bench.store.transaction() as writer:
+                writer.put_record("searches", search_id, record)
+                revision = count_commit(writer, search_id)
+        with no_collections():
+            graph = graph_of(bench.store, search_id)
+            session = cls(bench, record, graph, hold, revision)
+            session._set_aside = set_aside(graph)
+        return session
+
+    def step(self, more: int = 0) -> Step:
+        """One evaluation, or the question, or the stop verdict; on disk when it returns.
+
+        `more`: how many steps will be asked for after this one; so many evaluations at most are
+        begun beside it.
+        """
+        end = self._begin(more + 1)
+        if (first := self._lanes.first()) is not None:
+            work, tried = first
+            return self._profiled(self._record(work, tried))
+        match end:
+            case Ask(node_id, question):
+                return self._writing.ask(node_id, question, self._engine.changes())
+            case Stopped(reason, text):
+                return self._stop(reason, text)
+            case _:
+                raise RuntimeError(f"nothing to do and nothing under way: {end}")
+
+    def pause(self) -> None:
+        """Wait for what is under way; it is on disk as an evaluation, and not tried again. Until
+        `go_on` the search is anybody's."""
+        self._lanes.close()
+        self._hold.release()
+
+    def close(self) -> None:
+        """`pause`, for good."""
+        self.pause()
+        if self._set_aside:
+            take_back()
+
+    def answer(self, ticket: str, candidates: tuple[Candidate, ...]) -> tuple[str, ...]:
+        """Take candidates for a ticket; notes on those that were dropped.
+
+        Raises HandleUnknown for a ticket that is unknown, answered, or of another search.
+        """
+        known = self._writing.unanswered(ticket)
+        proposed = tuple(named(c) for c in candidates)
+        changes = self._engine.answer(known.node_id, Reply(candidates=proposed))
+        self._writing.answered(ticket, known, changes)
+        return changes.notes
+
+    def status(self) -> SearchStatus:
+        """Where the search stands."""
+        return status_of(self.record, self._engine.graph, self._engine.ledger)
+
+    def context(self, variant_id: str) -> Context:
+        """What a planner sees of a variant of this search. Raises HandleUnknown."""
+        return self._engine.context(self._engine.graph.node(variant_id))
+
+    def _context(self, node: Node) -> Context:
+        return self._outlook.context(node, self.record)
+
+    def _profiled(self, report: StepReport) -> StepReport:
+        """The report, with a profile of the incumbent where one is due; one that fails is told once
+        and is the last that is tried here."""
+        incumbent = self._engine.incumbent.key
+        if self._no_profiles or not is_due(self.record, report.step, incumbent):
+            return report
+        found = profile_of(self._bench, incumbent, report.step)
+        self._no_profiles = bool(found.failed)
+        kept = tuple(each for each in self.record.profiles if not each.failed)
+        self.record = self.record.model_copy(update={"profiles": (*kept, found)})
+        self._outlook.forget(incumbent)
+        changes = self._engine.look_again(incumbent)
+        with self._writing.commit(changes) as writer:
+            writer.put_record("searches", self.search_id, self.record)
+        return report.model_copy(update={"profile": found})
+
+    def _stop(self, reason: str, text: str) -> SearchStopped:
+        stopped = {"stopped": reason, "stopped_text": text}
+        self.record = self.record.model_copy(update=stopped)
+        with self._writing.commit(self._engine.changes()) as writer:
+            writer.put_record("searches", self.search_id, self.record)
+        return SearchStopped(search_id=self.search_id, reason=reason, text=text)
+
+    @property
+    def _late(self) -> bool:
+        """Whether the time that this process may spend on the search is over."""
+        limit = self.record.settings.budget_seconds
+        return limit is not None and time.monotonic() - self._began > limit
+
+    def _begin(self, most: int) -> Ask | Stopped | Waiting | None:
+        """Begin evaluations, up to one a lane and `most`; what came instead of another one."""
+        limit = self.record.settings.budget_seconds
+        if self._late:
+            return Stopped("budget", f"{limit:g} s are spent, the whole budget of time")
+        while self._lanes.free(most):
+            work = self._engine.next_work()
+            if not isinstance(work, Evaluate):
+                return work
+            self._lanes.begin(work, partial(self._trying.tried, work))
+        self._build_ahead()
+        return None
+
+    def _build_ahead(self) -> None:
+        """Have the likeliest candidates built, so that they need not be waited for."""
+        if not self._on_gpu:
+            return
+        variants = list[Variant]()
+        for parent, candidate in self._engine.likely_next(builders()):
+            if candidate.knobs is not None:
+                continue  # what it builds is decided as it is tuned
+            base = self._bench.evaluator.variant(parent).variant
+            with suppress(SpecError):  # the step that takes it will tell
+                variants.append(variant_from(self._kernel, base, candidate))
+        self._bench.evaluator.build_ahead(variants)
+
+    def _record(self, work: Evaluate, tried: Tried | SpecError) -> StepReport:
+        if isinstance(tried, SpecError):
+            outcome, evaluation = Outcome(Ending.rejected, message=str(tried)), None
+        else:
+            outcome = tried.outcome(self._engine.graph.of_variant(tried.variant_id))
+            evaluation = tried.evaluation.model_copy(update={"seconds": dict(tried.seconds)})
+        before = self._outlook.before(self._engine.graph.node(work.parent))
+        changes = self._engine.record(work.edge_id, outcome)
+        reward = self._reward(work.edge_id)
+        with self._writing.commit(changes) as writer:
+            learn(writer, self._kernel, self.search_id, work, before, outcome, evaluation, reward)
+        return step_report(self.record, self._engine.ledger, work, outcome)
+
+    def _reward(self, edge_id: str) -> float | None:
+        child = self._engine.graph.edge(edge_id).child
+        return None if child is None else self._engine.graph.node(child).reward

@@ -1,0 +1,24 @@
+"""Everything a tool works with: a bench, and what searches and jobs keep in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...evaluation.bench import Bench
+from ...store.jobs import JobRecord
+from .kept_sessions import Sessions
+
+
+class Workbench(Bench):
+    """A bench with the sessions of its searches."""
+
+    def __init__(self, outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> None:
+        super().__init__(outdir, roots, gpus)
+        self.sessions = Sessions()
+        self.unwritten: dict[str, JobRecord] = {}
+        """jobs that ended here and that the store could not take: how they ended"""
+
+    def _end_work(self) -> None:
+        super()._end_work()
+        self.sessions.close()

@@ -1,0 +1,1 @@
+"""The evaluator against the library of cheats, on this machine."""

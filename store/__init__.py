@@ -1,0 +1,1 @@
+"""What must outlive a process: one SQLite file, the records in it, the jobs."""

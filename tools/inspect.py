@@ -1,0 +1,107 @@
+"""The verb `inspect`: whatever has a handle, in parts, long texts by pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from pydantic import Field, model_validator
+
+from ..runners.errors import SpecError
+from ..runners.model import Record
+from .base import Arguments, Tool
+from .views.registry import VIEWS, What
+from .views.view import JsonObject, View
+
+if TYPE_CHECKING:
+    from ..search.session.workbench import Workbench
+
+WITHOUT_ID = ("kernels", "searches", "regraph", "skill", "host")
+PAGE = {"text": 200, "entries": 20}
+PAGE_CHARS = 20_000
+
+
+class InspectArguments(Arguments):
+    """What to look at."""
+
+    what: What
+    """kernels, searches, regraph and host need no id; memory takes a kernel_id; skill one that
+    findings name (poor-coalescing), or none for the list of all"""
+    id: str | None = None
+    part: str = "summary"
+    """kernel: summary source reference spec variants; variant: summary source diff build
+    evaluation history; search: summary graph history; memory: summary ideas; regraph: summary
+    rules"""
+    offset: int = Field(default=0, ge=0)
+    """first line of a text, or first entry of a list"""
+    limit: int | None = Field(default=None, ge=1, le=1000)
+    """lines or entries at most, 1 to 1000; default 200 lines or 20 entries"""
+
+    @model_validator(mode="after")
+    def _has_handle(self) -> InspectArguments:
+        if self.id is None and self.what not in WITHOUT_ID:
+            raise ValueError(f"what: {self.what} needs id; its handle")
+        return self
+
+
+class Inspected(Record):
+    """Facts, a page of entries, or a page of a text."""
+
+    what: What
+    id: str | None = None
+    part: str
+    facts: JsonObject | None = None
+    entries: tuple[JsonObject, ...] | None = None
+    text: str | None = None
+    total: int | None = None
+    """lines of the whole text, or entries of the whole list"""
+    next_offset: int | None = None
+    """where the next page starts; None: this was the last"""
+
+
+def inspect_handle(bench: Workbench, arguments: InspectArguments) -> Inspected:
+    """Show anything that has a handle: kernel, variant, search, job, memory, regraph, skill, host.
+
+    Sources, diffs and build logs come only from here, in pages of lines (offset, limit).
+    memory: all that was tried on a kernel and how it ended (ideas: by idea). regraph: what methods
+    brought after which others, over all kernels. skill: a page on one bottleneck or technique with
+    examples; without id a line on each. host: what this machine can do. Nothing is built or run;
+    takes under 1 s. What to try next is propose_moves, waiting for work is job.
+    Example: {"what": "variant", "id": "v0123456789ab", "part": "diff"}
+    """
+    parts = VIEWS[arguments.what]
+    if arguments.part not in parts:
+        raise SpecError(f"{arguments.what} has no part `{arguments.part}`", valid=", ".join(parts))
+    view = parts[arguments.part](bench, arguments.id or "")
+    return _page(arguments, view)
+
+
+def _page(arguments: InspectArguments, view: View) -> Inspected:
+    shown = Inspected(what=arguments.what, id=arguments.id, part=arguments.part)
+    if isinstance(view, dict):
+        return shown.model_copy(update={"facts": view})
+    whole = view.splitlines(keepends=True) if isinstance(view, str) else view
+    kind = "text" if isinstance(view, str) else "entries"
+    page = whole[arguments.offset :][: arguments.limit or PAGE[kind]]
+    page = page[: _fitting(page)]
+    content = "".join(map(str, page)) if isinstance(view, str) else tuple(page)
+    end = arguments.offset + len(page)
+    following = end if end < len(whole) else None
+    return shown.model_copy(update={kind: content, "total": len(whole), "next_offset": following})
+
+
+def _fitting(page: Sequence[object]) -> int:
+    """How many items go into a reply, at least one; clients cut what is too long."""
+    sizes = accumulate(len(str(item)) for item in page)
+    return max(1, sum(size <= PAGE_CHARS for size in sizes))
+
+
+TOOL = Tool(
+    name="inspect",
+    title="Look at anything that has a handle",
+    run=inspect_handle,
+    arguments=InspectArguments,
+    result=Inspected,
+    read_only=True,
+)

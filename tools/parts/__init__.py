@@ -1,0 +1,1 @@
+"""What verbs are made of; knows no `Tool`."""

@@ -1,0 +1,160 @@
+"""What `inspect` shows: one function a part, those of kernels and variants in files beside this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from ...runners.errors import HandleUnknown
+from ..parts.jobs import record_of
+from .kernels import KERNEL, KERNELS, MEMORY
+from .variants import VARIANT
+from .view import JsonObject, Parts, View
+
+if TYPE_CHECKING:
+    from ...search.regraph.report import Line
+    from ...search.session.workbench import Workbench
+
+What = Literal[
+    "kernels",
+    "kernel",
+    "variant",
+    "searches",
+    "search",
+    "job",
+    "memory",
+    "regraph",
+    "skill",
+    "host",
+]
+
+
+def _regraph(bench: Workbench, _: str) -> View:
+    """Every step from a method to another, over all kernels, the most promising first."""
+    from ...search.regraph.posterior import Posteriors
+    from ...search.regraph.report import by_gain, edges
+    from ...search.stored.experience import regraph_of
+
+    lines = by_gain(edges(Posteriors(regraph_of(bench.store))))
+    return [_measured(line, {"after": line.previous, "method": line.method}) for line in lines]
+
+
+def _regraph_rules(bench: Workbench, _: str) -> View:
+    """What following each rule brought where it had fired, the most promising first."""
+    from ...search.regraph.posterior import Posteriors
+    from ...search.regraph.report import brought
+    from ...search.stored.experience import regraph_of
+
+    found = brought(Posteriors(regraph_of(bench.store)), "rule").items()
+    ranked = sorted(found, key=lambda each: -each[1].expected)
+    return [_measured(line, {"rule": rule}) for rule, line in ranked]
+
+
+def _measured(line: Line, names: JsonObject) -> JsonObject:
+    return names | {
+        "gain": line.gain,
+        "tries": line.count,
+        "failed": line.failed,
+        "better": line.better,
+        "kernels": line.kernels,
+    }
+
+
+def _searches(bench: Workbench, _: str) -> View:
+    return [_search_line(value) for value in bench.store.table("searches").values()]
+
+
+def _search_line(value: JsonObject) -> JsonObject:
+    kept = ("search_id", "kernel_id", "planner", "started_at", "stopped", "stopped_text")
+    return {name: value[name] for name in kept if value.get(name)}
+
+
+def _search(bench: Workbench, search_id: str) -> View:
+    from ...search.engine.work import ledger_of
+    from ...search.stored.graph import graph_of
+    from ...search.stored.records import SearchRecord, status_of
+
+    record = bench.store.require_record("searches", search_id, SearchRecord)
+    graph = graph_of(bench.store, search_id)
+    status = status_of(record, graph, ledger_of(graph))
+    profiles = [each.model_dump(mode="json", exclude_defaults=True) for each in record.profiles]
+    return status.model_dump(mode="json", exclude_none=True) | {
+        "planner": record.planner,
+        "profiles": profiles,
+        "settings": record.settings.model_dump(mode="json", exclude_defaults=True),
+    }
+
+
+def _search_graph(bench: Workbench, search_id: str) -> View:
+    from ...search.graph.records import node_record
+    from ...search.stored.graph import graph_of
+
+    graph = graph_of(bench.store, search_id)
+    return [node_record(graph, node) for node in graph.nodes.values()]
+
+
+def _search_history(bench: Workbench, search_id: str) -> View:
+    """Every candidate in the order of proposal, without sources."""
+    from ...search.graph.records import edge_record
+    from ...search.stored.graph import graph_of
+
+    edges = list[JsonObject]()
+    for edge in map(edge_record, graph_of(bench.store, search_id).edges.values()):
+        candidate = {k: v for k, v in edge["candidate"].items() if k not in ("source", "diff")}
+        kept = ("edge_id", "parent", "child", "state", "ending", "visits", "message")
+        edges.append({k: edge[k] for k in kept if edge[k] not in (None, "")} | candidate)
+    return edges
+
+
+def _job(bench: Workbench, job_id: str) -> View:
+    return record_of(bench, job_id).model_dump(mode="json")
+
+
+def _skill(_: Workbench, skill_id: str) -> View:
+    """A page of expert knowledge; without an id all of them, a line each. Raises HandleUnknown."""
+    from ...skills.catalogue import UnknownSkill, one_line_catalogue, read
+
+    if not skill_id:
+        return one_line_catalogue() + "\n"
+    try:
+        return read(skill_id)
+    except UnknownSkill as error:
+        raise HandleUnknown(
+            f"no skill `{skill_id}`",
+            valid=f"close: {', '.join(error.close)}" if error.close else "",
+            next_step="inspect what skill without an id lists all, a line each",
+        ) from error
+
+
+def _host(bench: Workbench, _: str) -> View:
+    import os
+    import platform
+
+    from ...runners.processes.sandbox import capabilities
+    from ...runners.toolchains import TOOLCHAINS
+
+    return {
+        "machine": platform.machine(),
+        "system": f"{platform.system()} {platform.release()}",
+        "cores": len(os.sched_getaffinity(0)),
+        "gpus": [{"name": d.name, "arch": d.arch, "uuid": d.uuid} for d in bench.gpus.present()]
+        or bench.gpus.missing(),
+        "toolchains": {t.kernel_type: t.missing() or "ready" for t in TOOLCHAINS},
+        "confinement": {c.name: c.detail for c in capabilities()},
+        "roots": [str(folder) for folder in bench.roots.folders],
+        "outdir": str(bench.outdir),
+    }
+
+
+VIEWS: Mapping[What, Parts] = {
+    "kernels": KERNELS,
+    "kernel": KERNEL,
+    "variant": VARIANT,
+    "searches": {"summary": _searches},
+    "search": {"summary": _search, "graph": _search_graph, "history": _search_history},
+    "job": {"summary": _job},
+    "memory": MEMORY,
+    "regraph": {"summary": _regraph, "rules": _regraph_rules},
+    "skill": {"summary": _skill},
+    "host": {"summary": _host},
+}
