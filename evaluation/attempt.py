@@ -21,7 +21,7 @@ from ..store.records import now
 from .incumbent_set import Promoted, promote
 from .rig.open_kernel import OpenKernel
 from .rig.rig import Rig
-from .trials import Built
+from .trials import BuiltVariant
 
 SLOWEST_WORKLOAD = 1 / 1.05
 """A variant over 5 % slower than the incumbent on a visible workload is not kept."""
@@ -214,7 +214,7 @@ class Attempt:
         calls came."""
         if self.promoted is None or timed is not None:
             assert self.artifact is not None
-            candidate = Built(self.variant, self.artifact)
+            candidate = BuiltVariant(self.variant, self.artifact)
             baseline = around.baseline_variant or self.kernel.loaded.baseline()
             self.promoted = self._timed(
                 "promote", lambda: promote(self.rig, self.kernel, candidate, baseline, timed)

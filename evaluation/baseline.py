@@ -28,7 +28,7 @@ CORRECT = "correct the kernel, its contract or its reference, and open it again"
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedBaseline:
     """A kernel's record with the attempt at its baseline; `alone`: its times, if it was timed."""
 
     record: KernelRecord
@@ -41,7 +41,7 @@ class Opened:
         return None if self.alone is None else self.attempt.as_baseline(self.alone)
 
 
-def open_baseline(rig: Rig, kernel: OpenKernel) -> Opened:
+def open_baseline(rig: Rig, kernel: OpenKernel) -> OpenedBaseline:
     """Build, check and time the baseline of a kernel.
 
     Raises BaselineRefused when it does not build or is not right, and what `Rig.attach` does.
@@ -69,10 +69,10 @@ def open_baseline(rig: Rig, kernel: OpenKernel) -> Opened:
     kernel.allow(max(times.values()) * 1e-3)
     if kernel.loaded.spec.io.deterministic and not kernel.calibration.is_deterministic:
         notes.append(UNSTEADY)
-    return Opened(_record(kernel, attempt, times, notes), attempt, alone)
+    return OpenedBaseline(_record(kernel, attempt, times, notes), attempt, alone)
 
 
-def open_untimed(rig: Rig, kernel: OpenKernel) -> Opened:
+def open_untimed(rig: Rig, kernel: OpenKernel) -> OpenedBaseline:
     """Build the baseline of a kernel whose device is not here. Raises BaselineRefused."""
     attempt = _first_that_fits(rig, kernel, None)
     assert kernel.target is not None
@@ -86,7 +86,7 @@ def open_untimed(rig: Rig, kernel: OpenKernel) -> Opened:
     logic = rig.logic(kernel, attempt.variant)
     if logic is not None:
         notes.append(f"logic check {logic.outcome}: {logic.message}")
-    return Opened(_record(kernel, attempt, {}, notes), attempt, None)
+    return OpenedBaseline(_record(kernel, attempt, {}, notes), attempt, None)
 
 
 def best_configuration(rig: Rig, kernel: OpenKernel, first: Attempt) -> Variant:

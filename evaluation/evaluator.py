@@ -18,14 +18,14 @@ from ..store.evaluations import confirmation_of
 from ..store.records import Confirmation, KernelRecord, VariantRecord
 from ..store.store import Store
 from .kernels import Kernels
-from .one_evaluation import Evaluating, Prepared
+from .one_evaluation import EvaluationProcedure, Prepared
 from .recording import keep_build, keep_listings, remember
-from .rig.compared import Compared
+from .rig.gated_comparison import GatedComparison
 from .rig.gpus import Gpus
 from .rig.rig import Rig
 from .runners_up import runners_up
 from .scheduling.build_ahead import BuildAhead, builders
-from .scheduling.device_turns import IDLE_S, Alone, Turns
+from .scheduling.device_queues import IDLE_S, DeviceQueues, KeyedLocks
 from .scheduling.pipeline import Left, Stages, run_through
 from .winner_set import confirm
 
@@ -52,9 +52,11 @@ class Evaluator:
         self._rig = Rig(modules, scratch, gpus)
         self._ahead = BuildAhead(self._build, builders())
         self._kernels = Kernels(store, self._rig, self._ahead)
-        self._turns = Turns(self._rig.pause, idle_s)
-        self._alone = Alone()
-        self._evaluating = Evaluating(store, self._rig, self._kernels, self._turns, self._alone)
+        self._queues = DeviceQueues(self._rig.pause, idle_s)
+        self._locks = KeyedLocks()
+        self._procedure = EvaluationProcedure(
+            store, self._rig, self._kernels, self._queues, self._locks
+        )
 
     def open(self, loaded: LoadedKernel) -> KernelRecord:
         """Open a kernel: build, check and time its baseline. A known kernel is attached only.
@@ -62,7 +64,7 @@ class Evaluator:
         Where its GPU is missing the baseline is built and not timed; that is made up for once
         it is opened where one is. Raises BaselineRefused when it does not build or is wrong.
         """
-        with self._turns.turn(self._rig.gpus.device(loaded)):
+        with self._queues.turn(self._rig.gpus.device(loaded)):
             known = self._store.get_record("kernels", loaded.kernel_id, KernelRecord)
             if known is None or not (known.timed or self._rig.gpus.missing()):
                 return self._kernels.open(loaded)
@@ -77,7 +79,7 @@ class Evaluator:
 
         Raises HandleUnknown, and DeviceMissing when its GPU is not here.
         """
-        return self._evaluating.timed_kernel(kernel_id)
+        return self._procedure.timed_kernel(kernel_id)
 
     def variant(self, variant_id: str) -> VariantRecord:
         """The record of a variant. Raises HandleUnknown."""
@@ -85,7 +87,7 @@ class Evaluator:
 
     def evaluation(self, variant_id: str) -> Evaluation | None:
         """The newest evaluation of a variant."""
-        return self._evaluating.newest(variant_id)
+        return self._procedure.newest(variant_id)
 
     def build(self, record: VariantRecord) -> BuildOutcome:
         """Build a variant and remember it; an earlier build that is still on disk is taken."""
@@ -116,7 +118,7 @@ class Evaluator:
 
         Raises ProcessLost.
         """
-        with self._alone.at("logic"):
+        with self._locks.at("logic"):
             kernel = self._kernels.to_build(record.variant.kernel_id)
             return self._rig.logic(kernel, record.variant)
 
@@ -134,18 +136,18 @@ class Evaluator:
         None: the kernel's own device. `limit_s`: what a sweep allows its build; None: as long as
         any build.
         """
-        known = self._evaluating.final(record.variant.variant_id, limit_s)
+        known = self._procedure.final(record.variant.variant_id, limit_s)
         if known is not None:
             return known
-        return self._evaluating.measure(self._evaluating.prepare(record, limit_s), min_gain, lane)
+        return self._procedure.measure(self._procedure.prepare(record, limit_s), min_gain, lane)
 
     def reconsider(
         self, record: VariantRecord, min_gain: float, lane: DeviceFacts | None = None
     ) -> Evaluation:
         """The variant measured once more, so that it takes the incumbent's place if it earns it;
         for one that was evaluated without a `min_gain`. On disk on return."""
-        prepared = self._evaluating.prepare(record)
-        return self._evaluating.measure(prepared, min_gain, lane, again=True)
+        prepared = self._procedure.prepare(record)
+        return self._procedure.measure(prepared, min_gain, lane, again=True)
 
     def succeed(self, kernel_id: str, min_gain: float) -> bool:
         """Where every incumbent was refused: whether a runner-up takes the place, of the surest
@@ -169,15 +171,15 @@ class Evaluator:
         """
 
         def prepare(record: VariantRecord) -> Prepared | Evaluation:
-            known = self._evaluating.final(record.variant.variant_id, limit_s)
-            return known or self._evaluating.prepare(record, limit_s)
+            known = self._procedure.final(record.variant.variant_id, limit_s)
+            return known or self._procedure.prepare(record, limit_s)
 
         def measure(
             made: Prepared | Evaluation, lane: DeviceFacts | None, left: Left
         ) -> Evaluation:
             if isinstance(made, Evaluation):
                 return made
-            return self._evaluating.measure(made, min_gain, lane, left)
+            return self._procedure.measure(made, min_gain, lane, left)
 
         waiting = iter(records)
         first = next(waiting, None)
@@ -191,10 +193,10 @@ class Evaluator:
         host. Raises HandleUnknown."""
         return self._kernels.lanes(kernel_id)
 
-    def compare(self, variant_id: str, others: Sequence[str]) -> Compared:
+    def compare(self, variant_id: str, others: Sequence[str]) -> GatedComparison:
         """Time a variant against named ones on the visible workloads. All must build."""
         kernel_id = self.variant(variant_id).variant.kernel_id
-        with self._evaluating.own_turn(kernel_id) as kernel:
+        with self._procedure.own_turn(kernel_id) as kernel:
             for each in (variant_id, *others):
                 self._kernels.load(kernel, self.variant(each).variant)
             return self._rig.compare(kernel, kernel.pools, variant_id, others)
@@ -205,14 +207,14 @@ class Evaluator:
         An incumbent that is not accepted gives way to the next best that was not refused.
         """
         kernel_id = self.variant(variant_id).variant.kernel_id
-        with self._evaluating.own_turn(kernel_id) as kernel:
+        with self._procedure.own_turn(kernel_id) as kernel:
             baseline = self.kernel(kernel_id).baseline
             for each in (variant_id, baseline):
                 self._kernels.load(kernel, self.variant(each).variant)
             known = self.evaluation(variant_id)
             first = None if known is None else known.speedup
             found = confirm(self._rig, kernel, variant_id, baseline, first)
-            self._evaluating.keep_confirmation(kernel_id, found)
+            self._procedure.keep_confirmation(kernel_id, found)
             return found
 
     def confirmation(self, variant_id: str) -> Confirmation | None:
@@ -221,7 +223,7 @@ class Evaluator:
 
     def copy_bandwidth(self, kernel_id: str) -> float:
         """Bytes a second of a large copy on the kernel's GPU, measured now. Raises ProcessLost."""
-        with self._evaluating.own_turn(kernel_id) as kernel:
+        with self._procedure.own_turn(kernel_id) as kernel:
             return self._rig.copy_bandwidth(kernel)
 
     def profile(self, variant_id: str, workload: str, kept: Path, *, full: bool) -> Profile:
@@ -230,7 +232,7 @@ class Evaluator:
 
         Raises ProfileFailed, and ToolchainMissing without ncu or what reads its reports.
         """
-        with self._evaluating.own_turn(self.variant(variant_id).variant.kernel_id) as kernel:
+        with self._procedure.own_turn(self.variant(variant_id).variant.kernel_id) as kernel:
             self._kernels.load(kernel, self.variant(variant_id).variant)
             pool = next(p for p in kernel.pools if p.contract.label == workload)
             return self._rig.profile(kernel, variant_id, pool, kept, full=full)
@@ -238,7 +240,7 @@ class Evaluator:
     def close(self) -> None:
         """End every process that was started here; what is asked for next starts afresh."""
         self._ahead.close()
-        self._turns.close()
+        self._queues.close()
         self._kernels.clear()
         self._rig.close()
 

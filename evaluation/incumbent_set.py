@@ -40,7 +40,7 @@ from ..runners.toolchains import BuildOutcome
 from .rig.open_kernel import OpenKernel
 from .rig.rig import Rig
 from .sanitizer_set import sanitizing
-from .trials import Built, Trials, shape_name
+from .trials import BuiltVariant, Trials, shape_name
 
 TWICE = (0, 1, 0, 1)
 """Two seeds, each again with the same poison: what differs then is not deterministic."""
@@ -61,7 +61,7 @@ class Promoted:
 def promote(
     rig: Rig,
     kernel: OpenKernel,
-    candidate: Built,
+    candidate: BuiltVariant,
     baseline: Variant,
     timed: Comparison | None = None,
 ) -> Promoted:

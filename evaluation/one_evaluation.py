@@ -19,7 +19,7 @@ from .recording import write_evaluation
 from .rig.open_kernel import OpenKernel, device_name
 from .rig.rig import Rig
 from .runners_up import next_best
-from .scheduling.device_turns import Alone, Turns
+from .scheduling.device_queues import DeviceQueues, KeyedLocks
 from .scheduling.pipeline import Left
 
 SET_ASIDE = 1 / 32
@@ -51,14 +51,14 @@ class Prepared:
         return f"code/{self.record.variant.kernel_id}/{artifact.code_hash}"
 
 
-class Evaluating:
+class EvaluationProcedure:
     """Locks are taken in this order: variant, code, device, incumbent; the store's own last."""
 
     def __init__(
-        self, store: Store, rig: Rig, kernels: Kernels, turns: Turns, alone: Alone
+        self, store: Store, rig: Rig, kernels: Kernels, queues: DeviceQueues, locks: KeyedLocks
     ) -> None:
         self._store, self._rig, self._kernels = store, rig, kernels
-        self._turns, self._alone = turns, alone
+        self._queues, self._locks = queues, locks
 
     def newest(self, variant_id: str) -> Evaluation | None:
         """The newest evaluation of a variant."""
@@ -83,7 +83,7 @@ class Evaluating:
     @contextmanager
     def own_turn(self, kernel_id: str) -> Generator[OpenKernel]:
         """A turn at the kernel's own device, with the kernel ready there."""
-        with self._turns.turn(device_name(self._kernels.target(kernel_id))):
+        with self._queues.turn(device_name(self._kernels.target(kernel_id))):
             yield self._kernels.ready(kernel_id)
 
     def prepare(self, record: VariantRecord, limit_s: float | None = None) -> Prepared:
@@ -116,7 +116,7 @@ class Evaluating:
 
         Of equal machine code that comes at the same time, one is measured and the others share it.
         """
-        with self._alone.at(prepared.variant_id), self._alone.at(prepared.code):
+        with self._locks.at(prepared.variant_id), self._locks.at(prepared.code):
             limit_s = prepared.attempt.limit_s
             known = None if again else self.final(prepared.variant_id, limit_s)
             if known is not None:
@@ -144,7 +144,7 @@ class Evaluating:
         attempt, kernel_id = prepared.attempt, prepared.record.variant.kernel_id
         self.timed_kernel(kernel_id)
         device = attempt.kernel.device if lane is None else str(lane.uuid)
-        with self._turns.turn(device):
+        with self._queues.turn(device):
             attempt.seconds["wait"] = time.monotonic() - prepared.since
             try:
                 attempt.kernel = self._kernels.ready(kernel_id, lane)
@@ -233,7 +233,7 @@ class Evaluating:
 
     def _incumbent(self, kernel_id: str) -> AbstractContextManager[None]:
         """Whoever holds this decides who is incumbent."""
-        return self._alone.at(f"incumbent/{kernel_id}")
+        return self._locks.at(f"incumbent/{kernel_id}")
 
     def _forget_loser(self, kernel: OpenKernel) -> None:
         """Keep only baseline and incumbent in the runner: each variant there holds processes."""

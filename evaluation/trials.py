@@ -14,7 +14,7 @@ from ..runners.progress import report
 from ..runners.protocol.pools import SeedPool
 from ..runners.specs.contract import BoundContract
 from ..runners.toolchains import BuildOutcome, Shape
-from .rig.fresh_runner import Fresh
+from .rig.fresh_runner import FreshRunner
 from .rig.open_kernel import OpenKernel
 from .rig.rig import Rig
 
@@ -23,7 +23,7 @@ OTHER_SHAPES = "+shapes"
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltVariant:
     """A variant with what was built of it."""
 
     variant: Variant
@@ -39,8 +39,8 @@ class Trials:
 
     rig: Rig
     kernel: OpenKernel
-    fresh: Fresh
-    candidate: Built
+    fresh: FreshRunner
+    candidate: BuiltVariant
     baseline: Variant
     runs: list[Run] = field(default_factory=list[Run])
     """of the candidate"""

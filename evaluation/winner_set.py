@@ -21,7 +21,7 @@ from ..runners.progress import report
 from ..runners.protocol.pools import SeedPool
 from ..store.records import Confirmation
 from .attempt import describe
-from .rig.compared import Compared
+from .rig.gated_comparison import GatedComparison
 from .rig.open_kernel import OpenKernel, confirmation_pools
 from .rig.rig import CHECKED_SEEDS, Rig
 
@@ -53,7 +53,7 @@ def confirm(
         if failed := first_failure(gates):
             return _refused(variant_id, gates, failed)
         groups = [group for group in (visible, held_out) if group]
-        compared = list[Compared]()
+        compared = list[GatedComparison]()
         for group in groups:
             report(f"timing {', '.join(pool.contract.label for pool in group)}")
             compared.append(rig.compare(kernel, group, variant_id, [baseline]))
@@ -83,7 +83,7 @@ def _after_timing(
     variant_id: str,
     baseline: str,
     checked: Sequence[Run],
-    compared: Sequence[Compared],
+    compared: Sequence[GatedComparison],
 ) -> tuple[GateResult, ...]:
     """Determinism over all runs; physics on the visible and on the held-out workloads."""
     calibration, spec = kernel.calibration, kernel.loaded.spec

@@ -11,11 +11,11 @@ import pytest
 from device_kernels import GPUS, gpu_of
 
 from kernelwright.evaluation.incumbent_set import Promoted, promote
-from kernelwright.evaluation.rig.fresh_runner import Fresh
+from kernelwright.evaluation.rig.fresh_runner import FreshRunner
 from kernelwright.evaluation.rig.gpus import Gpus
 from kernelwright.evaluation.rig.open_kernel import OpenKernel, open_state
 from kernelwright.evaluation.rig.rig import Rig
-from kernelwright.evaluation.trials import Built
+from kernelwright.evaluation.trials import BuiltVariant
 from kernelwright.runners.gates import Run, ending_of, first_failure
 from kernelwright.runners.gates.incumbent import is_deterministic
 from kernelwright.runners.gates.repeats import Repeats
@@ -51,7 +51,7 @@ def promoted(rig: Rig, kernel: OpenKernel, source: str) -> Promoted:
     variant = baseline.model_copy(update=changed)
     outcome = rig.build(kernel, variant)
     assert outcome.artifact is not None, outcome.message
-    return promote(rig, kernel, Built(variant, outcome.artifact), baseline)
+    return promote(rig, kernel, BuiltVariant(variant, outcome.artifact), baseline)
 
 
 def test_an_honest_kernel_passes_every_gate_beside_the_warm_runner(
@@ -77,25 +77,27 @@ def test_the_sanitizer_runs_beside_gates_that_time_nothing(
     rig: Rig, kernel: OpenKernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     began, stressed = threading.Event(), threading.Event()
-    repeats, check = Fresh.repeats, Fresh.check
+    repeats, check = FreshRunner.repeats, FreshRunner.check
 
     def sanitize(*_: object) -> tuple[GateResult, ...]:
         began.set()
         beside = stressed.wait(PATIENCE_S)
         return (GateResult(gate="sanitizer", outcome="passed" if beside else "failed"),)
 
-    def timed(fresh: Fresh, name: str, pool: SeedPool, calls: int | None) -> Repeats:
+    def timed(fresh: FreshRunner, name: str, pool: SeedPool, calls: int | None) -> Repeats:
         assert not began.is_set()
         return repeats(fresh, name, pool, calls)
 
-    def checked(fresh: Fresh, name: str, pool: SeedPool, *slots: Any, **how: Any) -> list[Run]:
+    def checked(
+        fresh: FreshRunner, name: str, pool: SeedPool, *slots: Any, **how: Any
+    ) -> list[Run]:
         if any(kind and kind != "exchanged" for kind in pool.kinds):
             stressed.set()
         return check(fresh, name, pool, *slots, **how)
 
     monkeypatch.setattr(runner, "sanitize", sanitize)
-    monkeypatch.setattr(Fresh, "repeats", timed)
-    monkeypatch.setattr(Fresh, "check", checked)
+    monkeypatch.setattr(FreshRunner, "repeats", timed)
+    monkeypatch.setattr(FreshRunner, "check", checked)
     found = promoted(rig, kernel, gpu_lift.SOURCE.replace("r < REPEAT", "r < 1"))
     assert found.gates[-1] == GateResult(gate="sanitizer", outcome="passed")
 

@@ -21,8 +21,8 @@ from kernelwright.runners.toolchains import BuildRequest, Shape
 from kernelwright.search.engine.work import Evaluate
 from kernelwright.search.session import build_limit as limits
 from kernelwright.search.session.build_limit import BESIDE_IT, SHORTEST_S, build_limit
-from kernelwright.search.session.candidate_runs import Trying
-from kernelwright.search.session.lanes import Tried
+from kernelwright.search.session.candidate_result import CandidateResult
+from kernelwright.search.session.candidate_runs import CandidateRuns
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.store.records import VariantRecord
 
@@ -60,11 +60,11 @@ def kernel_id(bench: Workbench) -> str:
     return kernel_id
 
 
-def swept(bench: Workbench, kernel_id: str) -> Tried:
+def swept(bench: Workbench, kernel_id: str) -> CandidateResult:
     kernel = bench.evaluator.kernel(kernel_id)
-    trying = Trying(bench.evaluator, kernel, NEVER, seed=0, lanes=1, late=lambda: False)
-    found = trying.tried(Evaluate("e", kernel.baseline, WHOLE, builds=4), None)
-    assert isinstance(found, Tried) and found.several is not None
+    trying = CandidateRuns(bench.evaluator, kernel, NEVER, seed=0, lanes=1, late=lambda: False)
+    found = trying.run(Evaluate("e", kernel.baseline, WHOLE, builds=4), None)
+    assert isinstance(found, CandidateResult) and found.several is not None
     return found
 
 

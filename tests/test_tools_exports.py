@@ -24,7 +24,7 @@ from kernelwright.runners.specs.normalise import source_key
 from kernelwright.search.applying.diffs import apply_diff
 from kernelwright.search.graph.graph import Graph
 from kernelwright.search.graph.records import edge_record, node_record
-from kernelwright.search.outdir.kernel_files import EVERY_S, Exports
+from kernelwright.search.outdir.kernel_files import EVERY_S, KernelFiles
 from kernelwright.search.settings import Settings
 from kernelwright.search.stored.records import SearchRecord
 from kernelwright.store.records import Confirmation, KernelRecord, VariantRecord
@@ -128,7 +128,7 @@ def test_a_variant_has_its_source_its_result_and_the_diff_to_its_parent(
 ) -> None:
     loaded = kernel()
     winner = faster(store, loaded)
-    folder = Exports(store, outdir).write(loaded.kernel_id)
+    folder = KernelFiles(store, outdir).write(loaded.kernel_id)
     assert folder == outdir / "kernels" / "twice"
     files = folder / "variants" / winner
     assert {file.name for file in files.iterdir()} == {
@@ -148,7 +148,7 @@ def test_a_variant_has_its_source_its_result_and_the_diff_to_its_parent(
 def test_best_follows_the_incumbent(store: Store, outdir: Path) -> None:
     loaded = kernel()
     baseline = keep_kernel(store, loaded)
-    exports = Exports(store, outdir)
+    exports = KernelFiles(store, outdir)
     best = exports.write(loaded.kernel_id) / "best"
     assert best.readlink() == Path("baseline")
     assert read(best.parent / "best_summary.json")["variant_id"] == baseline
@@ -176,7 +176,7 @@ def test_a_winner_that_was_found_wrong_in_the_end_is_not_the_best(
     )
     with store.transaction() as writer:
         writer.put_record("meta", f"confirmation/{winner}", refused)
-    folder = Exports(store, outdir).write(loaded.kernel_id)
+    folder = KernelFiles(store, outdir).write(loaded.kernel_id)
     assert (folder / "best").readlink() == Path("baseline")
     assert not read(folder / "variants" / winner / "result.json")["confirmation"]["right"]
 
@@ -193,7 +193,7 @@ def test_what_the_compiler_said_lies_beside_the_variant(store: Store, outdir: Pa
         message="error: no such thing",
         build=facts,
     )
-    files = Exports(store, outdir).write(loaded.kernel_id) / "variants" / broken
+    files = KernelFiles(store, outdir).write(loaded.kernel_id) / "variants" / broken
     said = (files / "stderr.log").read_text(encoding="utf-8")
     assert said == "w.cpp:1: warning: x\nerror: no such thing\n"
     assert not (files / "candidate.diff").exists()
@@ -203,17 +203,17 @@ def test_a_later_kernel_of_the_same_name_lies_under_its_id(store: Store, outdir:
     first, second = kernel(), kernel(FASTER)
     for loaded in (first, second):
         keep_kernel(store, loaded)
-    exports = Exports(store, outdir)
+    exports = KernelFiles(store, outdir)
     assert exports.folder(first.kernel_id).name == "twice"
     assert exports.folder(second.kernel_id).name == second.kernel_id
-    assert Exports(store, outdir).folder(second.kernel_id).name == second.kernel_id
+    assert KernelFiles(store, outdir).folder(second.kernel_id).name == second.kernel_id
 
 
 def test_files_are_written_at_most_every_ten_seconds(store: Store, outdir: Path) -> None:
     loaded = kernel()
     keep_kernel(store, loaded)
     times = iter([100.0, 100.0, 100.0 + EVERY_S - 1, 100.0 + EVERY_S, 200.0])
-    exports = Exports(store, outdir, clock=lambda: next(times))
+    exports = KernelFiles(store, outdir, clock=lambda: next(times))
     assert exports.write_if_due(loaded.kernel_id)
     assert not exports.write_if_due(loaded.kernel_id)
     assert exports.write_if_due(loaded.kernel_id)
@@ -222,9 +222,9 @@ def test_files_are_written_at_most_every_ten_seconds(store: Store, outdir: Path)
 def test_what_has_not_changed_is_not_written_again(store: Store, outdir: Path) -> None:
     loaded = kernel()
     faster(store, loaded)
-    folder = Exports(store, outdir).write(loaded.kernel_id)
+    folder = KernelFiles(store, outdir).write(loaded.kernel_id)
     before = {f: f.lstat().st_ino for f in folder.rglob("*")}
-    Exports(store, outdir).write(loaded.kernel_id)
+    KernelFiles(store, outdir).write(loaded.kernel_id)
     assert {f: f.lstat().st_ino for f in folder.rglob("*")} == before
 
 
@@ -232,7 +232,9 @@ def test_events_are_appended_one_line_each(store: Store, outdir: Path) -> None:
     loaded = kernel()
     keep_kernel(store, loaded)
     for number in (1, 2):
-        Exports(store, outdir).append(loaded.kernel_id, "step", {"step": number, "text": "a\nb"})
+        KernelFiles(store, outdir).append(
+            loaded.kernel_id, "step", {"step": number, "text": "a\nb"}
+        )
     lines = (outdir / "kernels" / "twice" / "events.jsonl").read_text().splitlines()
     assert [json.loads(line)["step"] for line in lines] == [1, 2]
 
@@ -262,7 +264,7 @@ def test_the_state_and_the_trace_of_a_search_tell_its_steps(store: Store, outdir
         for node in graph.nodes.values():
             writer.put("nodes", f"s1/{node.key}", node_record(graph, node))
         writer.put("edges", f"s1/{edge.edge_id}", edge_record(edge))
-    folder = Exports(store, outdir).write(loaded.kernel_id, "s1")
+    folder = KernelFiles(store, outdir).write(loaded.kernel_id, "s1")
     state = read(folder / "search_state.json")
     assert (state["incumbent"], state["builds"], state["evaluations"]) == (winner, 1, 1)
     assert "source" not in state["edges"][0]["candidate"]

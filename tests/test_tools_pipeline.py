@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from kernelwright.evaluation.rig.quiet_host import Quiet
+from kernelwright.evaluation.rig.quiet_host import QuietHost
 from kernelwright.evaluation.scheduling.build_ahead import BuildAhead
-from kernelwright.evaluation.scheduling.device_turns import Alone, Turns
+from kernelwright.evaluation.scheduling.device_queues import DeviceQueues, KeyedLocks
 from kernelwright.evaluation.scheduling.pipeline import Left, Stages, run_through
 from kernelwright.runners.errors import ProcessLost
 from kernelwright.runners.model import Variant
@@ -123,7 +123,12 @@ def test_what_a_stage_raises_is_raised_to_whoever_reads(stage: str) -> None:
 
 
 def test_builds_and_timing_on_the_host_keep_out_of_each_others_way() -> None:
-    quiet, timing, end, building = Quiet(), threading.Event(), threading.Event(), threading.Event()
+    quiet, timing, end, building = (
+        QuietHost(),
+        threading.Event(),
+        threading.Event(),
+        threading.Event(),
+    )
 
     def time_it() -> None:
         with quiet.timing():
@@ -147,7 +152,7 @@ def test_builds_and_timing_on_the_host_keep_out_of_each_others_way() -> None:
 
 def test_a_device_has_one_worker_at_a_time_and_others_do_not_wait_for_it() -> None:
     paused = list[str]()
-    turns = Turns(paused.append, {"device": 0.0, "native": 1e6})
+    turns = DeviceQueues(paused.append, {"device": 0.0, "native": 1e6})
 
     def enter(device: str) -> str:
         with turns.turn(device):
@@ -167,7 +172,7 @@ def test_a_device_has_one_worker_at_a_time_and_others_do_not_wait_for_it() -> No
 
 
 def test_names_lock_apart_and_leave_nothing_behind() -> None:
-    alone, most, now = Alone(), 0, 0
+    alone, most, now = KeyedLocks(), 0, 0
     guard = threading.Lock()
 
     def work(_: int) -> None:

@@ -14,7 +14,7 @@ from kernelwright.evaluation.incumbent_set import Promoted, promote
 from kernelwright.evaluation.rig.gpus import Gpus
 from kernelwright.evaluation.rig.open_kernel import OpenKernel, open_state
 from kernelwright.evaluation.rig.rig import Rig
-from kernelwright.evaluation.trials import Built
+from kernelwright.evaluation.trials import BuiltVariant
 from kernelwright.runners.gates import FIRST_SET, ending_of, first_failure
 from kernelwright.runners.gates.incumbent import is_deterministic
 from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
@@ -88,15 +88,15 @@ class Bench:
     rig: Rig
     kernel: OpenKernel
 
-    def built(self, source: str) -> Built:
+    def built(self, source: str) -> BuiltVariant:
         base = self.kernel.loaded.baseline()
         changed = {"source": source, "source_key": source_key(source, "cpp")}
         variant = base.model_copy(update=changed)
         outcome = self.rig.build(self.kernel, variant)
         assert outcome.artifact is not None, outcome.message
-        return Built(variant, outcome.artifact)
+        return BuiltVariant(variant, outcome.artifact)
 
-    def passes_the_first_set(self, candidate: Built) -> bool:
+    def passes_the_first_set(self, candidate: BuiltVariant) -> bool:
         self.rig.load(self.kernel, candidate.artifact)
         runs = self.rig.check(self.kernel, candidate.variant.variant_id)
         return first_failure([gate(runs) for gate in FIRST_SET]) is None

@@ -18,8 +18,8 @@ from kernelwright.search.session.kept_sessions import MOST
 from kernelwright.search.session.session import SearchSession
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
-from kernelwright.search.stored.hold import LOCKS
 from kernelwright.search.stored.records import NeedsCandidates
+from kernelwright.search.stored.search_lock import LOCKS
 from kernelwright.tools.inspect import InspectArguments, inspect_handle
 from kernelwright.tools.search_step import SearchStepArguments, search_step
 
@@ -135,8 +135,9 @@ def test_a_holder_that_was_killed_is_in_nobodys_way(
     bench: Workbench, search: str, tmp_path: Path
 ) -> None:
     holding = (
-        "import sys; from pathlib import Path; from kernelwright.search.stored.hold import Hold; "
-        "hold = Hold(Path(sys.argv[1]), sys.argv[2]); hold.take(); print(flush=True); input()"
+        "import sys; from pathlib import Path; "
+        "from kernelwright.search.stored.search_lock import SearchLock; "
+        "hold = SearchLock(Path(sys.argv[1]), sys.argv[2]); hold.take(); print(flush=True); input()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", holding, str(tmp_path), search],

@@ -15,10 +15,10 @@ from kernelwright.runners.loading.files import load_file
 from kernelwright.runners.model import BuildOptions, Candidate, Comparison, Ending, Evaluation
 from kernelwright.runners.progress import listening
 from kernelwright.search.engine.work import Evaluate
-from kernelwright.search.session.candidate_runs import Trying, best_of
-from kernelwright.search.session.lanes import Tried
+from kernelwright.search.session.candidate_result import CandidateResult
+from kernelwright.search.session.candidate_runs import CandidateRuns, best_of
 from kernelwright.search.session.session import SearchSession
-from kernelwright.search.session.sweep_report import Telling
+from kernelwright.search.session.sweep_report import SweepReport
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
 from kernelwright.search.stored.records import NeedsCandidates, StepReport
@@ -132,7 +132,7 @@ def nothing_timed(name: str) -> Comparison:
     )
 
 
-def measured(name: str, speedup: float, low: float, high: float) -> tuple[str, Tried]:
+def measured(name: str, speedup: float, low: float, high: float) -> tuple[str, CandidateResult]:
     evaluation = Evaluation(
         evaluation_id=f"{name}/1",
         variant_id=name,
@@ -144,7 +144,7 @@ def measured(name: str, speedup: float, low: float, high: float) -> tuple[str, T
         speedup=speedup,
         interval=(low, high),
     )
-    return name, Tried(name, evaluation, known=False)
+    return name, CandidateResult(name, evaluation, known=False)
 
 
 def test_of_several_measured_configurations_noise_is_not_the_best() -> None:
@@ -162,7 +162,7 @@ def test_what_was_known_before_is_not_counted_as_tried() -> None:
 
 
 def test_a_configuration_that_was_known_is_not_told_but_may_be_the_best_so_far() -> None:
-    telling, heard = Telling(CANDIDATE, space=4, left=5), Heard()
+    telling, heard = SweepReport(CANDIDATE, space=4, left=5), Heard()
     _, known = measured("known", 2.0, 1.9, 2.1)
     with listening(heard):
         telling.ended(CANDIDATE, replace(known, known=True))
@@ -181,7 +181,7 @@ def test_a_configuration_that_was_known_is_not_told_but_may_be_the_best_so_far()
 def test_knobs_that_are_nowhere_give_no_variant(bench: Workbench, session: SearchSession) -> None:
     trying = trying_for(bench, session)
     odd = Candidate(method="tune", knobs={"NOWHERE": (1, 2)})
-    found = trying.tried(Evaluate("e", trying.kernel.baseline, odd, builds=3), None)
+    found = trying.run(Evaluate("e", trying.kernel.baseline, odd, builds=3), None)
     assert isinstance(found, SpecError) and "NOWHERE" in str(found)
 
 
@@ -190,12 +190,12 @@ def test_a_sweep_ends_with_what_it_has_once_the_time_is_over(
 ) -> None:
     trying = trying_for(bench, session, late=True)
     more = CANDIDATE.model_copy(update={"knobs": {"kRepeat": (11, 12, 13)}})
-    found = trying.tried(Evaluate("e", trying.kernel.baseline, more, builds=3), None)
-    assert isinstance(found, Tried)
+    found = trying.run(Evaluate("e", trying.kernel.baseline, more, builds=3), None)
+    assert isinstance(found, CandidateResult)
     assert found.builds == 1 and found.several is not None
     assert "the best of 1 tried of 3 configurations" in found.several.said
 
 
-def trying_for(bench: Workbench, session: SearchSession, late: bool = False) -> Trying:
+def trying_for(bench: Workbench, session: SearchSession, late: bool = False) -> CandidateRuns:
     kernel = bench.evaluator.kernel(session.status().kernel_id)
-    return Trying(bench.evaluator, kernel, min_gain=0.01, seed=0, lanes=1, late=lambda: late)
+    return CandidateRuns(bench.evaluator, kernel, min_gain=0.01, seed=0, lanes=1, late=lambda: late)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..evaluation.evidence.evidence import Evidence
     from ..search.session.workbench import Workbench
     from ..store.records import KernelRecord, VariantRecord
-    from .parts.earlier_searches import Past
+    from .parts.earlier_searches import EarlierSearches
 
 MAX_MOVES, MAX_BY_HAND, MAX_REASONS = 5, 4, 2
 MEANING_CHARS, REASON_CHARS, EVIDENCE_CHARS = 120, 70, 70
@@ -99,7 +99,7 @@ def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> Propose
     Example: {"kernel_id": "softmax-1a2b3c4d"}
     """
     from ..evaluation.evidence.evidence import evidence
-    from .parts.earlier_searches import past
+    from .parts.earlier_searches import earlier_searches
 
     kernel = bench.evaluator.kernel(arguments.kernel_id)
     record = resolve_variant(bench, kernel, arguments.variant_id)
@@ -110,7 +110,7 @@ def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> Propose
         if kernel.spec.kernel.kernel_type in CANONICAL[each.method].languages
     ]
     known = evidence(bench, kernel, variant_id)
-    before = past(bench, kernel, record, known)
+    before = earlier_searches(bench, kernel, record, known)
     priors = _priors(found, known, before)
     moves = [
         _move(kernel, record, e, priors[e.method], before, arguments.limit)
@@ -151,7 +151,9 @@ def _next(bench: Workbench, kernel: KernelRecord, known: Evidence) -> str:
     )
 
 
-def _priors(found: Sequence[Explanation], known: Evidence, before: Past) -> dict[str, MovePrior]:
+def _priors(
+    found: Sequence[Explanation], known: Evidence, before: EarlierSearches
+) -> dict[str, MovePrior]:
     """Of every method that fits. A move weighs as much as its likeliest candidate, times what was
     measured of its method."""
     from dataclasses import replace
@@ -169,20 +171,20 @@ def _priors(found: Sequence[Explanation], known: Evidence, before: Past) -> dict
     return {each.move: each for each in weigh(fitting, known.signals, known.levels)}
 
 
-def _why(meaning: str, prior: MovePrior, before: Past) -> str:
+def _why(meaning: str, prior: MovePrior, before: EarlierSearches) -> str:
     told = [_reason(each, before) for each in prior.reasons[:MAX_REASONS]]
     if measured := before.of_method(prior.move):
         told.append(measured)
     return shortened(meaning, MEANING_CHARS) + (f" Evidence: {'; '.join(told)}" if told else "")
 
 
-def _reason(reason: Reason, before: Past) -> str:
+def _reason(reason: Reason, before: EarlierSearches) -> str:
     followed = before.of_rule(reason.signal)
     words = shortened(reason.evidence, EVIDENCE_CHARS) + (f"; {followed}" if followed else "")
     return f"{reason.describe()} ({words})"
 
 
-def _by_hand(found: Explanation, prior: MovePrior, before: Past) -> ByHandMove:
+def _by_hand(found: Explanation, prior: MovePrior, before: EarlierSearches) -> ByHandMove:
     from ..skills.catalogue import catalogue
 
     skill = CANONICAL[found.method].skill
@@ -199,7 +201,7 @@ def _move(
     record: VariantRecord,
     found: Explanation,
     prior: MovePrior,
-    before: Past,
+    before: EarlierSearches,
     limit: int,
 ) -> ProposedMove:
     new, factor = found.candidates, prior.factor * before.factor(found.method)

@@ -91,18 +91,18 @@ def _advance(
 ) -> tuple[list[Step], NeedsCandidates | SearchStopped | None]:
     """Step until so many evaluations are made, a question or the stop verdict comes, or the
     job is cancelled."""
-    from ..search.outdir.kernel_files import Exports
+    from ..search.outdir.kernel_files import KernelFiles
     from ..search.stored.records import StepReport
 
-    exports, kernel_id = Exports(bench.store, bench.outdir), session.record.kernel_id
+    files, kernel_id = KernelFiles(bench.store, bench.outdir), session.record.kernel_id
     made = list[Step]()
     while len(made) < steps and not progress.cancelled():
         report = session.step(more=steps - len(made) - 1)
         if not isinstance(report, StepReport):
-            exports.write(kernel_id, session.search_id)
+            files.write(kernel_id, session.search_id)
             return made, report
-        exports.append(kernel_id, "step", report.model_dump(mode="json"))
-        exports.write_if_due(kernel_id, session.search_id)
+        files.append(kernel_id, "step", report.model_dump(mode="json"))
+        files.write_if_due(kernel_id, session.search_id)
         made.append(step_of(report))
         progress.found(f"step {len(made)} of {steps}: {report.changed}: {report.ending}")
         progress.checkpoint(

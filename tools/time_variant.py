@@ -77,7 +77,7 @@ def time_variant(bench: Workbench, arguments: TimeVariantArguments) -> TimedVari
     this.
     Example: {"variant_id": "v0123456789ab", "against": "incumbent"}
     """
-    from ..search.outdir.kernel_files import Exports
+    from ..search.outdir.kernel_files import KernelFiles
 
     record = bench.evaluator.variant(arguments.variant_id)
     kernel = bench.evaluator.kernel(record.variant.kernel_id)
@@ -90,7 +90,7 @@ def time_variant(bench: Workbench, arguments: TimeVariantArguments) -> TimedVari
     elif evaluation.ending.measured and arguments.against not in ("baseline", "incumbent"):
         raise SpecError(f"`{target}` against itself", valid="another variant, or baseline")
     if evaluation.became_incumbent:
-        Exports(bench.store, bench.outdir).write(kernel.kernel_id)
+        KernelFiles(bench.store, bench.outdir).write(kernel.kernel_id)
     known = before is not None and before.evaluation_id == evaluation.evaluation_id
     incumbent = bench.evaluator.kernel(kernel.kernel_id).incumbent
     return _told(kernel, evaluation, against, known, incumbent)

@@ -16,7 +16,7 @@ from ...runners.proxies.runner import DeviceRunner
 from .open_kernel import OpenKernel
 
 
-class Fresh:
+class FreshRunner:
     """What is run in that process. Raises ProcessLost, ReferenceFailed and SpecError.
 
     `quiet`: whoever runs something here keeps away from a device on which others time.

@@ -12,7 +12,7 @@ from ...runners.oracle.oracle import Oracle
 from .open_kernel import OpenKernel
 
 
-class Logic:
+class LogicCheck:
     """Checks kernels one at a time; `close` ends its processes."""
 
     def __init__(self, scratch: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 
-class Quiet:
+class QuietHost:
     """Any number of builds at once, or one timing on the host; whoever times goes first.
 
     What is timed on a GPU is not concerned: builds go on beside it.

@@ -23,12 +23,12 @@ from ...runners.protocol.pools import SeedPool
 from ...runners.proxies.runner import RUNNERS, DeviceRunner
 from ...runners.screens.machine_code import screen_artifact
 from ...runners.toolchains import BuildOutcome, BuildRequest, Shape
-from .compared import Compared
-from .fresh_runner import Fresh
+from .fresh_runner import FreshRunner
+from .gated_comparison import GatedComparison
 from .gpus import Gpus, device_missing
-from .logic_check import Logic
+from .logic_check import LogicCheck
 from .open_kernel import OpenKernel
-from .quiet_host import Quiet
+from .quiet_host import QuietHost
 from .timing import Timing
 
 CHECKED_SEEDS = (0, 1)
@@ -38,8 +38,8 @@ class Rig:
     """The processes that do the work; they start when they are first needed.
 
     Building needs no device and may be asked for from any thread. Everything else is for one
-    thread at a time on each device (`turns.py`). Methods raise ProcessLost when a process of ours
-    fails; the next call starts afresh.
+    thread at a time on each device (`device_queues.py`). Methods raise ProcessLost when a
+    process of ours fails; the next call starts afresh.
     """
 
     def __init__(self, modules: Path, scratch: Path, gpus: Gpus) -> None:
@@ -48,8 +48,8 @@ class Rig:
         self._checkers: dict[str, Checker] = {}
         self._files: dict[tuple[str, str], tuple[Path, ...]] = {}
         """by device and variant: where the machine code lies that its runner loads"""
-        self._logic = Logic(scratch)
-        self._quiet = Quiet()
+        self._logic = LogicCheck(scratch)
+        self._quiet = QuietHost()
         self._timing = Timing(self._quiet)
         self.gpus = gpus
 
@@ -201,7 +201,7 @@ class Rig:
 
     def compare(
         self, kernel: OpenKernel, pools: Sequence[SeedPool], candidate: str, others: Sequence[str]
-    ) -> Compared:
+    ) -> GatedComparison:
         """Time loaded variants against each other; the device is ours alone meanwhile.
 
         Raises SideFailed when another side than the candidate fails.
@@ -215,7 +215,7 @@ class Rig:
         return self._timing.hot_times(self._checker(kernel), kernel, pools, sides)
 
     @contextmanager
-    def fresh(self, kernel: OpenKernel, *, alone: bool = False) -> Generator[Fresh]:
+    def fresh(self, kernel: OpenKernel, *, alone: bool = False) -> Generator[FreshRunner]:
         """A runner process of its own, beside the warm one, with the same oracle.
 
         `alone`: the warm one leaves the device meanwhile.
@@ -227,7 +227,7 @@ class Rig:
         runner.name = "fresh"
         try:
             checker = Checker(runner, warm.oracle)
-            yield Fresh(kernel, checker, self._paths, lambda: _undisturbing(kernel))
+            yield FreshRunner(kernel, checker, self._paths, lambda: _undisturbing(kernel))
         finally:
             runner.close()
 

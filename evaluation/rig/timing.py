@@ -10,9 +10,9 @@ from ...runners.gates.checking import Checker
 from ...runners.processes.locks import timing_lock
 from ...runners.progress import report
 from ...runners.protocol.pools import SeedPool
-from .compared import Compared, compared
+from .gated_comparison import GatedComparison, gated_comparison
 from .open_kernel import OpenKernel
-from .quiet_host import Quiet
+from .quiet_host import QuietHost
 
 
 class Timing:
@@ -21,7 +21,7 @@ class Timing:
     `quiet`: keeps builds off a host while it times.
     """
 
-    def __init__(self, quiet: Quiet) -> None:
+    def __init__(self, quiet: QuietHost) -> None:
         self._quiet = quiet
         self._paces: Paces = {}
         """replaced, never changed: a thread of another device may be reading it"""
@@ -33,7 +33,7 @@ class Timing:
         pools: Sequence[SeedPool],
         candidate: str,
         others: Sequence[str],
-    ) -> Compared:
+    ) -> GatedComparison:
         """See `Rig.compare`."""
         quiet = self._quiet.timing() if kernel.target is None else nullcontext()
         with quiet, timing_lock(kernel.device, report):
@@ -51,7 +51,7 @@ class Timing:
             pairs = zip(pools, measured.comparison.workloads, strict=True)
             told = {(p.pool, v): ms * 1e-3 for p, w in pairs for v, ms in w.median_ms.items()}
             self._paces = {**self._paces, **told}
-        return compared(measured, candidate, others)
+        return gated_comparison(measured, candidate, others)
 
     def hot_times(
         self, checker: Checker, kernel: OpenKernel, pools: Sequence[SeedPool], sides: Sequence[str]

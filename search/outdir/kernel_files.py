@@ -37,7 +37,7 @@ SOURCE_NAME: dict[KernelType, str] = {
 JsonObject = dict[str, Any]
 
 
-class Exports:
+class KernelFiles:
     """Writes the files of kernels in one outdir. Safe to share between threads."""
 
     def __init__(

@@ -18,8 +18,8 @@ from ..applying.variants import changed, state_of, variant_from
 from ..engine.work import Evaluate
 from ..tuning import Batches, Judged, tune, tuning_of
 from .build_limit import build_limit
-from .lanes import Several, Tried
-from .sweep_report import Telling, surely
+from .candidate_result import CandidateResult, TuningCost
+from .sweep_report import SweepReport, surely
 
 AT_ONCE = 4
 """configurations that are built side by side where builds do not disturb what is timed; the sweep
@@ -27,7 +27,7 @@ learns from them together"""
 
 
 @dataclass(frozen=True)
-class Trying:
+class CandidateRuns:
     """Evaluates candidates of one search, in any thread. `lanes`: devices that serve the kernel.
     `late`: whether the search's time is over, which ends a sweep with what it has."""
 
@@ -38,7 +38,7 @@ class Trying:
     lanes: int
     late: Callable[[], bool]
 
-    def tried(self, work: Evaluate, lane: DeviceFacts | None) -> Tried | SpecError:
+    def run(self, work: Evaluate, lane: DeviceFacts | None) -> CandidateResult | SpecError:
         """How it ended; the error where the candidate gives no variant."""
         parent = self.evaluator.variant(work.parent)
         try:
@@ -51,20 +51,22 @@ class Trying:
         except SpecError as error:
             return error
 
-    def _tuned(self, work: Evaluate, parent: VariantRecord, lane: DeviceFacts | None) -> Tried:
+    def _tuned(
+        self, work: Evaluate, parent: VariantRecord, lane: DeviceFacts | None
+    ) -> CandidateResult:
         """The best configuration. Raises SpecError where none gives a variant."""
         tuning = tuning_of(work.candidate, state_of(self.kernel, parent.variant))
         space, at_once = tuning.space, AT_ONCE if self._side_by_side else 1
         run = tune(tuning, space, builds=work.builds, at_once=at_once, seed=self.seed)
-        telling = Telling(work.candidate, len(space), work.builds)
-        tried = self._through(run, parent, lane, telling)
+        report = SweepReport(work.candidate, len(space), work.builds)
+        tried = self._through(run, parent, lane, report)
         if not tried:
             raise SpecError("no configuration of its knobs gives a variant", valid="other values")
         return best_of(self._settled(tried, lane), len(space))
 
     def _settled(
-        self, tried: Sequence[tuple[str, Tried]], lane: DeviceFacts | None
-    ) -> list[tuple[str, Tried]]:
+        self, tried: Sequence[tuple[str, CandidateResult]], lane: DeviceFacts | None
+    ) -> list[tuple[str, CandidateResult]]:
         """The same, the best one as the incumbent if it earns it, and last. None became it before:
         the gates of the incumbent cost more than all else, and only the best is worth them. One
         that seems to be better still is measured against it directly."""
@@ -95,13 +97,13 @@ class Trying:
         return self.lanes == 1 and self.kernel.spec.kernel.kernel_type != "cpp"
 
     def _through(
-        self, run: Batches, parent: VariantRecord, lane: DeviceFacts | None, telling: Telling
-    ) -> list[tuple[str, Tried]]:
+        self, run: Batches, parent: VariantRecord, lane: DeviceFacts | None, report: SweepReport
+    ) -> list[tuple[str, CandidateResult]]:
         """All that gave a variant, each with its detail."""
-        tried, batch = list[tuple[str, Tried]](), next(run, ())
+        tried, batch = list[tuple[str, CandidateResult]](), next(run, ())
         while batch and not (tried and self.late()):
             limit_s = build_limit(each.evaluation for _, each in tried)
-            results = self._batch(batch, parent, lane, telling, limit_s)
+            results = self._batch(batch, parent, lane, report, limit_s)
             pairs = zip(batch, results, strict=True)
             tried += [(c.detail, each) for c, each in pairs if each is not None]
             batch = _sent(run, [_judged(each) for each in results])
@@ -112,21 +114,21 @@ class Trying:
         batch: Sequence[Candidate],
         parent: VariantRecord,
         lane: DeviceFacts | None,
-        telling: Telling,
+        report: SweepReport,
         limit_s: float | None,
-    ) -> list[Tried | None]:
+    ) -> list[CandidateResult | None]:
         """How each ended, in this order, told as soon as it has; None: it gave no variant.
         `limit_s`: of each build."""
         made = [(c, self._record_if_any(c, parent)) for c in batch]
         records = [record for _, record in made if record is not None]
         asked = {r.variant.variant_id: c for c, r in made if r is not None}
-        found = dict[str, Tried]()
+        found = dict[str, CandidateResult]()
         with (
-            about(telling.coming(batch)),
+            about(report.coming(batch)),
             closing(self._each(records, lane, None, limit_s)) as each,
         ):
             for one in each:
-                telling.ended(asked[one.variant_id], one)
+                report.ended(asked[one.variant_id], one)
                 found[one.variant_id] = one
         return [None if record is None else found[record.variant.variant_id] for _, record in made]
 
@@ -136,7 +138,7 @@ class Trying:
         lane: DeviceFacts | None,
         min_gain: float | None,
         limit_s: float | None,
-    ) -> Generator[Tried]:
+    ) -> Generator[CandidateResult]:
         """How each ended, in the order in which they end."""
         ids = [record.variant.variant_id for record in records]
         before = {each: self.evaluator.evaluation(each) for each in ids}
@@ -162,7 +164,7 @@ class Trying:
             return None
 
 
-def best_of(tried: Sequence[tuple[str, Tried]], space: int) -> Tried:
+def best_of(tried: Sequence[tuple[str, CandidateResult]], space: int) -> CandidateResult:
     """The configuration that became the incumbent last, else the one whose interval begins highest,
     so that noise is not chosen, else the first that failed; with what all of them cost. Each comes
     with its detail. `space`: how many there were to choose from."""
@@ -181,7 +183,7 @@ def best_of(tried: Sequence[tuple[str, Tried]], space: int) -> Tried:
     counts = ((len(every) - known, "tried"), (known, "known"))
     counted = " and ".join(f"{count} {what}" for count, what in counts if count)
     said = f"{detail}, the best of {counted} of {space} configurations{failed}"
-    return replace(best, several=Several(sum(t.builds for t in every), said, _seconds(every)))
+    return replace(best, several=TuningCost(sum(t.builds for t in every), said, _seconds(every)))
 
 
 def _sent(run: Batches, judged: Sequence[Judged]) -> tuple[Candidate, ...]:
@@ -192,7 +194,7 @@ def _sent(run: Batches, judged: Sequence[Judged]) -> tuple[Candidate, ...]:
         return ()
 
 
-def _seconds(tried: Sequence[Tried]) -> dict[str, float]:
+def _seconds(tried: Sequence[CandidateResult]) -> dict[str, float]:
     """What was spent on all that were evaluated now, by stage."""
     spent = defaultdict[str, float](float)
     for each in tried:
@@ -201,12 +203,12 @@ def _seconds(tried: Sequence[Tried]) -> dict[str, float]:
     return {stage: round(seconds, 3) for stage, seconds in spent.items()}
 
 
-def _tried(after: Evaluation, before: Evaluation | None) -> Tried:
+def _tried(after: Evaluation, before: Evaluation | None) -> CandidateResult:
     known = before is not None and before.evaluation_id == after.evaluation_id
-    return Tried(after.variant_id, after, known)
+    return CandidateResult(after.variant_id, after, known)
 
 
-def _judged(tried: Tried | None) -> Judged:
+def _judged(tried: CandidateResult | None) -> Judged:
     if tried is None:
         return Judged(None, 0)
     return Judged(tried.evaluation.speedup, tried.builds)

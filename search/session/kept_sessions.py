@@ -17,7 +17,7 @@ MOST_EDGES: Final = 200_000
 """of all kept sessions together, where there is more than one: about 0.7 GB"""
 
 
-class Sessions:
+class KeptSessions:
     """Sessions that nobody uses now, by search. For any number of threads: a session that is lent
     is not here, and holds its search; one that is kept does not."""
 

@@ -16,11 +16,11 @@ from ..moves import FACTS
 from ..planning.planner import Context
 from ..stored.experience import Experience
 from ..stored.records import SearchRecord
-from .transitions import Before
+from .transitions import StateBefore
 
 
 @dataclass
-class Outlook:
+class NodeContexts:
     """Looks at each variant once; what was seen holds until it is forgotten."""
 
     bench: Bench
@@ -43,10 +43,10 @@ class Outlook:
             memory=self.experience.recollection(node.key),
         )
 
-    def before(self, node: Node) -> Before:
+    def before(self, node: Node) -> StateBefore:
         """What was known of a node before one of its candidates was evaluated."""
         record = self.bench.evaluator.variant(node.key)
-        return Before(
+        return StateBefore(
             record,
             node,
             state_of(self.kernel, record.variant),

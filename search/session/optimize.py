@@ -20,7 +20,7 @@ from ...evaluation.evidence.headroom import peaks_for
 from ...runners.errors import AccessError, KernelwrightError, ProcessLost
 from ...runners.loading.files import load_file
 from ...store.records import Confirmation, KernelRecord
-from ..outdir.kernel_files import Exports
+from ..outdir.kernel_files import KernelFiles
 from ..settings import Settings
 from ..stored.records import SearchRecord, SearchStatus, SearchStopped, StepReport
 from .session import SearchSession
@@ -121,7 +121,7 @@ def optimize(
     one is reported again; `new_budget` replaces its budget, with which one that had spent the
     old budget goes on. A spec that fails is yielded as `Failed`.
     """
-    run = _Run(bench, Exports(bench.store, bench.outdir), new_budget)
+    run = _Run(bench, KernelFiles(bench.store, bench.outdir), new_budget)
     for path in specs:
         yield Opening(path)
         try:
@@ -153,7 +153,7 @@ class _Run:
     """What every kernel of one headless run shares."""
 
     bench: Bench
-    exports: Exports
+    files: KernelFiles
     new_budget: int | None
 
     def search(self, kernel: KernelRecord, settings: Settings, resume: bool) -> Iterator[Event]:
@@ -181,10 +181,10 @@ class _Run:
             if not isinstance(error, KernelwrightError):
                 self.bench.evaluator.close()  # children first: the files take a moment
             session.close()
-            self.exports.write(kernel_id, search_id)
+            self.files.write(kernel_id, search_id)
             raise
         session.close()
-        folder = self.exports.write(kernel_id, search_id)
+        folder = self.files.write(kernel_id, search_id)
         yield Finished(kernel, session.status(), confirmation, folder, reaches)
 
     def _steps(self, session: SearchSession) -> Iterator[Event]:
@@ -193,10 +193,10 @@ class _Run:
         while not isinstance(report := session.step(more), SearchStopped):
             if not isinstance(report, StepReport):
                 raise TypeError(f"the planner `{session.record.planner}` cannot ask anybody here")
-            self.exports.append(kernel_id, "step", report.model_dump(mode="json"))
-            self.exports.write_if_due(kernel_id, session.search_id)
+            self.files.append(kernel_id, "step", report.model_dump(mode="json"))
+            self.files.write_if_due(kernel_id, session.search_id)
             yield report
-        self.exports.append(kernel_id, "stopped", report.model_dump(mode="json"))
+        self.files.append(kernel_id, "stopped", report.model_dump(mode="json"))
 
     def _confirm(
         self, kernel_id: str, min_gain: float
@@ -217,7 +217,7 @@ class _Run:
                 yield Confirming(kernel, kernel.incumbent)
                 found = evaluator.confirm(kernel.incumbent)
                 facts = found.model_dump(mode="json", exclude={"gates"})
-                self.exports.append(kernel_id, "confirmed", facts)
+                self.files.append(kernel_id, "confirmed", facts)
             if found.accepted:
                 break
         return found
@@ -228,7 +228,7 @@ class _Run:
             for each in dict.fromkeys((kernel.baseline, kernel.incumbent)):
                 self.bench.evaluator.list_code(each)
         except ProcessLost as error:
-            self.exports.append(kernel.kernel_id, "no listing", {"why": str(error)})
+            self.files.append(kernel.kernel_id, "no listing", {"why": str(error)})
 
     def _reaches(self, kernel: KernelRecord, confirmation: Confirmation | None) -> str:
         try:

@@ -32,10 +32,9 @@ from ..graph.records import node_record
 from ..planning.planner import Context, Reply
 from ..planning.planners import PLANNERS, PlannerName
 from ..settings import Settings
-from ..stored.commits import Writing
+from ..stored.commits import SearchCommits
 from ..stored.experience import Experience, learned_now
 from ..stored.graph import graph_of, no_collections, set_aside, take_back
-from ..stored.hold import Hold
 from ..stored.records import (
     NeedsCandidates,
     SearchRecord,
@@ -47,11 +46,13 @@ from ..stored.records import (
     with_budget,
 )
 from ..stored.revision import count_commit, revision_of
-from .candidate_runs import Trying
-from .lanes import Lanes, Tried
-from .node_context import Outlook
+from ..stored.search_lock import SearchLock
+from .candidate_result import CandidateResult
+from .candidate_runs import CandidateRuns
+from .in_flight import InFlight
+from .node_context import NodeContexts
 from .profiling import is_due, profile_of
-from .transitions import learn
+from .transitions import keep_step
 
 Step = StepReport | NeedsCandidates | SearchStopped
 
@@ -63,14 +64,14 @@ class SearchSession:
     """
 
     def __init__(
-        self, bench: Bench, record: SearchRecord, graph: Graph, hold: Hold, revision: int = 0
+        self, bench: Bench, record: SearchRecord, graph: Graph, lock: SearchLock, revision: int = 0
     ) -> None:
-        """`hold`: on the search, taken. `revision`: of the search in the store when its graph was
+        """`lock`: on the search, taken. `revision`: of the search in the store when its graph was
         read (`search_revision`)."""
         self._bench = bench
         self.record = record
-        self._hold = hold
-        self._writing = Writing(bench.store, record.search_id, revision)
+        self._lock = lock
+        self._commits = SearchCommits(bench.store, record.search_id, revision)
         self._set_aside = False
         self._experience = Experience(
             bench.store, record.kernel_id, record.learned, record.settings.regraph
@@ -87,8 +88,8 @@ class SearchSession:
     def go_on(self) -> bool:
         """Be as one that was just resumed, with the graph that is here; False where the store has
         another one by now, or something is under way. Raises SearchBusy."""
-        self._hold.take()
-        if not (self._engine.idle and self._writing.is_latest):
+        self._lock.take()
+        if not (self._engine.idle and self._commits.is_latest):
             return False
         self._begin_anew()
         return True
@@ -100,11 +101,13 @@ class SearchSession:
         self._kernel: KernelRecord = evaluator.kernel(record.kernel_id)
         self._began = time.monotonic()
         lanes = evaluator.lanes(record.kernel_id)
-        self._lanes = Lanes(lanes)
+        self._in_flight = InFlight(lanes)
         least, seed = record.settings.min_gain, record.settings.seed
-        self._trying = Trying(evaluator, self._kernel, least, seed, len(lanes), lambda: self._late)
+        self._runs = CandidateRuns(
+            evaluator, self._kernel, least, seed, len(lanes), lambda: self._late
+        )
         self._no_profiles = False
-        self._outlook = Outlook(self._bench, self._kernel, self._experience)
+        self._contexts = NodeContexts(self._bench, self._kernel, self._experience)
 
     @property
     def edges(self) -> int:
@@ -134,13 +137,13 @@ class SearchSession:
             started_at=now(),
             learned=learned_now(bench.store, settings.regraph),
         )
-        graph, hold = Graph(), Hold(bench.outdir, record.search_id)
+        graph, lock = Graph(), SearchLock(bench.outdir, record.search_id)
         root = graph.add_root(kernel.baseline)
-        hold.take()
+        lock.take()
         with bench.store.transaction() as writer:
             writer.put_record("searches", record.search_id, record)
             writer.put("nodes", f"{record.search_id}/{root.key}", node_record(graph, root))
-        return cls(bench, record, graph, hold)
+        return cls(bench, record, graph, lock)
 
     @classmethod
     def resume(
@@ -152,17 +155,17 @@ class SearchSession:
         Raises HandleUnknown, and SearchBusy where somebody else has it under way.
         """
         bench.store.require("searches", search_id)
-        hold = Hold(bench.outdir, search_id)
-        hold.take()
+        lock = SearchLock(bench.outdir, search_id)
+        lock.take()
         try:
-            return cls._read(bench, search_id, hold, budget_builds)
+            return cls._read(bench, search_id, lock, budget_builds)
         except BaseException:
-            hold.release()
+            lock.release()
             raise
 
     @classmethod
     def _read(
-        cls, bench: Bench, search_id: str, hold: Hold, budget_builds: int | None
+        cls, bench: Bench, search_id: str, lock: SearchLock, budget_builds: int | None
     ) -> SearchSession:
         """A search that is held, from the store."""
         revision = revision_of(bench.store, search_id)
@@ -174,7 +177,7 @@ class SearchSession:
                 revision = count_commit(writer, search_id)
         with no_collections():
             graph = graph_of(bench.store, search_id)
-            session = cls(bench, record, graph, hold, revision)
+            session = cls(bench, record, graph, lock, revision)
             session._set_aside = set_aside(graph)
         return session
 
@@ -185,12 +188,12 @@ class SearchSession:
         begun beside it.
         """
         end = self._begin(more + 1)
-        if (first := self._lanes.first()) is not None:
+        if (first := self._in_flight.first()) is not None:
             work, tried = first
             return self._profiled(self._record(work, tried))
         match end:
             case Ask(node_id, question):
-                return self._writing.ask(node_id, question, self._engine.changes())
+                return self._commits.ask(node_id, question, self._engine.changes())
             case Stopped(reason, text):
                 return self._stop(reason, text)
             case _:
@@ -199,8 +202,8 @@ class SearchSession:
     def pause(self) -> None:
         """Wait for what is under way; it is on disk as an evaluation, and not tried again. Until
         `go_on` the search is anybody's."""
-        self._lanes.close()
-        self._hold.release()
+        self._in_flight.close()
+        self._lock.release()
 
     def close(self) -> None:
         """`pause`, for good."""
@@ -213,10 +216,10 @@ class SearchSession:
 
         Raises HandleUnknown for a ticket that is unknown, answered, or of another search.
         """
-        known = self._writing.unanswered(ticket)
+        known = self._commits.unanswered(ticket)
         proposed = tuple(named(c) for c in candidates)
         changes = self._engine.answer(known.node_id, Reply(candidates=proposed))
-        self._writing.answered(ticket, known, changes)
+        self._commits.answered(ticket, known, changes)
         return changes.notes
 
     def status(self) -> SearchStatus:
@@ -228,7 +231,7 @@ class SearchSession:
         return self._engine.context(self._engine.graph.node(variant_id))
 
     def _context(self, node: Node) -> Context:
-        return self._outlook.context(node, self.record)
+        return self._contexts.context(node, self.record)
 
     def _profiled(self, report: StepReport) -> StepReport:
         """The report, with a profile of the incumbent where one is due; one that fails is told once
@@ -240,16 +243,16 @@ class SearchSession:
         self._no_profiles = bool(found.failed)
         kept = tuple(each for each in self.record.profiles if not each.failed)
         self.record = self.record.model_copy(update={"profiles": (*kept, found)})
-        self._outlook.forget(incumbent)
+        self._contexts.forget(incumbent)
         changes = self._engine.look_again(incumbent)
-        with self._writing.commit(changes) as writer:
+        with self._commits.commit(changes) as writer:
             writer.put_record("searches", self.search_id, self.record)
         return report.model_copy(update={"profile": found})
 
     def _stop(self, reason: str, text: str) -> SearchStopped:
         stopped = {"stopped": reason, "stopped_text": text}
         self.record = self.record.model_copy(update=stopped)
-        with self._writing.commit(self._engine.changes()) as writer:
+        with self._commits.commit(self._engine.changes()) as writer:
             writer.put_record("searches", self.search_id, self.record)
         return SearchStopped(search_id=self.search_id, reason=reason, text=text)
 
@@ -264,11 +267,11 @@ class SearchSession:
         limit = self.record.settings.budget_seconds
         if self._late:
             return Stopped("budget", f"{limit:g} s are spent, the whole budget of time")
-        while self._lanes.free(most):
+        while self._in_flight.free(most):
             work = self._engine.next_work()
             if not isinstance(work, Evaluate):
                 return work
-            self._lanes.begin(work, partial(self._trying.tried, work))
+            self._in_flight.begin(work, partial(self._runs.run, work))
         self._build_ahead()
         return None
 
@@ -285,17 +288,19 @@ class SearchSession:
                 variants.append(variant_from(self._kernel, base, candidate))
         self._bench.evaluator.build_ahead(variants)
 
-    def _record(self, work: Evaluate, tried: Tried | SpecError) -> StepReport:
+    def _record(self, work: Evaluate, tried: CandidateResult | SpecError) -> StepReport:
         if isinstance(tried, SpecError):
             outcome, evaluation = Outcome(Ending.rejected, message=str(tried)), None
         else:
             outcome = tried.outcome(self._engine.graph.of_variant(tried.variant_id))
             evaluation = tried.evaluation.model_copy(update={"seconds": dict(tried.seconds)})
-        before = self._outlook.before(self._engine.graph.node(work.parent))
+        before = self._contexts.before(self._engine.graph.node(work.parent))
         changes = self._engine.record(work.edge_id, outcome)
         reward = self._reward(work.edge_id)
-        with self._writing.commit(changes) as writer:
-            learn(writer, self._kernel, self.search_id, work, before, outcome, evaluation, reward)
+        with self._commits.commit(changes) as writer:
+            keep_step(
+                writer, self._kernel, self.search_id, work, before, outcome, evaluation, reward
+            )
         return step_report(self.record, self._engine.ledger, work, outcome)
 
     def _reward(self, edge_id: str) -> float | None:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from ...runners import progress
 from ...runners.model import Candidate, Evaluation
 from ...runners.wording import speedup_text
-from .lanes import Tried
+from .candidate_result import CandidateResult
 
 MOST_SAID = 80
 """characters of a failure's first line; all of it is in the evaluation"""
 
 
 @dataclass
-class Telling:
+class SweepReport:
     """One sweep. `space`: configurations to choose from. `left`: builds that it may still spend.
 
     What was known before is neither counted nor told: it takes no time.
@@ -37,7 +37,7 @@ class Telling:
             return f"configuration {first} of {self._most}: {self._values(batch[0])}"
         return f"configurations {first} to {last} of {self._most}"
 
-    def ended(self, candidate: Candidate, tried: Tried) -> None:
+    def ended(self, candidate: Candidate, tried: CandidateResult) -> None:
         """Tell how a configuration ended, and the best so far."""
         evaluation = tried.evaluation
         if evaluation.speedup is not None:

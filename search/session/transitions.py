@@ -18,7 +18,7 @@ from ..regraph.transition import Transition, difference
 
 
 @dataclass(frozen=True)
-class Before:
+class StateBefore:
     """The state that a candidate was tried from."""
 
     record: VariantRecord
@@ -28,12 +28,12 @@ class Before:
     memory: Recollection
 
 
-def learn(
+def keep_step(
     writer: Writer,
     kernel: KernelRecord,
     search_id: str,
     work: Evaluate,
-    before: Before,
+    before: StateBefore,
     outcome: Outcome,
     evaluation: Evaluation | None,
     reward: float | None = None,
@@ -69,7 +69,7 @@ def transition(
     kernel: KernelRecord,
     search_id: str,
     work: Evaluate,
-    before: Before,
+    before: StateBefore,
     outcome: Outcome,
     evaluation: Evaluation | None,
     reward: float | None = None,
@@ -104,7 +104,7 @@ def transition(
 
 
 def _gain(
-    before: Before, outcome: Outcome, comparison: Comparison | None
+    before: StateBefore, outcome: Outcome, comparison: Comparison | None
 ) -> tuple[float | None, tuple[float, float] | None]:
     """log2 over the parent: of a comparison with it where there is one, else of both with the
     baseline."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...evaluation.bench import Bench
 from ...store.jobs import JobRecord
-from .kept_sessions import Sessions
+from .kept_sessions import KeptSessions
 
 
 class Workbench(Bench):
@@ -15,7 +15,7 @@ class Workbench(Bench):
 
     def __init__(self, outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> None:
         super().__init__(outdir, roots, gpus)
-        self.sessions = Sessions()
+        self.sessions = KeptSessions()
         self.unwritten: dict[str, JobRecord] = {}
         """jobs that ended here and that the store could not take: how they ended"""
 

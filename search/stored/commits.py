@@ -14,7 +14,7 @@ from .records import NeedsCandidates, Ticket
 from .revision import count_commit, revision_of
 
 
-class Writing:
+class SearchCommits:
     """Commits of one search, by whoever holds it."""
 
     def __init__(self, store: Store, search_id: str, revision: int) -> None:

@@ -25,7 +25,7 @@ LONGEST = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class EarlierSearches:
     """Of one variant."""
 
     factors: Mapping[str, float]
@@ -62,14 +62,16 @@ class Past:
         return tuple(f"{method}: {line.describe()}" for method, line in lines)
 
 
-def past(bench: Bench, kernel: KernelRecord, record: VariantRecord, known: Evidence) -> Past:
+def earlier_searches(
+    bench: Bench, kernel: KernelRecord, record: VariantRecord, known: Evidence
+) -> EarlierSearches:
     """Read from the store; all searches there count, and what was imported."""
     posteriors = Posteriors(regraph_of(bench.store))
     spec, own = kernel.loaded.spec, posteriors.regraph.name(record.method)
     after = [line for line in edges(posteriors) if line.previous == own]
     arch, language = spec.device_profile.arch, spec.kernel.kernel_type
     memory = recall(bench.store, kernel.kernel_id)
-    return Past(
+    return EarlierSearches(
         factors=regraph_weights(posteriors, own, known.bottleneck, arch, language),
         steps={line.method: line for line in by_gain(after)},
         rules=brought(posteriors, "rule"),

@@ -25,12 +25,12 @@ MOST_NAMED: Final = 120
 """characters of a holder's command that are told"""
 
 
-class Hold:
+class SearchLock:
     """One session's hold on its search; it ends with the session at the latest."""
 
     def __init__(self, outdir: Path, search_id: str) -> None:
         self._path, self._search_id = outdir / LOCKS / search_id, search_id
-        self._release: weakref.finalize[[int], Hold] | None = None
+        self._release: weakref.finalize[[int], SearchLock] | None = None
 
     def take(self) -> None:
         """Hold the search from now on, also if it is held here already. Raises SearchBusy."""

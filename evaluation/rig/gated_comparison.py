@@ -12,7 +12,7 @@ from ...runners.model import Comparison, GateResult
 
 
 @dataclass(frozen=True)
-class Compared:
+class GatedComparison:
     """A comparison with the gates over its timed runs; None when one of them failed."""
 
     comparison: Comparison | None
@@ -21,7 +21,7 @@ class Compared:
     """every timed run, of all sides"""
 
 
-def compared(measured: Measured, candidate: str, others: Sequence[str]) -> Compared:
+def gated_comparison(measured: Measured, candidate: str, others: Sequence[str]) -> GatedComparison:
     """The gates are about the candidate. Raises SideFailed when another side fails: then nothing
     is known of the candidate."""
     for other in others:
@@ -36,4 +36,4 @@ def compared(measured: Measured, candidate: str, others: Sequence[str]) -> Compa
     own = [run for run in measured.runs if run.variant == candidate]
     gates = tuple(gate(own) for gate in FIRST_SET)
     comparison = None if first_failure(gates) else measured.comparison
-    return Compared(comparison, gates, tuple(measured.runs))
+    return GatedComparison(comparison, gates, tuple(measured.runs))

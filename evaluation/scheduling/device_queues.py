@@ -27,7 +27,7 @@ class _Device:
     timer: threading.Timer | None = None
 
 
-class Turns:
+class DeviceQueues:
     """A turn a device: its holder has runner and oracle of that device to himself.
 
     `pause` ends the processes of a device. It is called with the turn held, once nobody has had
@@ -82,7 +82,7 @@ class Turns:
             device.timer.start()
 
 
-class Alone:
+class KeyedLocks:
     """Locks by name, made when they are asked for: one thread at a time for each name."""
 
     def __init__(self) -> None:
