@@ -43,7 +43,7 @@ check: $(VENV)/dev.stamp
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/pyright --pythonpath $(BIN)/python
-	@$(BIN)/python -m pytest --quiet tests/test_layers.py tests/test_packaging.py
+	@$(BIN)/python -m pytest --quiet tests/house/test_layers.py tests/house/test_packaging.py
 
 wheel: $(VENV)/dev.stamp
 	@rm -rf build dist

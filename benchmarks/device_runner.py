@@ -19,7 +19,7 @@ from typing import Any
 
 from environment import ROOT, write
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 from device_kernels import HEAD, INDEX, RIGHT, THREADS, Bench, integer, launch, pointer
 
 from kernelwright.runners.device.probing import probe_devices

@@ -17,7 +17,7 @@ from typing import Any
 
 from environment import ROOT, write
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 from device_kernels import Bench
 from planted_kernels import PAIRS, Kernel, N, Pair, profiled
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from environment import RESULTS, ROOT, write
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 from noise import Noise, settled_on
 
 from kernelwright.runners.comparing.settling import DEVICE, Step, TimingPlan

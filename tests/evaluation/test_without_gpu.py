@@ -1,0 +1,171 @@
+"""GPU kernels where no GPU is: built, analysed and checked for their logic, never timed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from kernelwright.evaluation.rig.gpus import device_missing
+from kernelwright.runners.device import driver
+from kernelwright.runners.device.probe import probe
+from kernelwright.runners.errors import BaselineRefused, DeviceMissing
+from kernelwright.runners.specs.devices import PROFILES
+from kernelwright.search.session.workbench import Workbench
+from kernelwright.tools.compile_variant import (
+    CompiledVariant,
+    CompileVariantArguments,
+    compile_variant,
+)
+from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
+from kernelwright.tools.time_variant import TimeVariantArguments, time_variant
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def kernel_type(spec: Path) -> str:
+    return json.loads(spec.read_text(encoding="utf-8"))["kernel"]["kernel_type"]
+
+
+TRITON = bool(find_spec("triton") and find_spec("torch"))
+needs_triton = pytest.mark.skipif(not TRITON, reason="triton and torch are not installed")
+needs_cuda = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no CUDA compiler here")
+SPECS = [
+    path.relative_to(EXAMPLES)
+    for path in sorted(EXAMPLES.glob("*/*.json"))
+    if kernel_type(path) != "cpp"
+]
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
+    with Workbench(tmp_path_factory.mktemp("bench") / "out", [EXAMPLES]) as opened:
+        if opened.gpus.present():
+            pytest.skip("a GPU is here: tests/test_gpu_*.py go further")
+        yield opened
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_an_example_is_built_with_facts_and_not_timed(bench: Workbench, spec: Path) -> None:
+    triton = kernel_type(EXAMPLES / spec) == "triton"
+    if triton and not TRITON:
+        pytest.skip("triton and torch are not installed")
+    if not triton and shutil.which("nvcc") is None:
+        pytest.skip("no CUDA compiler here")
+    opened = open_kernel(bench, OpenKernelArguments(spec_path=str(spec)))
+    assert opened.tier == "device" and opened.workloads[0].baseline_ms is None
+    assert not any("search_step" in each for each in opened.next)
+    name, choice = next(iter(opened.parameters.items()))
+    other = next(value for value in choice.values if value != choice.now)
+    built = compile_variant(
+        bench, CompileVariantArguments(kernel_id=opened.kernel_id, parameters={name: other})
+    )
+    assert built.ok, built.diagnostics
+    assert built.kernels and all((k.registers or 0) > 0 for k in built.kernels)
+    assert built.occupancy
+    shapes = {label for kernel in built.kernels for label in kernel.shapes}
+    assert shapes == {"odd", *(w.workload for w in opened.workloads)}
+    assert (built.logic or "").startswith("passed") is triton
+    with pytest.raises(DeviceMissing) as error:
+        time_variant(bench, TimeVariantArguments(variant_id=built.variant_id))
+    assert "cannot be run or timed here" in error.value.message
+    assert "on a machine with an NVIDIA H100" in error.value.next_step
+    assert "where its GPU is" in built.next and bench.gpus.missing() in opened.notes[0]
+
+
+def test_the_reason_for_no_gpu_is_one_short_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    driver.binding.cache_clear()
+    monkeypatch.setattr(driver, "LIBRARY", "libcuda-that-is-not-here.so")
+    assert probe().why_none == "no NVIDIA driver on this machine"
+    driver.binding.cache_clear()
+
+
+def test_a_kernel_for_a_gpu_that_is_not_this_one_says_both_names() -> None:
+    a100 = next(facts for facts, _ in PROFILES if "A100" in facts.name)
+    here = PROFILES[0][0].model_copy(update={"uuid": "GPU-1"})
+    said = device_missing(a100, "", [here]).message
+    assert said.endswith(
+        "NVIDIA A100-SXM4-80GB (sm_80), and this machine has NVIDIA H100 80GB HBM3"
+    )
+
+
+@needs_cuda
+def test_a_plan_of_ones_own_is_built_and_one_that_does_not_fit_says_why(bench: Workbench) -> None:
+    opened = open_kernel(bench, OpenKernelArguments(spec_path="cuda_scale/spec.json"))
+
+    def built(**plan: Any) -> CompiledVariant:
+        wanted = CompileVariantArguments(kernel_id=opened.kernel_id, plan=plan)
+        return compile_variant(bench, wanted)
+
+    grid = ["cdiv(n, BLOCK * ITEMS_PER_THREAD)"]
+    right = built(grid=grid, block=["BLOCK"], shared=1024)
+    assert right.ok and right.changed == "plan" and right.kernels[0].dynamic_shared == 1024
+    wrong = built(grid=grid, block=["BLOCK"], args=["x", "n"])
+    assert wrong.ending == "rejected" and "2 parameters for `scale`" in (wrong.diagnostics or "")
+
+
+AUTOTUNED = """
+import torch, triton
+import triton.language as tl
+
+@triton.autotune(
+    [triton.Config({{"BLOCK": 512}}, num_warps=w) for w in ({warps})], key=["n"]
+)
+@triton.jit
+def double(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, 2 * tl.load(x + i, i < n), i < n)
+
+def run(x, n):
+    y = torch.empty_like(x)
+    double[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, y, n)
+    return y
+"""
+
+
+def autotuned(warps: str) -> dict[str, Any]:
+    arrays = [
+        {"name": name, "role": role, "dtype": "float32", "shape": ["n"]}
+        for name, role in (("x", "input"), ("y", "output"))
+    ]
+    return {
+        "name": "double",
+        "kernel": {
+            "kernel_type": "triton",
+            "source_code": AUTOTUNED.format(warps=warps),
+            "metadata": {"kernel_name": "run"},
+        },
+        "io": {
+            "arguments": [
+                *arrays,
+                {"name": "n", "role": "scalar", "dtype": "int32", "value": "n"},
+            ]
+        },
+        "symbols": {"n": {"min": 1, "max": 1 << 20}},
+        "workloads": [{"name": "main", "symbols": {"n": 4096}}],
+        "reference": {"source_code": "def reference(x, n):\n    return 2 * x\n"},
+    }
+
+
+@needs_triton
+def test_the_baseline_is_the_first_autotune_configuration_that_fits_the_gpu(
+    bench: Workbench,
+) -> None:
+    opened = open_kernel(bench, OpenKernelArguments(spec=autotuned("64, 8, 4")))
+    assert opened.parameters["num_warps"].now == 8
+    assert any("does not fit that GPU" in note for note in opened.notes)
+    with pytest.raises(BaselineRefused, match="out of resource: threads"):
+        open_kernel(bench, OpenKernelArguments(spec=autotuned("64, 128")))
+
+
+def test_source_and_diff_together_are_refused_before_anything_is_done() -> None:
+    with pytest.raises(ValidationError, match="give source or diff, not both"):
+        CompileVariantArguments(kernel_id="k", source="x", diff="y")

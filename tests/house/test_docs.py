@@ -1,0 +1,109 @@
+"""The documents say what is there, and all that is there is said."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from kernelwright.runners.gates import ENDINGS
+from kernelwright.runners.gates.incumbent import ANEW, FRESH, SHAPES, STRESS
+from kernelwright.runners.gates.repeats import GATE as REPEATS
+from kernelwright.runners.gates.winner import (
+    is_faster_again,
+    is_not_slower_on_held_out_workloads,
+    keeps_its_gain,
+)
+from kernelwright.runners.loading.files import parse_spec
+from kernelwright.runners.model import Ending
+from kernelwright.runners.oracle.stress import KINDS
+from kernelwright.runners.plans.declared_plan import check_declared
+from kernelwright.search.moves import MOVES
+from kernelwright.search.settings import Settings
+from kernelwright.server.cli import app
+from kernelwright.tools import TOOLS
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+GPU_KERNELS = (ROOT / "docs/gpu-kernels.md").read_text(encoding="utf-8")
+WINNERS = [
+    gate.__name__ for gate in (is_faster_again, keeps_its_gain, is_not_slower_on_held_out_workloads)
+]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
+
+
+@pytest.mark.parametrize("name", [tool.name for tool in TOOLS])
+def test_readme_names_every_tool(name: str) -> None:
+    assert f"`{name}`" in README
+
+
+@pytest.mark.parametrize("name", get_command(app).list_commands(None))  # type: ignore[attr-defined,arg-type]
+def test_readme_names_every_command(name: str) -> None:
+    assert f"kernelwright {name}" in README
+
+
+GATES = (ROOT / "docs/gates.md").read_text(encoding="utf-8")
+SEARCH = (ROOT / "docs/search.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [*ENDINGS, FRESH, ANEW, REPEATS, SHAPES, STRESS, *WINNERS])
+def test_the_page_on_gates_names_every_gate(name: str) -> None:
+    assert f"`{name}`" in GATES
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_the_page_on_gates_explains_every_kind_of_stress(kind: str) -> None:
+    assert f"| `{kind}` |" in GATES or kind == "exchanged"  # of a gate of its own
+
+
+def test_every_move_says_when_it_pays() -> None:
+    assert all(len(move.why) > 20 for move in MOVES)
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_the_page_on_the_search_has_every_setting(name: str) -> None:
+    field = Settings.model_fields[name]
+    default = "none" if field.default is None else field.default
+    meaning = " ".join((field.description or "").split())
+    assert f"| `{name}` | {default} | {meaning} |" in SEARCH
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_path_and_link_that_a_document_names_exists(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    folders = "runners|analysis|search|tools|skills|server|tests|examples|benchmarks|docs"
+    named = re.findall(rf"`((?:{folders})/[\w./-]*[\w/])`", text)
+    linked = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    missing = [name for name in named if not (ROOT / name).exists()]
+    missing += [link for link in linked if not (document.parent / link).exists()]
+    assert not missing
+
+
+def test_the_spec_in_readme_is_valid() -> None:
+    block = re.search(r"```json\n(.*?)```", README, re.DOTALL)
+    assert block is not None
+    assert parse_spec(json.loads(block[1])).name == "scale"
+
+
+@pytest.mark.parametrize("block", re.findall(r"```json\n(.*?)```", GPU_KERNELS, re.DOTALL))
+def test_every_spec_of_gpu_kernels_is_valid(block: str) -> None:
+    spec = parse_spec(json.loads(block))
+    check_declared(spec)
+    assert spec.kernel.kernel_type != "cpp"
+
+
+@pytest.mark.parametrize("ending", Ending)
+def test_gpu_kernels_explains_every_ending(ending: Ending) -> None:
+    rows = [line for line in GPU_KERNELS.splitlines() if line.startswith("| `")]
+    assert any(f"`{ending}`" in row.split("|")[1] for row in rows)
+
+
+def test_readme_shows_the_results_that_lie_in_benchmarks() -> None:
+    result = json.loads(
+        (ROOT / "benchmarks/results/host_examples.json").read_text(encoding="utf-8")
+    )
+    for row in result["examples"]:
+        assert f"{row['speedup']:.3g}x ({row['low']:.3g} to {row['high']:.3g})" in README
