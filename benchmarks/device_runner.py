@@ -22,7 +22,7 @@ from environment import ROOT, write
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 from device_kernels import HEAD, INDEX, RIGHT, THREADS, Bench, integer, launch, pointer
 
-from kernelwright.runners.device.probing import probe_devices
+from kernelwright.runners.device.presence.probing import probe_devices
 
 SIZES = {"small": 1 << 18, "large": 1 << 26}
 CALLS = {"small": 64, "large": 1}

@@ -83,9 +83,9 @@ def _each(launch: Callable[[], Any], wait: Callable[[], Any]) -> float:
 
 def cuda_bindings(cubin: bytes) -> Callable[[], tuple[Any, ...]]:
     """cuda.bindings.driver, through our own module over it."""
-    driver: Any = importlib.import_module("kernelwright.runners.device.driver")
-    modules: Any = importlib.import_module("kernelwright.runners.device.modules")
-    launches: Any = importlib.import_module("kernelwright.runners.device.launches")
+    driver: Any = importlib.import_module("kernelwright.runners.device.cuda_driver.driver")
+    modules: Any = importlib.import_module("kernelwright.runners.device.cuda_driver.modules")
+    launches: Any = importlib.import_module("kernelwright.runners.device.cuda_driver.launches")
     importlib.import_module("cuda.bindings.driver")
 
     def prepare() -> tuple[Any, ...]:

@@ -38,8 +38,8 @@ from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import Candidate, Evaluation
 from kernelwright.runners.specs.devices import PROFILES
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest
-from kernelwright.search.applying.variants import variant_from
 from kernelwright.search.session.workbench import Workbench
+from kernelwright.search.stored.variants import variant_from
 from kernelwright.store.records import KernelRecord, VariantRecord
 from kernelwright.store.store import Store, Writer
 

@@ -15,8 +15,8 @@ from environment import ROOT, write
 
 from kernelwright.runners.loading.files import Roots, load_file
 from kernelwright.runners.model import Candidate
-from kernelwright.search.applying.variants import variant_from
 from kernelwright.search.session.workbench import Workbench
+from kernelwright.search.stored.variants import variant_from
 from kernelwright.store.records import KernelRecord, VariantRecord
 
 CASES: dict[str, tuple[dict[str, int], ...]] = {

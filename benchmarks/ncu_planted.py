@@ -23,7 +23,7 @@ from planted_kernels import PAIRS, Kernel, N, Pair, profiled
 
 from kernelwright.analysis.rules.card import card
 from kernelwright.analysis.rules.findings import findings
-from kernelwright.runners.device.probing import probe_devices
+from kernelwright.runners.device.presence.probing import probe_devices
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.runners.profiling import readers
 from kernelwright.runners.profiling.permission import why_no_counters

@@ -25,7 +25,7 @@ ROLES = {
     "kernelwright.runners.native.process": "runner",
     "kernelwright.runners.device.process": "runner",
     "kernelwright.runners.oracle.process": "oracle",
-    "kernelwright.runners.device.probe": "probe",
+    "kernelwright.runners.device.presence.probe": "probe",
 }
 GPU_MEMORY = "MiB of GPU memory"
 SPARE = {GPU_MEMORY: 512}

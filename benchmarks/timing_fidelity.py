@@ -29,7 +29,7 @@ from fidelity_do_bench import do_bench_part
 from fidelity_kernels import DEVICE_CASES, HOST_CASES
 from fidelity_lab import Lab
 
-from kernelwright.runners.device.probing import probe_devices
+from kernelwright.runners.device.presence.probing import probe_devices
 from kernelwright.runners.model import Comparison
 from kernelwright.runners.specs.devices import DeviceFacts
 

@@ -29,7 +29,7 @@ from environment import write
 from gpu_examples import Example, gpu_examples
 
 from kernelwright.runners.building.builder import Builder
-from kernelwright.runners.device.probing import probe_devices
+from kernelwright.runners.device.presence.probing import probe_devices
 from kernelwright.runners.loading.files import LoadedKernel, Roots, load_file
 from kernelwright.runners.model import Variant
 from kernelwright.runners.oracle.inputs import Array, make_inputs, pack, unpack

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from ..runners.device.probing import probe_devices
+from ..runners.device.presence.probing import probe_devices
 from ..runners.processes.process import Limits, clean_environment, run_limited
 from ..runners.processes.sandbox import capabilities
 from ..runners.profiling import readers

@@ -148,7 +148,7 @@ def _candidate(
 
 
 def _variant(kernel: KernelRecord, base: Variant, candidate: Candidate) -> Variant:
-    from ..search.applying.variants import variant_from
+    from ..search.stored.variants import variant_from
 
     return variant_from(kernel, base, candidate)
 

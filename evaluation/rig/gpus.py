@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...runners.device.probing import Probed, probe_devices
+from ...runners.device.presence.probing import Probed, probe_devices
 from ...runners.errors import DeviceMissing, SpecError
 from ...runners.loading.files import LoadedKernel
 from ...runners.specs.devices import DeviceFacts, device_for

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
-from . import driver
-from .driver import Stream
+from .cuda_driver import driver
+from .cuda_driver.driver import Stream
 
 LARGEST, LEAST = 2 << 30, 64 << 20
 COPIES = 20

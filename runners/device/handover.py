@@ -10,7 +10,7 @@ import numpy as np
 from ..dtypes import DTYPES
 from ..protocol.layout import record
 from ..specs.contract import BoundContract
-from .driver import Bytes
+from .cuda_driver.driver import Bytes
 from .tables import Elements
 
 Parts = Sequence[Bytes]

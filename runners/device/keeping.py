@@ -17,8 +17,8 @@ from typing import Protocol
 import numpy as np
 
 from ..protocol.layout import PAGE
-from . import driver
-from .driver import Bytes, Stream
+from .cuda_driver import driver
+from .cuda_driver.driver import Bytes, Stream
 from .looking import blank_rows
 from .memory import Digest, Kept, Region, aligned, digest_rows
 from .support import Support

@@ -14,9 +14,9 @@ from itertools import count
 from ..protocol.arena_values import InputPool
 from ..protocol.layout import PAGE
 from ..protocol.shared_arena import GUARD_PATTERN
-from . import driver
-from .driver import Stream
-from .faults import RunFault
+from .cuda_driver import driver
+from .cuda_driver.driver import Stream
+from .cuda_driver.faults import RunFault
 from .support import Support
 from .tables import Table, digested
 

@@ -19,12 +19,12 @@ from ..processes.channel import Answer, Channel, serve
 from ..protocol.arena_values import InputPool
 from ..protocol.messages import Block, BlockResult, Check, Load, Pool, RunResult, SideTimes
 from .blocks import run_block
-from .conditions import Watch
 from .copying import copy_bandwidth
-from .faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
+from .cuda_driver.faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
 from .handover import Handover
 from .memory import DeviceInputs, no_room
-from .registry import register
+from .presence.conditions import Watch
+from .presence.registry import register
 from .sample import STRAY, Sample
 from .side import Side
 from .stage import Stage

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from ..profiling.messages import ProfileAnswer
 from ..watched.messages import WatchedJob
-from . import driver
-from .faults import DriverFault, RunFault
+from .cuda_driver import driver
+from .cuda_driver.faults import DriverFault, RunFault
 from .watched import Shape, answer_job
 
 WARM_RUNS = 3

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from ..plans.plan import SetSymbol
 from ..protocol.shared_arena import GUARD_PATTERN
-from . import driver
-from .binding import relocated
-from .driver import Stream
+from .cuda_driver import driver
+from .cuda_driver.binding import relocated
+from .cuda_driver.driver import Stream
 from .memory import BLANK, Kept, Region, digest_now
 from .setting import Setting
 from .support import Support

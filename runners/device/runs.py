@@ -21,9 +21,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from . import driver
-from .driver import Event, GraphExec, Stream
-from .faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
+from .cuda_driver import driver
+from .cuda_driver.driver import Event, GraphExec, Stream
+from .cuda_driver.faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
 from .keeping import Desk, Keeping, Laid, Spare
 from .memory import BLANK, no_room
 from .sample import How, Sample

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..protocol.messages import RunResult
-from . import driver
-from .driver import Bytes
+from .cuda_driver import driver
+from .cuda_driver.driver import Bytes
 from .keeping import Packed, packed
 from .looking import Around, Findings
 from .side import Side

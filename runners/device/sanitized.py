@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 from ..sanitizer.messages import Allocation, SanitizerAnswer
 from ..watched.messages import Watched, WatchedJob
-from . import driver
-from .faults import DriverFault, RunFault
+from .cuda_driver import driver
+from .cuda_driver.faults import DriverFault, RunFault
 from .watched import Shape, answer_job
 
 RUNS = 2

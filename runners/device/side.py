@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from . import driver
-from .bound import Binder, BoundPlan, Copy
-from .code import Code
-from .driver import Bytes, GraphExec, Stream
-from .faults import RunFault
+from .cuda_driver import driver
+from .cuda_driver.bound import Binder, BoundPlan, Copy
+from .cuda_driver.code import Code
+from .cuda_driver.driver import Bytes, GraphExec, Stream
+from .cuda_driver.faults import RunFault
 from .keeping import packed
 from .looking import Looking
 from .memory import BLANK, Kept

@@ -12,8 +12,8 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ..plans.plan import LaunchPlan
-from . import driver
-from .faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
+from .cuda_driver import driver
+from .cuda_driver.faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
 from .memory import STAGE_SHARE, DeviceInputs, Kept, Region, no_room
 from .runs import Runs
 from .sample import Sample

@@ -7,9 +7,9 @@ import struct
 import time
 from pathlib import Path
 
-from . import driver, modules
-from .driver import HostWords, Stream
-from .launches import Configuration, PreparedLaunch
+from .cuda_driver import driver, modules
+from .cuda_driver.driver import HostWords, Stream
+from .cuda_driver.launches import Configuration, PreparedLaunch
 
 PTX = Path(__file__).with_name("support.ptx")
 KERNELS = ("move", "read_all", "hold", "mark", "scrub", "guards", "digest", "gather", "gaps")

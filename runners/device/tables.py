@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..protocol.shared_arena import GUARD_PATTERN
-from .faults import RunFault
+from .cuda_driver.faults import RunFault
 
 CHUNK = 256 << 10
 """bytes that one block moves or digests"""

@@ -18,12 +18,12 @@ import numpy as np
 from ..model import Record
 from ..plans.plan import LaunchPlan, SetSymbol
 from ..watched.messages import ANSWER, Watched, WatchedJob
-from . import driver
-from .binding import relocated
-from .bound import Binder, BoundPlan, BoundStep
-from .code import Code
-from .driver import Stream
-from .registry import register
+from .cuda_driver import driver
+from .cuda_driver.binding import relocated
+from .cuda_driver.bound import Binder, BoundPlan, BoundStep
+from .cuda_driver.code import Code
+from .cuda_driver.driver import Stream
+from .presence.registry import register
 
 
 class Shape:

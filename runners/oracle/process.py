@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..device.registry import register
+from ..device.presence.registry import register
 from ..errors import KernelwrightError
 from ..processes.channel import Answer, Channel, serve
 from .confinement import confine

@@ -14,8 +14,8 @@ from ...runners.model import Candidate, Evaluation
 from ...runners.progress import about
 from ...runners.specs.devices import DeviceFacts
 from ...store.records import KernelRecord, VariantRecord
-from ..applying.variants import changed, state_of, variant_from
 from ..engine.work import Evaluate
+from ..stored.variants import changed, state_of, variant_from
 from ..tuning import Batches, Judged, tune, tuning_of
 from .build_limit import build_limit
 from .candidate_result import CandidateResult, TuningCost

@@ -10,12 +10,12 @@ from ...evaluation.bench import Bench
 from ...evaluation.evidence.evidence import Evidence, evidence
 from ...evaluation.evidence.headroom import known_headroom
 from ...store.records import KernelRecord, VariantRecord
-from ..applying.variants import state_of
 from ..graph.graph import Node
 from ..moves import FACTS
 from ..planning.planner import Context
 from ..stored.experience import Experience
 from ..stored.records import SearchRecord
+from ..stored.variants import state_of
 from .transitions import StateBefore
 
 

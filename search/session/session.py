@@ -23,7 +23,6 @@ from ...runners.errors import SpecError
 from ...runners.model import Candidate, Ending, Variant
 from ...runners.toolchains import tier_of
 from ...store.records import KernelRecord, now
-from ..applying.variants import named, variant_from
 from ..engine.engine import Engine
 from ..engine.work import Ask, Evaluate, Outcome, Stopped, Waiting
 from ..graph.graph import Graph
@@ -47,6 +46,7 @@ from ..stored.records import (
 )
 from ..stored.revision import count_commit, revision_of
 from ..stored.search_lock import SearchLock
+from ..stored.variants import named, variant_from
 from .candidate_result import CandidateResult
 from .candidate_runs import CandidateRuns
 from .in_flight import InFlight

@@ -9,12 +9,12 @@ from ...evaluation.evidence.evidence import Evidence
 from ...runners.model import Comparison, Evaluation
 from ...store.records import KernelRecord, VariantRecord, now
 from ...store.store import Writer
-from ..applying.variants import changed
 from ..engine.work import Evaluate, Outcome
 from ..graph.nodes import Node
 from ..memory.ideas import Lesson, Recollection, change_key
 from ..moves.shared.base import State
 from ..regraph.transition import Transition, difference
+from ..stored.variants import changed
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from ...runners.errors import SpecError
 from ..memory.ideas import Memory, Recollection
-from ..memory.recalling import recall
 from ..regraph.posterior import Posteriors
 from ..regraph.tallies import ReGraph, aggregate, from_json, merge_all
 from ..regraph.transition import Transition
 from ..regraph.weighing import regraph_weights
 from ..settings import RegraphMode
+from .recalling import recall
 from .records import Learned
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from collections import Counter
 from pydantic import Field
 
 from ...runners.model import Ending, Record
-from ..applying.variants import changed
 from ..engine.work import Evaluate, Ledger, Outcome
 from ..graph.graph import Graph
 from ..planning.planner import Question
 from ..planning.planners import PlannerName
 from ..settings import Settings
+from .variants import changed
 
 
 class SearchProfile(Record):

@@ -107,7 +107,7 @@ class Impossible(Record):
 
 def folder() -> Path:
     """Where the library lies: in the repository, or in the installed package."""
-    package = (__package__ or "").rpartition(".")[0]
+    package = (__package__ or "").partition(".")[0]
     return Path(str(files(f"{package}.cheats")))
 
 

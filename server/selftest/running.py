@@ -19,7 +19,7 @@ from ...runners.gates import first_failure
 from ...runners.model import Ending, Evaluation, GateResult, Record
 from ...runners.sanitizer import running as sanitizer
 from ...runners.screens.source import static_screen
-from ...search.applying.variants import variant_from
+from ...search.stored.variants import variant_from
 from ...store.records import KernelRecord, VariantRecord
 from .cheats import NO_GAIN, NOT_KEPT, Cheat, victim
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from lift import verdict
 
-from kernelwright.runners.device.probing import probe_devices
+from kernelwright.runners.device.presence.probing import probe_devices
 from kernelwright.runners.errors import NoRoom, SpecError
 from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.loading.headers import folder_hash, require_unchanged

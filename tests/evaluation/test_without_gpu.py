@@ -13,8 +13,8 @@ import pytest
 from pydantic import ValidationError
 
 from kernelwright.evaluation.rig.gpus import device_missing
-from kernelwright.runners.device import driver
-from kernelwright.runners.device.probe import probe
+from kernelwright.runners.device.cuda_driver import driver
+from kernelwright.runners.device.presence.probe import probe
 from kernelwright.runners.errors import BaselineRefused, DeviceMissing
 from kernelwright.runners.specs.devices import PROFILES
 from kernelwright.search.session.workbench import Workbench

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.runners.device.probing import probe_devices
+from kernelwright.runners.device.presence.probing import probe_devices
 from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.search.session.workbench import Workbench
 

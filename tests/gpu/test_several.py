@@ -7,7 +7,7 @@ from pathlib import Path
 import gpu_lift
 import pytest
 
-from kernelwright.runners.device.probing import probe_devices
+from kernelwright.runners.device.presence.probing import probe_devices
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.model import Ending
 from kernelwright.search.session.workbench import Workbench

@@ -6,31 +6,37 @@ import ast
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import import_graph
 import pytest
+from import_graph import Arrow, arrows, cycles, package_of, projected
+
+from kernelwright.tools import TOOLS
 
 ROOT = Path(__file__).parents[2]
 MAY_IMPORT = {
     "runners": set[str](),
     "skills": set[str](),
     "analysis": {"runners"},
-    "search": {"analysis", "runners"},
-    "tools": {"analysis", "runners", "search", "skills"},
-    "server": {"analysis", "runners", "search", "skills", "tools"},
+    "store": {"runners"},
+    "evaluation": {"analysis", "runners", "store"},
+    "search": {"analysis", "evaluation", "runners", "store"},
+    "tools": {"analysis", "evaluation", "runners", "search", "skills", "store"},
+    "server": {"analysis", "evaluation", "runners", "search", "skills", "store", "tools"},
 }
-KNOWS_SQL = {
-    Path("store/store.py"),
-    Path("store/database.py"),
-    Path("store/errors.py"),
-}
+KNOWS_SQL = {Path("store/store.py"), Path("store/database.py"), Path("store/errors.py")}
 NEVER_AT_THE_TOP = {"torch", "triton", "cupy", "cuda", "pynvml", "anthropic"}
-NOT_BESIDE_THE_CLOCK = ("toolchains", "capture", "interpreter", "oracle")
-"""Beginnings of the names in `runners` that the process which times GPU code does without: what
-builds, what runs a candidate's Python, and what knows expected values."""
+NOT_BESIDE_THE_CLOCK = ("toolchains", "building", "capture", "interpreter", "oracle")
+"""Rooms of `runners` that the process which times GPU code does without: what builds, what runs a
+candidate's Python, and what knows expected values."""
+MOST_FILES = 23
+TOUCH_THE_WORLD = ("search.stored", "search.outdir", "search.session")
+"""Rooms of `search` that know store and evaluation; all else there is given what it needs."""
 LOADS = {"import_module", "load"}
 """functions that import the module that they are given by name"""
 
@@ -84,25 +90,81 @@ def _imports(module: Path) -> Iterator[Import]:
             yield from (Import(node.level, name, top) for name in names)
 
 
-def our_folders(module: Path) -> set[str]:
-    """The folders that a module reaches by relative imports, its own left out."""
-    found = set[str]()
-    for each in imports_of(module):
-        # In search/moves/x.py three dots stand for the root, in search/x.py two.
-        climbed = module.parts[: len(module.parts) - each.level]
-        if each.level and not climbed:
-            found.add(each.first)
-    return found - {module.parts[0]}
+def name_of(module: Path) -> str:
+    parts = module.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-@pytest.mark.parametrize("module", modules(*MAY_IMPORT), ids=str)
-def test_a_module_imports_only_from_the_layers_below_its_own(module: Path) -> None:
-    assert our_folders(module) <= MAY_IMPORT[module.parts[0]]
+def folder_of(module: str) -> str:
+    return module.split(".")[0]
 
 
-def test_the_arrows_are_followed_out_of_nested_packages_too() -> None:
-    assert our_folders(Path("search/moves/methods.py")) == {"analysis", "runners"}
-    assert "runners" in our_folders(Path("store/records.py"))
+def reached_from(*rooms: str) -> set[Arrow]:
+    """The arrows that leave these packages and all that is nested in them."""
+    within = tuple(f"{room}." for room in rooms)
+    return {a for a in arrows() if f"{a.source}.".startswith(within)}
+
+
+def test_a_folder_imports_only_from_the_layers_below_its_own() -> None:
+    graph = projected(arrows(), folder_of)
+    assert {folder: graph.get(folder, set()) - MAY_IMPORT[folder] for folder in MAY_IMPORT} == {
+        folder: set[str]() for folder in MAY_IMPORT
+    }
+
+
+def test_every_kind_of_import_is_an_arrow() -> None:
+    assert Arrow("search.moves.methods", "analysis.prior.model") in arrows()
+    assert Arrow("tools.base", "search.session.workbench") in arrows()  # for type checkers alone
+    assert Arrow("server.cli", "server.doctor") in arrows()  # within a function
+
+
+def test_no_module_reaches_itself() -> None:
+    assert cycles(projected(arrows())) == []
+
+
+def test_no_package_reaches_itself() -> None:
+    assert cycles(projected(arrows(), package_of)) == []
+
+
+def test_cycles_are_found() -> None:
+    around = {"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": set[str]()}
+    assert cycles(around) == [["a", "b", "c"]]
+
+
+def test_a_package_is_small_enough_to_be_looked_over() -> None:
+    sizes = Counter(package_of(module) for module in import_graph.modules())
+    assert not {package: size for package, size in sizes.items() if size > MOST_FILES}
+
+
+def test_what_lies_directly_in_runners_imports_nothing_of_ours_but_each_other() -> None:
+    loose = {a for a in arrows() if package_of(a.source) == "runners"}
+    assert not {a for a in loose if package_of(a.target) != "runners"}
+
+
+def test_the_rig_knows_no_store() -> None:
+    assert not {a for a in reached_from("evaluation.rig") if folder_of(a.target) == "store"}
+
+
+def test_only_evidence_of_an_evaluation_knows_analysis() -> None:
+    found = {a for a in reached_from("evaluation") if folder_of(a.target) == "analysis"}
+    assert {package_of(a.source) for a in found} == {"evaluation.evidence"}
+
+
+def test_the_search_is_pure_but_for_three_rooms() -> None:
+    found = {a for a in reached_from("search") if folder_of(a.target) in ("store", "evaluation")}
+    assert {package_of(a.source) for a in found} == set(TOUCH_THE_WORLD)
+    pure = {a for a in reached_from("search") if package_of(a.source) not in TOUCH_THE_WORLD}
+    assert not {a for a in pure if package_of(a.target) in TOUCH_THE_WORLD}
+
+
+def test_what_lies_directly_in_tools_is_a_verb() -> None:
+    here = {m for m in import_graph.modules() if package_of(m) == "tools"} - {"tools", "tools.base"}
+    assert here == {f"tools.{tool.name}" for tool in TOOLS}
+
+
+def test_what_verbs_are_made_of_knows_no_verb() -> None:
+    found = {a for a in reached_from("tools.parts", "tools.views")}
+    assert not {a for a in found if package_of(a.target) == "tools"}
 
 
 @pytest.mark.parametrize("module", modules(*MAY_IMPORT), ids=str)
@@ -117,21 +179,20 @@ def test_others_import_our_folders_through_the_package_only(module: Path) -> Non
 
 
 def runners_reached(module: Path) -> set[str]:
-    """The names in `runners` that a module of a package nested there imports from."""
-    return {each.first for each in imports_of(module) if each.level == 2}
+    """The rooms of `runners` that a module in one of them imports from, its own among them."""
+    return {a.target.split(".")[1] for a in arrows() if a.source == name_of(module)}
 
 
 @pytest.mark.parametrize("module", modules("runners/device"), ids=str)
 def test_what_times_gpu_code_imports_nothing_that_builds_or_judges(module: Path) -> None:
-    reached = runners_reached(module)
-    assert not [name for name in reached if name.startswith(NOT_BESIDE_THE_CLOCK)]
+    assert not runners_reached(module) & set(NOT_BESIDE_THE_CLOCK)
 
 
 def test_the_process_that_times_gpu_code_loads_nothing_that_builds_or_judges() -> None:
     loaded = loaded_with("kernelwright.runners.device.process")
     ours = {n.removeprefix("kernelwright.runners.") for n in loaded if n.startswith("kernelwright")}
-    assert "device.driver" in ours
-    assert not [name for name in ours if name.startswith(NOT_BESIDE_THE_CLOCK)]
+    assert "device.cuda_driver.driver" in ours
+    assert not {name.split(".")[0] for name in ours} & set(NOT_BESIDE_THE_CLOCK)
     assert not {name.split(".")[0] for name in loaded} & NEVER_AT_THE_TOP
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("analysis", "runners", "search", "server", "skills", "tools")
+FOLDERS = ("analysis", "evaluation", "runners", "search", "server", "skills", "store", "tools")
 CHEATS = "kernelwright.cheats"
 """the one package that lies elsewhere: it is read by `tests` as well"""
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -10,10 +10,10 @@ from lift import SOURCE, load
 
 from kernelwright.runners.model import BuildOptions, Candidate, Ending
 from kernelwright.search.memory.ideas import TOLD, Idea, Lesson, Memory, change_key, most_telling
-from kernelwright.search.memory.recalling import recall
 from kernelwright.search.moves.shared.base import State
 from kernelwright.search.planning.planner import Context, client_planner, run_planner
 from kernelwright.search.planning.rules import DOUBT, rules_planner
+from kernelwright.search.stored.recalling import recall
 from kernelwright.store.store import STATE_FILE, Store
 
 

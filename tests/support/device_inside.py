@@ -18,7 +18,8 @@ import numpy as np
 from device_kernels import CONTRACT, Bench, N, integer, launch, pointer
 from pretend_gpu import Twins
 
-from kernelwright.runners.device import driver, keeping, process, support
+from kernelwright.runners.device import keeping, process, support
+from kernelwright.runners.device.cuda_driver import driver
 from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.protocol.messages import Block, Check, Load, Pool, RunResult
 from kernelwright.runners.protocol.pools import SeedPool

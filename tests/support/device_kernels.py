@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pytest
 from pretend_gpu import Twins, pretended_gpu
 
-from kernelwright.runners.device.probing import probe_devices
+from kernelwright.runners.device.presence.probing import probe_devices
 from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.protocol.layout import record
 from kernelwright.runners.protocol.messages import Block, BlockResult, Check, RunResult

@@ -7,8 +7,8 @@ from typing import Any
 
 from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import Candidate
-from kernelwright.search.applying.variants import variant_from
 from kernelwright.search.session.workbench import Workbench
+from kernelwright.search.stored.variants import variant_from
 from kernelwright.store.records import VariantRecord
 
 SOURCE = """\

@@ -1,4 +1,4 @@
-"""What the Region-DAG says of five kernels, as JSON: `python tests/support/region_golden.py` writes it.
+"""What the Region-DAG says of five kernels, as JSON: `python tests/support/region_golden.py`.
 
 Whoever writes it reads the difference line by line: the files were reviewed by eye.
 """

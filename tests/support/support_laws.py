@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from kernelwright.runners.device import driver
+from kernelwright.runners.device.cuda_driver import driver
 from kernelwright.runners.device.support import Support
 from kernelwright.runners.device.tables import (
     CHUNK,

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...runners.wording import cut
-from ...search.memory.recalling import recall
 from ...search.regraph.posterior import Posteriors
 from ...search.regraph.report import Line, brought, by_gain, edges
 from ...search.regraph.weighing import regraph_weights
 from ...search.stored.experience import regraph_of
+from ...search.stored.recalling import recall
 
 if TYPE_CHECKING:
     from ...evaluation.bench import Bench

@@ -9,9 +9,9 @@ from ...evaluation.difference import source_diff
 from ...runners.errors import HandleUnknown, SpecError
 from ...runners.model import Candidate, Record, content_hash
 from ...runners.wording import shortened
-from ...search.applying.variants import state_of, variant_from
 from ...search.planning.planner import Context, without_held_out
 from ...search.planning.rules import Explanation, explain
+from ...search.stored.variants import state_of, variant_from
 
 if TYPE_CHECKING:
     from ...evaluation.bench import Bench

@@ -100,7 +100,7 @@ def _memory(bench: Bench, kernel_id: str) -> View:
 
 def _memory_ideas(bench: Bench, kernel_id: str) -> View:
     """By idea, what searches of the kernel tried; the oldest first."""
-    from ...search.memory.recalling import recall
+    from ...search.stored.recalling import recall
 
     bench.evaluator.kernel(kernel_id)
     told = list[JsonObject]()

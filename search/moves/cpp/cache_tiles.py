@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .effects import effects_of
 from .loop_order import any_order_meets, walks
-from .program import Loop, Program, read_program, text
-from .register_tile import PARALLEL
-from .rewrite import (
+from .parts.effects import effects_of
+from .parts.program import Loop, Program, read_program, text
+from .parts.rewrite import (
     block,
     counted,
     free_name,
@@ -18,7 +17,8 @@ from .rewrite import (
     with_includes,
     written,
 )
-from .scope import Scope
+from .parts.scope import Scope
+from .register_tile import PARALLEL
 
 TILES = ((32, 0.35), (16, 0.15))
 """and their priors: a line has 16 floats; 32 x 32 of them are 4 KiB"""

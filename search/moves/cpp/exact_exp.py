@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from ..every_language.compiler_flags import effective_flags
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .program import Function, field, inside, parents, read_program, text
-from .rewrite import before_functions, free_name, rewritten, with_includes
-from .types import kind_of
+from .parts.program import Function, field, inside, parents, read_program, text
+from .parts.rewrite import before_functions, free_name, rewritten, with_includes
+from .parts.types import kind_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from ....runners.model import Candidate
 from ..shared.affine import Form
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .borders import Comparisons, Rim
-from .effects import effects_of
-from .folding import Folding
 from .loop_order import ALONG, walks
-from .program import Loop, Program, as_sum, inside, loop_of, read_program, text
-from .rewrite import counted, instead, outdented, rewritten, with_includes, written
-from .scope import Scope
+from .parts.borders import Comparisons, Rim
+from .parts.effects import effects_of
+from .parts.folding import Folding
+from .parts.program import Loop, Program, as_sum, inside, loop_of, read_program, text
+from .parts.rewrite import counted, instead, outdented, rewritten, with_includes, written
+from .parts.scope import Scope
 
 if TYPE_CHECKING:
     from tree_sitter import Node

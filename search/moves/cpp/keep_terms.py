@@ -9,11 +9,11 @@ from ....runners.model import Candidate
 from ....runners.specs.normalise import source_key
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit, edited
-from .effects import effects_of
-from .program import Loop, Program, field, inside, read_program, statements, text
-from .rewrite import instead, rewritten
-from .scope import Scope
-from .types import kind_of, named_kind
+from .parts.effects import effects_of
+from .parts.program import Loop, Program, field, inside, read_program, statements, text
+from .parts.rewrite import instead, rewritten
+from .parts.scope import Scope
+from .parts.types import kind_of, named_kind
 
 if TYPE_CHECKING:
     from tree_sitter import Node

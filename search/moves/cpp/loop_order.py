@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .bounds import bounds
-from .dependence import carried_scalar, divided, same_element
-from .effects import Effects, effects_of
-from .program import Loop, Program, read_program, text
-from .rewrite import nest_from, rewritten
-from .scope import Scope
+from .parts.bounds import bounds
+from .parts.dependence import carried_scalar, divided, same_element
+from .parts.effects import Effects, effects_of
+from .parts.program import Loop, Program, read_program, text
+from .parts.rewrite import nest_from, rewritten
+from .parts.scope import Scope
 
 PRIOR = 0.4
 INVARIANT, ALONG, ACROSS = 1.0, 1.0, 0.0

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .bounds import bounds
-from .dependence import carried_by_arrays
-from .effects import effects_of
-from .program import Function, Loop, Program, field, inside, minus, read_program, text
-from .rewrite import block, counted, free_name, instead, rewritten, written
-from .scope import Scope
-from .types import kind_of
+from .parts.bounds import bounds
+from .parts.dependence import carried_by_arrays
+from .parts.effects import effects_of
+from .parts.program import Function, Loop, Program, field, inside, minus, read_program, text
+from .parts.rewrite import block, counted, free_name, instead, rewritten, written
+from .parts.scope import Scope
+from .parts.types import kind_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from ....runners.model import Candidate
 from ..shared.base import Move, Proposals, State
-from .accumulation import Accumulation, read_accumulation
-from .dependence import iterations_meet
-from .effects import Effects, effects_of
-from .program import Loop, Program, field, inside, minus, text
-from .rewrite import (
+from .parts.accumulation import Accumulation, read_accumulation
+from .parts.dependence import iterations_meet
+from .parts.effects import Effects, effects_of
+from .parts.program import Loop, Program, field, inside, minus, text
+from .parts.rewrite import (
     block,
     counted,
     deeper,
@@ -26,7 +26,7 @@ from .rewrite import (
     with_includes,
     written,
 )
-from .scope import Scope
+from .parts.scope import Scope
 from .sum_in_register import also_of_sums_in_memory
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .program import Program, read_program, text
-from .rewrite import rewritten
+from .parts.program import Program, read_program, text
+from .parts.rewrite import rewritten
 
 if TYPE_CHECKING:
     from tree_sitter import Node

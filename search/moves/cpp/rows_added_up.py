@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from ....runners.model import Candidate
 from ..shared.base import Move, Proposals, State
-from .accumulation import Accumulation, read_accumulation
-from .bounds import bounds
-from .dependence import iterations_meet
-from .effects import effects_of
 from .loop_order import ALONG, walks
-from .program import Loop, Program, field, text
-from .rewrite import block, instead, outdented, renamed, rewritten, written
-from .scope import Scope
+from .parts.accumulation import Accumulation, read_accumulation
+from .parts.bounds import bounds
+from .parts.dependence import iterations_meet
+from .parts.effects import effects_of
+from .parts.program import Loop, Program, field, text
+from .parts.rewrite import block, instead, outdented, renamed, rewritten, written
+from .parts.scope import Scope
 from .sum_in_register import also_of_sums_in_memory
 
 if TYPE_CHECKING:

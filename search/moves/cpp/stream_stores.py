@@ -16,10 +16,10 @@ from ....runners.model import Candidate
 from ....runners.specs.expressions import evaluate_int
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .dependence import iterations_meet
-from .effects import effects_of
-from .program import Loop, Program, field, inside, read_program, text
-from .rewrite import (
+from .parts.dependence import iterations_meet
+from .parts.effects import effects_of
+from .parts.program import Loop, Program, field, inside, read_program, text
+from .parts.rewrite import (
     before_functions,
     block,
     counted,
@@ -29,7 +29,7 @@ from .rewrite import (
     with_includes,
     written,
 )
-from .scope import Scope
+from .parts.scope import Scope
 
 if TYPE_CHECKING:
     from tree_sitter import Node

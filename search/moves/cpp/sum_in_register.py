@@ -13,10 +13,20 @@ from typing import TYPE_CHECKING
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit, edited
-from .effects import effects_of
-from .program import Loop, Program, field, inside, loop_of, parents, program_of, read_program, text
-from .rewrite import free_name, instead, outdented, placed, rewritten
-from .scope import Place, Scope
+from .parts.effects import effects_of
+from .parts.program import (
+    Loop,
+    Program,
+    field,
+    inside,
+    loop_of,
+    parents,
+    program_of,
+    read_program,
+    text,
+)
+from .parts.rewrite import free_name, instead, outdented, placed, rewritten
+from .parts.scope import Place, Scope
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ..every_language.compiler_flags import effective_flags
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .bounds import bounds
-from .dependence import iterations_meet
-from .program import Loop, Program, contains, inside, loop_of, parents, read_program
-from .rewrite import instead, rewritten, written
-from .scope import Scope
+from .parts.bounds import bounds
+from .parts.dependence import iterations_meet
+from .parts.program import Loop, Program, contains, inside, loop_of, parents, read_program
+from .parts.rewrite import instead, rewritten, written
+from .parts.scope import Scope
 
 PRIOR = 0.3
 PRAGMA = "#pragma omp parallel for"

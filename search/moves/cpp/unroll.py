@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .program import Loop, inside, read_program, text
-from .rewrite import instead, rewritten, written
+from .parts.program import Loop, inside, read_program, text
+from .parts.rewrite import instead, rewritten, written
 
 TIMES = ((4, 0.1), (8, 0.06))
 """and their priors"""

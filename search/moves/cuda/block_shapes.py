@@ -12,8 +12,8 @@ from ....runners.specs.declared_plan_model import LaunchStep
 from ....runners.specs.expressions import cdiv
 from ....runners.specs.part import Expression
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .expressions import Locals, built_ins, contains, thread_axis
-from .reading import CudaKernel, read_kernels
+from .parts.expressions import Locals, built_ins, contains, thread_axis
+from .parts.reading import CudaKernel, read_kernels
 
 if TYPE_CHECKING:
     from tree_sitter import Node

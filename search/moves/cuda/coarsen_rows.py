@@ -6,11 +6,11 @@ from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import indent_of
-from .element_text import fewer_blocks, free_name, guard_lines, with_work, work_lines
-from .loops import plain_loop
-from .per_element import PerElement, per_element
-from .reading import CudaKernel, names_in_code, of_each, read_kernels
-from .sizes import count_of
+from .parts.element_text import fewer_blocks, free_name, guard_lines, with_work, work_lines
+from .parts.loops import plain_loop
+from .parts.per_element import PerElement, per_element
+from .parts.reading import CudaKernel, names_in_code, of_each, read_kernels
+from .parts.sizes import count_of
 
 ROWS = ((4, 0.2), (8, 0.15), (2, 0.1), (16, 0.05))
 """rows a thread, prior"""

@@ -8,11 +8,11 @@ from ....runners.model import Candidate
 from ....runners.specs.devices import device_for
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import indent_of
-from .element_text import block_and_grid, free_name, guard_lines, with_work, work_lines
-from .loops import LOOPS
-from .per_element import PerElement, per_element
-from .reading import CudaKernel, of_each, read_kernels
-from .sizes import count_of
+from .parts.element_text import block_and_grid, free_name, guard_lines, with_work, work_lines
+from .parts.loops import LOOPS
+from .parts.per_element import PerElement, per_element
+from .parts.reading import CudaKernel, of_each, read_kernels
+from .parts.sizes import count_of
 
 BLOCKS = ((2048, 0.15), (1024, 0.1))
 """threads a multiprocessor, prior"""

@@ -10,7 +10,7 @@ from ....runners.model import Candidate
 from ....runners.specs.part import Expression
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import edited, insert_before, replace_node
-from .reading import CudaKernel, read_kernels
+from .parts.reading import CudaKernel, read_kernels
 
 if TYPE_CHECKING:
     from tree_sitter import Node

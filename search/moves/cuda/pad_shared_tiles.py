@@ -9,8 +9,8 @@ from ....runners.inferring.cpp_signature import element_type, text_of, walk
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import edited, insert_after
-from .expressions import Locals, built_ins, operator_of
-from .reading import read_kernels
+from .parts.expressions import Locals, built_ins, operator_of
+from .parts.reading import read_kernels
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -10,7 +10,7 @@ from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit, edited, insert_before
-from .reading import CudaKernel, declaration_of, read_kernels
+from .parts.reading import CudaKernel, declaration_of, read_kernels
 
 if TYPE_CHECKING:
     from tree_sitter import Node

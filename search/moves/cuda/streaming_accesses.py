@@ -11,9 +11,9 @@ from ..shared.affine import Form
 from ..shared.affine_cpp import form_of
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit, edited, replace_node
-from .accesses import Access, accesses_of
-from .expressions import Locals, built_ins, operator_of
-from .reading import CudaKernel, read_kernels
+from .parts.accesses import Access, accesses_of
+from .parts.expressions import Locals, built_ins, operator_of
+from .parts.reading import CudaKernel, read_kernels
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -9,9 +9,9 @@ from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit, edited, indent_of
-from .expressions import Locals
-from .loops import innermost_loops, plain_loop, pragma_above
-from .reading import CudaKernel, is_dead, read_kernels
+from .parts.expressions import Locals
+from .parts.loops import innermost_loops, plain_loop, pragma_above
+from .parts.reading import CudaKernel, is_dead, read_kernels
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -6,14 +6,14 @@ from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ....runners.specs.spec import KernelSpec
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .accesses import accesses_of
-from .element_text import fewer_blocks
-from .lanes import Vector, interior_of, vectors_of
-from .loops import LOOPS
-from .per_element import PerElement, per_element
-from .reading import CudaKernel, of_each, read_kernels
-from .sizes import count_of
-from .vector_text import BITS, VectorKernel
+from .parts.accesses import accesses_of
+from .parts.element_text import fewer_blocks
+from .parts.lanes import Vector, interior_of, vectors_of
+from .parts.loops import LOOPS
+from .parts.per_element import PerElement, per_element
+from .parts.reading import CudaKernel, of_each, read_kernels
+from .parts.sizes import count_of
+from .parts.vector_text import BITS, VectorKernel
 
 FAMILY = ((16, 1, 0.3), (16, 2, 0.3), (16, 4, 0.15), (8, 2, 0.1), (8, 4, 0.1))
 """bytes of the widest vector, vectors a thread, prior"""

@@ -10,14 +10,14 @@ from ....runners.specs.part import Expression
 from ....runners.specs.spec import KernelSpec
 from ..shared.base import Move, NotApplicable, Proposals, State
 from .block_shapes import most_threads, rescaled
-from .element_text import fewer_blocks
-from .lanes import Vector, interior_of, vectors_of
-from .loops import LOOPS
-from .reading import CudaKernel, of_each, read_kernels
-from .row_alignment import aligned_when
-from .row_tile_text import RowTiles
-from .row_tiles import GridElement, Sheet, grid_element, sheets_of
-from .sizes import count_of
+from .parts.element_text import fewer_blocks
+from .parts.lanes import Vector, interior_of, vectors_of
+from .parts.loops import LOOPS
+from .parts.reading import CudaKernel, of_each, read_kernels
+from .parts.row_alignment import aligned_when
+from .parts.row_tile_text import RowTiles
+from .parts.row_tiles import GridElement, Sheet, grid_element, sheets_of
+from .parts.sizes import count_of
 from .vectorize_elementwise import SCATTERED, fits, stored_arrays
 
 FAMILY = ((2, 0.4), (4, 0.35))

@@ -8,7 +8,7 @@ from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import edited, replace_node
-from .reading import CudaKernel, read_kernels
+from .parts.reading import CudaKernel, read_kernels
 
 WARP = 32
 """threads; all GPUs so far"""

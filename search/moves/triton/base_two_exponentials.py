@@ -7,8 +7,8 @@ import ast
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .kernels import Kernel, kernels_of
-from .source import is_call
+from .parts.kernels import Kernel, kernels_of
+from .parts.source import is_call
 
 LOG2E = "1.4426950408889634"
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .arguments import Arguments
-from .kernels import Kernel, kernel_of
+from .parts.arguments import Arguments
+from .parts.kernels import Kernel, kernel_of
+from .parts.source import argument, is_call, names_in, written
+from .parts.tiles import pointer_of
+from .parts.values import LANE, Values, lanes
 from .persistent_programs import Shape, looped
-from .source import argument, is_call, names_in, written
-from .tiles import pointer_of
-from .values import LANE, Values, lanes
 
 MOST_BINS = 1024
 PROGRAMS = ((8, 0.6), (4, 0.3), (16, 0.2))

@@ -6,11 +6,11 @@ import ast
 
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .arguments import Arguments
-from .kernels import Kernel, kernel_of
 from .one_block_a_row import A_THREAD, HELD, MOST_WARPS, WARP, open_warps, row_loops
-from .source import decorators, is_call
-from .values import Values
+from .parts.arguments import Arguments
+from .parts.kernels import Kernel, kernel_of
+from .parts.source import decorators, is_call
+from .parts.values import Values
 
 OF_A_BLOCK = 128
 """elements that what each block costs besides its own is worth: a rule of thumb. Few, as a smaller

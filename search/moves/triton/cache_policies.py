@@ -9,11 +9,11 @@ from ....runners.model import Candidate
 from ....runners.specs.spec import KernelSpec
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .arguments import Arguments
-from .kernels import Kernel, kernels_of
-from .source import is_call
-from .tiles import pointer_of
-from .values import Values
+from .parts.arguments import Arguments
+from .parts.kernels import Kernel, kernels_of
+from .parts.source import is_call
+from .parts.tiles import pointer_of
+from .parts.values import Values
 
 FIRST, LAST = 'eviction_policy="evict_first"', 'eviction_policy="evict_last"'
 HINTS = {"eviction_policy", "cache_modifier"}

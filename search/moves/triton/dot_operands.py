@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .arguments import Arguments
-from .matmuls import Matmul, Operand, matmul_of
-from .source import argument, is_call
-from .values import Definition
+from .parts.arguments import Arguments
+from .parts.matmuls import Matmul, Operand, matmul_of
+from .parts.source import argument, is_call
+from .parts.values import Definition
 
 NARROW = ("float16", "bfloat16")
 FP32 = ("tl.float32", "float32")

@@ -6,9 +6,9 @@ import ast
 
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .kernels import kernels_of
-from .source import argument, is_call
-from .values import Values
+from .parts.kernels import kernels_of
+from .parts.source import argument, is_call
+from .parts.values import Values
 
 ROWS, COLUMNS = (":", ":", "None"), ("None", ":", ":")
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .kernels import Kernel, Launch, launch_of
-from .matmuls import matmul_of
-from .source import argument, is_call, same
-from .texts import primary
-from .values import Values
+from .parts.kernels import Kernel, Launch, launch_of
+from .parts.matmuls import matmul_of
+from .parts.source import argument, is_call, same
+from .parts.texts import primary
+from .parts.values import Values
 
 GROUPS = ((8, 0.3), (4, 0.15), (16, 0.12))
 """rows of tiles in a group, prior: 8 is what Triton's own matmul tutorial starts from"""

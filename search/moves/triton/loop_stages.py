@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .kernels import Kernel, kernels_of
-from .loops import innermost, options_of, with_option
-from .source import is_call
+from .parts.kernels import Kernel, kernels_of
+from .parts.loops import innermost, options_of, with_option
+from .parts.source import is_call
 
 STAGES = ((3, 0.2), (2, 0.15), (4, 0.12))
 

@@ -9,8 +9,8 @@ from ....runners.model import Candidate
 from ....runners.specs.expressions import next_pow2
 from ..shared.base import Move, NotApplicable, Proposals, State, broken_constraints
 from ..shared.edits import Edit
-from .arguments import Arguments
-from .matmuls import Matmul, matmul_of
+from .parts.arguments import Arguments
+from .parts.matmuls import Matmul, matmul_of
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from ....runners.model import Candidate
 from ....runners.specs.expressions import next_pow2
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .arguments import Arguments
-from .kernels import Kernel, kernel_of, kernels_of
-from .masks import stays_below
-from .repeated_loads import loaded_once
-from .source import is_call
-from .tiles import Main, is_access, main_of
-from .values import Values
+from .parts.arguments import Arguments
+from .parts.kernels import Kernel, kernel_of, kernels_of
+from .parts.masks import stays_below
+from .parts.repeated_loads import loaded_once
+from .parts.source import is_call
+from .parts.tiles import Main, is_access, main_of
+from .parts.values import Values
 
 LONGEST = 1 << 17
 """elements of a row: 256 a thread of 16 warps; longer ones would spill whatever is done"""

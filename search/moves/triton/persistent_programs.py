@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .kernels import Kernel, Launch, kernel_of, launch_of
-from .source import INDENT, argument, is_call, names_in
-from .texts import primary
+from .parts.kernels import Kernel, Launch, kernel_of, launch_of
+from .parts.source import INDENT, argument, is_call, names_in
+from .parts.texts import primary
 
 AXES = "xyz"
 PROCESSORS = "torch.cuda.get_device_properties(0).multi_processor_count"

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .arguments import Arguments
-from .kernels import kernel_of, launch_of
-from .rows import Rows
+from .parts.arguments import Arguments
+from .parts.kernels import kernel_of, launch_of
+from .parts.rows import Rows
+from .parts.shifted_loads import QUAD, Shifts
+from .parts.source import argument, is_call
+from .parts.values import Values
+from .parts.wide_copies import WideCopies
 from .several_rows import WARP, WARPS, Neighbours, declared_block, neighbours, with_copies
-from .shifted_loads import QUAD, Shifts
-from .source import argument, is_call
-from .values import Values
-from .wide_copies import WideCopies
 
 MOST_ALONG_Y = 65535
 """programs along the second axis of a grid, as CUDA has it"""

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .arguments import Arguments
-from .kernels import Kernel, Launch, kernel_of, launch_of
+from .parts.arguments import Arguments
+from .parts.kernels import Kernel, Launch, kernel_of, launch_of
+from .parts.row_copies import Copies
+from .parts.rows import Rows, has_load, unfit
+from .parts.source import names_in, read
+from .parts.values import Values, block_of, lanes
 from .persistent_programs import in_kernel
-from .row_copies import Copies
-from .rows import Rows, has_load, unfit
-from .source import names_in, read
-from .values import Values, block_of, lanes
 
 ROWS = ((4, 0.35), (8, 0.3), (2, 0.15))
 """rows a program, prior: of a load in three, (rows + 2) / rows are left"""

@@ -13,16 +13,16 @@ from ....runners.model import Candidate
 from ..shared.affine import Form
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .arguments import Arguments
 from .block_atomics import Added, atomics, bins_of
-from .histogram_ptx import Counted, text_of
-from .kernels import Kernel, Launch, kernel_of, launch_of
-from .masks import bounds_of
+from .parts.arguments import Arguments
+from .parts.histogram_ptx import Counted, text_of
+from .parts.kernels import Kernel, Launch, kernel_of, launch_of
+from .parts.masks import bounds_of
+from .parts.source import argument, is_call
+from .parts.texts import primary
+from .parts.tiles import pointer_of
+from .parts.values import LANE, Values
 from .persistent_programs import PROCESSORS, in_kernel
-from .source import argument, is_call
-from .texts import primary
-from .tiles import pointer_of
-from .values import LANE, Values
 
 NUMBER = "tl.program_id(0)"
 WIDE = ("tl.int32", "tl.uint32", "tl.int64", "tl.uint64")

@@ -11,12 +11,12 @@ from ....runners.model import Candidate
 from ..shared.affine import Form
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .arguments import Arguments
-from .kernels import Kernel
-from .matmuls import Matmul, matmul_of
-from .source import INDENT, Source, is_call
-from .texts import text_of
-from .tiles import ONE, Tile, divided, tile_of
+from .parts.arguments import Arguments
+from .parts.kernels import Kernel
+from .parts.matmuls import Matmul, matmul_of
+from .parts.source import INDENT, Source, is_call
+from .parts.texts import text_of
+from .parts.tiles import ONE, Tile, divided, tile_of
 
 TMA_BYTES = 16
 """strides and the base of a tensor map are multiples of it (CUDA driver API, cuTensorMapEncode)"""

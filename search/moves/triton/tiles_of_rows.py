@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
+from .parts.source import read
+from .parts.tile_copies import TileCopies, no_tile
 from .rows_of_vectors import columns_fastest
 from .several_rows import Neighbours, declared_block, neighbours
-from .source import read
-from .tile_copies import TileCopies, no_tile
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import ast
 
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .kernels import kernels_of
-from .loops import innermost, options_of, with_option
-from .source import is_call
+from .parts.kernels import kernels_of
+from .parts.loops import innermost, options_of, with_option
+from .parts.source import is_call
 
 FACTORS = ((2, 0.15), (4, 0.15), (8, 0.05))
 

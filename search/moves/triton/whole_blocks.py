@@ -8,13 +8,13 @@ from ....runners.model import Candidate
 from ..shared.affine import Form
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .arguments import Arguments
-from .kernels import Kernel, kernel_of, launch_of
-from .masks import Bound, bounds_of
+from .parts.arguments import Arguments
+from .parts.kernels import Kernel, kernel_of, launch_of
+from .parts.masks import Bound, bounds_of
+from .parts.source import argument, is_call
+from .parts.tiles import ONE, main_of
+from .parts.values import Values, block_of, lanes
 from .persistent_programs import in_kernel
-from .source import argument, is_call
-from .tiles import ONE, main_of
-from .values import Values, block_of, lanes
 
 
 def _write(state: State) -> Proposals:

@@ -9,7 +9,7 @@ import pytest
 
 from kernelwright.evaluation.evidence.headroom import most_speedup
 from kernelwright.evaluation.rig import gpus
-from kernelwright.runners.device.probing import Probed
+from kernelwright.runners.device.presence.probing import Probed
 from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.store.records import KernelRecord

@@ -14,7 +14,7 @@ import pytest
 
 from kernelwright.runners.comparing.session import Session, Times
 from kernelwright.runners.comparing.settling import DEVICE, NATIVE, TimingPlan
-from kernelwright.runners.device.conditions import Watch
+from kernelwright.runners.device.presence.conditions import Watch
 from kernelwright.runners.model import Comparison, Conditions
 from kernelwright.runners.protocol.messages import BlockResult, SideTimes
 from kernelwright.runners.protocol.pools import SeedPool

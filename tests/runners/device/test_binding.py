@@ -15,10 +15,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.runners.device import registry
-from kernelwright.runners.device.binding import attributes, memsets, pack_params, relocated
-from kernelwright.runners.device.faults import REFUSED, STICKY, DriverFault, fault_of
-from kernelwright.runners.device.launches import CLUSTER, CLUSTER_POLICY, COOPERATIVE, PROGRAMMATIC
+from kernelwright.runners.device.cuda_driver.binding import (
+    attributes,
+    memsets,
+    pack_params,
+    relocated,
+)
+from kernelwright.runners.device.cuda_driver.faults import REFUSED, STICKY, DriverFault, fault_of
+from kernelwright.runners.device.cuda_driver.launches import (
+    CLUSTER,
+    CLUSTER_POLICY,
+    COOPERATIVE,
+    PROGRAMMATIC,
+)
+from kernelwright.runners.device.presence import registry
 from kernelwright.runners.plans.plan import Fill, Launch, PlanBuffer, PlanKernel, TensorMapParam
 
 DEVICE = Path(registry.__file__).parent

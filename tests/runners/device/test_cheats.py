@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import device_kernels
 import numpy as np
 import pytest
 from device_inside import SOURCE as INSIDE
@@ -348,7 +349,10 @@ def test_blocks_and_checks_tell_how_long_the_device_worked(bench: Bench) -> None
 @pytest.fixture(scope="module")
 def inside(gpu: Gpu, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What `device_inside.py` saw."""
-    script, folder = Path(device_kernels.__file__).with_name("device_inside.py"), tmp_path_factory.mktemp("in")
+    script, folder = (
+        Path(device_kernels.__file__).with_name("device_inside.py"),
+        tmp_path_factory.mktemp("in"),
+    )
     Code.of(INSIDE, folder, gpu.device.arch)  # which the script finds there
     command = [sys.executable, str(script), str(folder), gpu.device.arch]
     paths = [*os.environ.get("PYTHONPATH", "").split(":"), str(script.parent)]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from device_kernels import CONTRACT, integer, launch, pointer
 
-from kernelwright.runners.device import driver
 from kernelwright.runners.device.copying import copy_bandwidth
+from kernelwright.runners.device.cuda_driver import driver
 from kernelwright.runners.device.memory import BLANK, DeviceInputs, Region
 from kernelwright.runners.device.restoring import Images, Restoring
 from kernelwright.runners.device.setting import Setting, Shape

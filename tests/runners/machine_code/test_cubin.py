@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.runners.device.code import keeps_state
+from kernelwright.runners.device.cuda_driver.code import keeps_state
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.machine_code.cubin import CubinInfo, read_cubin, read_symbols
 from kernelwright.runners.machine_code.cubin_check import check_cubin

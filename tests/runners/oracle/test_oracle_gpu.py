@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from oracle_cases import ATTEMPTS, REFUSED, SHAPE, Array, kernel, opened
 
-from kernelwright.runners.device.probing import probe_devices
+from kernelwright.runners.device.presence.probing import probe_devices
 from kernelwright.runners.errors import ReferenceFailed
 from kernelwright.runners.oracle.oracle import Oracle
 from kernelwright.runners.specs.devices import DeviceFacts

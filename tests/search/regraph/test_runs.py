@@ -8,13 +8,13 @@ import pytest
 from lift import load
 
 from kernelwright.runners.model import Ending
-from kernelwright.search.memory.recalling import recall
 from kernelwright.search.regraph.posterior import Posteriors
 from kernelwright.search.regraph.transition import Transition
 from kernelwright.search.session.session import SearchSession
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
 from kernelwright.search.stored.experience import import_regraph, regraph_of
+from kernelwright.search.stored.recalling import recall
 from kernelwright.search.stored.records import SearchStopped
 from kernelwright.tools.inspect import InspectArguments, inspect_handle
 from kernelwright.tools.propose_moves import ProposeMovesArguments, propose_moves

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from kernelwright.runners.building.builder import Builder
-from kernelwright.runners.device.probing import probe_devices
+from kernelwright.runners.device.presence.probing import probe_devices
 from kernelwright.runners.plans.declared_plan import declared_plan
 from kernelwright.runners.processes import start
 from kernelwright.runners.proxies.runner import DeviceRunner

@@ -19,9 +19,9 @@ from .....runners.model import Candidate
 from .....runners.specs.devices import device_for
 from ...shared.affine import Form
 from ...shared.base import Move, NotApplicable, Proposals, State
-from .facts import Facts, recognised
-from .products import Product, read_product
-from .writing import clash, launched, rewritten, template
+from .parts.facts import Facts, recognised
+from .parts.products import Product, read_product
+from .parts.writing import clash, launched, rewritten, template
 
 TYPES = {"float16": "f16", "bfloat16": "bf16"}
 HOPPER = ("", "h100", "h200", "gh200", "h800", "h20")

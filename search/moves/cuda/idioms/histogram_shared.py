@@ -11,13 +11,13 @@ from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
 from ...shared.affine import Form
 from ...shared.base import Move, NotApplicable, Proposals, State
-from .coverage import covers
-from .facts import Facts, recognised
-from .product_terms import flattened
-from .scope import Place, Scope
-from .syntax import Call, Declare, Evaluate, Expr, Item, Loop, Number, Statement, Unary
-from .unfit import Unfit
-from .writing import clash, launched, rewritten, template
+from .parts.coverage import covers
+from .parts.facts import Facts, recognised
+from .parts.product_terms import flattened
+from .parts.scope import Place, Scope
+from .parts.syntax import Call, Declare, Evaluate, Expr, Item, Loop, Number, Statement, Unary
+from .parts.unfit import Unfit
+from .parts.writing import clash, launched, rewritten, template
 
 SHARED = 48 * 1024
 """bytes of a block without asking for more"""

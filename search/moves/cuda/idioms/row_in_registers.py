@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from .....runners.model import Candidate
 from ...shared.base import Move, NotApplicable, Proposals, State
 from ...shared.edits import Edit, edited, indent_of
-from .facts import Facts, recognised
-from .row_arrays import BYTES, Held, held_arrays
+from .parts.facts import Facts, recognised
+from .parts.row_arrays import BYTES, Held, held_arrays
+from .parts.row_registers import peak_bytes
+from .parts.row_terms import Term, kept_terms
+from .parts.rows import Rows, read_rows
+from .parts.syntax import Name, Span, within
+from .parts.teams import Team
+from .parts.writing import bounded, launched
 from .row_per_team import helpers, joined, team_edits
-from .row_registers import peak_bytes
-from .row_terms import Term, kept_terms
-from .rows import Rows, read_rows
-from .syntax import Name, Span, within
-from .teams import Team
-from .writing import bounded, launched
 
 MOST_REGISTERS = 96
 """that rows may fill a thread, of 255: the rest is for indices, sums and the compiler"""

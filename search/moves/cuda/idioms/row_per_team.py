@@ -9,12 +9,12 @@ from __future__ import annotations
 from .....runners.model import Candidate
 from ...shared.base import Move, NotApplicable, Proposals, State
 from ...shared.edits import Edit, edited, indent_of
-from .facts import Facts, recognised
-from .row_loops import RowLoop
-from .rows import Rows, read_rows
-from .syntax import Number
-from .teams import BLOCK_TEAM, WARP_TEAM, Team
-from .writing import bounded, launched
+from .parts.facts import Facts, recognised
+from .parts.row_loops import RowLoop
+from .parts.rows import Rows, read_rows
+from .parts.syntax import Number
+from .parts.teams import BLOCK_TEAM, WARP_TEAM, Team
+from .parts.writing import bounded, launched
 
 SHORT = 1024
 """columns up to which a warp a row is the likelier choice: 32 elements a lane"""

@@ -8,14 +8,14 @@ from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
 from ...shared.affine import Form, exact_quotient
 from ...shared.base import Move, NotApplicable, Proposals, State
-from .element_maps import element_map
-from .facts import Facts, recognised
-from .product_terms import flattened, sum_type
+from .parts.element_maps import element_map
+from .parts.facts import Facts, recognised
+from .parts.product_terms import flattened, sum_type
+from .parts.scope import Place, Scope
+from .parts.syntax import Assign, Binary, Declare, Expr, Item, Loop, Name, names_in, unconverted
+from .parts.unfit import Unfit
+from .parts.writing import clash, launched, rewritten, template
 from .row_in_registers import MOVED
-from .scope import Place, Scope
-from .syntax import Assign, Binary, Declare, Expr, Item, Loop, Name, names_in, unconverted
-from .unfit import Unfit
-from .writing import clash, launched, rewritten, template
 
 SIZES = ((256, 2), (512, 1), (128, 2), (256, 1), (128, 4), (1024, 1))
 """threads, and vectors of 16 bytes a thread and round"""

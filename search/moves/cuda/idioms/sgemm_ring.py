@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from .....runners.model import Candidate
 from ...shared.base import Move, NotApplicable, Proposals, State
-from .facts import Facts, recognised
-from .products import Product, read_product
+from .parts.facts import Facts, recognised
+from .parts.products import Product, read_product
+from .parts.writing import clash, launched, rewritten, template
 from .sgemm_tiles import BATCH, GROUP, index_type, unfit, whole
-from .writing import clash, launched, rewritten, template
 
 TILES = (
     (256, 128, 16, 3, 1, 0.3),

@@ -11,9 +11,9 @@ import math
 from .....runners.model import Candidate
 from ...shared.affine import Form
 from ...shared.base import Move, NotApplicable, Proposals, State
-from .facts import Facts, recognised
-from .products import Product, read_product
-from .writing import clash, launched, rewritten, template
+from .parts.facts import Facts, recognised
+from .parts.products import Product, read_product
+from .parts.writing import clash, launched, rewritten, template
 
 GROUP = 8
 TILES = (

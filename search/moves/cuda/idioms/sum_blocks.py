@@ -14,12 +14,12 @@ from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
 from .....runners.specs.declared_plan_model import FillStep
 from ...shared.base import Move, NotApplicable, Proposals, State
-from ..reading import arguments_of
-from .facts import Facts, recognised
-from .reductions import Reduction
-from .sums import Sum, read_sum
-from .teams import BLOCK_TEAM
-from .writing import clash, launched, rewritten, template
+from ..parts.reading import arguments_of
+from .parts.facts import Facts, recognised
+from .parts.reductions import Reduction
+from .parts.sums import Sum, read_sum
+from .parts.teams import BLOCK_TEAM
+from .parts.writing import clash, launched, rewritten, template
 
 SUM_BLOCKS = 132 * 8
 """8 blocks of 256 for each multiprocessor of an H100; tuned from here"""

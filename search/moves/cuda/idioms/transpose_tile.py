@@ -13,12 +13,12 @@ from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
 from ...shared.affine import Form, exact_quotient
 from ...shared.base import Move, NotApplicable, Proposals, State
-from .facts import Facts, recognised
-from .product_terms import flattened
-from .scope import Place, Scope
-from .syntax import Assign, Declare
-from .unfit import Unfit
-from .writing import clash, launched, rewritten, template
+from .parts.facts import Facts, recognised
+from .parts.product_terms import flattened
+from .parts.scope import Place, Scope
+from .parts.syntax import Assign, Declare
+from .parts.unfit import Unfit
+from .parts.writing import clash, launched, rewritten, template
 
 Turn = tuple[Form, Form, Place, Place]
 SHAPES = ((32, 8, 0.4), (64, 8, 0.35), (64, 16, 0.25), (32, 4, 0.15))

@@ -16,8 +16,8 @@ from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.runners.toolchains import BuildRequest, Shape
 from kernelwright.search.moves.shared.base import NotApplicable
 from kernelwright.search.moves.triton import rows_of_vectors
+from kernelwright.search.moves.triton.parts.wide_copies import WideCopies
 from kernelwright.search.moves.triton.several_rows import neighbours
-from kernelwright.search.moves.triton.wide_copies import WideCopies
 
 HERE = "    here = tl.load(u + at, mask=col < cols)\n"
 FILLED_SIDES = STENCIL.replace(

@@ -13,7 +13,7 @@ from pretend_gpu import pretended_gpu
 
 from kernelwright.search.moves import State
 from kernelwright.search.moves.cuda.idioms.histogram_shared import MOVE
-from kernelwright.search.moves.cuda.idioms.writing import TEMPLATES
+from kernelwright.search.moves.cuda.idioms.parts.writing import TEMPLATES
 
 TYPES = {"uint8": "unsigned char", "int32": "int"}
 

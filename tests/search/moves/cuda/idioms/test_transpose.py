@@ -12,8 +12,8 @@ from pretend_gpu import pretended_gpu
 
 from kernelwright.runners.model import Candidate
 from kernelwright.search.moves import State
+from kernelwright.search.moves.cuda.idioms.parts.writing import template
 from kernelwright.search.moves.cuda.idioms.transpose_tile import MOVE
-from kernelwright.search.moves.cuda.idioms.writing import template
 
 TYPES = {"float32": "float", "uint16": "unsigned short", "uint8": "unsigned char",
          "float64": "double"}  # fmt: skip

@@ -17,9 +17,9 @@ from pretend_gpu import pretended_gpu
 
 from kernelwright.search.moves import State
 from kernelwright.search.moves.cuda.coarsen_rows import MOVE as COARSEN
-from kernelwright.search.moves.cuda.per_element import PerElement, per_element
-from kernelwright.search.moves.cuda.reading import read_kernels
-from kernelwright.search.moves.cuda.row_alignment import aligned_when
+from kernelwright.search.moves.cuda.parts.per_element import PerElement, per_element
+from kernelwright.search.moves.cuda.parts.reading import read_kernels
+from kernelwright.search.moves.cuda.parts.row_alignment import aligned_when
 from kernelwright.search.moves.cuda.vectorize_elementwise import MOVE as VECTORIZE
 from kernelwright.search.moves.shared.affine import Form
 

@@ -35,7 +35,7 @@ def cuModuleLoadData(image: bytes) -> tuple[Any, ...]:
             return answer(CUresult.CUDA_ERROR_NO_BINARY_FOR_GPU, None)
     twin = TWINS / f"{hashlib.sha256(image).hexdigest()}.so"
     if not twin.exists():
-        raise RuntimeError(f"no twin of this machine code: {twin}; see tests/support/pretend_gpu/README.md")
+        raise RuntimeError(f"no twin of this machine code: {twin}; see pretend_gpu/README.md")
     with tempfile.NamedTemporaryFile(suffix=".so") as copy:  # a name and an inode of its own
         copy.write(twin.read_bytes())
         copy.flush()

@@ -22,6 +22,6 @@ from .words import *
 
 def __getattr__(name: str) -> NoReturn:
     raise AttributeError(
-        f"the pretended driver has no `{name}`: write it in tests/support/pretend_gpu/shadow, or mark the "
+        f"the pretended driver has no `{name}`: write it in pretend_gpu/shadow, or mark the "
         "test that needs it `gpu`"
     )

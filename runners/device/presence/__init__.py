@@ -1,0 +1,1 @@
+"""Which GPUs are here, in what state, and whose processes work on them."""

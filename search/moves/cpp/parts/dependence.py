@@ -1,0 +1,117 @@
+"""Which iterations of a loop can be done in any order, or side by side.
+
+An array that a loop writes is divided into slabs: with an index c * i + rest and 0 <= rest < c,
+each value of i has elements of its own. So has each (i, j) when i's slabs are divided by j again,
+whichever of the two loops is the outer one. Arguments of one call never overlap (the contract).
+"""
+
+from __future__ import annotations
+
+from ...shared.affine import Form
+from .bounds import bounds
+from .effects import Access, Effects, effects_of, loops_around
+from .program import Loop, Program
+from .scope import Scope
+
+
+def iterations_meet(loop: Loop, scope: Scope, program: Program) -> str | None:
+    """Why iterations of the loop depend on each other, or may; None when they surely do not."""
+    effects = effects_of(loop.body, scope, program)
+    return carried_scalar(loop, effects) or carried_by_arrays(loop, effects, scope)
+
+
+def carried_scalar(loop: Loop, effects: Effects) -> str | None:
+    """Trouble, a way out of the loop, or a variable that one iteration hands to the next."""
+    if effects.trouble:
+        return effects.trouble[0]
+    if effects.jumps:
+        return f"the loop over {loop.variable} has a jump in it"
+    if effects.scalars:
+        name = next(iter(effects.scalars))
+        return f"every iteration over {loop.variable} writes `{name}`"
+    return None
+
+
+def carried_by_arrays(loop: Loop, effects: Effects, scope: Scope) -> str | None:
+    """An array of which two iterations may touch one element, at least one writing it."""
+    for array in sorted(effects.written):
+        slabs = {_slab(access, loop, scope) for access in effects.of(array)}
+        if (len(slabs) != 1 or None in slabs) and not _one_each(array, loop, effects, scope):
+            return (
+                f"iterations over {loop.variable} may touch the same elements of `{array}`, "
+                "as far as its indices tell"
+            )
+    return None
+
+
+def _one_each(array: str, loop: Loop, effects: Effects, scope: Scope) -> bool:
+    """Whether every iteration of the loops from this one inwards has an element of its own."""
+    index = same_element(effects, array)
+    around = {loops_around(access.node, loop.node) for access in effects.of(array)}
+    nodes = {tuple(each.node.id for each in loops) for loops in around}
+    if index is None or len(nodes) != 1 or loop.variable not in index.names:
+        return False
+    loops = (loop, *next(iter(around)))
+    return divided(index, [each for each in loops if each.variable in index.names], scope)
+
+
+def divided(index: Form, loops: list[Loop], scope: Scope) -> bool:
+    """Whether no two values of the loops' variables give one index.
+
+    True when some variable has slabs in which the others stay, and the others divide a slab.
+    """
+    if not loops:
+        return True
+    names = {loop.variable for loop in loops}
+    for loop in loops:
+        others = [each for each in loops if each is not loop]
+        factor, limits = index.coefficient(loop.variable), bounds(loop, scope)
+        if factor is None or limits is None or factor.names & names:
+            continue
+        if _fits(index, factor, others, names, scope):
+            return divided(index, others, scope)
+    return False
+
+
+def _fits(index: Form, size: Form, loops: list[Loop], names: set[str], scope: Scope) -> bool:
+    """Whether the loops' part of the index stays in 0 .. size - 1."""
+    low = high = Form()
+    for loop in loops:
+        by, limits = index.coefficient(loop.variable), bounds(loop, scope)
+        if by is None or limits is None or by.names & names or not by.at_least(0, scope.lowest):
+            return False
+        first, end = limits
+        if (first.names | end.names) & names:
+            return False
+        low, high = low + by * first, high + by * (end - Form.number(1))
+    return low.at_least(0, scope.lowest) and (size - high).at_least(1, scope.lowest)
+
+
+def _slab(access: Access, loop: Loop, scope: Scope) -> tuple[int, Form, Form] | None:
+    """(dimension, what the variable is multiplied by, where its slabs begin)."""
+    for dimension, index in enumerate(access.place.index):
+        found = None if index is None else _apart(index, access, loop, scope)
+        if found is not None:
+            return dimension, *found
+    return None
+
+
+def _apart(index: Form, access: Access, loop: Loop, scope: Scope) -> tuple[Form, Form] | None:
+    factor = index.coefficient(loop.variable)
+    if factor is None or not factor.terms:
+        return None
+    inner = loops_around(access.node, loop.node)
+    names = {each.variable for each in inner} | {loop.variable}
+    if factor.names & names:
+        return None
+    used = [each for each in inner if each.variable in index.names]
+    return (factor, index.without(*names)) if _fits(index, factor, used, names, scope) else None
+
+
+def same_element(effects: Effects, array: str) -> Form | None:
+    """The one index that all accesses of an array have; None where they differ."""
+    indices = {access.place.index for access in effects.of(array)}
+    if len(indices) != 1:
+        return None
+    (index,) = indices
+    return index[0] if len(index) == 1 else None

@@ -1,0 +1,261 @@
+"""What names stand for inside a function: sizes of the contract, constants, parts of arrays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .....runners.specs.spec import KernelSpec
+from ...shared.affine import Form
+from ...shared.affine_cpp import form_of
+from ...shared.sizes import size_form
+from .program import Function, Loop, Program, contains, field, inside, loop_of, parents, text
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+SIZE = "#"
+"""before the names of sizes in forms: a loop's variable may be called as a symbol is"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """An element of an array, or a part of it that begins there."""
+
+    array: str
+    index: tuple[Form | None, ...]
+    """None: no form is known"""
+
+
+class Scope:
+    """Names of one function. What is assigned after its declaration stands for nothing known."""
+
+    def __init__(self, program: Program, function: Function, spec: KernelSpec) -> None:
+        self._declared = _declarations(function.body)
+        self._assigned = _assigned(function.body)
+        self._entry = function is program.entry
+        self._spec = spec
+        self._parameters = {_name(p): p for p in function.parameters}
+        self._constants = _constants(program.root)
+        self.lowest: dict[str, int] = {}
+        """the lowest value of names that forms are made of"""
+        self._sizes = self._contract_sizes() if self._entry else dict[str, Form]()
+
+    def _contract_sizes(self) -> Mapping[str, Form]:
+        for name, symbol in self._spec.symbols.items():
+            listed = min(w.symbols[name] for w in self._spec.workloads)
+            # where a size is 0, its loops do nothing and its arrays have no elements
+            self.lowest[SIZE + name] = max(1, listed if symbol is None else symbol.min)
+        found = dict[str, Form]()
+        for argument, parameter in zip(self._spec.io.arguments, self._parameters, strict=False):
+            if argument.role == "scalar" and argument.value is not None:
+                form = size_form(argument.value)
+                if form is not None:
+                    symbols = {name: Form.name(SIZE + name) for name in form.names}
+                    found[parameter] = form.substitute(symbols)
+        return found
+
+    @property
+    def arrays(self) -> Mapping[str, str]:
+        """Pointer parameters, each with the type of its elements."""
+        return {
+            name: _element(p)
+            for name, p in self._parameters.items()
+            if (d := p.child_by_field_name("declarator")) is not None
+            and d.type in ("pointer_declarator", "array_declarator")
+        }
+
+    def role(self, array: str) -> str | None:
+        """What the contract says of a parameter of the entry; None of others."""
+        names = list(self._parameters)
+        arguments = self._spec.io.arguments
+        if not self._entry or array not in names or len(names) != len(arguments):
+            return None
+        return arguments[names.index(array)].role
+
+    def form(self, node: Node) -> Form | None:
+        """Of an integer expression."""
+        return form_of(node, lambda name: self._resolve(name, node))
+
+    def _resolve(self, name: str, at: Node) -> Form | None:
+        declared = self.declarator(name, at)
+        if declared is not None:
+            loop = _loop_that_declares(declared)
+            if loop is not None:
+                return Form.name(name)
+            value = declared.child_by_field_name("value")
+            if value is None or name in self._assigned:
+                return None
+            return self.form(_unbraced(value))
+        if name in self._assigned:
+            return None
+        if name in self._sizes:
+            return self._sizes[name]
+        if name in self._parameters:
+            return Form.name(SIZE + name)
+        return self._constants.get(name)
+
+    def declarator(self, name: str, at: Node) -> Node | None:
+        """The declaration of a name that holds at a node, in the function's body; None: none does.
+
+        It stands before the node, in something that the node stands in: the innermost such.
+        """
+        held = [
+            each
+            for each in self._declared.get(name, ())
+            if each.start_byte < at.start_byte and contains(_block(each), at)
+        ]
+        return max(held, key=lambda each: (_block(each).start_byte, each.start_byte), default=None)
+
+    def place(self, node: Node) -> Place | None:
+        """The array and the element that an expression names: `a[i]`, `*p`, `row[j]`, `a[i][j]`."""
+        if node.type == "subscript_expression":
+            index = field(node, "indices").named_children
+            base = self._part(field(node, "argument"))
+            if base is None or len(index) != 1:
+                return None
+            return _moved(base, self.form(index[0]))
+        if node.type == "pointer_expression" and text(node.children[0]) == "*":
+            base = self._part(field(node, "argument"))
+            return None if base is None else _moved(base, Form())
+        return None
+
+    def _part(self, node: Node) -> Place | None:
+        """Where a pointer points, its last index still to be added; an empty one: to a start."""
+        match node.type:
+            case "parenthesized_expression":
+                return self._part(node.named_children[0])
+            case "identifier":
+                return self._pointer(text(node), node)
+            case "subscript_expression":
+                index = field(node, "indices").named_children
+                base = self._part(field(node, "argument"))
+                if base is None or len(index) != 1 or base.index:
+                    return None
+                return Place(base.array, (self.form(index[0]), Form()))
+            case "pointer_expression" if text(node.children[0]) == "&":
+                return self.place(field(node, "argument"))
+            case "binary_expression" if text(node.children[1]) == "+":
+                base = self._part(field(node, "left"))
+                return None if base is None else _moved(base, self.form(field(node, "right")))
+            case _:
+                return None
+
+    def _pointer(self, name: str, at: Node) -> Place | None:
+        declared = self.declarator(name, at)
+        if declared is None:
+            return Place(name, ()) if name in self.arrays and name not in self._assigned else None
+        shape = declared.child_by_field_name("declarator") or declared
+        if "array_declarator" in (declared.type, shape.type):
+            return Place(name, ())
+        value = declared.child_by_field_name("value")
+        return None if value is None or name in self._assigned else self._part(value)
+
+
+def _block(declarator: Node) -> Node:
+    """What a declaration holds in: the block, or the loop that it is the head of."""
+    declaration = next(p for p in parents(declarator) if p.type.endswith("declaration"))
+    return declaration.parent or declaration
+
+
+def _loop_that_declares(declarator: Node) -> Loop | None:
+    above = _block(declarator)
+    loop = loop_of(above)
+    started = None if loop is None else above.child_by_field_name("initializer")
+    return loop if started is not None and contains(started, declarator) else None
+
+
+def _moved(base: Place, by: Form | None) -> Place:
+    *outer, last = base.index or (Form(),)
+    return Place(base.array, (*outer, None if last is None or by is None else last + by))
+
+
+def _declarations(body: Node) -> dict[str, list[Node]]:
+    """Declarators by the name that they introduce; with a value they are init_declarators."""
+    found: dict[str, list[Node]] = {}
+    for node in inside(body):
+        if node.type not in ("declaration", "parameter_declaration"):
+            continue
+        for each in node.children_by_field_name("declarator"):
+            found.setdefault(_introduced(each), []).append(each)
+    return found
+
+
+def _introduced(declarator: Node) -> str:
+    while declarator.type != "identifier":
+        inner = declarator.child_by_field_name("declarator")
+        if inner is None:
+            inner = next((c for c in declarator.named_children if c.type != "type_qualifier"), None)
+        if inner is None:
+            return text(declarator)
+        declarator = inner
+    return text(declarator)
+
+
+def _name(parameter: Node) -> str:
+    declarator = parameter.child_by_field_name("declarator")
+    return "" if declarator is None else _introduced(declarator)
+
+
+def _element(parameter: Node) -> str:
+    return text(parameter.child_by_field_name("type"))
+
+
+def _assigned(body: Node) -> frozenset[str]:
+    """Names that are written after their declaration, or whose address is taken."""
+    found = set[str]()
+    lent = set[str]()
+    for node in inside(body):
+        match node.type:
+            case "assignment_expression":
+                found.add(text(field(node, "left")))
+            case "update_expression":
+                found.add(text(field(node, "argument")))
+            case "pointer_expression" if text(node.children[0]) == "&":
+                lent.add(text(field(node, "argument")))
+            case "reference_declarator":
+                declared = node.parent
+                value = None if declared is None else declared.child_by_field_name("value")
+                lent.add(text(value))
+            case _:
+                pass
+    return frozenset((found - _counted(body)) | lent)
+
+
+def _counted(body: Node) -> set[str]:
+    """Variables that only their loop's head changes: for them the loops speak."""
+    loops = [loop for node in inside(body) if (loop := loop_of(node)) is not None]
+    heads = [field(loop.node, "update") for loop in loops]
+    written = Counter[str]()
+    for node in inside(body):
+        if node.type in ("assignment_expression", "update_expression"):
+            written[text(node.named_children[0])] += 1
+    in_heads = Counter(text(head.named_children[0]) for head in heads)
+    return {loop.variable for loop in loops if written[loop.variable] == in_heads[loop.variable]}
+
+
+def _unbraced(value: Node) -> Node:
+    if value.type == "initializer_list" and value.named_child_count == 1:
+        return value.named_children[0]
+    return value
+
+
+def _constants(root: Node) -> dict[str, Form]:
+    """Integer constants of the file: `constexpr int N = 8;`, `const int N = 8;`."""
+    found = dict[str, Form]()
+    for node in inside(root):
+        if node.type != "declaration" or any(
+            p.type == "function_definition" for p in parents(node)
+        ):
+            continue
+        qualifiers = {text(c) for c in node.children if c.type == "type_qualifier"}
+        for each in node.children_by_field_name("declarator"):
+            value = each.child_by_field_name("value")
+            if qualifiers & {"const", "constexpr"} and value is not None:
+                form = form_of(_unbraced(value), found.get)
+                if form is not None:
+                    found[_introduced(each)] = form
+    return found

@@ -1,0 +1,188 @@
+"""Forms in which a kernel does its work on elements: a guard around it, a guard that returns, a
+grid-stride loop, several items a thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .....runners.inferring.cpp_signature import text_of
+from ...shared.affine import Form
+from ...shared.affine_cpp import form_of
+from .expressions import MIRRORED, Locals, bare, operator_of, parts, squeezed, thread_axis
+from .loops import Loop, plain_loop
+from .reading import CudaKernel
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+@dataclass(frozen=True)
+class Work:
+    """Where a kernel does its work on elements, and under which conditions."""
+
+    before: list[Node]
+    guards: list[Node]
+    bound: Node
+    body: list[Node]
+    work: Node
+    """the first statement that is replaced: the guard or the loop"""
+    returns: bool = False
+    index: tuple[str, str] | None = None
+    """name and type of a variable of the work that numbers the elements; None: one before it"""
+    items: str = ""
+    """how many elements a thread does, as a number or macro; empty: one, or all of a grid's"""
+    item: str = ""
+    """the variable that counts them"""
+
+
+def single_declaration(node: Node) -> tuple[str, str, Node] | None:
+    """Name, type and value of a declaration of one variable with a value."""
+    declarators = node.children_by_field_name("declarator")
+    if node.type != "declaration" or len(declarators) != 1:
+        return None
+    (declarator,) = declarators
+    name, value = (declarator.child_by_field_name(f) for f in ("declarator", "value"))
+    if declarator.type != "init_declarator" or name is None or value is None:
+        return None
+    kind = text_of(node.child_by_field_name("type"))
+    return (text_of(name), kind, value) if name.type == "identifier" else None
+
+
+def guarded_work(statements: list[Node], index: str, known: Locals) -> Work | None:
+    """The first `if` on the index: around the last statement, or one that returns."""
+    for number, node in enumerate(statements):
+        if node.type != "if_statement":
+            if node.type != "declaration":
+                return None
+            continue
+        condition, then = (
+            node.child_by_field_name("condition"),
+            node.child_by_field_name("consequence"),
+        )
+        if condition is None or then is None or node.child_by_field_name("alternative"):
+            return None
+        returns = _is_return(then)
+        if condition.named_child_count != 1:
+            return None
+        split = _split(condition.named_children[0], index, known, negated=returns)
+        if split is None or (not returns and number != len(statements) - 1):
+            return None
+        body = statements[number + 1 :] if returns else _inside(then)
+        if not body:
+            return None
+        return Work(statements[:number], split[1], split[0], body, node, returns)
+    return None
+
+
+def _is_return(node: Node) -> bool:
+    inside = _inside(node)
+    return len(inside) == 1 and squeezed(inside[0]) == "return;"
+
+
+def _inside(node: Node) -> list[Node]:
+    """The statements of a block, or the one statement itself."""
+    if node.type != "compound_statement":
+        return [node]
+    return [n for n in node.named_children if n.type != "comment"]
+
+
+def _split(
+    test: Node, index: str, known: Locals, *, negated: bool
+) -> tuple[Node, list[Node]] | None:
+    """The bound of the index, and the other conditions (as they stand; negated ones as well)."""
+    bound: Node | None = None
+    others: list[Node] = []
+    for part in parts(test, "||" if negated else "&&"):
+        left, right = (part.child_by_field_name(f) for f in ("left", "right"))
+        operator = operator_of(part)
+        if left is None or right is None or part.type != "binary_expression":
+            return None
+        if text_of(bare(right)) == index:
+            left, right, operator = right, left, MIRRORED.get(operator, "")
+        if text_of(bare(left)) == index and bound is None:
+            if operator != (">=" if negated else "<") or known.reaches(right, [index]):
+                return None
+            bound = right
+        elif known.reaches(part, [index]):
+            return None
+        else:
+            others.append(part)
+    return None if bound is None else (bound, others)
+
+
+def grid_stride_work(last: Node, known: Locals, kernel: CudaKernel) -> Work | None:
+    """`for (int i = thread; i < n; i += threads of the grid)` as the last statement."""
+    fields = ("initializer", "condition", "update", "body")
+    start, test, update, body = (last.child_by_field_name(f) for f in fields)
+    if last.type != "for_statement" or not (start and test and update and body):
+        return None
+    declared = single_declaration(start)
+    if declared is None or thread_axis(declared[2], known, kernel.launch) != "x":
+        return None
+    name = declared[0]
+    left, right = (test.child_by_field_name(f) for f in ("left", "right"))
+    if left is None or right is None or operator_of(test) != "<" or text_of(left) != name:
+        return None
+    step = update.child_by_field_name("right")
+    whole = update.type == "assignment_expression" and operator_of(update) == "+="
+    if not whole or step is None or text_of(update.child_by_field_name("left")) != name:
+        return None
+    size = str(kernel.launch.block[0])
+    factors = {squeezed(known.behind(f)) for f in parts(known.behind(step), "*")}
+    if factors not in ({"gridDim.x", "blockDim.x"}, {"gridDim.x", size}):
+        return None
+    above = last.parent
+    before = [n for n in above.named_children if n.type != "comment"] if above else []
+    inside = _inside(body)
+    return Work(before[:-1], [], right, inside, last, index=(name, declared[1]))
+
+
+def several_items_work(last: Node, known: Locals, kernel: CudaKernel) -> Work | None:
+    """`for (int k = 0; k < ITEMS; ++k) { int i = first + k * BLOCK; if (i < n) ... }` at the end.
+
+    The items of a thread lie a block apart, or side by side.
+    """
+    loop = plain_loop(last)
+    if loop is None or text_of(loop.start) != "0" or loop.step is not None or loop.inclusive:
+        return None
+    inner = _inside(loop.body)
+    declared = single_declaration(inner[0]) if len(inner) == 2 else None
+    if declared is None or not _numbers_items(declared[2], loop, known, kernel):
+        return None
+    found = guarded_work(inner, declared[0], known)
+    above = last.parent
+    if found is None or found.returns or found.guards or above is None:
+        return None
+    before = [n for n in above.named_children if n.type != "comment"][:-1]
+    return Work(
+        before,
+        [],
+        found.bound,
+        found.body,
+        last,
+        index=declared[:2],
+        items=text_of(loop.bound),
+        item=loop.variable,
+    )
+
+
+def _numbers_items(index: Node, loop: Loop, known: Locals, kernel: CudaKernel) -> bool:
+    """Whether threads of the grid and their items together number every element once."""
+
+    def resolve(name: str) -> Form:
+        value = known.values.get(name)
+        found = form_of(value, resolve) if value is not None else None
+        return Form.name(name) if found is None else found
+
+    form, items = form_of(index, resolve), form_of(loop.bound, resolve)
+    if form is None or items is None:
+        return False
+    block = kernel.launch.block[0]
+    own = Form.number(block) if isinstance(block, int) else Form.name(block)
+    names = ("blockIdx.x", "threadIdx.x", loop.variable)
+    found = tuple(form.coefficient(name) for name in names)
+    return form.without(*names) == Form() and any(
+        found in ((size * items, Form.number(1), size), (size * items, items, Form.number(1)))
+        for size in (own, Form.name("blockDim.x"))
+    )

@@ -1,0 +1,177 @@
+"""Expressions of a kernel taken apart: sums, products, numbers of threads, names behind names."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Literal
+
+from .....runners.inferring.cpp_signature import element_type, text_of, walk
+from .....runners.specs.declared_fields import AXES
+from .....runners.specs.declared_plan_model import LaunchStep
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Axis = Literal["x", "y", "z"]
+MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+_CAST = re.compile(r"static_cast<([^<>]*)>")
+_BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.([xyz])")
+_WIDE = ("int32", "uint32", "int64", "uint64")
+
+
+def squeezed(node: Node | None) -> str:
+    """The text of an expression without blanks."""
+    return re.sub(r"\s+", "", text_of(node))
+
+
+def operator_of(node: Node) -> str:
+    """The operator of an expression; empty for none."""
+    return text_of(node.child_by_field_name("operator"))
+
+
+def bare(node: Node) -> Node:
+    """An expression without parentheses and casts to integers of at least 32 bits around it."""
+    while True:
+        inner: Node | None = None
+        if node.type == "parenthesized_expression":
+            inner = node.named_child(0)
+        elif node.type == "cast_expression" and _is_wide(text_of(node.child_by_field_name("type"))):
+            inner = node.child_by_field_name("value")
+        elif node.type == "call_expression":
+            cast = _CAST.fullmatch(text_of(node.child_by_field_name("function")))
+            listed = node.child_by_field_name("arguments")
+            if cast is not None and _is_wide(cast[1]) and listed is not None:
+                inner = listed.named_child(0)
+        if inner is None:
+            return node
+        node = inner
+
+
+def _is_wide(kind: str) -> bool:
+    element = element_type(kind)
+    return element is not None and element.lanes == 1 and element.dtype in _WIDE
+
+
+def parts(node: Node, operator: str) -> list[Node]:
+    """The operands of a chain of one operator, casts and parentheses aside."""
+    node = bare(node)
+    if node.type != "binary_expression" or operator_of(node) != operator:
+        return [node]
+    sides = (node.child_by_field_name(f) for f in ("left", "right"))
+    return [part for side in sides if side is not None for part in parts(side, operator)]
+
+
+def contains(node: Node, other: Node) -> bool:
+    """Whether `other` lies within the node."""
+    return node.start_byte <= other.start_byte and other.end_byte <= node.end_byte
+
+
+class Locals:
+    """Local variables of a kernel that are given a value once, where they are declared."""
+
+    def __init__(self, body: Node) -> None:
+        declared: dict[str, list[Node | None]] = {}
+        changed = set[str]()
+        for node in walk(body):
+            if node.type == "declaration":
+                for declarator in node.children_by_field_name("declarator"):
+                    name, value = declarator, None
+                    if declarator.type == "init_declarator":
+                        inner = declarator.child_by_field_name("declarator")
+                        value, name = declarator.child_by_field_name("value"), inner or declarator
+                    if name.type == "identifier":
+                        declared.setdefault(text_of(name), []).append(value)
+                    else:
+                        changed |= {text_of(n) for n in walk(name) if n.type == "identifier"}
+            else:
+                changed |= _changed_by(node)
+        self.changed = frozenset(changed)
+        """names that are assigned, counted up or down, or whose address is taken"""
+        self.declared = Counter({name: len(values) for name, values in declared.items()})
+        self.values: Mapping[str, Node] = {
+            name: values[0]
+            for name, values in declared.items()
+            if len(values) == 1 and values[0] is not None and name not in changed
+        }
+
+        self.starts: Mapping[str, tuple[Node, ...]] = {
+            name: tuple(v for v in values if v is not None) for name, values in declared.items()
+        }
+        """what each is given where it is declared, whether or not it changes later"""
+
+    def behind(self, node: Node) -> Node:
+        """The expression that a name stands for, followed to its end; others as they are."""
+        node, seen = bare(node), set[str]()
+        while node.type == "identifier" and text_of(node) not in seen:
+            seen.add(text_of(node))
+            value = self.values.get(text_of(node))
+            if value is None:
+                break
+            node = bare(value)
+        return node
+
+    def reaches(self, node: Node, names: Iterable[str]) -> bool:
+        """Whether an expression depends on one of the names, through others as well."""
+        pending, seen, wanted = [node], set[str](), set(names)
+        while pending:
+            for part in walk(pending.pop()):
+                if part.type != "identifier":
+                    continue
+                name = text_of(part)
+                if name in wanted:
+                    return True
+                if name not in seen and name in self.values:
+                    pending.append(self.values[name])
+                seen.add(name)
+        return False
+
+
+def _changed_by(node: Node) -> set[str]:
+    if node.type == "assignment_expression":
+        return {squeezed(node.child_by_field_name("left"))}
+    if node.type == "update_expression":
+        return {squeezed(node.child_by_field_name("argument"))}
+    if node.type == "pointer_expression" and operator_of(node) == "&":
+        return {squeezed(node.child_by_field_name("argument"))}
+    return set()
+
+
+def thread_axis(node: Node, known: Locals, launch: LaunchStep) -> Axis | None:
+    """The axis along which an expression numbers the threads of the whole grid.
+
+    `blockIdx.x * blockDim.x + threadIdx.x`, terms and factors in any order, through local
+    names; a block size in numbers or macros counts where it is the launch's.
+    """
+    terms = [known.behind(t) for t in parts(known.behind(node), "+")]
+    if len(terms) != 2:
+        return None
+    for thread, product in (terms, terms[::-1]):
+        match = _BUILT_IN.fullmatch(squeezed(thread))
+        if match is None or match[1] != "threadIdx":
+            continue
+        axis: Axis = match[2]  # type: ignore[assignment]
+        factors = {squeezed(known.behind(f)) for f in parts(product, "*")}
+        size = str(launch.block[AXES.index(axis)])
+        if f"blockIdx.{axis}" in factors and len(factors) == 2:
+            (other,) = factors - {f"blockIdx.{axis}"}
+            if other in (f"blockDim.{axis}", size):
+                return axis
+    return None
+
+
+def built_ins(node: Node, values: Mapping[str, tuple[Node, ...]] | None = None) -> frozenset[str]:
+    """`threadIdx.x` and its like in an expression, and in what the names in it stand for."""
+    values = values or {}
+    pending, seen, found = [node], set[str](), set[str]()
+    while pending:
+        for part in walk(pending.pop()):
+            if part.type == "field_expression" and _BUILT_IN.fullmatch(squeezed(part)):
+                found.add(squeezed(part))
+            elif part.type == "identifier":
+                name = text_of(part)
+                if name not in seen and name in values:
+                    pending += values[name]
+                seen.add(name)
+    return frozenset(found)

@@ -1,0 +1,1 @@
+"""What Triton moves are made of: how they read a source, and how they write one."""
