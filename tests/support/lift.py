@@ -10,6 +10,7 @@ from kernelwright.evaluation.evaluator import Evaluator
 from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import Ending, Evaluation, Variant
 from kernelwright.runners.specs.normalise import source_key
+from kernelwright.runners.toolchains import BuildRequest, Shape
 from kernelwright.store.records import VariantRecord
 
 SOURCE = """\
@@ -113,3 +114,10 @@ def verdict(evaluator: Evaluator, record: VariantRecord) -> Evaluation:
     while found.ending is Ending.unstable and asked < 5:
         found, asked = evaluator.evaluate(record), asked + 1
     return found
+
+
+def build_request(folder: Path, repeat: int, timeout_s: float = 60.0) -> BuildRequest:
+    loaded = load(folder)
+    shapes = tuple(Shape(label=w.name, symbols=w.symbols) for w in loaded.spec.workloads)
+    built = variant(loaded, REPEAT=repeat).variant
+    return BuildRequest(kernel=loaded, variant=built, shapes=shapes, timeout_s=timeout_s)

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from static_plans import FACTS, H100, plan
 
 from kernelwright.analysis.profile import names as n
 from kernelwright.analysis.rules.findings import findings
 from kernelwright.analysis.rules.static import static_profile
 from kernelwright.runners.model import KernelFacts
-from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.profiling.model import KernelProfile
-from kernelwright.runners.specs.devices import PROFILES
-
-H100 = PROFILES[0][0]
-FACTS = KernelFacts(entry="k", registers=32, static_shared=1024)
-
-
-def plan(*grids: int, block: int = 256) -> LaunchPlan:
-    kernel = {"id": "k", "entry": "k", "sha256": "0" * 64, "block": [block, 1, 1]}
-    steps = [{"launch": "k", "grid": [grid, 1, 1], "params": []} for grid in grids]
-    return LaunchPlan.model_validate(
-        {"label": "w", "kernels": [kernel], "buffers": [], "steps": steps, "outputs": []}
-    )
 
 
 def only(grid: int, facts: KernelFacts = FACTS, block: int = 256) -> KernelProfile:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 from ptx_texts import text
-from test_analysis_rules_static import FACTS, H100, plan
+from static_plans import FACTS, H100, plan
 
 from kernelwright.analysis.regions import RegionDag, region_dag
 from kernelwright.analysis.rules.card import card

@@ -16,7 +16,7 @@ from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.building.zygote import GRACE_S
 from kernelwright.runners.errors import ProcessLost
 from kernelwright.runners.processes.sandbox import landlock_abi
-from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
+from kernelwright.runners.toolchains import BuildOutcome, BuildRequest
 
 
 @pytest.fixture
@@ -24,13 +24,6 @@ def builder(tmp_path: Path) -> Iterator[Builder]:
     made = Builder(tmp_path / "modules", tmp_path / "scratch")
     yield made
     made.close()
-
-
-def request(folder: Path, repeat: int, timeout_s: float = 60.0) -> BuildRequest:
-    loaded = lift.load(folder)
-    shapes = tuple(Shape(label=w.name, symbols=w.symbols) for w in loaded.spec.workloads)
-    variant = lift.variant(loaded, REPEAT=repeat).variant
-    return BuildRequest(kernel=loaded, variant=variant, shapes=shapes, timeout_s=timeout_s)
 
 
 def zygotes() -> list[psutil.Process]:
@@ -44,13 +37,13 @@ def zygotes() -> list[psutil.Process]:
 
 def test_a_build_that_is_overdue_is_ended_alone(builder: Builder, tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as callers:
-        good = callers.submit(builder.build, request(tmp_path, 12))
-        overdue = callers.submit(builder.build, request(tmp_path, 6, timeout_s=-GRACE_S))
+        good = callers.submit(builder.build, lift.build_request(tmp_path, 12))
+        overdue = callers.submit(builder.build, lift.build_request(tmp_path, 6, timeout_s=-GRACE_S))
         with pytest.raises(ProcessLost, match="did not end in time"):
             overdue.result()
         assert good.result().artifact is not None
     (before,) = zygotes()
-    assert builder.build(request(tmp_path, 3)).artifact is not None
+    assert builder.build(lift.build_request(tmp_path, 3)).artifact is not None
     assert zygotes() == [before]
 
 
@@ -59,7 +52,7 @@ def test_equal_builds_at_the_same_time_are_one(builder: Builder, tmp_path: Path)
 
     def build(repeat: int) -> BuildOutcome:
         both.wait()
-        return builder.build(request(tmp_path, repeat))
+        return builder.build(lift.build_request(tmp_path, repeat))
 
     with ThreadPoolExecutor(2) as callers:
         one, other = callers.map(build, (6, 6))
@@ -72,7 +65,7 @@ def test_equal_builds_at_the_same_time_are_one(builder: Builder, tmp_path: Path)
 def test_a_build_process_that_breaks_is_told_by_its_last_error_and_keeps_the_traceback_in_a_file(
     builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = request(tmp_path, 12)
+    made = lift.build_request(tmp_path, 12)
 
     def nonsense(_: BuildRequest, **__: object) -> dict[str, str]:
         return {"kernel": "nonsense"}
@@ -92,7 +85,7 @@ def test_builds_go_on_after_the_zygote_was_killed_under_them(
 ) -> None:
     for repeat in (12, 6, 3):
         with ThreadPoolExecutor(1) as callers:
-            caught = callers.submit(builder.build, request(tmp_path, repeat))
+            caught = callers.submit(builder.build, lift.build_request(tmp_path, repeat))
             while not zygotes():
                 pass
             for zygote in zygotes():
@@ -100,7 +93,7 @@ def test_builds_go_on_after_the_zygote_was_killed_under_them(
             with pytest.raises(ProcessLost, match="the build was killed from outside") as raised:
                 caught.result()
             assert "Traceback" not in str(raised.value) and "try again" in raised.value.next_step
-    assert builder.build(request(tmp_path, 1)).artifact is not None
+    assert builder.build(lift.build_request(tmp_path, 1)).artifact is not None
 
 
 @pytest.mark.skipif(landlock_abi() == 0, reason="no landlock in this kernel")
@@ -110,7 +103,7 @@ def test_a_source_names_no_file_that_is_not_the_kernels_or_the_systems(
 ) -> None:
     foreign = tmp_path / "foreign.h"
     foreign.write_text("#error of somebody else\n")
-    asked = request(tmp_path, 1)
+    asked = lift.build_request(tmp_path, 1)
     source = line.format(foreign) + "\n" + asked.variant.source
     variant = asked.variant.model_copy(update={"source": source})
     outcome = builder.build(asked.model_copy(update={"variant": variant}))
@@ -123,7 +116,7 @@ def test_a_source_names_no_file_that_is_not_the_kernels_or_the_systems(
 def test_flags_that_leave_no_shared_object_are_a_build_that_failed(
     flag: str, builder: Builder, tmp_path: Path
 ) -> None:
-    asked = request(tmp_path, 1)
+    asked = lift.build_request(tmp_path, 1)
     options = asked.variant.options.model_copy(update={"flags": (flag,)})
     variant = asked.variant.model_copy(update={"options": options})
     outcome = builder.build(asked.model_copy(update={"variant": variant}))
@@ -132,7 +125,7 @@ def test_flags_that_leave_no_shared_object_are_a_build_that_failed(
 
 
 def test_a_source_that_asks_for_the_time_does_not_build(builder: Builder, tmp_path: Path) -> None:
-    asked = request(tmp_path, 1)
+    asked = lift.build_request(tmp_path, 1)
     source = "static const char built[] = __TI\\\nME__;\n" + asked.variant.source
     variant = asked.variant.model_copy(update={"source": source})
     outcome = builder.build(asked.model_copy(update={"variant": variant}))
@@ -140,7 +133,7 @@ def test_a_source_that_asks_for_the_time_does_not_build(builder: Builder, tmp_pa
 
 
 def test_a_source_becomes_the_same_file_in_every_folder(builder: Builder, tmp_path: Path) -> None:
-    asked = request(tmp_path, 1)
+    asked = lift.build_request(tmp_path, 1)
     options = asked.variant.options.model_copy(update={"flags": ("-O2", "-g")})
     asked = asked.model_copy(
         update={"variant": asked.variant.model_copy(update={"options": options})}

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import lift
 import numpy as np
 import numpy.typing as npt
 import pytest
-from test_runners_builder import request
 
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.native.executor import STOPPING_NS, Executor, compile_executor, late_ns
@@ -32,7 +32,7 @@ def runner(tmp_path: Path) -> Iterator[NativeRunner]:
     """A runner that knows `lift` twice, as `one` and `other`, and a pool of it."""
     cores = os.sched_getaffinity(0)
     builder = Builder(tmp_path / "modules", tmp_path / "scratch")
-    wanted = request(tmp_path, 1)
+    wanted = lift.build_request(tmp_path, 1)
     shape = wanted.shapes[0].model_copy(update={"symbols": {"n": SIZE}})
     artifact = builder.build(wanted.model_copy(update={"shapes": (shape,)})).artifact
     assert artifact is not None

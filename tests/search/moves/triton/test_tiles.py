@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from test_moves_triton_rows import FORMS, STENCIL, needs_interpreter, sized
 from triton_bench import DEVICE, Bench, variant
 from triton_moves import applied, chain, changes, loaded, proposals, reason, state
+from triton_stencils import FORMS, STENCIL, needs_interpreter, sized
 
 from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.runners.toolchains import BuildRequest, Shape

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from test_moves_triton_rows import FORMS as PLAIN_FORMS
-from test_moves_triton_rows import NESTED, STENCIL, needs_interpreter, sized
 from triton_bench import DEVICE, Bench, variant
 from triton_moves import applied, chain, changes, loaded, proposals, reason, state
+from triton_stencils import FORMS as PLAIN_FORMS
+from triton_stencils import NESTED, STENCIL, needs_interpreter, sized
 
 from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.runners.toolchains import BuildRequest, Shape
