@@ -22,11 +22,11 @@ from pathlib import Path
 
 from beginner_kernels import EXAMPLES, KERNELS, beginner_kernels
 from recording import graph_of, recorded_search, settings_of
+from replay.recorded import RecordedGraph, graphs_to_bytes
 
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.runners.loading.files import load_file
 from kernelwright.search.graph.graph import Graph
-from kernelwright.search.replay.recorded import RecordedGraph, graphs_to_bytes
 from kernelwright.search.session.session import SearchSession
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import landscape
+from replay.world import Found, Replayed, World, replay
 
 from kernelwright.runners.model import Candidate, Variant
 from kernelwright.search.engine.work import Changes, Evaluate
 from kernelwright.search.graph.graph import Graph
 from kernelwright.search.graph.records import edge_record, node_record
 from kernelwright.search.planning.planner import Context, PlannerRun
-from kernelwright.search.replay.world import Found, Replayed, World, replay
 from kernelwright.search.settings import Settings
 from kernelwright.search.stored.records import SearchRecord
 from kernelwright.store.records import KernelRecord, VariantRecord

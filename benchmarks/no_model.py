@@ -28,9 +28,9 @@ from environment import RESULTS, write
 from gpu_examples import row_of, shares, yardsticks
 from no_model_tables import joined, table
 from recording import graph_of, moves_to, recorded_search, settings_of
+from replay.recorded import RecordedGraph, graphs_to_bytes
 
 from kernelwright.runners.errors import KernelwrightError
-from kernelwright.search.replay.recorded import RecordedGraph, graphs_to_bytes
 from kernelwright.search.session.optimize import Failed, Finished, Opened, optimize
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings

@@ -24,10 +24,10 @@ from typing import Any
 import recorded_graphs
 from environment import RESULTS, write
 from pydantic import ValidationError
+from replay.graph_world import graph_world
+from replay.recorded import RecordedGraph
+from replay.world import replay
 
-from kernelwright.search.replay.graph_world import graph_world
-from kernelwright.search.replay.recorded import RecordedGraph
-from kernelwright.search.replay.world import replay
 from kernelwright.search.settings import Settings
 
 BUDGETS = (3, 5, 10, 20, 40, 60)

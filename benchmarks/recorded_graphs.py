@@ -12,15 +12,16 @@ from itertools import combinations
 from pathlib import Path
 from random import Random
 
-from kernelwright.runners.model import Ending
-from kernelwright.search.moves import CANONICAL
-from kernelwright.search.replay.graph_world import Prior, recorded_prior
-from kernelwright.search.replay.recorded import (
+from replay.graph_world import Prior, recorded_prior
+from replay.recorded import (
     RecordedEdge,
     RecordedGraph,
     RecordedNode,
     graphs_from_bytes,
 )
+
+from kernelwright.runners.model import Ending
+from kernelwright.search.moves import CANONICAL
 
 METHODS = tuple(CANONICAL)[:12]
 DEEPEST = 4

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from replay.recorded import RecordedGraph, recorded
+
 from kernelwright.search.graph.graph import Graph
 from kernelwright.search.graph.records import graph_from_records
-from kernelwright.search.replay.recorded import RecordedGraph, recorded
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
 from kernelwright.search.stored.records import SearchRecord

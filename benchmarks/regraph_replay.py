@@ -26,14 +26,14 @@ from typing import Any
 
 import recorded_graphs
 from environment import RESULTS, write
+from replay.graph_world import Prior, graph_world, methods_to
+from replay.recorded import RecordedEdge, RecordedGraph
+from replay.world import Replayed, replay
 
 from kernelwright.search.regraph.posterior import Posteriors
 from kernelwright.search.regraph.tallies import aggregate
 from kernelwright.search.regraph.transition import Transition
 from kernelwright.search.regraph.weighing import regraph_weights
-from kernelwright.search.replay.graph_world import Prior, graph_world, methods_to
-from kernelwright.search.replay.recorded import RecordedEdge, RecordedGraph
-from kernelwright.search.replay.world import Replayed, replay
 from kernelwright.search.settings import Settings
 
 SHARE = 0.95

@@ -49,6 +49,8 @@ class ProposedMove(Record):
     """further candidates of this move; raise limit to see them"""
     tried: int = 0
     """candidates of this move that were evaluated before, left out here"""
+    idiom: bool = False
+    """candidates of it are whole algorithms, put in place of the one that was recognised"""
 
 
 class ByHandMove(Record):
@@ -212,6 +214,7 @@ def _move(
         candidates=tuple(ready_candidate(kernel, record, c, factor) for c in new[:limit]),
         more=max(0, len(new) - limit),
         tried=found.tried,
+        idiom=found.idiom,
     )
 
 

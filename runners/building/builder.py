@@ -22,7 +22,7 @@ from ..processes.process import Child, Limits, clean_environment, spawner
 from ..processes.process_table import is_stopped
 from ..toolchains import BuildOutcome, BuildRequest, tier_of, toolchain_for
 from ..toolchains.artifact_check import checked_artifact, read_module
-from ..toolchains.compile_cache import VARIABLE, CompileCache, request_key
+from .compile_cache import VARIABLE, CompileCache, request_key
 from .zygote import LISTING_S, OUTCOME, Listings
 
 PATIENCE_S = 180.0

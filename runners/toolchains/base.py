@@ -60,7 +60,7 @@ class BuildOutcome(Record):
     """the author's own choices for autotuning: of these the first one was built, or did not fit"""
     dependencies: tuple[str, ...] = ()
     """absolute paths of all files that decided the result beside the request: compilers, headers;
-    empty: the result is not kept for other builds (`compile_cache.py`)"""
+    empty: the result is not kept for other builds (`building/compile_cache.py`)"""
     seconds: float = 0.0
 
 

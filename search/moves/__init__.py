@@ -28,6 +28,7 @@ __all__ = [
     "ALIASES",
     "CANONICAL",
     "FACTS",
+    "IDIOMS",
     "METHODS",
     "MOVES",
     "Method",
@@ -51,6 +52,9 @@ MOVES: tuple[Move, ...] = (
     *idioms.MOVES,
     *cpp.MOVES,
 )
+
+IDIOMS = frozenset(move.id for move in idioms.MOVES)
+"""moves that recognise a whole algorithm and put another one, which they know, in its place"""
 
 CANONICAL: Mapping[str, Method] = {method.id: method for method in METHODS}
 FACTS: Mapping[str, MoveFacts] = {method.id: method.facts() for method in METHODS}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...runners.model import Candidate, Record
 from ..memory.ideas import change_key
-from ..moves import METHODS, MOVES, Method, Move, NotApplicable
+from ..moves import IDIOMS, METHODS, MOVES, Method, Move, NotApplicable
 from ..moves.shared.base import State
 from .planner import Context, PlannerRun
 
@@ -31,6 +31,8 @@ class Explanation(Record):
     """nothing is ready-made, but somebody can write it"""
     tried: int = 0
     """how many candidates of this method were proposed from the node already"""
+    idiom: bool = False
+    """candidates of it are whole algorithms, in place of the one that was recognised"""
 
 
 def rules_planner(context: Context) -> PlannerRun:
@@ -68,6 +70,7 @@ def _of_method(method: Method, context: Context) -> Explanation:
         reason=None if candidates else _why_none(method, moves, context.state),
         by_hand=method.by_hand and not candidates,
         tried=tried,
+        idiom=any(new and move.id in IDIOMS for move, new in written.items()),
     )
 
 

@@ -1,43 +1,26 @@
-"""Policies: how an arm is chosen at a node, and where a walk starts. One policy a file."""
+"""Policies: how an arm is chosen at a node, and where a walk starts. One policy a file.
+
+A new policy is a file beside this one, called as its users name it, with a `POLICY`, and its name
+in `PolicyName` (`search/settings.py`). The names stand there because settings are read, and told in
+schemas, where nobody walks a graph; what each means is looked up here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Final, get_args
 
-from ..graph.graph import Graph
-from ..graph.nodes import Node
-from ..settings import PolicyName, Settings
-from .beam import beam, beam_start
-from .greedy import greedy
-from .pucb import pucb
-from .puct import puct
-from .selection import Choose
-from .uniform import uniform
+from ..settings import PolicyName
+from .selection import Policy
 
 
-def at_the_root(graph: Graph, settings: Settings) -> Node:
-    """Walks start at the baseline."""
-    return graph.root
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """A way to walk the graph.
-
-    `choose` gets a node at which something can be chosen, there or below, and gives one of its
-    arms; `start` gets a graph whose root is such a node.
-    """
-
-    choose: Choose
-    start: Callable[[Graph, Settings], Node] = at_the_root
+def _policy(name: PolicyName) -> Policy:
+    found = import_module(f".{name}", __package__).POLICY
+    assert isinstance(found, Policy)
+    return found
 
 
 POLICIES: Final[Mapping[PolicyName, Policy]] = {
-    "puct": Policy(puct),
-    "pucb": Policy(pucb),
-    "greedy": Policy(greedy),
-    "beam": Policy(beam, beam_start),
-    "random": Policy(uniform),
+    name: _policy(name) for name in get_args(PolicyName)
 }

@@ -9,7 +9,7 @@ from random import Random
 from ..graph.graph import Graph
 from ..graph.nodes import Node
 from ..settings import Settings
-from .selection import EXPAND, Choice, best_of, is_closed, legal_arms, slots
+from .selection import EXPAND, Choice, Policy, best_of, is_closed, legal_arms, slots
 
 
 def beam_start(graph: Graph, settings: Settings) -> Node:
@@ -62,3 +62,6 @@ def _has_own_arm(graph: Graph, node: Node, settings: Settings) -> bool:
 
 def _untried(graph: Graph, node: Node) -> bool:
     return any(e.state == "open" for e in graph.edges_of(node.key))
+
+
+POLICY = Policy(beam, beam_start)

@@ -8,7 +8,7 @@ from ..graph.graph import Graph
 from ..graph.nodes import Node
 from ..graph.rewards import least_gain
 from ..settings import Settings
-from .selection import EXPAND, Choice, best_of, legal_arms
+from .selection import EXPAND, Choice, Policy, best_of, legal_arms
 
 
 def greedy(graph: Graph, node: Node, settings: Settings, rng: Random) -> Choice:
@@ -30,3 +30,6 @@ def greedy(graph: Graph, node: Node, settings: Settings, rng: Random) -> Choice:
     if not node.exhausted or top is None:
         return EXPAND
     return best_of([e for e, _ in done], [value for _, value in done], rng)
+
+
+POLICY = Policy(greedy)

@@ -8,7 +8,7 @@ from random import Random
 from ..graph.graph import Graph
 from ..graph.nodes import Node
 from ..settings import Settings
-from .selection import Choice, best_of, options, visits_of
+from .selection import Choice, Policy, best_of, options, visits_of
 
 
 def pucb(graph: Graph, node: Node, settings: Settings, rng: Random) -> Choice:
@@ -21,3 +21,6 @@ def pucb(graph: Graph, node: Node, settings: Settings, rng: Random) -> Choice:
     found = options(graph, node, settings)
     spread = 2 * math.log(visits_of(node, settings) + 1)
     return best_of(found, [o.q + math.sqrt(spread / (o.visits + 1)) for o in found], rng).arm
+
+
+POLICY = Policy(pucb)

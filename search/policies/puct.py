@@ -9,7 +9,7 @@ from random import Random
 from ..graph.graph import Graph
 from ..graph.nodes import Node
 from ..settings import Settings
-from .selection import EXPAND, Choice, Columns, best_of, columns, visits_of
+from .selection import EXPAND, Choice, Columns, Policy, best_of, columns, visits_of
 
 
 def puct(graph: Graph, node: Node, settings: Settings, rng: Random) -> Choice:
@@ -52,3 +52,6 @@ def _name(arm: Choice) -> str:
 def _gamma(seed: int, alpha: float, arm: str) -> float:
     least = 1e-300  # a small alpha underflows, and the sum must not be 0
     return max(Random(f"{seed}:noise:{arm}").gammavariate(alpha, 1.0), least)
+
+
+POLICY = Policy(puct)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from random import Random
 from typing import Final, Literal, NamedTuple, TypeVar
@@ -31,6 +32,23 @@ class Arm(Enum):
 EXPAND: Final = Arm.EXPAND
 Choice = Edge | Literal[Arm.EXPAND]
 Choose = Callable[[Graph, Node, Settings, Random], Choice]
+
+
+def at_the_root(graph: Graph, settings: Settings) -> Node:
+    """Walks start at the baseline."""
+    return graph.root
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A way to walk the graph.
+
+    `choose` gets a node at which something can be chosen, there or below, and gives one of its
+    arms; `start` gets a graph whose root is such a node.
+    """
+
+    choose: Choose
+    start: Callable[[Graph, Settings], Node] = at_the_root
 
 
 class Columns(NamedTuple):

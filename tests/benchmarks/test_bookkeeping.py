@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from replay.decisions import decisions, log_of
 
-from kernelwright.search.replay.decisions import decisions, log_of
 from kernelwright.search.session.session import SearchSession
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings

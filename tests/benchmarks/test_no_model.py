@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 from lift import write_spec
 from pretend_gpu import pretended_gpu
-
-from kernelwright.runners.model import Candidate, Ending
-from kernelwright.search.graph.graph import Graph
-from kernelwright.search.replay.graph_world import graph_world
-from kernelwright.search.replay.recorded import (
+from replay.graph_world import graph_world
+from replay.recorded import (
     RecordedEdge,
     RecordedGraph,
     RecordedNode,
     graphs_from_bytes,
 )
-from kernelwright.search.replay.world import replay
+from replay.world import replay
+
+from kernelwright.runners.model import Candidate, Ending
+from kernelwright.search.graph.graph import Graph
 from kernelwright.search.session.workbench import Workbench
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

@@ -9,13 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-
-from kernelwright.runners.model import Ending
-from kernelwright.search.graph.graph import Graph
-from kernelwright.search.graph.records import edge_record, graph_from_records, node_record
-from kernelwright.search.replay.decisions import Log, decisions, log_of
-from kernelwright.search.replay.graph_world import EDGE, graph_world, methods_to
-from kernelwright.search.replay.recorded import (
+from replay.decisions import Log, decisions, log_of
+from replay.graph_world import EDGE, graph_world, methods_to
+from replay.recorded import (
     RecordedEdge,
     RecordedGraph,
     RecordedNode,
@@ -23,8 +19,12 @@ from kernelwright.search.replay.recorded import (
     graphs_to_bytes,
     recorded,
 )
-from kernelwright.search.replay.space_world import Configuration, space_world
-from kernelwright.search.replay.world import Replayed, World, replay
+from replay.space_world import Configuration, space_world
+from replay.world import Replayed, World, replay
+
+from kernelwright.runners.model import Ending
+from kernelwright.search.graph.graph import Graph
+from kernelwright.search.graph.records import edge_record, graph_from_records, node_record
 from kernelwright.search.settings import PolicyName, Settings
 
 NAMES = ("block", "unroll", "kind")

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from kernelwright.search.replay.recorded import graphs_to_bytes
+from replay.recorded import graphs_to_bytes
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 Script = Callable[[str], Any]

@@ -52,10 +52,14 @@ class Move:
     """A rule that writes candidates of one method. `why`: what it does, and when it pays.
 
     `write` gives whole sources or parameter values (a diff is for clients, who type), and never
-    what would change nothing. A candidate's `prior` is relative to all others of a node: about 0.3
-    for a rewrite that often pays, 0.2 for a parameter's nearest value, 0.05 to 0.25 for a compiler
-    flag. Rewrites come first, as they change which values are the best. Arguments of one call never
-    overlap: an array that is read and written is one `inout`.
+    what would change nothing. A candidate's `detail` says what it changed, where and how, in words
+    that no other candidate of the move has; of its own result a move never proposes the same again.
+    A source that does not parse is no error: the move says so (`NotApplicable`).
+
+    A candidate's `prior` is relative to all others of a node: about 0.3 for a rewrite that often
+    pays, 0.2 for a parameter's nearest value, 0.05 to 0.25 for a compiler flag. Rewrites come first,
+    as they change which values are the best. Arguments of one call never overlap: an array that is
+    read and written is one `inout`.
     """
 
     id: str

@@ -13,6 +13,7 @@ import pytest
 from triton_adds import ADD, WRAPPER, artifact_of, request_of, spec
 
 from kernelwright.runners.building.builder import Builder
+from kernelwright.runners.building.compile_cache import VARIABLE
 from kernelwright.runners.errors import ToolchainMissing
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.plans.plan import ScalarParam
@@ -20,7 +21,6 @@ from kernelwright.runners.processes.process_table import process_table
 from kernelwright.runners.processes.sandbox import landlock_abi
 from kernelwright.runners.processes.seccomp import has_seccomp
 from kernelwright.runners.toolchains import BuildOutcome, toolchain_for
-from kernelwright.runners.toolchains.compile_cache import VARIABLE
 from kernelwright.runners.toolchains.triton_jit import TritonJit
 
 pytestmark = pytest.mark.skipif(

@@ -10,13 +10,13 @@ from typing import Any
 import kernels
 import pytest
 
+from kernelwright.runners.building import compile_cache as cc
+from kernelwright.runners.building.compile_cache import CompileCache
 from kernelwright.runners.loading.files import Roots, load_file
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.plans.plan import Artifact, Module
 from kernelwright.runners.specs.devices import PROFILES
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
-from kernelwright.runners.toolchains import compile_cache as cc
-from kernelwright.runners.toolchains.compile_cache import CompileCache
 
 CODE = b"machine code"
 SHA = hashlib.sha256(CODE).hexdigest()

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...runners.model import Candidate, Ending
-from ..engine.engine import Engine
-from ..engine.work import Ask, Evaluate, Outcome, Stopped, Waiting
-from ..graph.graph import Graph
-from ..graph.nodes import Node
-from ..graph.records import JsonObject
-from ..planning.planner import Context, PlannerRun
-from ..settings import Settings
-from .world import STATE
+from kernelwright.runners.model import Candidate, Ending
+from kernelwright.search.engine.engine import Engine
+from kernelwright.search.engine.work import Ask, Evaluate, Outcome, Stopped, Waiting
+from kernelwright.search.graph.graph import Graph
+from kernelwright.search.graph.nodes import Node
+from kernelwright.search.graph.records import JsonObject
+from kernelwright.search.planning.planner import Context, PlannerRun
+from kernelwright.search.settings import Settings
+from replay.world import STATE
 
 SAME_SCALE: Final = 1e-9
 """Edge priors are shares of their question's mean: how exactly two of one question agree on it"""

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Final
 
-from ...runners.model import Candidate, Ending
-from ..engine.work import Evaluate
-from ..planning.planner import Context, Planner, PlannerRun
-from .recorded import RecordedEdge, RecordedGraph
-from .world import Found, World
+from kernelwright.runners.model import Candidate, Ending
+from kernelwright.search.engine.work import Evaluate
+from kernelwright.search.planning.planner import Context, Planner, PlannerRun
+from replay.recorded import RecordedEdge, RecordedGraph
+from replay.world import Found, World
 
 BASELINE: Final = "baseline"
 """what stands for a method at the root"""

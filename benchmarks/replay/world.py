@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...runners.model import BuildOptions, Ending
-from ...runners.specs.spec import KernelSpec
-from ..engine.engine import Engine
-from ..engine.work import Ask, Evaluate, Outcome, Stopped
-from ..graph.graph import Graph
-from ..graph.nodes import Node
-from ..moves.shared.base import State
-from ..planning.planner import Context, Planner
-from ..settings import Settings
+from kernelwright.runners.model import BuildOptions, Ending
+from kernelwright.runners.specs.spec import KernelSpec
+from kernelwright.search.engine.engine import Engine
+from kernelwright.search.engine.work import Ask, Evaluate, Outcome, Stopped
+from kernelwright.search.graph.graph import Graph
+from kernelwright.search.graph.nodes import Node
+from kernelwright.search.moves.shared.base import State
+from kernelwright.search.planning.planner import Context, Planner
+from kernelwright.search.settings import Settings
 
 SPEC: Final = KernelSpec.model_validate(
     {

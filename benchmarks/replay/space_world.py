@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...runners.model import Candidate, Ending
-from ..engine.work import Evaluate
-from ..planning.planner import Context, PlannerRun
-from .graph_world import untried
-from .world import Found, World
+from kernelwright.runners.model import Candidate, Ending
+from kernelwright.search.engine.work import Evaluate
+from kernelwright.search.planning.planner import Context, PlannerRun
+from replay.graph_world import untried
+from replay.world import Found, World
 
 Value = int | float | str
 Configuration = tuple[Value, ...]

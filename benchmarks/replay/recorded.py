@@ -13,9 +13,9 @@ from typing import Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from ...runners.model import Ending, Record
-from ..graph.graph import Graph
-from ..graph.nodes import Edge
+from kernelwright.runners.model import Ending, Record
+from kernelwright.search.graph.graph import Graph
+from kernelwright.search.graph.nodes import Edge
 
 
 class RecordedNode(Record):

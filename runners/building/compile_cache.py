@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from ..model import Record, content_hash
 from ..plans.plan import module_name
-from .base import BuildOutcome, BuildRequest
+from ..toolchains.base import BuildOutcome, BuildRequest
 
 VARIABLE = "COMPILE_CACHE_DIR"
 MANIFEST = "manifest.json"
