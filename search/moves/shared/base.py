@@ -57,9 +57,9 @@ class Move:
     A source that does not parse is no error: the move says so (`NotApplicable`).
 
     A candidate's `prior` is relative to all others of a node: about 0.3 for a rewrite that often
-    pays, 0.2 for a parameter's nearest value, 0.05 to 0.25 for a compiler flag. Rewrites come first,
-    as they change which values are the best. Arguments of one call never overlap: an array that is
-    read and written is one `inout`.
+    pays, 0.2 for a parameter's nearest value, 0.05 to 0.25 for a compiler flag. Rewrites come
+    first, as they change which values are the best. Arguments of one call never overlap: an array
+    that is read and written is one `inout`.
     """
 
     id: str
