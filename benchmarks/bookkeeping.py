@@ -34,7 +34,6 @@ from environment import RESULTS
 from environment import write as write_result
 
 from kernelwright.evaluation.evaluator import Evaluator
-from kernelwright.evaluation.recording import remember
 from kernelwright.runners.model import Evaluation, Variant
 from kernelwright.runners.specs.devices import DeviceFacts
 from kernelwright.search.session.session import SearchSession
@@ -42,6 +41,7 @@ from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.stored.records import NeedsCandidates, SearchStopped
 from kernelwright.store.records import VariantRecord
 from kernelwright.store.store import STATE_FILE, Store
+from kernelwright.store.variants import remember
 
 WAL = f"{STATE_FILE}-wal"
 TARGETS = {"step_p99_ms": 5.0, "resume_s": 3.0, "peak_gb": 1.0}

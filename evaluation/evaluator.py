@@ -15,11 +15,13 @@ from ..runners.profiling.model import Profile
 from ..runners.specs.devices import DeviceFacts
 from ..runners.toolchains import BuildOutcome
 from ..store.evaluations import confirmation_of
+from ..store.kernels import known_kernel
 from ..store.records import Confirmation, KernelRecord, VariantRecord
 from ..store.store import Store
+from ..store.variants import keep_listings, remember
 from .kernels import Kernels
 from .one_evaluation import EvaluationProcedure, Prepared
-from .recording import keep_build, keep_listings, remember
+from .recording import keep_build
 from .rig.gated_comparison import GatedComparison
 from .rig.gpus import Gpus
 from .rig.rig import Rig
@@ -65,7 +67,7 @@ class Evaluator:
         it is opened where one is. Raises BaselineRefused when it does not build or is wrong.
         """
         with self._queues.turn(self._rig.gpus.device(loaded)):
-            known = self._store.get_record("kernels", loaded.kernel_id, KernelRecord)
+            known = known_kernel(self._store, loaded.kernel_id)
             if known is None or not (known.timed or self._rig.gpus.missing()):
                 return self._kernels.open(loaded)
             return known

@@ -10,8 +10,10 @@ from ..runners.loading.files import LoadedKernel
 from ..runners.model import Variant
 from ..runners.specs.devices import DeviceFacts
 from ..runners.toolchains import BuildOutcome
-from ..store.records import ArtifactRecord, KernelRecord, VariantRecord
+from ..store.kernels import kernel_record, kernel_row, put_kernel
+from ..store.records import KernelRecord, VariantRecord
 from ..store.store import JsonObject, Store
+from ..store.variants import known_artifact, variant_record
 from .attached_kernels import AttachedKernels
 from .baseline import open_baseline, open_untimed
 from .recording import write_evaluation
@@ -34,16 +36,16 @@ class Kernels:
 
     def record(self, kernel_id: str) -> KernelRecord:
         """What the store holds of it, which is asked for many times an evaluation."""
-        value = self._store.require("kernels", kernel_id)
+        value = kernel_row(self._store, kernel_id)
         known = self._read.get(kernel_id)
         if known is None or known[0] != value:
-            found = self._store.require_record("kernels", kernel_id, KernelRecord)
+            found = kernel_record(self._store, kernel_id)
             known = self._read[kernel_id] = (value, found)
         return known[1]
 
     def variant(self, variant_id: str) -> VariantRecord:
         """What the store holds of a variant."""
-        return self._store.require_record("variants", variant_id, VariantRecord)
+        return variant_record(self._store, variant_id)
 
     def open(self, loaded: LoadedKernel) -> KernelRecord:
         """Build, check and time the baseline; where its GPU is missing, build it alone.
@@ -57,7 +59,7 @@ class Kernels:
         else:
             opened = open_untimed(self._rig, kernel)
         with self._store.transaction() as writer:
-            writer.put_record("kernels", kernel.kernel_id, opened.record)
+            put_kernel(writer, opened.record)
             record = VariantRecord(variant=opened.attempt.variant)
             write_evaluation(writer, record, opened.attempt, opened.evaluation)
         return opened.record
@@ -119,7 +121,7 @@ class Kernels:
         made = self._ahead.take(variant.variant_id)
         if made is not None:
             return made
-        known = self._store.get_record("artifacts", variant.variant_id, ArtifactRecord)
+        known = known_artifact(self._store, variant.variant_id)
         return None if known is None else BuildOutcome(artifact=known.artifact, facts=known.facts)
 
     def clear(self) -> None:

@@ -10,6 +10,14 @@ from dataclasses import dataclass
 from ..runners.errors import ProcessLost, SideFailed
 from ..runners.model import BuildFacts, Ending, Evaluation
 from ..runners.specs.devices import DeviceFacts
+from ..store.evaluations import (
+    evaluation_id,
+    evaluation_of,
+    next_number,
+    put_confirmation,
+    twin_of,
+)
+from ..store.kernels import set_incumbent
 from ..store.records import Confirmation, KernelRecord, VariantRecord
 from ..store.store import Store
 from .attempt import Attempt, Surroundings
@@ -48,7 +56,7 @@ class Prepared:
         artifact = self.attempt.artifact
         if artifact is None:
             return self.variant_id
-        return f"code/{self.record.variant.kernel_id}/{artifact.code_hash}"
+        return f"{self.record.variant.kernel_id}/{artifact.code_hash}"
 
 
 class EvaluationProcedure:
@@ -62,8 +70,7 @@ class EvaluationProcedure:
 
     def newest(self, variant_id: str) -> Evaluation | None:
         """The newest evaluation of a variant."""
-        found = self._store.items("evaluations", variant_id + "/")
-        return Evaluation.model_validate(found[-1][1]) if found else None
+        return evaluation_of(self._store, variant_id)
 
     def final(self, variant_id: str, limit_s: float | None = None) -> Evaluation | None:
         """The newest evaluation, if it is one that is not made again: what a sweep had no time to
@@ -91,7 +98,7 @@ class EvaluationProcedure:
         Raises ToolchainMissing and DeviceMissing."""
         kernel = self._kernels.to_build(record.variant.kernel_id)
         self._rig.require_device(kernel)
-        number = self._number(record.variant.variant_id)
+        number = next_number(self._store, record.variant.variant_id)
         attempt = Attempt(self._rig, kernel, record.variant, number, limit_s)
         try:
             ended = attempt.screen_and_build(self._kernels.built(record.variant))
@@ -132,11 +139,11 @@ class EvaluationProcedure:
         """Write it down; an incumbent that was refused gives way to the next best."""
         variant_id = found.variant_id
         with self._incumbent(kernel_id), self._store.transaction() as writer:
-            writer.put_record("meta", f"confirmation/{variant_id}", found)
+            put_confirmation(writer, found)
             record = self._kernels.record(kernel_id)
             if not found.accepted and record.incumbent == variant_id:
-                best = {"incumbent": next_best(self._store, kernel_id, record.baseline)}
-                writer.update("kernels", kernel_id, lambda known: {**(known or {}), **best})
+                best = next_best(self._store, kernel_id, record.baseline)
+                set_incumbent(writer, kernel_id, best)
 
     def _on_a_device(
         self, prepared: Prepared, min_gain: float | None, lane: DeviceFacts | None, left: Left
@@ -213,23 +220,20 @@ class EvaluationProcedure:
 
     def _written(self, prepared: Prepared, evaluation: Evaluation) -> Evaluation:
         """The evaluation as it is on disk."""
-        number = self._number(prepared.variant_id)
-        name = f"{prepared.variant_id}/{number:04d}"
+        number = next_number(self._store, prepared.variant_id)
+        name = evaluation_id(prepared.variant_id, number)
         numbered = evaluation.model_copy(update={"evaluation_id": name})
         with self._store.transaction() as writer:
             write_evaluation(writer, prepared.record, prepared.attempt, numbered)
         return numbered
 
-    def _number(self, variant_id: str) -> int:
-        """Of the next evaluation of a variant, from 1."""
-        return len(self._store.items("evaluations", variant_id + "/")) + 1
-
     def _twin(self, prepared: Prepared) -> Evaluation | None:
         """The final evaluation of another variant with the same machine code."""
-        known = self._store.get("meta", prepared.code)
-        if known is None or known["variant_id"] == prepared.variant_id:
+        artifact, kernel_id = prepared.attempt.artifact, prepared.record.variant.kernel_id
+        if artifact is None:
             return None
-        return self.final(str(known["variant_id"]))
+        twin = twin_of(self._store, kernel_id, artifact.code_hash, prepared.variant_id)
+        return None if twin is None else self.final(twin)
 
     def _incumbent(self, kernel_id: str) -> AbstractContextManager[None]:
         """Whoever holds this decides who is incumbent."""

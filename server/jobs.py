@@ -24,9 +24,17 @@ from pydantic import BaseModel
 from ..runners import progress
 from ..runners.errors import KernelwrightError, StoreError
 from ..search.session.workbench import Workbench
+from ..store.job_rows import (
+    change_job,
+    is_cancel_requested,
+    job_in,
+    job_records,
+    next_job_id,
+    put_job,
+)
 from ..store.jobs import JobRecord, Owner
 from ..store.records import now
-from ..store.store import JsonObject, Store, Writer
+from ..store.store import JsonObject, Store
 from ..tools.base import Tool, WorkArguments
 from ..tools.parts.jobs import record_of
 
@@ -63,7 +71,7 @@ class Jobs:
             if live is not None and not record_of(self._bench, live).ended:
                 return live
             with self._bench.store.transaction() as writer:
-                job_id = _next_id(writer)
+                job_id = next_job_id(writer)
                 record = JobRecord(
                     job_id=job_id,
                     tool=tool.name,
@@ -71,7 +79,7 @@ class Jobs:
                     owner=self._owner,
                     submitted_at=now(),
                 )
-                writer.put_record("jobs", job_id, record)
+                put_job(writer, record)
             self._live[key] = job_id
         self._waiting.put(job_id)
         return job_id
@@ -179,7 +187,7 @@ class _StoreListener:
         _update(self._store, self._job_id, {"progress": message})
 
     def cancelled(self) -> bool:
-        return bool(self._store.require("jobs", self._job_id)["cancel_requested"])
+        return is_cancel_requested(self._store, self._job_id)
 
     def checkpoint(self, arguments: BaseModel) -> None:
         _update(self._store, self._job_id, {"arguments": _dumped(arguments)})
@@ -190,31 +198,23 @@ def _dumped(arguments: BaseModel) -> JsonObject:
 
 
 def _unfinished(store: Store) -> list[JobRecord]:
-    records = (JobRecord.model_validate(value) for _, value in store.items("jobs"))
-    return [record for record in records if not record.ended]
+    return [record for record in job_records(store).values() if not record.ended]
 
 
 def _claim(store: Store, job_id: str) -> JobRecord | None:
     """The job, now running; None when it was cancelled meanwhile."""
     with store.transaction() as writer:
-        record = JobRecord.model_validate(writer.get("jobs", job_id))
+        record = job_in(writer, job_id)
         if record.state != "queued":
             return None
         begun = record.model_copy(update={"state": "running", "attempts": record.attempts + 1})
-        writer.put_record("jobs", job_id, begun)
+        put_job(writer, begun)
         return begun
 
 
 def _update(store: Store, job_id: str, change: JsonObject) -> None:
     with store.transaction() as writer:
-        writer.update("jobs", job_id, lambda value: {**(value or {}), **change})
-
-
-def _next_id(writer: Writer) -> str:
-    last = writer.update(
-        "meta", "sequence:jobs", lambda value: {"last": (value or {"last": 0})["last"] + 1}
-    )
-    return f"j{last['last']}"
+        change_job(writer, job_id, lambda value: {**(value or {}), **change})
 
 
 def _this_process() -> Owner:

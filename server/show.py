@@ -9,11 +9,15 @@ from ..evaluation.difference import source_diff
 from ..runners.errors import AccessError
 from ..runners.model import Evaluation
 from ..search.outdir.kernel_files import SOURCE_NAME
-from ..search.outdir.overview import find, kernels, searches, variants
+from ..search.outdir.overview import searches, variants
 from ..search.stored.records import SearchRecord
 from ..store.evaluations import confirmation_of, evaluation_of
-from ..store.records import Confirmation, KernelRecord, VariantRecord
+from ..store.handles import find
+from ..store.kernels import kernel_record, kernel_records
+from ..store.records import Confirmation
+from ..store.searches import search_record
 from ..store.store import STATE_FILE, Store
+from ..store.variants import variant_record
 from .tables import console, gate_table, kernel_table, search_table, variant_table
 
 
@@ -36,7 +40,7 @@ def show_handle(outdir: Path, handle: str) -> None:
         if table == "kernels":
             _show_kernel(store, key)
         elif table == "searches":
-            search = store.require_record("searches", key, SearchRecord)
+            search = search_record(store, key, SearchRecord)
             console().print(search_table([search]))
             _show_kernel(store, search.kernel_id)
         else:
@@ -44,26 +48,26 @@ def show_handle(outdir: Path, handle: str) -> None:
 
 
 def _show_all(store: Store) -> None:
-    known = kernels(store)
+    known = kernel_records(store)
     console().print(kernel_table([(k, evaluation_of(store, k.incumbent)) for k in known]))
     console().print(search_table([s for k in known for s in searches(store, k.kernel_id)]))
 
 
 def _show_kernel(store: Store, kernel_id: str) -> None:
-    kernel = store.require_record("kernels", kernel_id, KernelRecord)
+    kernel = kernel_record(store, kernel_id)
     console().print(kernel_table([(kernel, evaluation_of(store, kernel.incumbent))]))
     console().print(search_table(searches(store, kernel_id)))
     console().print(variant_table(variants(store, kernel)))
 
 
 def _show_variant(store: Store, variant_id: str) -> None:
-    record = store.require_record("variants", variant_id, VariantRecord)
-    kernel = store.require_record("kernels", record.variant.kernel_id, KernelRecord)
+    record = variant_record(store, variant_id)
+    kernel = kernel_record(store, record.variant.kernel_id)
     lines = [line for line in variants(store, kernel) if line.variant_id == variant_id]
     console().print(variant_table(lines))
     name = SOURCE_NAME[kernel.loaded.spec.kernel.kernel_type]
     if record.parent is not None:
-        parent = store.require_record("variants", record.parent, VariantRecord)
+        parent = variant_record(store, record.parent)
         diff = source_diff(parent.variant.source, record.variant.source, name)
         print(f"--- difference from its parent {record.parent}:\n{diff or 'same source'}")
     print(f"--- {name}:\n{record.variant.source}")

@@ -1,18 +1,73 @@
-"""Evaluations and confirmations as the store has them."""
+"""Evaluations as the store has them: the newest of a variant, twins by code, confirmations."""
 
 from __future__ import annotations
 
 from ..runners.model import Evaluation
 from .records import Confirmation
 from .store import Store
+from .writer import Writer
+
+TABLE = "evaluations"
+"""keys are `variant_id/NNNN`, numbered from 1"""
+META = "meta"
+CODE = "code/"
+"""keys in `meta` of the variant that was measured first with some machine code"""
+CONFIRMATION = "confirmation/"
+"""keys in `meta`, by variant"""
 
 
 def evaluation_of(store: Store, variant_id: str) -> Evaluation | None:
     """The newest evaluation of a variant."""
-    found = store.items("evaluations", variant_id + "/")
+    found = store.items(TABLE, variant_id + "/")
     return Evaluation.model_validate(found[-1][1]) if found else None
+
+
+def next_number(store: Store, variant_id: str) -> int:
+    """Of the next evaluation of a variant, from 1."""
+    return len(store.items(TABLE, variant_id + "/")) + 1
+
+
+def evaluation_id(variant_id: str, number: int) -> str:
+    """The key of an evaluation; they sort as their numbers do."""
+    return f"{variant_id}/{number:04d}"
+
+
+def newest_evaluations(store: Store, kernel_id: str) -> list[Evaluation]:
+    """The last evaluation of each variant of a kernel."""
+    newest = {
+        str(row["variant_id"]): row
+        for _, row in store.items(TABLE)
+        if row["kernel_id"] == kernel_id
+    }
+    return [Evaluation.model_validate(row) for row in newest.values()]
+
+
+def put_evaluation(writer: Writer, evaluation: Evaluation) -> None:
+    """Write an evaluation; the first final one of some machine code is what twins share."""
+    writer.put_record(TABLE, evaluation.evaluation_id, evaluation)
+    code, first_of_code = evaluation.code_hash, evaluation.same_code_as is None
+    if code is not None and first_of_code and evaluation.ending.final:
+        key = f"{CODE}{evaluation.kernel_id}/{code}"
+        writer.put(META, key, {"variant_id": evaluation.variant_id})
+
+
+def twin_of(store: Store, kernel_id: str, code_hash: str, variant_id: str) -> str | None:
+    """Another variant of the kernel that was measured with the same machine code."""
+    known = store.get(META, f"{CODE}{kernel_id}/{code_hash}")
+    return None if known is None or known["variant_id"] == variant_id else str(known["variant_id"])
 
 
 def confirmation_of(store: Store, variant_id: str) -> Confirmation | None:
     """What the winner's gates last found for a variant."""
-    return store.get_record("meta", f"confirmation/{variant_id}", Confirmation)
+    return store.get_record(META, CONFIRMATION + variant_id, Confirmation)
+
+
+def is_refused(store: Store, variant_id: str) -> bool:
+    """Whether the last confirmation of a variant did not accept it."""
+    found = store.get(META, CONFIRMATION + variant_id)
+    return found is not None and not found["accepted"]
+
+
+def put_confirmation(writer: Writer, found: Confirmation) -> None:
+    """Write what the winner's gates found."""
+    writer.put_record(META, CONFIRMATION + found.variant_id, found)

@@ -11,7 +11,9 @@ from ..evaluation.difference import changed_between
 from ..runners.model import BuildOptions, Candidate, Ending, KernelFacts, Record, Variant
 from ..runners.screens.source import static_screen
 from ..runners.wording import cut
+from ..store.evaluations import twin_of
 from ..store.records import VariantRecord
+from ..store.variants import is_variant
 from .base import Tool, WorkArguments
 from .parts.describing import advice, resolve_variant, visible_kernels
 
@@ -103,7 +105,7 @@ def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> Com
     candidate = _candidate(kernel, base, arguments)
     variant = base.variant if candidate is None else _variant(kernel, base.variant, candidate)
     changed = changed_between(base.variant, variant) or "nothing"
-    known = bench.store.get("variants", variant.variant_id) is not None
+    known = is_variant(bench.store, variant.variant_id)
     spec = kernel.loaded.spec.kernel
     screen = static_screen(
         variant.source, spec.kernel_type, spec.metadata.kernel_name, kernel.loaded.spec.io
@@ -177,8 +179,8 @@ def _built(
 ) -> CompiledVariant:
     assert outcome.artifact is not None and outcome.facts is not None
     variant_id, facts = variant.variant_id, outcome.facts
-    twin = bench.store.get("meta", f"code/{kernel.kernel_id}/{outcome.artifact.code_hash}")
-    same = None if twin is None or twin["variant_id"] == variant_id else str(twin["variant_id"])
+    code = outcome.artifact.code_hash
+    same = twin_of(bench.store, kernel.kernel_id, code, variant_id)
     evaluation = bench.evaluator.evaluation(variant_id)
     kernels = visible_kernels(facts.kernels, kernel.spec.workloads)
     following = f'time_variant {{"variant_id": "{variant_id}"}}'

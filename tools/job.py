@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from ..runners import progress
 from ..runners.errors import SpecError
 from ..runners.model import Record
+from ..store.job_rows import change_job, job_records
 from ..store.jobs import JobRecord, Reply, reply_of
 from ..store.records import now
 from .base import MAX_WAIT_S, Arguments, Tool
@@ -59,7 +60,7 @@ def job(bench: Workbench, arguments: JobArguments) -> JobList:
     """
     store = bench.store
     if arguments.job_id is None:
-        kept = {key: JobRecord.model_validate(value) for key, value in store.items("jobs")}
+        kept = job_records(store)
         records = (kept | bench.unwritten).values()
         newest = sorted(records, key=lambda r: -int(r.job_id[1:]))[:LISTED]
         return JobList(jobs=tuple(_short(record) for record in newest))
@@ -101,7 +102,7 @@ def request_cancel(store: Store, job_id: str) -> None:
         return record.model_copy(update=update).model_dump(mode="json")
 
     with store.transaction() as writer:
-        writer.update("jobs", job_id, cancelled)
+        change_job(writer, job_id, cancelled)
 
 
 def _refuse_ended(record: JobRecord) -> None:

@@ -14,6 +14,7 @@ from ...analysis.rules.facts import facts_of
 from ...analysis.rules.model import Facts
 from ...runners.errors import KernelwrightError
 from ...store.records import ArtifactRecord
+from ...store.variants import known_artifact
 from .built_structure import planned_profile, structures
 from .profiles import kept_profile
 
@@ -51,7 +52,7 @@ def evidence(bench: Bench, kernel: KernelRecord, variant_id: str) -> Evidence:
 
     label, profile = _profiled(bench, kernel, variant_id)
     facts = facts_for(kernel, label)
-    record = bench.store.get_record("artifacts", variant_id, ArtifactRecord)
+    record = known_artifact(bench.store, variant_id)
     timed = timed_roofline(bench, kernel, variant_id, label)
     dags, unread = structures(bench, record, label)
     planned = None if profile else planned_profile(bench, kernel, record, label)

@@ -6,16 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...runners.errors import DeviceMissing, KernelwrightError
+from ...store.peaks import copy_bandwidth, host_peaks, put_copy_bandwidth, put_host_peaks
 
 if TYPE_CHECKING:
     from ...runners.limits.limits import Peaks
     from ...store.records import KernelRecord
     from ..bench import Bench
-
-PEAKS = "peaks/host"
-"""The key in the store's table `meta` of the peaks that were measured last."""
-BANDWIDTH = "bandwidth/"
-"""The keys of measured copy bandwidths, by a GPU's UUID."""
 
 
 def peaks_for(bench: Bench, kernel: KernelRecord) -> Peaks:
@@ -33,11 +29,11 @@ def peaks_for(bench: Bench, kernel: KernelRecord) -> Peaks:
     if target is None:
         found = measure_host(bench.outdir / "modules")
         with bench.store.transaction() as writer:
-            writer.put_record("meta", PEAKS, found)
+            put_host_peaks(writer, found)
         return found
     measured = bench.evaluator.copy_bandwidth(kernel.kernel_id)
     with bench.store.transaction() as writer:
-        writer.put("meta", f"{BANDWIDTH}{target.uuid}", {"bytes_per_s": measured})
+        put_copy_bandwidth(writer, str(target.uuid), measured)
     return gpu_peaks(target, kernel.loaded.spec.io, measured)
 
 
@@ -45,15 +41,14 @@ def known_peaks(bench: Bench, kernel: KernelRecord) -> Peaks | None:
     """Peaks that need no measurement (any more). Raises DeviceMissing for a GPU of which nothing is
     known."""
     from ...runners.limits.gpu_limits import gpu_peaks
-    from ...runners.limits.limits import Peaks
 
     target = bench.gpus.target(kernel.loaded)
     if target is None:
-        return bench.store.get_record("meta", PEAKS, Peaks)
+        return host_peaks(bench.store)
     if target.uuid is None:
         return gpu_peaks(target, kernel.loaded.spec.io, None)
-    known = bench.store.get("meta", f"{BANDWIDTH}{target.uuid}")
-    return None if known is None else gpu_peaks(target, kernel.loaded.spec.io, known["bytes_per_s"])
+    known = copy_bandwidth(bench.store, target.uuid)
+    return None if known is None else gpu_peaks(target, kernel.loaded.spec.io, known)
 
 
 def headroom(bench: Bench, kernel: KernelRecord, ms: Mapping[str, float]) -> str:

@@ -13,7 +13,7 @@ from ...analysis.spans import KernelCode, SourceLine, join, source_lines, text_l
 from ...runners.errors import SpecError
 from ...runners.plans.plan import Module, module_name
 from ...runners.wording import cut
-from ...store.records import ArtifactRecord
+from ...store.variants import artifact_record
 
 if TYPE_CHECKING:
     from ...runners.plans.plan import Artifact, LaunchPlan
@@ -117,7 +117,7 @@ def _built(bench: Bench, record: VariantRecord, *, listed: bool) -> Artifact:
         )
     if listed:
         bench.evaluator.list_code(variant_id)
-    return bench.store.require_record("artifacts", variant_id, ArtifactRecord).artifact
+    return artifact_record(bench.store, variant_id).artifact
 
 
 def _launched(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...store.records import ArtifactRecord
+from ...store.variants import artifact_record
 from .built_structure import planned_profile, structures
 from .kernel_code import launched_kernels
 
@@ -36,7 +36,7 @@ def static_findings(
 
     launched_kernels(bench, variant_id, workload, None, listed=False)
     kernel = bench.evaluator.kernel(bench.evaluator.variant(variant_id).variant.kernel_id)
-    record = bench.store.require_record("artifacts", variant_id, ArtifactRecord)
+    record = artifact_record(bench.store, variant_id)
     profile = planned_profile(bench, kernel, record, workload)
     if profile is None:
         return None

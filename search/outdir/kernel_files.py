@@ -17,8 +17,12 @@ from typing import Any
 from ...evaluation.difference import changed_between, source_diff
 from ...runners.model import Evaluation
 from ...runners.specs.spec import KernelType
-from ...store.records import ArtifactRecord, Confirmation, KernelRecord, VariantRecord, now
+from ...store.evaluations import confirmation_of, evaluation_of
+from ...store.kernels import kernel_record, kernels_named
+from ...store.records import Confirmation, KernelRecord, VariantRecord, now
+from ...store.searches import search_record
 from ...store.store import Store
+from ...store.variants import known_artifact, variant_record, variants_by_id
 from ..engine.work import ledger_of
 from ..graph.records import edge_record, node_record
 from ..stored.graph import graph_of
@@ -54,13 +58,9 @@ class KernelFiles:
     def folder(self, kernel_id: str) -> Path:
         """`kernels/<name>`; a later kernel of the same name lies under its kernel_id."""
         if kernel_id not in self._folders:
-            name = self._kernel(kernel_id).loaded.spec.name
-            same_name = (
-                key
-                for key, value in self._store.table("kernels").items()
-                if value["loaded"]["spec"]["name"] == name
-            )
-            chosen = name if next(same_name) == kernel_id else kernel_id
+            name = kernel_record(self._store, kernel_id).loaded.spec.name
+            first = kernels_named(self._store, name)[0]
+            chosen = name if first == kernel_id else kernel_id
             self._folders[kernel_id] = self._outdir / "kernels" / chosen
         return self._folders[kernel_id]
 
@@ -90,42 +90,25 @@ class KernelFiles:
         Returns the kernel's folder. Raises HandleUnknown.
         """
         with self._lock:
-            kernel, folder = self._kernel(kernel_id), self.folder(kernel_id)
-            variants = self._variants(kernel_id)
+            kernel, folder = kernel_record(self._store, kernel_id), self.folder(kernel_id)
+            variants = variants_by_id(self._store, kernel_id)
             for record in variants.values():
                 self._write_variant(kernel, record, variants, folder)
             best = self._best(kernel)
             _point(folder / "best", _place(kernel, best.variant.variant_id))
             _write_json(folder / "best_summary.json", self._summary(kernel, best, variants))
             if search_id is not None:
-                search = self._store.require_record("searches", search_id, SearchRecord)
+                search = search_record(self._store, search_id, SearchRecord)
                 self._write_search(kernel, search, variants, folder)
                 publish(self._store, self._outdir, stopped=search.stopped is not None)
             self._last[kernel_id] = self._clock()
             return folder
 
-    def _kernel(self, kernel_id: str) -> KernelRecord:
-        return self._store.require_record("kernels", kernel_id, KernelRecord)
-
-    def _variants(self, kernel_id: str) -> dict[str, VariantRecord]:
-        return {
-            key: VariantRecord.model_validate(value)
-            for key, value in self._store.items("variants")
-            if value["variant"]["kernel_id"] == kernel_id
-        }
-
-    def _evaluation(self, variant_id: str) -> Evaluation | None:
-        found = self._store.items("evaluations", variant_id + "/")
-        return Evaluation.model_validate(found[-1][1]) if found else None
-
-    def _confirmation(self, variant_id: str) -> Confirmation | None:
-        return self._store.get_record("meta", f"confirmation/{variant_id}", Confirmation)
-
     def _best(self, kernel: KernelRecord) -> VariantRecord:
         """The incumbent, or the baseline where the incumbent was found wrong in the end."""
-        found = self._confirmation(kernel.incumbent)
+        found = confirmation_of(self._store, kernel.incumbent)
         best = kernel.baseline if found is not None and not found.right else kernel.incumbent
-        return self._store.require_record("variants", best, VariantRecord)
+        return variant_record(self._store, best)
 
     def _write_variant(
         self,
@@ -138,7 +121,7 @@ class KernelFiles:
         if variant_id in self._settled - {kernel.incumbent, kernel.baseline}:
             return
         target = folder / _place(kernel, variant_id)
-        evaluation = self._evaluation(variant_id)
+        evaluation = evaluation_of(self._store, variant_id)
         source = SOURCE_NAME[kernel.loaded.spec.kernel.kernel_type]
         _write(target / source, record.variant.source)
         _write_json(target / "control.json", _control(kernel, record))
@@ -152,7 +135,10 @@ class KernelFiles:
         if variant_id == kernel.baseline:
             _write_json(target / "result.json", {"median_ms": kernel.baseline_ms})
         elif evaluation is not None:
-            _write_json(target / "result.json", _result(evaluation, self._confirmation(variant_id)))
+            _write_json(
+                target / "result.json",
+                _result(evaluation, confirmation_of(self._store, variant_id)),
+            )
             if messages := _messages(evaluation):
                 _write(target / "stderr.log", messages)
         if variant_id == kernel.baseline or (evaluation is not None and evaluation.ending.final):
@@ -161,7 +147,7 @@ class KernelFiles:
     def _write_listings(self, variant_id: str, target: Path) -> None:
         """Machine code of a GPU variant with its PTX, and SASS where it was asked for
         (`Evaluator.list_code`); several modules are numbered."""
-        known = self._store.get_record("artifacts", variant_id, ArtifactRecord)
+        known = known_artifact(self._store, variant_id)
         modules = () if known is None else known.artifact.modules
         for kind in ("cubin", "ptx", "sass"):
             same = [m for m in modules if m.kind == kind]
@@ -175,8 +161,8 @@ class KernelFiles:
         self, kernel: KernelRecord, best: VariantRecord, variants: dict[str, VariantRecord]
     ) -> JsonObject:
         variant_id = best.variant.variant_id
-        evaluation = self._evaluation(variant_id)
-        confirmation = self._confirmation(variant_id)
+        evaluation = evaluation_of(self._store, variant_id)
+        confirmation = confirmation_of(self._store, variant_id)
         baseline = variants[kernel.baseline].variant
         return {
             "kernel_id": kernel.kernel_id,
@@ -211,7 +197,7 @@ class KernelFiles:
             "edges": [_without_sources(edge_record(edge)) for edge in graph.edges.values()],
         }
         _write_json(folder / "search_state.json", state)
-        confirmation = self._confirmation(kernel.incumbent)
+        confirmation = confirmation_of(self._store, kernel.incumbent)
         _write(
             folder / "trace.md", trace(SearchTrace(kernel, search, graph, variants, confirmation))
         )

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from ...evaluation.difference import changed_between
-from ...runners.errors import HandleUnknown
 from ...runners.model import Ending, Evaluation
 from ...store.evaluations import evaluation_of
 from ...store.records import KernelRecord, VariantRecord
+from ...store.searches import search_rows
 from ...store.store import Store
+from ...store.variants import variant_record, variants_by_age
 from ..stored.records import SearchRecord
-
-Table = Literal["kernels", "variants", "searches"]
-TABLES: tuple[Table, ...] = ("kernels", "variants", "searches")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +49,9 @@ class VariantLine:
         return self.evaluation.interval
 
 
-def kernels(store: Store) -> list[KernelRecord]:
-    """Every kernel, the first opened first."""
-    return [KernelRecord.model_validate(value) for value in store.table("kernels").values()]
-
-
 def searches(store: Store, kernel_id: str) -> list[SearchRecord]:
     """The searches of a kernel, the first started first."""
-    records = (SearchRecord.model_validate(value) for value in store.table("searches").values())
+    records = map(SearchRecord.model_validate, search_rows(store))
     return [record for record in records if record.kernel_id == kernel_id]
 
 
@@ -69,37 +61,12 @@ def variants(store: Store, kernel: KernelRecord) -> list[VariantLine]:
     Speedups of two variants were measured at different times; what was compared with the
     incumbent itself and lost may show a larger one.
     """
-    baseline = store.require_record("variants", kernel.baseline, VariantRecord)
+    baseline = variant_record(store, kernel.baseline)
     lines = [
-        _line(store, kernel, baseline, VariantRecord.model_validate(value))
-        for value in store.table("variants").values()
-        if value["variant"]["kernel_id"] == kernel.kernel_id
+        _line(store, kernel, baseline, record)
+        for record in variants_by_age(store, kernel.kernel_id)
     ]
     return sorted(lines, key=lambda line: (not line.is_incumbent, -(line.speedup or 0.0)))
-
-
-def find(store: Store, handle: str) -> tuple[Table, str]:
-    """The table and key that a handle, its beginning, or a kernel's name stands for.
-
-    Raises HandleUnknown, also when several begin like it.
-    """
-    for whole in TABLES:
-        if store.get(whole, handle) is not None:
-            return whole, handle
-    for kernel in kernels(store):
-        if kernel.loaded.spec.name == handle:
-            return "kernels", kernel.kernel_id
-    begun: list[tuple[Table, str]] = [
-        (table, key) for table in TABLES for key, _ in store.items(table, handle)
-    ]
-    if len(begun) == 1:
-        return begun[0]
-    raise HandleUnknown(
-        f"{len(begun) or 'no'} handles begin with {handle!r}",
-        valid=", ".join(key for _, key in begun[:6])
-        or "the name of a kernel, or a kernel_id, variant_id or search_id",
-        next_step="kernelwright show OUTDIR lists what there is",
-    )
 
 
 def _line(

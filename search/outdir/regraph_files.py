@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...store.lessons import last_transition, transition_rows
 from ..regraph.picture import picture
 from ..regraph.posterior import Posteriors
 from ..regraph.report import patterns, tactic_graph
@@ -62,10 +63,10 @@ def append_dataset(store: Store, path: Path) -> None:
     with path.open("a+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         last = _last_row(file.fileno())
-        if last is None or last > store.last("transitions"):
+        if last is None or last > last_transition(store):
             file.truncate(0)
             last = ""
-        for row, value in store.appended("transitions", last):
+        for row, value in transition_rows(store, last):
             step = Transition.model_validate(value).model_dump(mode="json")
             file.write(json.dumps({"row": row, **step}).encode() + b"\n")
 

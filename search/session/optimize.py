@@ -19,7 +19,9 @@ from ...evaluation.bench import Bench
 from ...evaluation.evidence.headroom import peaks_for
 from ...runners.errors import AccessError, KernelwrightError, ProcessLost
 from ...runners.loading.files import load_file
+from ...store.kernels import is_kernel
 from ...store.records import Confirmation, KernelRecord
+from ...store.searches import search_rows
 from ..outdir.kernel_files import KernelFiles
 from ..settings import Settings
 from ..stored.records import SearchRecord, SearchStatus, SearchStopped, StepReport
@@ -126,7 +128,7 @@ def optimize(
         yield Opening(path)
         try:
             loaded = load_file(path, bench.roots)
-            known = bench.store.get("kernels", loaded.kernel_id) is not None
+            known = is_kernel(bench.store, loaded.kernel_id)
             kernel = bench.evaluator.open(loaded)
             yield Opened(kernel, known)
             yield from run.search(kernel, settings, resume)
@@ -141,7 +143,7 @@ def last_search(bench: Bench, kernel_id: str) -> SearchRecord | None:
     """The newest search of a kernel that a headless run can go on with."""
     records = [
         record
-        for value in bench.store.table("searches").values()
+        for value in search_rows(bench.store)
         if (record := SearchRecord.model_validate(value)).kernel_id == kernel_id
         and record.planner == "rules"
     ]

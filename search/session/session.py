@@ -23,6 +23,14 @@ from ...runners.errors import SpecError
 from ...runners.model import Candidate, Ending, Variant
 from ...runners.toolchains import tier_of
 from ...store.records import KernelRecord, now
+from ...store.searches import (
+    count_commit,
+    put_graph_rows,
+    put_search,
+    require_search,
+    revision_of,
+    search_record,
+)
 from ..engine.engine import Engine
 from ..engine.work import Ask, Evaluate, Outcome, Stopped, Waiting
 from ..graph.graph import Graph
@@ -44,7 +52,6 @@ from ..stored.records import (
     step_report,
     with_budget,
 )
-from ..stored.revision import count_commit, revision_of
 from ..stored.search_lock import SearchLock
 from ..stored.variants import named, variant_from
 from .candidate_result import CandidateResult
@@ -141,8 +148,8 @@ class SearchSession:
         root = graph.add_root(kernel.baseline)
         lock.take()
         with bench.store.transaction() as writer:
-            writer.put_record("searches", record.search_id, record)
-            writer.put("nodes", f"{record.search_id}/{root.key}", node_record(graph, root))
+            put_search(writer, record.search_id, record)
+            put_graph_rows(writer, record.search_id, [node_record(graph, root)])
         return cls(bench, record, graph, lock)
 
     @classmethod
@@ -154,7 +161,7 @@ class SearchSession:
         `budget_builds`: a new budget, with which a search that had spent its old one goes on.
         Raises HandleUnknown, and SearchBusy where somebody else has it under way.
         """
-        bench.store.require("searches", search_id)
+        require_search(bench.store, search_id)
         lock = SearchLock(bench.outdir, search_id)
         lock.take()
         try:
@@ -169,11 +176,11 @@ class SearchSession:
     ) -> SearchSession:
         """A search that is held, from the store."""
         revision = revision_of(bench.store, search_id)
-        record = bench.store.require_record("searches", search_id, SearchRecord)
+        record = search_record(bench.store, search_id, SearchRecord)
         if budget_builds is not None and budget_builds != record.settings.budget_builds:
             record = with_budget(record, budget_builds)
             with bench.store.transaction() as writer:
-                writer.put_record("searches", search_id, record)
+                put_search(writer, search_id, record)
                 revision = count_commit(writer, search_id)
         with no_collections():
             graph = graph_of(bench.store, search_id)
@@ -246,14 +253,14 @@ class SearchSession:
         self._contexts.forget(incumbent)
         changes = self._engine.look_again(incumbent)
         with self._commits.commit(changes) as writer:
-            writer.put_record("searches", self.search_id, self.record)
+            put_search(writer, self.search_id, self.record)
         return report.model_copy(update={"profile": found})
 
     def _stop(self, reason: str, text: str) -> SearchStopped:
         stopped = {"stopped": reason, "stopped_text": text}
         self.record = self.record.model_copy(update=stopped)
         with self._commits.commit(self._engine.changes()) as writer:
-            writer.put_record("searches", self.search_id, self.record)
+            put_search(writer, self.search_id, self.record)
         return SearchStopped(search_id=self.search_id, reason=reason, text=text)
 
     @property

@@ -7,6 +7,7 @@ from math import isfinite, log2
 
 from ...evaluation.evidence.evidence import Evidence
 from ...runners.model import Comparison, Evaluation
+from ...store.lessons import append_memory, append_spent, append_transition
 from ...store.records import KernelRecord, VariantRecord, now
 from ...store.store import Writer
 from ..engine.work import Evaluate, Outcome
@@ -41,7 +42,7 @@ def keep_step(
     """The transition for ReGraph, what the kernel's memory keeps, and what was spent. `reward`: the
     engine's."""
     step = transition(kernel, search_id, work, before, outcome, evaluation, reward)
-    writer.append("transitions", step.model_dump(mode="json"))
+    append_transition(writer, step)
     if outcome.duplicate_of_known:
         return
     candidate = work.candidate
@@ -59,10 +60,10 @@ def keep_step(
         lesson=outcome.message.splitlines()[0] if outcome.message else "",
         variant_id=outcome.variant_id,
     )
-    writer.append("memory", lesson.model_dump(mode="json"))
+    append_memory(writer, lesson)
     seconds = {} if evaluation is None else evaluation.seconds
     spent = {"search_id": search_id, "builds": outcome.builds}
-    writer.append("ledger", {**spent, "seconds": seconds if outcome.spent_build else {}})
+    append_spent(writer, {**spent, "seconds": seconds if outcome.spent_build else {}})
 
 
 def transition(

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 from ...runners.errors import HandleUnknown
 from ...runners.model import content_hash
+from ...store.searches import count_commit, known_ticket, put_graph_rows, put_ticket, revision_of
 from ...store.store import Store, Writer
 from ..engine.work import Changes
 from ..planning.planner import Question
 from .records import NeedsCandidates, Ticket
-from .revision import count_commit, revision_of
 
 
 class SearchCommits:
@@ -31,28 +31,23 @@ class SearchCommits:
         """One transaction with what changed in the graph, and whatever else is written in it."""
         with self._store.transaction() as writer:
             self._revision = count_commit(writer, self._search_id)
-            for node in changes.nodes:
-                writer.put("nodes", f"{self._search_id}/{node['key']}", node)
-            for edge in changes.edges:
-                writer.put("edges", f"{self._search_id}/{edge['edge_id']}", edge)
+            put_graph_rows(writer, self._search_id, changes.nodes, changes.edges)
             yield writer
 
     def ask(self, node_id: str, question: Question, changes: Changes) -> NeedsCandidates:
         """The question with a ticket that is not answered yet."""
         ticket = "t" + content_hash([self._search_id, node_id, len(question.tried)], 10)
         with self.commit(changes) as writer:
-            known = writer.get("tickets", ticket)
+            known = known_ticket(writer, ticket, Ticket)
             # Asked again after an answer of which nothing was new, it takes another one.
-            if known is None or known["answered"]:
-                writer.put_record(
-                    "tickets", ticket, Ticket(search_id=self._search_id, node_id=node_id)
-                )
+            if known is None or known.answered:
+                put_ticket(writer, ticket, Ticket(search_id=self._search_id, node_id=node_id))
         return NeedsCandidates(search_id=self._search_id, ticket=ticket, question=question)
 
     def unanswered(self, ticket: str) -> Ticket:
         """A ticket of this search. Raises HandleUnknown for one that is unknown, answered, or of
         another search."""
-        known = self._store.get_record("tickets", ticket, Ticket)
+        known = known_ticket(self._store, ticket, Ticket)
         if known is None or known.search_id != self._search_id or known.answered:
             state = "unknown here" if known is None else "answered already"
             raise HandleUnknown(
@@ -64,4 +59,4 @@ class SearchCommits:
     def answered(self, ticket: str, known: Ticket, changes: Changes) -> None:
         """Commit what the answer to a ticket changed."""
         with self.commit(changes) as writer:
-            writer.put_record("tickets", ticket, known.model_copy(update={"answered": True}))
+            put_ticket(writer, ticket, known.model_copy(update={"answered": True}))

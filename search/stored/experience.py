@@ -9,6 +9,13 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from ...runners.errors import SpecError
+from ...store.lessons import (
+    imported_regraphs,
+    last_memory,
+    last_transition,
+    put_regraph,
+    transition_rows,
+)
 from ..memory.ideas import Memory, Recollection
 from ..regraph.posterior import Posteriors
 from ..regraph.tallies import ReGraph, aggregate, from_json, merge_all
@@ -22,9 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...store.store import Store
-
-IMPORTED = "regraph/"
-"""keys in the table `meta` of ReGraphs that were imported, by digest"""
 
 
 class Experience:
@@ -65,11 +69,11 @@ class Experience:
 
 def learned_now(store: Store, mode: RegraphMode) -> Learned:
     """What a search that begins now may know. Reads all transitions, unless ReGraph is off."""
-    graphs = tuple(key.removeprefix(IMPORTED) for key, _ in store.items("meta", IMPORTED))
-    last = store.last("transitions")
+    graphs = tuple(imported_regraphs(store))
+    last = last_transition(store)
     return Learned(
         transitions=last,
-        memory=store.last("memory"),
+        memory=last_memory(store),
         imports=graphs,
         regraph="" if mode == "off" else regraph_of(store, last, graphs).digest,
     )
@@ -80,9 +84,9 @@ def regraph_of(
 ) -> ReGraph:
     """The ReGraph of a store: of its own transitions (up to a row), and of those imported."""
     own = aggregate(
-        Transition.model_validate(row) for _, row in store.appended("transitions", until=until)
+        Transition.model_validate(row) for _, row in transition_rows(store, until=until)
     )
-    kept = {key.removeprefix(IMPORTED): row for key, row in store.items("meta", IMPORTED)}
+    kept = imported_regraphs(store)
     wanted = kept if imports is None else [each for each in imports if each in kept]
     return merge_all((own, *(ReGraph.model_validate(kept[each]) for each in wanted)))
 
@@ -91,7 +95,7 @@ def import_regraph(store: Store, graph: ReGraph) -> str:
     """Let later searches of a store use a ReGraph of elsewhere; returns its digest. Twice is
     once."""
     with store.transaction() as writer:
-        writer.put_record("meta", IMPORTED + graph.digest, graph)
+        put_regraph(writer, graph.digest, graph)
     return graph.digest
 
 

@@ -7,6 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
+from ...store.searches import graph_rows, require_search
 from ...store.store import Store
 from ..graph.graph import Graph
 from ..graph.records import graph_from_records
@@ -17,11 +18,9 @@ LARGE: Final = 20_000
 
 def graph_of(store: Store, search_id: str) -> Graph:
     """The search's graph. Raises HandleUnknown."""
-    store.require("searches", search_id)
+    require_search(store, search_id)
     with no_collections():
-        nodes = (value for _, value in store.scan("nodes", search_id + "/"))
-        edges = (value for _, value in store.scan("edges", search_id + "/"))
-        return graph_from_records(nodes, edges)
+        return graph_from_records(*graph_rows(store, search_id))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...store.lessons import memory_rows
 from ...store.store import Store
 from ..memory.ideas import Lesson, Memory
 
@@ -12,8 +13,4 @@ def recall(store: Store, kernel_id: str, until: str | None = None) -> Memory:
     `until`: the last row that counts (`Store.last`), so that a search sees what there was when it
     began, whatever others add; None: all.
     """
-    return Memory(
-        Lesson.model_validate(row)
-        for _, row in store.appended("memory", until=until)
-        if row["kernel_id"] == kernel_id
-    )
+    return Memory(map(Lesson.model_validate, memory_rows(store, kernel_id, until)))

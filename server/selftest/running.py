@@ -20,6 +20,7 @@ from ...runners.model import Ending, Evaluation, GateResult, Record
 from ...runners.sanitizer import running as sanitizer
 from ...runners.screens.source import static_screen
 from ...search.stored.variants import variant_from
+from ...store.kernels import set_incumbent
 from ...store.records import KernelRecord, VariantRecord
 from .cheats import NO_GAIN, NOT_KEPT, Cheat, victim
 
@@ -214,9 +215,8 @@ def _without(by: str, evaluation: Evaluation) -> _Stopped:
 
 def _forget_success(bench: Bench, kernel: KernelRecord) -> None:
     """The next page is compared with the baseline again."""
-    baseline = {"incumbent": kernel.baseline}
     with bench.store.transaction() as writer:
-        writer.update("kernels", kernel.kernel_id, lambda known: {**(known or {}), **baseline})
+        set_incumbent(writer, kernel.kernel_id, kernel.baseline)
 
 
 def _outcome(

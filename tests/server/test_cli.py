@@ -22,7 +22,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from kernelwright.runners.errors import SpecError
-from kernelwright.search.outdir.overview import kernels, searches
+from kernelwright.search.outdir.overview import searches
 from kernelwright.search.session.optimize import Event, Failed, find_specs
 from kernelwright.search.settings import Settings
 from kernelwright.search.stored.records import StepReport
@@ -37,6 +37,7 @@ from kernelwright.server.headless import (
 )
 from kernelwright.server.live import PlainLines
 from kernelwright.server.tables import kernel_table
+from kernelwright.store.kernels import kernel_records
 from kernelwright.store.store import STATE_FILE, Store
 
 SOURCE = """\
@@ -185,7 +186,7 @@ def test_show_lists_kernels_and_prints_a_variant(improved: Run) -> None:
 def test_a_narrow_terminal_breaks_no_handle_into_two_lines(improved: Run) -> None:
     printed = StringIO()
     with Store.open(improved.folder / "out" / STATE_FILE) as store:
-        (kernel,) = kernels(store)
+        (kernel,) = kernel_records(store)
         Console(file=printed, width=60).print(kernel_table([(kernel, None)]))
     assert kernel.incumbent in printed.getvalue() and kernel.kernel_id in printed.getvalue()
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelwright.evaluation.evidence.headroom import PEAKS
 from kernelwright.runners.limits.limits import Peaks
+from kernelwright.store.peaks import put_host_peaks
 from kernelwright.store.store import STATE_FILE, Store
 
 SOURCE = """\
@@ -91,5 +91,5 @@ def with_known_peaks(outdir: Path) -> Path:
         copy_bytes_per_s=2e10, flops_per_s=1e11, source="measured", device="a test", method="given"
     )
     with Store.open(outdir / STATE_FILE) as store, store.transaction() as writer:
-        writer.put_record("meta", PEAKS, peaks)
+        put_host_peaks(writer, peaks)
     return outdir

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def _kernels(bench: Bench, _: str) -> View:
-    from ...search.outdir.overview import kernels
+    from ...store.kernels import kernel_records
 
-    return [_kernel_line(bench, kernel) for kernel in kernels(bench.store)]
+    return [_kernel_line(bench, kernel) for kernel in kernel_records(bench.store)]
 
 
 def _kernel_line(bench: Bench, kernel: KernelRecord) -> JsonObject:

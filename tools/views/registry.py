@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from ...runners.errors import HandleUnknown
+from ...store.searches import search_record, search_rows
 from ..parts.jobs import record_of
 from .kernels import KERNEL, KERNELS, MEMORY
 from .variants import VARIANT
@@ -61,7 +62,7 @@ def _measured(line: Line, names: JsonObject) -> JsonObject:
 
 
 def _searches(bench: Workbench, _: str) -> View:
-    return [_search_line(value) for value in bench.store.table("searches").values()]
+    return [_search_line(value) for value in search_rows(bench.store)]
 
 
 def _search_line(value: JsonObject) -> JsonObject:
@@ -74,7 +75,7 @@ def _search(bench: Workbench, search_id: str) -> View:
     from ...search.stored.graph import graph_of
     from ...search.stored.records import SearchRecord, status_of
 
-    record = bench.store.require_record("searches", search_id, SearchRecord)
+    record = search_record(bench.store, search_id, SearchRecord)
     graph = graph_of(bench.store, search_id)
     status = status_of(record, graph, ledger_of(graph))
     profiles = [each.model_dump(mode="json", exclude_defaults=True) for each in record.profiles]

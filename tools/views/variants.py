@@ -54,10 +54,10 @@ def _variant_diff(bench: Bench, variant_id: str) -> View:
 
 
 def _variant_build(bench: Bench, variant_id: str) -> View:
-    from ...store.records import ArtifactRecord
+    from ...store.variants import known_artifact
 
     record = bench.evaluator.variant(variant_id)
-    known = bench.store.get_record("artifacts", variant_id, ArtifactRecord)
+    known = known_artifact(bench.store, variant_id)
     if known is not None:
         spec = bench.evaluator.kernel(record.variant.kernel_id).spec
         kernels = visible_kernels(known.facts.kernels, spec.workloads)
