@@ -19,7 +19,7 @@ from kernelwright.runners.loading.files import LoadedKernel
 from kernelwright.runners.model import Ending, Tier
 from kernelwright.store.store import STATE_FILE, Store
 
-HOLDERS = ("native_runner", "oracle.process")
+HOLDERS = ("native.process", "oracle.process")
 NEVER: Mapping[Tier, float] = {"device": 1e6, "native": 1e6}
 AT_ONCE: Mapping[Tier, float] = {"device": 0.0, "native": 0.0}
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelwright.runners.device import support
 from kernelwright.runners.device.cuda_driver.binding import (
     attributes,
     memsets,
@@ -31,7 +32,7 @@ from kernelwright.runners.device.cuda_driver.launches import (
 from kernelwright.runners.device.presence import registry
 from kernelwright.runners.plans.plan import Fill, Launch, PlanBuffer, PlanKernel, TensorMapParam
 
-DEVICE = Path(registry.__file__).parent
+DEVICE = Path(support.__file__).parent
 AT = {"x": 1 << 33, "y": (1 << 34) + 256}
 
 

@@ -119,7 +119,7 @@ mount -t tmpfs -o size=$2k none "$1" && exec "$3" -c '
 import sys
 from pathlib import Path
 from kernelwright.runners.errors import NoRoom
-from kernelwright.runners.limits import measure_host
+from kernelwright.runners.limits.limits import measure_host
 try:
     measure_host(Path(sys.argv[1]))
 except NoRoom as error:

@@ -265,7 +265,7 @@ def test_what_nvrtc_writes_into_is_nobody_elses(size: int) -> None:
 def test_forks_find_nvrtc_loaded_by_a_process_that_keeps_one_thread(build: Build) -> None:
     artifact_of(build())
     mine = (row.pid for row in process_table().values() if row.parent == os.getpid())
-    ours = [pid for pid in mine if b"runners.zygote" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    ours = [pid for pid in mine if b"building.zygote" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     assert ours
     for pid in ours:
         assert len(os.listdir(f"/proc/{pid}/task")) == 1

@@ -274,7 +274,7 @@ def test_a_build_is_found_again_by_another_server_unless_it_was_damaged(
 
 def test_the_process_that_forks_builds_keeps_one_thread(three: BuildOutcome) -> None:
     rows = process_table().values()
-    ours = [r.pid for r in rows if r.parent == os.getpid() and "runners.zygote" in command(r.pid)]
+    ours = [r.pid for r in rows if r.parent == os.getpid() and "building.zygote" in command(r.pid)]
     assert ours
     for pid in ours:
         assert len(os.listdir(f"/proc/{pid}/task")) == 1

@@ -123,7 +123,7 @@ def test_its_ptx_is_in_the_source_for_the_screen_to_read() -> None:
 def play(source: str, folder: Path, *places: str) -> list[str]:
     """What is said of each `N:OFFSET`: N bytes so far behind an aligned address."""
     (folder / "candidate.py").write_text(source, encoding="utf-8")
-    played = Path(__file__).parents[3] / "played_ptx.py"
+    played = Path(__file__).parents[3] / "support" / "played_ptx.py"
     found = subprocess.run(
         [sys.executable, played, folder / "candidate.py", *places],
         capture_output=True,

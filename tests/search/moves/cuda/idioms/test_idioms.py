@@ -18,6 +18,7 @@ from kernelwright.runners.specs.normalise import parse_cpp, source_key
 from kernelwright.runners.toolchains import BuildRequest, Shape, toolchain_for
 from kernelwright.search.moves import NotApplicable, State
 from kernelwright.search.moves.cuda.idioms import MOVES
+from kernelwright.search.moves.cuda.idioms.parts.writing import TEMPLATES
 
 BY_ID = {move.id: move for move in MOVES}
 EVERY = {**SOURCES, **TENSOR}
@@ -220,8 +221,7 @@ def test_tensor_cores_of_hopper_are_for_hopper_and_for_halves() -> None:
 
 
 def test_templates_lie_beside_the_moves() -> None:
-    folder = Path(MOVES[0].write.__code__.co_filename).parent / "templates"
-    assert {p.suffix for p in folder.iterdir()} == {".cu"}
+    assert {p.suffix for p in TEMPLATES.iterdir()} == {".cu"}
 
 
 @pytest.mark.parametrize("move", ["row_per_team", "row_in_registers"])
