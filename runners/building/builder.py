@@ -22,6 +22,7 @@ from ..processes.process import Child, Limits, clean_environment, spawner
 from ..processes.process_table import is_stopped
 from ..toolchains import BuildOutcome, BuildRequest, tier_of, toolchain_for
 from ..toolchains.artifact_check import checked_artifact, read_module
+from ..whole_files import replacing
 from .compile_cache import VARIABLE, CompileCache, request_key
 from .zygote import LISTING_S, OUTCOME, Listings
 
@@ -167,15 +168,10 @@ class Builder:
     def _keep(self, built: Path, module: Module) -> None:
         target = self.module_path(module)
         if not target.exists():
-            # of this thread's own: builds of equal code may end side by side
-            partial = target.with_name(f"{target.name}.{threading.get_ident()}.part")
-            try:
-                with writing(self._modules, "machine code"):
-                    self._modules.mkdir(parents=True, exist_ok=True)
+            with writing(self._modules, "machine code"):
+                self._modules.mkdir(parents=True, exist_ok=True)
+                with replacing(target) as partial:  # builds of equal code may end side by side
                     shutil.copyfile(built, partial)
-                    partial.rename(target)
-            finally:
-                partial.unlink(missing_ok=True)
 
     def _answer(
         self, number: int, folder: Path, message: Mapping[str, object], timeout_s: float

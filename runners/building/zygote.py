@@ -39,6 +39,7 @@ from ..toolchains.listings import sass_modules
 from ..toolchains.nvrtc import preload as preload_nvrtc
 from ..toolchains.triton_jit import TritonJit
 from ..toolchains.triton_jit import preload as preload_triton
+from ..whole_files import write_whole
 
 OUTCOME = "outcome.json"
 GRACE_S = 15.0  # beyond the compiler's own limit: writing, hashing, a loaded machine
@@ -152,9 +153,7 @@ def _work_in_child(
             has_adopter(adopter)
         os.chdir(folder)
         outcome = job.work()
-        partly = folder / (OUTCOME + ".part")
-        partly.write_text(outcome.model_dump_json(), encoding="utf-8")
-        partly.rename(folder / OUTCOME)
+        write_whole(folder / OUTCOME, outcome.model_dump_json())
         code = 0
     except OSError as error:
         code = NO_ROOM if error.errno in FULL else BROKEN

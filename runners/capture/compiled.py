@@ -7,10 +7,11 @@ it, the others wait for what it leaves. Of a compilation only what somebody read
 from __future__ import annotations
 
 import fcntl
-import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import IO, Any
 
+from ..whole_files import write_whole
 from .libraries import load
 
 UNREAD = (".source", ".ttir", ".ttgir")
@@ -71,9 +72,6 @@ def install() -> None:
 def _put(cache: Any, data: Any, filename: str, binary: bool = True) -> str:
     """A file of a compilation; empty for UNREAD, and without a folder of its own on the way."""
     path: str = cache._make_path(filename)
-    partial = f"{path}.{os.getpid()}"
     text = "" if filename.endswith(UNREAD) else data
-    with open(partial, "wb" if isinstance(text, bytes) else "w") as file:
-        file.write(text if isinstance(text, bytes) else str(text))
-    os.replace(partial, path)
+    write_whole(Path(path), text if isinstance(text, bytes) else str(text))
     return path

@@ -31,6 +31,7 @@ from ..processes.process_table import is_stopped, thread_count
 from ..processes.seccomp import compute_filter, has_seccomp
 from ..protocol.layout import Arena
 from ..protocol.shared_arena import SharedArena
+from ..whole_files import replacing
 from .cores import pin
 
 SOURCE = Path(__file__).with_name("executor.cpp")
@@ -84,16 +85,15 @@ def compile_executor(folder: Path) -> Path:
     binary = folder / f"executor-{key}"
     if not binary.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        partial = binary.with_suffix(f".{os.getpid()}")
-        command = [compiler, "-O2", "-std=c++17", "-o", str(partial), str(SOURCE), "-ldl"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        if any(words in done.stderr for words in FULL_WORDS):
-            raise full(folder, "the executor")
-        if compiler_killed(done.returncode, done.stderr):
-            raise ProcessLost(f"the compiler of the executor {KILLED}", next_step=AGAIN)
-        if done.returncode != 0:
-            raise ToolchainMissing(f"the executor does not compile:\n{done.stderr[-2000:]}")
-        partial.rename(binary)
+        with replacing(binary) as partial:
+            command = [compiler, "-O2", "-std=c++17", "-o", str(partial), str(SOURCE), "-ldl"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            if any(words in done.stderr for words in FULL_WORDS):
+                raise full(folder, "the executor")
+            if compiler_killed(done.returncode, done.stderr):
+                raise ProcessLost(f"the compiler of the executor {KILLED}", next_step=AGAIN)
+            if done.returncode != 0:
+                raise ToolchainMissing(f"the executor does not compile:\n{done.stderr[-2000:]}")
     return binary
 
 

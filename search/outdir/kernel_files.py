@@ -17,6 +17,7 @@ from typing import Any
 from ...evaluation.difference import changed_between, source_diff
 from ...runners.model import Evaluation
 from ...runners.specs.spec import KernelType
+from ...runners.whole_files import replacing, write_whole
 from ...store.evaluations import confirmation_of, evaluation_of
 from ...store.kernels import kernel_record, kernels_named
 from ...store.records import Confirmation, KernelRecord, VariantRecord, now
@@ -255,28 +256,19 @@ def _write_json(path: Path, value: JsonObject) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace a file whole, unless it says the same already."""
     _write_bytes(path, text.encode())
 
 
 def _write_bytes(path: Path, data: bytes) -> None:
-    if path.is_file() and path.read_bytes() == data:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = _partial(path)
-    partial.write_bytes(data)
-    partial.replace(path)
+    """Replace a file whole, unless it says the same already."""
+    if not (path.is_file() and path.read_bytes() == data):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, data)
 
 
 def _point(link: Path, target: Path) -> None:
     """Let a relative link point to `target`, without a moment in which there is none."""
     if link.is_symlink() and link.readlink() == target:
         return
-    partial = _partial(link)
-    partial.unlink(missing_ok=True)
-    partial.symlink_to(target)
-    partial.replace(link)
-
-
-def _partial(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
+    with replacing(link) as partial:
+        partial.symlink_to(target)

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...runners.whole_files import write_whole
 from ...store.lessons import last_transition, transition_rows
 from ..regraph.picture import picture
 from ..regraph.posterior import Posteriors
@@ -41,16 +42,8 @@ def write_regraph(graph: ReGraph, folder: Path) -> tuple[Path, ...]:
         "patterns.md": patterns(known),
         "regraph.svg": picture(known),
     }
+    folder.mkdir(parents=True, exist_ok=True)
     return tuple(write_whole(folder / name, text) for name, text in texts.items())
-
-
-def write_whole(path: Path, text: str) -> Path:
-    """Replace a file, so that a reader never sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
-    return path
 
 
 def append_dataset(store: Store, path: Path) -> None:

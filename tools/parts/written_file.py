@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...runners.errors import AccessError
+from ...runners.whole_files import sync_folder, write_whole
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Written:
             self.path.unlink(missing_ok=True)
         else:
             os.replace(self.backup, self.path)
-        _sync(self.path.parent)
+        sync_folder(self.path.parent)
 
 
 def write_with_backup(path: Path, text: str) -> Written:
@@ -32,21 +32,11 @@ def write_with_backup(path: Path, text: str) -> Written:
 
     Raises AccessError when the folder is not there or cannot be written to.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     backup: Path | None = None
     try:
         backup = _back_up(path) if path.exists() else None
-        with partial.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if backup is not None:
-            shutil.copymode(backup, partial)
-        os.replace(partial, path)
-        _sync(path.parent)
+        write_whole(path, text, durable=True, like=backup)
     except OSError as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
         if backup is not None and backup.exists():
             os.replace(backup, path)
         raise AccessError(
@@ -70,11 +60,3 @@ def _back_up(path: Path) -> Path:
             continue
         shutil.copymode(path, backup)
         return backup
-
-
-def _sync(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
