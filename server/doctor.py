@@ -17,13 +17,14 @@ from pathlib import Path
 import psutil
 
 from ..runners.device.presence.probing import probe_devices
+from ..runners.languages import LANGUAGES
 from ..runners.processes.process import Limits, clean_environment, run_limited
 from ..runners.processes.sandbox import capabilities
 from ..runners.profiling import readers
 from ..runners.profiling import running as profiling
 from ..runners.profiling.permission import HOW, why_no_counters
 from ..runners.sanitizer import running as sanitizer
-from ..runners.toolchains import TOOLCHAINS, nvcc, nvrtc
+from ..runners.toolchains import named_toolchain, nvcc, nvrtc
 from ..runners.toolchains.host_cpp import COMPILERS, DEFAULT_FLAGS
 from ..runners.watched.running import tool_version
 
@@ -90,7 +91,7 @@ def probe_host() -> HostReport:
             *_extras(),
         ),
         packages=_packages(),
-        kernel_types=tuple(toolchain.kernel_type for toolchain in TOOLCHAINS),
+        kernel_types=tuple(sorted(LANGUAGES)),
         advice="" if works else INSTALL_COMPILER,
     )
 
@@ -145,9 +146,14 @@ def _gpus() -> tuple[Fact, ...]:
 
 
 def _toolchains() -> tuple[Fact, ...]:
-    device = [t for t in TOOLCHAINS if t.tier == "device"]
+    missing = {
+        kernel_type: named_toolchain(kernel_type).missing()
+        for kernel_type, language in sorted(LANGUAGES.items())
+        if language.on_gpu
+    }
     return tuple(
-        Fact(f"{t.kernel_type} builds", t.missing() is None, t.missing() or "ready") for t in device
+        Fact(f"{kernel_type} builds", why is None, why or "ready")
+        for kernel_type, why in missing.items()
     )
 
 

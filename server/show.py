@@ -8,7 +8,6 @@ from pathlib import Path
 from ..evaluation.difference import source_diff
 from ..runners.errors import AccessError
 from ..runners.model import Evaluation
-from ..search.outdir.kernel_files import SOURCE_NAME
 from ..search.outdir.overview import searches, variants
 from ..search.stored.records import SearchRecord
 from ..store.evaluations import confirmation_of, evaluation_of
@@ -65,7 +64,7 @@ def _show_variant(store: Store, variant_id: str) -> None:
     kernel = kernel_record(store, record.variant.kernel_id)
     lines = [line for line in variants(store, kernel) if line.variant_id == variant_id]
     console().print(variant_table(lines))
-    name = SOURCE_NAME[kernel.loaded.spec.kernel.kernel_type]
+    name = kernel.loaded.spec.kernel.language.file_name
     if record.parent is not None:
         parent = variant_record(store, record.parent)
         diff = source_diff(parent.variant.source, record.variant.source, name)

@@ -223,7 +223,7 @@ def _occupancy(
 
 def _findings(bench: Workbench, kernel: KernelRecord, variant_id: str) -> tuple[str, ...]:
     """Static findings on the first visible workload, a line each."""
-    if kernel.spec.kernel.kernel_type == "cpp":
+    if not kernel.spec.kernel.language.on_gpu:
         return ()
     from ..evaluation.evidence.static_findings import static_findings
 

@@ -215,7 +215,7 @@ def _left(
     kernel: KernelRecord, values: Mapping[str, int]
 ) -> tuple[tuple[str, ...], dict[str, int]]:
     """What has no place in the source: macros for the compiler, and values of the launch."""
-    if kernel.loaded.spec.kernel.kernel_type == "triton":
+    if not kernel.loaded.spec.kernel.language.macros:
         return (), dict(values)
     declared = kernel.loaded.spec.parameters
     macros = tuple(f"-D{name}={value}" for name, value in values.items() if name in declared)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import field_validator, model_validator
 
 from ..evaluation.evidence.headroom import headroom
+from ..runners.languages import KernelType
 from ..runners.loading.files import LoadedKernel, load_data, load_file, load_source
 from ..runners.model import Record
 from ..runners.specs.spec import KernelSpec
@@ -119,14 +121,12 @@ def _load(bench: Workbench, arguments: OpenKernelArguments) -> LoadedKernel:
 
 
 def _described(bench: Workbench, kernel: KernelRecord) -> OpenedKernel:
-    from ..runners.toolchains import tier_of
-
     spec = kernel.spec
     values = bench.evaluator.variant(kernel.incumbent).variant.parameters
     visible = [w for w in spec.workloads if not w.held_out]
     return OpenedKernel(
         kernel_id=kernel.kernel_id,
-        tier=tier_of(spec.kernel.kernel_type),
+        tier=spec.kernel.language.tier,
         baseline=kernel.baseline,
         incumbent=kernel.incumbent,
         incumbent_speedup=speedup_of(bench, kernel.incumbent),
@@ -156,14 +156,31 @@ def _described(bench: Workbench, kernel: KernelRecord) -> OpenedKernel:
 
 def _entry(spec: KernelSpec) -> str:
     """What every variant must define, in its language."""
+    return ENTRIES.get(spec.kernel.kernel_type, _called_entry)(spec)
+
+
+def _called_entry(spec: KernelSpec) -> str:
+    names = ", ".join(a.name for a in spec.io.arguments)
+    return f"`{spec.kernel.metadata.kernel_name}`; takes in this order: {names}"
+
+
+def _triton_entry(spec: KernelSpec) -> str:
+    names = ", ".join(a.name for a in spec.io.arguments)
+    name = spec.kernel.metadata.kernel_name
+    return f"`{name}`, a @triton.jit function or a wrapper; takes by name: {names}"
+
+
+def _cpp_entry(spec: KernelSpec) -> str:
     from ..runners.toolchains.host_cpp import expected_signature
 
-    name = spec.kernel.metadata.kernel_name
-    if spec.kernel.kernel_type == "triton":
-        names = ", ".join(a.name for a in spec.io.arguments)
-        return f"`{name}`, a @triton.jit function or a wrapper; takes by name: {names}"
-    signature = expected_signature(spec.io, name)
-    return f"__global__ {signature}" if spec.kernel.kernel_type == "cuda" else signature
+    return expected_signature(spec.io, spec.kernel.metadata.kernel_name)
+
+
+ENTRIES: Mapping[KernelType, Callable[[KernelSpec], str]] = {
+    "triton": _triton_entry,
+    "cuda": lambda spec: f"__global__ {_cpp_entry(spec)}",
+    "cpp": _cpp_entry,
+}
 
 
 def _reference(kernel: KernelRecord) -> str:

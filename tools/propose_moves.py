@@ -147,7 +147,7 @@ def _next(bench: Workbench, kernel: KernelRecord, known: Evidence) -> str:
     if not bench.gpus.runs(kernel.loaded):
         return "compile_variant with a candidate"
     first = "compile_variant with a candidate, then time_variant; or search_step"
-    gpu = kernel.spec.kernel.kernel_type != "cpp"
+    gpu = kernel.spec.kernel.language.on_gpu
     return (
         f"{first}; ncu_summary first makes the priors surer" if gpu and not known.counted else first
     )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from ...runners.specs.spec import KernelType
+from ...runners.languages import KernelType
 from ..rules.bottleneck import Bottleneck
 from ..rules.findings import AGREED, SEVERITY
 from ..rules.model import Finding
 from .model import LOW_CONFIDENCE, STATIC, Signal
 
+TOLD_BY_LANGUAGE: Mapping[KernelType, str] = {"triton": "written in Triton"}
+"""Languages that are signals of their own; `table.py` has rows for these."""
 MOST_SEVERE = max(SEVERITY.values())
 
 
@@ -39,9 +41,10 @@ def of_findings(ranked: Iterable[Finding], bottleneck: Bottleneck | None) -> tup
 
 def of_language(kernel_type: KernelType) -> tuple[Signal, ...]:
     """What the compiler of a language does without being asked."""
-    if kernel_type != "triton":
+    told = TOLD_BY_LANGUAGE.get(kernel_type)
+    if told is None:
         return ()
-    return (Signal(id="triton", strength=1.0, source="language", evidence="written in Triton"),)
+    return (Signal(id=kernel_type, strength=1.0, source="language", evidence=told),)
 
 
 def _strength(finding: Finding) -> float:

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from ...runners.specs.spec import KernelType
+from ...runners.languages import KernelType, Syntax, language_of
 from .lines_cpp import cpp_lines
 from .lines_python import python_lines
 from .source_line import OUTSIDE, SourceLine
+
+READERS: Mapping[Syntax, Callable[[str], Mapping[int, SourceLine]]] = {
+    "c": cpp_lines,
+    "python": python_lines,
+}
 
 
 def source_lines(source: str, kernel_type: KernelType) -> tuple[SourceLine, ...]:
     """One value a line, in order. A text that cannot be read is code throughout."""
     texts = text_lines(source)
+    read = READERS.get(language_of(kernel_type).syntax, _code_throughout)
     try:
-        told = python_lines(source) if kernel_type == "triton" else cpp_lines(source)
+        told = read(source)
     except (SyntaxError, ValueError, RecursionError):
-        told = {number: SourceLine("code") for number in range(1, len(texts) + 1)}
+        told = _code_throughout(source)
     return tuple(_line(text, told.get(number, OUTSIDE)) for number, text in enumerate(texts, 1))
+
+
+def _code_throughout(source: str) -> dict[int, SourceLine]:
+    return {number: SourceLine("code") for number, _ in enumerate(text_lines(source), 1)}
 
 
 def text_lines(source: str) -> list[str]:

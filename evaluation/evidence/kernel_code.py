@@ -60,9 +60,10 @@ def launched_kernels(
     """
     record = bench.evaluator.variant(variant_id)
     opened = bench.evaluator.kernel(record.variant.kernel_id)
-    if opened.spec.kernel.kernel_type == "cpp":
+    language = opened.spec.kernel.language
+    if not language.on_gpu:
         raise SpecError(
-            f"{variant_id} is host C++: it has no PTX and no machine code of a GPU",
+            f"{variant_id} is {language.title}: it has no PTX and no machine code of a GPU",
             next_step=f"inspect what variant, id {variant_id}, part build says what its build told",
         )
     label = _workload(opened, workload)

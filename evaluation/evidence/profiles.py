@@ -47,9 +47,10 @@ def workload_of(bench: Bench, variant_id: str, wanted: str | None) -> str:
     """The visible workload of that name; None: the first. Raises HandleUnknown; SpecError for one
     that is not there, and for host code."""
     kernel = bench.evaluator.kernel(bench.evaluator.variant(variant_id).variant.kernel_id)
-    if kernel.spec.kernel.kernel_type == "cpp":
+    language = kernel.spec.kernel.language
+    if not language.on_gpu:
         raise SpecError(
-            f"{variant_id} is host C++, which ncu does not profile",
+            f"{variant_id} is {language.title}, which ncu does not profile",
             next_step=f"inspect what variant, id {variant_id} tells its times and headroom",
         )
     names = visible(bench, variant_id)

@@ -10,7 +10,6 @@ from ...runners.device.presence.probing import Probed, probe_devices
 from ...runners.errors import DeviceMissing, SpecError
 from ...runners.loading.files import LoadedKernel
 from ...runners.specs.devices import DeviceFacts, device_for
-from ...runners.toolchains import tier_of
 from .open_kernel import device_name
 
 ALL = "all"
@@ -52,7 +51,7 @@ class Gpus:
 
         Raises SpecError when the spec names a GPU that nobody knows.
         """
-        if tier_of(loaded.spec.kernel.kernel_type) != "device":
+        if not loaded.spec.kernel.language.on_gpu:
             return None
         with self._lock:
             known = self._of_kernel.get(loaded.kernel_id)

@@ -26,7 +26,8 @@ class LogicCheck:
 
         Raises ProcessLost.
         """
-        if kernel.loaded.spec.kernel.kernel_type != "triton" or kernel.target is None:
+        language = kernel.loaded.spec.kernel.language
+        if not language.interpreted or kernel.target is None:
             return None
         if missing := interpreter_missing():
             return GateResult(gate="logic_check", outcome="skipped", message=missing)

@@ -12,7 +12,7 @@ from ...runners.model import Tier
 from ...runners.protocol.pools import ODD_SLOTS, SeedPool, draw
 from ...runners.specs.contract import BoundContract, bind, odd_label, odd_shape, workload_contracts
 from ...runners.specs.devices import DeviceFacts
-from ...runners.toolchains import Shape, tier_of
+from ...runners.toolchains import Shape
 from .calibration import Calibration
 
 TIMING: dict[Tier, TimingPlan] = {"native": NATIVE, "device": DEVICE}
@@ -53,7 +53,7 @@ class OpenKernel:
     @property
     def tier(self) -> Tier:
         """What runs beside the clock."""
-        return tier_of(self.loaded.spec.kernel.kernel_type)
+        return self.loaded.spec.kernel.language.tier
 
     @property
     def timing(self) -> TimingPlan:

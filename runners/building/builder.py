@@ -20,7 +20,7 @@ from ..processes.disk_room import full, writing
 from ..processes.killed import AGAIN, KILLED, last_error, was_killed
 from ..processes.process import Child, Limits, clean_environment, spawner
 from ..processes.process_table import is_stopped
-from ..toolchains import BuildOutcome, BuildRequest, tier_of, toolchain_for
+from ..toolchains import BuildOutcome, BuildRequest, toolchain_for
 from ..toolchains.artifact_check import checked_artifact, read_module
 from ..whole_files import replacing
 from .compile_cache import VARIABLE, CompileCache, request_key
@@ -148,7 +148,7 @@ class Builder:
         """The outcome with its artifact checked and its modules kept. Raises SpecError."""
         if outcome.artifact is None:
             return outcome
-        tier = tier_of(request.kernel.spec.kernel.kernel_type)
+        tier = request.kernel.spec.kernel.language.tier
         artifact = checked_artifact(request, outcome.artifact, folder, tier)
         for module in artifact.modules:
             self._keep(folder / module_name(module), module)

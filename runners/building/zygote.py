@@ -33,12 +33,8 @@ from ..processes.disk_room import FULL
 from ..processes.killing import has_adopter
 from ..processes.launch import pid_namespace_flags, separate
 from ..processes.process import describe_returncode, enter_child, kill_tree
-from ..toolchains import BuildOutcome, BuildRequest, toolchain_for
-from ..toolchains.cuda import Cuda
+from ..toolchains import BuildOutcome, BuildRequest, named_toolchain, toolchain_for
 from ..toolchains.listings import sass_modules
-from ..toolchains.nvrtc import preload as preload_nvrtc
-from ..toolchains.triton_jit import TritonJit
-from ..toolchains.triton_jit import preload as preload_triton
 from ..whole_files import write_whole
 
 OUTCOME = "outcome.json"
@@ -48,7 +44,6 @@ BROKEN, NO_ROOM = 3, 4
 """Exit statuses of a child without an outcome."""
 BUILD_NICE = 5
 """Builds run beside checks and timing on a GPU, whose host threads come first."""
-PRELOADS = {Cuda.kernel_type: preload_nvrtc, TritonJit.kernel_type: preload_triton}
 
 
 class Listings(Record):
@@ -133,8 +128,7 @@ def _job(message: dict[str, object], folder: Path) -> Job:
 def _preload(kernel_type: str) -> None:
     """A broken installation is the build child's to report; other builds go on."""
     try:
-        if kernel_type in PRELOADS:
-            PRELOADS[kernel_type]()
+        named_toolchain(kernel_type).preload()
     except Exception:
         traceback.print_exc()
 

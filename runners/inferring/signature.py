@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..dtypes import DtypeName
-from ..specs.spec import Expression, KernelType
+from ..languages import KernelType
+from ..specs.spec import Expression
 
 ArrayRole = Literal["input", "output", "inout"]
 Size = tuple[Expression, ...]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..gates import FIRST_SET, Run, first_failure, is_right
 from ..gates.checking import Checker
+from ..languages import language_of
 from ..loading.files import LoadedKernel
 from ..model import GateResult, Variant
 from ..oracle.oracle import Oracle
@@ -100,7 +101,7 @@ def judge_runs(runs: Sequence[Run], pool: SeedPool) -> GateResult:
 
 def _unsuited(loaded: LoadedKernel) -> str | None:
     kind = loaded.spec.kernel.kernel_type
-    if kind != "triton":
+    if not language_of(kind).interpreted:
         return f"only Triton kernels are interpreted, this one is {kind}"
     return interpreter_missing()
 

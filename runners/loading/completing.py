@@ -9,21 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from ..errors import SpecError
-from ..inferring.cpp_inference import Surroundings, cpp_kernel
-from ..inferring.cpp_signature import cpp_functions
+from ..inferring.cpp_inference import Surroundings
+from ..inferring.readers import entries, source_kernel
 from ..inferring.signature import ArrayArgument, ScalarArgument, SourceKernel
-from ..inferring.triton_inference import triton_entries, triton_kernel
-from ..specs.spec import KernelType
+from ..languages import KERNEL_TYPES, LANGUAGES, KernelType
 from ..specs.text import written
 
 OPEN = "?"
 """Stands in a draft where the source does not say what belongs there."""
 KINDS: Mapping[str, KernelType] = {
-    ".cu": "cuda", ".cuh": "cuda", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".py": "triton",
-}  # fmt: skip
+    suffix: each.kernel_type for each in LANGUAGES.values() for suffix in each.suffixes
+}
 SHOWN_SOURCE = 1000
 """Characters of an inline source that a refusal repeats; a longer one is only named."""
 _ASKED = {
@@ -72,13 +71,6 @@ def draft_of_source(
     return draft({**data, "device_profile": {"arch": "native"}}, source)
 
 
-def entries(source: str, kind: KernelType) -> tuple[str, ...]:
-    """The names of the functions that could be the entry, in the order of the source."""
-    if kind == "triton":
-        return triton_entries(source)
-    return tuple(dict.fromkeys(f.name for f in cpp_functions(source, cuda=kind == "cuda")))
-
-
 def completed(data: object, read: Callable[[str], str]) -> object:
     """A spec's JSON data in today's form, with `io` and what follows from it filled in.
 
@@ -95,7 +87,7 @@ def completed(data: object, read: Callable[[str], str]) -> object:
     kernel = cast(Json, moved["kernel"])
     source, path = kernel.get("source_code"), kernel.get("source_path")
     named = isinstance(kernel.get("metadata"), dict) and kernel["metadata"].get("kernel_name")
-    known = kernel.get("kernel_type") in get_args(KernelType) and isinstance(named, str)
+    known = kernel.get("kernel_type") in KERNEL_TYPES and isinstance(named, str)
     if not known or not named or isinstance(source, str) == isinstance(path, str):
         return moved
     return decided(draft(moved, source if isinstance(source, str) else read(str(path))))
@@ -159,22 +151,16 @@ def draft(data: Json, source: str) -> Draft:
 
 def _kernel(data: Json, source: str) -> SourceKernel:
     kernel = cast(Json, data["kernel"])
-    kind, name = cast(KernelType, kernel["kernel_type"]), str(kernel["metadata"]["kernel_name"])
-    if kind == "triton":
-        found = triton_kernel(source, name)
-        if found is not None:
-            return found
-    else:
-        known = Surroundings(
-            source,
-            threads=_threads(kernel.get("launch")),
-            given=_given(data),
-            macros=frozenset(_mapping(data.get("parameters")))
-            | set(_mapping(kernel.get("defines"))),
-        )
-        functions = {f.name: f for f in reversed(cpp_functions(source, cuda=kind == "cuda"))}
-        if name in functions:
-            return cpp_kernel(functions[name], cuda=kind == "cuda", known=known)
+    kind, name = str(kernel["kernel_type"]), str(kernel["metadata"]["kernel_name"])
+    known = Surroundings(
+        source,
+        threads=_threads(kernel.get("launch")),
+        given=_given(data),
+        macros=frozenset(_mapping(data.get("parameters"))) | set(_mapping(kernel.get("defines"))),
+    )
+    found = source_kernel(known, name, kind)
+    if found is not None:
+        return found
     listed = ", ".join(entries(source, kind)) or "none found"
     raise SpecError(f"kernel.metadata.kernel_name: no entry `{name}` in the source", valid=listed)
 

@@ -17,17 +17,17 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from ..errors import AccessError, SpecError
+from ..languages import KernelType
 from ..model import BuildOptions, Record, Variant, content_hash
 from ..plans.declared_plan import check_declared
 from ..specs.nearest import nearest
 from ..specs.normalise import source_key
 from ..specs.problems import explain_problems, json_kind
-from ..specs.spec import KernelSpec, KernelType
+from ..specs.spec import KernelSpec
 from .completing import Draft, completed, decided, draft_of_source, entries
 from .headers import folder_hash
 
 MAX_SOURCE = 1 << 20
-SUFFIX = {"cpp": ".cpp", "cuda": ".cu", "triton": ".py"}
 _PLACES = ("source_name", "source_path", "include_dirs", "init_files")
 
 
@@ -71,7 +71,7 @@ class LoadedKernel(Record):
     def baseline(self) -> Variant:
         """The variant to start from: the source as it is, every parameter at its default."""
         kernel = self.spec.kernel
-        declared = kernel.plan or (kernel.launch if kernel.kernel_type == "cuda" else None)
+        declared = kernel.plan or (kernel.launch if kernel.language.planned else None)
         plan = None if declared is None else declared.model_dump(mode="json", exclude_unset=True)
         return Variant(
             kernel_id=self.kernel_id,
@@ -244,7 +244,7 @@ def _source(spec: KernelSpec, folder: Path, roots: Roots) -> tuple[str, str, str
     kernel = spec.kernel
     if kernel.source_path is None:
         source = kernel.source_code or ""
-        name, origin = spec.name + SUFFIX[kernel.kernel_type], None
+        name, origin = spec.name + kernel.language.suffixes[0], None
     else:
         full = roots.resolve(kernel.source_path, folder)
         source, name, origin = roots.read(full), full.name, str(full)

@@ -86,7 +86,7 @@ def check_declared(spec: KernelSpec) -> None:
     kernel = spec.kernel
     values = {name: parameter.start for name, parameter in spec.parameters.items()}
     contracts = (*workload_contracts(spec), *workload_contracts(spec, held_out=True))
-    if kernel.kernel_type == "cuda":
+    if kernel.language.planned:
         plan = declared_plan(kernel)
         for contract in contracts:
             resolve(plan, contract, values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -76,7 +76,6 @@ CUDA: tuple[Row, ...] = (
     Row(r"tf32", "note", "computes in tf32", precision="tf32"),
 )
 """Its host code never runs, and device code can reach no file and no process."""
-SCREENS: Mapping[str, tuple[Row, ...]] = {"cpp": HOST_CPP, "cuda": CUDA}
 
 HOST_ASM: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(?:rdtscp?|rdpmc)\b"), "reads a clock (in asm)"),
@@ -88,10 +87,10 @@ _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ESCAPE = re.compile(r"\\(.)")
 
 
-def cpp_findings(source: str, kernel_type: str, contract: Contract | None = None) -> list[Finding]:
-    """What a source has of its language's rows, of assembly and of variables that are kept."""
+def cpp_findings(source: str, contract: Contract | None = None, *, device: bool) -> list[Finding]:
+    """What a source has of its tier's rows, of assembly and of variables that are kept."""
     root = parse_cpp(source.encode()).root_node
-    rows = SCREENS.get(kernel_type, ())
+    rows = CUDA if device else HOST_CPP
     found = list[Finding]()
     for use in foreign_names(root):
         for row in rows:
@@ -100,8 +99,8 @@ def cpp_findings(source: str, kernel_type: str, contract: Contract | None = None
                 if tier is not None:
                     found.append(Finding(tier, use.line, use.name, row.reason))
     for line, text in _assembly(root):
-        found += _in_assembly(text, line, kernel_type, contract)
-    for kept in kept_variables(root, device=kernel_type == "cuda"):
+        found += _in_assembly(text, line, contract, device=device)
+    for kept in kept_variables(root, device=device):
         found.append(Finding("probe", kept.line, kept.name, KEEPS))
     return sorted(found, key=lambda each: each.line)
 
@@ -131,11 +130,11 @@ def _strings(text: str) -> str | None:
 
 
 def _in_assembly(
-    text: str | None, line: int, kernel_type: str, contract: Contract | None
+    text: str | None, line: int, contract: Contract | None, *, device: bool
 ) -> list[Finding]:
     if text is None:
         return [Finding("probe", line, "asm", "is assembly that cannot be read here")]
-    if kernel_type == "cuda":
+    if device:
         return asm_findings(text, line, contract)
     found = [
         Finding("probe", line, match[0], reason)

@@ -9,6 +9,9 @@ gives a clear answer early. What machine code says beside it: `machine_code.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
+from ..languages import Language, Syntax, language_of
 from ..model import GateResult
 from ..specs.io_contract import Contract
 from .cpp import cpp_findings
@@ -34,6 +37,18 @@ def static_screen(
 def _findings(
     source: str, kernel_type: str, entry: str, contract: Contract | None
 ) -> list[Finding]:
-    if kernel_type == "triton":
-        return python_findings(source, entry, contract)
-    return cpp_findings(source, kernel_type, contract)
+    language = language_of(kernel_type)
+    return READ_BY.get(language.syntax, _unread)(source, entry, contract, language)
+
+
+def _unread(_source: str, entry: str, *_: object) -> list[Finding]:
+    """What no screen reads is for the fuller gates to look at."""
+    return [Finding("probe", 0, entry, "is in a language that is not read here")]
+
+
+READ_BY: Mapping[Syntax, Callable[[str, str, Contract | None, Language], list[Finding]]] = {
+    "c": lambda source, _, contract, language: cpp_findings(
+        source, contract, device=language.on_gpu
+    ),
+    "python": lambda source, entry, contract, _: python_findings(source, entry, contract),
+}

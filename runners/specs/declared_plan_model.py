@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self, cast
 from pydantic import BeforeValidator, Field, model_validator
 
 from ..dtypes import DtypeName
+from ..languages import LANGUAGES, LaunchForm
 from .declared_fields import Axes, EntryName, HexText, Pattern, by_key, checked
 from .part import Expression, Finite, Name, Part
 
@@ -229,14 +230,14 @@ class TritonLaunch(Part):
     maxnreg: Expression | None = None
 
 
-_LAUNCHES: Mapping[str, type[Part]] = {"cuda": CudaLaunch, "triton": TritonLaunch}
+_LAUNCHES: Mapping[LaunchForm | None, type[Part]] = {"cuda": CudaLaunch, "triton": TritonLaunch}
 
 
 def parse_launch(value: object, kernel_type: str) -> object:
     """`kernel.launch` as the model of its language. Raises ValueError (ValidationError)."""
     if value is None or not isinstance(value, dict):
         return value
-    own = _LAUNCHES.get(kernel_type)
+    own = _LAUNCHES.get(LANGUAGES[kernel_type].launch)
     if own is None:
         raise ValueError(f"a {kernel_type} kernel is called, not launched: leave `launch` out")
     given = cast(dict[str, Any], value)

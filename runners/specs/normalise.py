@@ -9,11 +9,11 @@ import ast
 import hashlib
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from .spec import KernelType
+from ..languages import KernelType, Syntax, language_of
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Tree
@@ -33,11 +33,12 @@ def source_key(source: str, kernel_type: KernelType) -> str:
     """Hash of the source's tokens: 16 hexadecimal digits; equal for two layouts of one source.
 
     C++ and CUDA: the leaves of the tree-sitter-cuda tree without comments. Triton: the
-    Python syntax tree. A text that does not parse is hashed line by line, trailing blanks
-    left out. Never raises.
+    Python syntax tree. A text that does not parse, or whose syntax is not known, is hashed line
+    by line, trailing blanks left out. Never raises.
     """
     text = source.encode("utf-8", "surrogatepass")
-    parts = _python(source) if kernel_type == "triton" else _leaves(text)
+    read = _PARTS.get(language_of(kernel_type).syntax)
+    parts = None if read is None else read(text)
     return _digest(_lines(text) if parts is None else parts)
 
 
@@ -72,11 +73,11 @@ def _language() -> Language:
     return Language(tree_sitter_cuda.language())
 
 
-def _python(source: str) -> list[tuple[str, bytes]] | None:
+def _python(source: bytes) -> list[tuple[str, bytes]] | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an odd escape sequence is for the builder to tell
-            dump = ast.dump(ast.parse(source))
+            dump = ast.dump(ast.parse(source.decode("utf-8", "surrogatepass")))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return [("python", dump.encode("utf-8", "surrogatepass"))]
@@ -104,6 +105,12 @@ def _leaves(source: bytes) -> list[tuple[str, bytes]] | None:
             text = said
         parts.append((node.type.strip(), text if node.type in WHOLE else text.strip()))
     return parts
+
+
+_PARTS: Mapping[Syntax, Callable[[bytes], list[tuple[str, bytes]] | None]] = {
+    "c": _leaves,
+    "python": _python,
+}
 
 
 def _tokens(tree: Tree) -> Iterator[Node]:

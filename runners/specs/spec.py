@@ -11,12 +11,11 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from ..errors import ExpressionError
+from ..languages import LANGUAGES, KernelType, Language
 from .declared_plan_model import CudaLaunch, DeclaredPlan, TritonLaunch, parse_launch
 from .expressions import names_in
 from .io_contract import Contract
 from .part import Expression, Finite, Name, Part
-
-KernelType = Literal["triton", "cuda", "cpp"]
 
 
 class Symbol(Part):
@@ -94,6 +93,11 @@ class Kernel(Part):
     """several steps, or buffers beside the arrays (CUDA)"""
     invocation_example: str = ""
 
+    @property
+    def language(self) -> Language:
+        """What it is written in."""
+        return LANGUAGES[self.kernel_type]
+
     @field_validator(
         "launch", mode="before", json_schema_input_type=CudaLaunch | TritonLaunch | None
     )
@@ -105,7 +109,7 @@ class Kernel(Part):
     def _one_source(self) -> Self:
         if (self.source_code is None) == (self.source_path is None):
             raise ValueError("give exactly one of source_code and source_path")
-        if self.plan is not None and self.kernel_type != "cuda":
+        if self.plan is not None and not self.language.planned:
             raise ValueError(f"a plan is for CUDA kernels, this one is {self.kernel_type}")
         if self.plan is not None and self.launch is not None:
             raise ValueError("give launch or plan, not both")

@@ -1,6 +1,7 @@
 """What a toolchain is: one language's way from source to artifact.
 
-A new one is a file beside this one and a line in `TOOLCHAINS`.
+A new one is a file beside this one with a `TOOLCHAIN` in it, and a language in `LANGUAGES` that
+names the file.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Protocol
 from pydantic import Field
 
 from ..loading.files import LoadedKernel
-from ..model import BuildFacts, Record, Tier, Variant
+from ..model import BuildFacts, Record, Variant
 from ..plans.plan import Artifact
 from ..specs.devices import DeviceFacts
 from ..specs.spec import Parameter
@@ -87,11 +88,13 @@ class Toolchain(Protocol):
     """One language's way from source to artifact."""
 
     name: str
-    kernel_type: str
-    tier: Tier
 
     def missing(self) -> str | None:
         """Why this machine cannot build with it, in words; None when it can."""
+        ...
+
+    def preload(self) -> None:
+        """Load what is slow to load, in the process whose forks build; it must start no thread."""
         ...
 
     def build(self, request: BuildRequest, folder: Path) -> BuildOutcome:

@@ -13,12 +13,12 @@ from ..errors import SpecError
 from ..machine_code.cubin import read_cubin
 from ..machine_code.cubin_check import check_cubin
 from ..machine_code.cubin_hash import device_code_hash
-from ..model import BuildFacts, KernelFacts, Tier
+from ..model import BuildFacts, KernelFacts
 from ..plans.declared_plan import with_code
 from ..plans.plan import Artifact, Module, PlanKernel
 from ..processes.source_files import write_sources
 from . import nvcc, nvrtc
-from .base import BuildOutcome, BuildRequest, Stopwatch
+from .base import BuildOutcome, BuildRequest, Stopwatch, Toolchain
 from .cuda_job import Compiled, CudaJob, Failed
 from .cuda_request import Prepared, prepare, present
 from .diagnostics import warnings
@@ -32,11 +32,9 @@ COMPILERS: Mapping[str, Callable[[CudaJob], Compiled | Failed]] = {
 
 
 class Cuda:
-    """The toolchain of `kernel_type: cuda`."""
+    """Compiles CUDA C++ with NVRTC or nvcc."""
 
     name = "cuda"
-    kernel_type = "cuda"
-    tier: Tier = "device"
 
     def missing(self) -> str | None:
         """Why this machine cannot build CUDA, None when it can."""
@@ -46,6 +44,10 @@ class Cuda:
             "no CUDA compiler found: NVRTC comes with `pip install cuda-bindings "
             "nvidia-cuda-nvrtc`; nvcc with the CUDA toolkit (on PATH or in CUDA_HOME, with g++)"
         )
+
+    def preload(self) -> None:
+        """NVRTC; nvcc is a program."""
+        nvrtc.preload()
 
     def build(self, request: BuildRequest, folder: Path) -> BuildOutcome:
         """Compile the variant into `folder`; see `base.Toolchain`."""
@@ -159,3 +161,6 @@ def _facts(
         versions=dict(compiled.versions),
         stages=clock.laps,
     )
+
+
+TOOLCHAIN: Toolchain = Cuda()

@@ -19,7 +19,7 @@ from pathlib import Path
 from ..dtypes import DTYPES
 from ..errors import SpecError
 from ..machine_code.elf import code_hash
-from ..model import BuildFacts, Tier, content_hash
+from ..model import BuildFacts, content_hash
 from ..plans.plan import (
     ONE,
     Artifact,
@@ -43,7 +43,7 @@ from ..processes.process import clean_environment
 from ..processes.source_files import write_sources
 from ..specs.contract import BoundContract, bind
 from ..specs.io_contract import Contract
-from .base import BuildOutcome, BuildRequest
+from .base import BuildOutcome, BuildRequest, Toolchain
 from .diagnostics import errors, warnings
 
 COMPILERS = ("g++", "clang++")
@@ -86,17 +86,18 @@ extern "C" __attribute__((visibility("default"))) void {symbol}(void** p) {{
 
 
 class HostCpp:
-    """The toolchain of `kernel_type: cpp`."""
+    """Compiles host C++ with g++ or clang++."""
 
     name = "host_cpp"
-    kernel_type = "cpp"
-    tier: Tier = "native"
 
     def missing(self) -> str | None:
         """Why this machine cannot build host C++, None when it can."""
         if any(shutil.which(c) for c in COMPILERS):
             return None
         return "no C++ compiler found (looked for g++ and clang++ on PATH)"
+
+    def preload(self) -> None:
+        """Nothing: compilers are programs."""
 
     def build(self, request: BuildRequest, folder: Path) -> BuildOutcome:
         """Compile the variant into `folder`; see `base.Toolchain`."""
@@ -289,3 +290,6 @@ def _plan(contract: BoundContract, sha256: str) -> LaunchPlan:
 def _version(compiler: str) -> str:
     done = subprocess.run([compiler, "--version"], capture_output=True, text=True, timeout=10)
     return done.stdout.splitlines()[0] if done.stdout else compiler
+
+
+TOOLCHAIN: Toolchain = HostCpp()

@@ -21,14 +21,14 @@ from pathlib import Path
 from ..capture.messages import CaptureRequest, CaptureResult
 from ..errors import SpecError, ToolchainMissing
 from ..machine_code.cubin import local_bytes, read_cubin
-from ..model import BuildFacts, KernelFacts, Tier, ordered
+from ..model import BuildFacts, KernelFacts, ordered
 from ..plans.plan import Artifact, LaunchPlan, Module, PlanKernel, module_name
 from ..processes import huge_pages
 from ..processes.source_files import write_sources
 from ..specs.devices import PROFILES, DeviceFacts
 from ..specs.spec import Parameter
 from .artifact_check import checked_artifact, read_module
-from .base import BuildOutcome, BuildRequest, Stopwatch
+from .base import BuildOutcome, BuildRequest, Stopwatch, Toolchain
 from .launched import launched_kernels
 from .triton_captures import CaptureFailed, Workplace, capture_all
 
@@ -41,11 +41,9 @@ SOURCE_TIME = 1_000_000_000
 
 
 class TritonJit:
-    """The toolchain of `kernel_type: triton`."""
+    """Has Triton compile what launches ask for."""
 
     name = "triton_jit"
-    kernel_type = "triton"
-    tier: Tier = "device"
 
     def missing(self) -> str | None:
         """Why this machine cannot build Triton kernels, None when it can."""
@@ -56,6 +54,10 @@ class TritonJit:
         if not found.startswith(SERIES):
             return f"Triton {found} is installed, {SERIES}x is needed: {EXTRAS}"
         return None
+
+    def preload(self) -> None:
+        """Torch and Triton. Raises ToolchainMissing."""
+        preload()
 
     def build(self, request: BuildRequest, folder: Path) -> BuildOutcome:
         """Capture every shape; see `base.Toolchain`."""
@@ -164,7 +166,7 @@ def _outcome(
         plans=plans,
         code_hash="",
     )
-    artifact = checked_artifact(request, draft, folder, TritonJit.tier)
+    artifact = checked_artifact(request, draft, folder, request.kernel.spec.kernel.language.tier)
     kernels = _kernels(artifact.plans, folder)
     clock.lap("checks and facts")
     return BuildOutcome(
@@ -266,3 +268,6 @@ def _dependencies() -> tuple[str, ...]:
         listed = importlib.metadata.distribution(name).files or []
         files += [Path(str(f.locate())) for f in listed if f.name == "RECORD"]
     return tuple(map(str, files))
+
+
+TOOLCHAIN: Toolchain = TritonJit()

@@ -23,7 +23,7 @@ def apply(candidate: Candidate, state: State, scratch: Path | None = None) -> St
     parameters that are unknown, not listed or against a constraint, compiler flags outside
     the allow-list, a plan for a kernel that has none.
     """
-    if candidate.plan is not None and state.kernel_type != "cuda":
+    if candidate.plan is not None and not state.language.planned:
         raise SpecError(
             f"a launch plan for a {state.kernel_type} kernel",
             valid="source, diff, options and parameters; plans belong to CUDA kernels",
@@ -91,7 +91,7 @@ def _parameters(candidate: Candidate, state: State, source: str) -> dict[str, in
 def _chosen_anew(state: State, source: str) -> frozenset[str]:
     """Found parameters that a new source gives other values of its own (`num_warps=8` in a launch):
     those count then, and not what was tuned for the source before."""
-    if state.kernel_type != "triton" or source == state.source:
+    if not state.language.launches_itself or source == state.source:
         return frozenset()
     before, after = (_values(text) for text in (state.source, source))
     return frozenset(n for n in state.found if before.get(n) != after.get(n))

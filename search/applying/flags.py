@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from ...runners.errors import SpecError
+from ...runners.languages import KernelType
 from ...runners.model import BuildOptions
 from ...runners.toolchains.host_cpp import COMPILERS
 from ..moves.shared.base import State
@@ -101,18 +102,22 @@ VALID = (
 def check_options(options: BuildOptions, state: State) -> None:
     """Raises SpecError for the first option of a candidate that is not allowed.
 
-    Flags and the compiler that the spec itself names are always allowed.
+    Flags and the compiler that the spec itself names are always allowed. A language without a list
+    of its own takes no others.
     """
-    if state.kernel_type == "cuda":
-        _check_cuda(options, state)
-        return
-    if state.kernel_type != "cpp":
-        if options != state.options:
-            raise SpecError(
-                f"build options for a {state.kernel_type} kernel",
-                valid="parameters (num_warps and num_stages are two of them) and source",
-            )
-        return
+    CHECKS.get(state.kernel_type, _check_unchanged)(options, state)
+
+
+def _check_unchanged(options: BuildOptions, state: State) -> None:
+    if options != state.options:
+        of_triton = " (num_warps and num_stages are two of them)"
+        raise SpecError(
+            f"build options for a {state.kernel_type} kernel",
+            valid=f"parameters{of_triton if state.language.launches_itself else ''} and source",
+        )
+
+
+def _check_cpp(options: BuildOptions, state: State) -> None:
     kernel = state.spec.kernel
     compilers = {*COMPILERS, *((kernel.compiler,) if kernel.compiler else ())}
     if options.compiler is not None and options.compiler not in compilers:
@@ -145,6 +150,12 @@ def _check_cuda(options: BuildOptions, state: State) -> None:
                 )
         elif not CUDA_FLAG.fullmatch(flag):
             raise SpecError(f"flag `{flag}` is not allowed in a candidate", valid=CUDA_VALID)
+
+
+CHECKS: Mapping[KernelType, Callable[[BuildOptions, State], None]] = {
+    "cpp": _check_cpp,
+    "cuda": _check_cuda,
+}
 
 
 def _check_flag(flag: str, state: State) -> None:

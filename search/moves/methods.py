@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from ...analysis.levels import Where
 from ...analysis.prior.model import ALL_ROOFS, Category, MoveFacts
-from ...runners.specs.spec import KernelType
+from ...runners.languages import KERNEL_TYPES, KernelType
 
 REWRITE = 0.3
 """the base weight of a rewrite: one that often pays (`Move` has the scale)"""
-EVERY: tuple[KernelType, ...] = ("triton", "cuda", "cpp")
+EVERY: tuple[KernelType, ...] = KERNEL_TYPES
 GPU: tuple[KernelType, ...] = ("triton", "cuda")
 HOST: tuple[KernelType, ...] = ("cpp",)
 

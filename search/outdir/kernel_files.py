@@ -16,7 +16,6 @@ from typing import Any
 
 from ...evaluation.difference import changed_between, source_diff
 from ...runners.model import Evaluation
-from ...runners.specs.spec import KernelType
 from ...runners.whole_files import replacing, write_whole
 from ...store.evaluations import confirmation_of, evaluation_of
 from ...store.kernels import kernel_record, kernels_named
@@ -33,11 +32,6 @@ from .trace import SearchTrace, trace
 
 EVERY_S = 10.0
 """A search may end a step many times a second; its files are not rewritten more often."""
-SOURCE_NAME: dict[KernelType, str] = {
-    "cpp": "kernel.cpp",
-    "cuda": "kernel.cu",
-    "triton": "kernel_module.py",
-}
 
 JsonObject = dict[str, Any]
 
@@ -123,7 +117,7 @@ class KernelFiles:
             return
         target = folder / _place(kernel, variant_id)
         evaluation = evaluation_of(self._store, variant_id)
-        source = SOURCE_NAME[kernel.loaded.spec.kernel.kernel_type]
+        source = kernel.loaded.spec.kernel.language.file_name
         _write(target / source, record.variant.source)
         _write_json(target / "control.json", _control(kernel, record))
         if record.parent in variants:

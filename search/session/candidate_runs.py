@@ -94,7 +94,7 @@ class CandidateRuns:
 
     @property
     def _side_by_side(self) -> bool:
-        return self.lanes == 1 and self.kernel.spec.kernel.kernel_type != "cpp"
+        return self.lanes == 1 and self.kernel.spec.kernel.language.on_gpu
 
     def _through(
         self, run: Batches, parent: VariantRecord, lane: DeviceFacts | None, report: SweepReport

@@ -21,7 +21,6 @@ from ...evaluation.evidence.headroom import most_speedup
 from ...evaluation.scheduling.build_ahead import builders
 from ...runners.errors import SpecError
 from ...runners.model import Candidate, Ending, Variant
-from ...runners.toolchains import tier_of
 from ...store.records import KernelRecord, now
 from ...store.searches import (
     count_commit,
@@ -123,7 +122,7 @@ class SearchSession:
 
     @property
     def _on_gpu(self) -> bool:
-        return tier_of(self._kernel.loaded.spec.kernel.kernel_type) == "device"
+        return self._kernel.loaded.spec.kernel.language.on_gpu
 
     @property
     def search_id(self) -> str:

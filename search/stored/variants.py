@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from ...runners.languages import KernelType
 from ...runners.model import BuildOptions, Candidate, Variant, ordered
 from ...runners.specs.normalise import source_key
-from ...runners.specs.spec import KernelType
 from ...store.records import KernelRecord
 from ..applying.apply import apply
 from ..moves import canonical_method

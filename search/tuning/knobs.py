@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...runners.errors import SpecError
+from ...runners.languages import Syntax
 from ...runners.model import Candidate, ordered
-from ...runners.specs.spec import KernelType
 from ..applying.apply import apply
 from ..moves.shared.base import State, broken_constraints
 from ..moves.shared.knobs import Constant
@@ -21,10 +21,9 @@ from ..moves.shared.knobs_cpp import cpp_constants
 from ..moves.shared.knobs_python import named_integers
 from ..sweep import Configuration, Space
 
-CONSTANTS: Mapping[KernelType, Callable[[bytes], tuple[Constant, ...]]] = {
-    "cpp": cpp_constants,
-    "cuda": cpp_constants,
-    "triton": named_integers,
+CONSTANTS: Mapping[Syntax, Callable[[bytes], tuple[Constant, ...]]] = {
+    "c": cpp_constants,
+    "python": named_integers,
 }
 
 
@@ -120,7 +119,8 @@ def _plan(state: State) -> Mapping[str, Any]:
 
 def _constants(state: State) -> dict[str, tuple[Constant, ...]]:
     found = dict[str, tuple[Constant, ...]]()
-    for constant in CONSTANTS[state.kernel_type](state.source.encode()):
+    find = CONSTANTS.get(state.language.syntax)
+    for constant in () if find is None else find(state.source.encode()):
         found[constant.name] = (*found.get(constant.name, ()), constant)
     return found
 

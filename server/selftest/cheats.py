@@ -20,13 +20,11 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ...runners.errors import SpecError
+from ...runners.languages import KERNEL_TYPES, KernelType, language_of
 from ...runners.loading.files import LoadedKernel, Roots, load_file
 from ...runners.model import Candidate, Record, Tier
 from ...runners.specs.problems import explain_problems
-from ...runners.specs.spec import KernelType
-from ...runners.toolchains import tier_of
 
-SOURCES: dict[KernelType, str] = {"cpp": "kernel.cpp", "cuda": "kernel.cu", "triton": "kernel.py"}
 ROWS = 23
 """rows of the table of cheats seen in the wild, which pages refer to by number"""
 PASSES, NO_GAIN, NOT_KEPT = "passes", "no gain", "not kept"
@@ -94,7 +92,7 @@ class Cheat(Record):
     @property
     def tier(self) -> Tier:
         """Of the kernel that it attacks."""
-        return tier_of(self.kernel_type)
+        return language_of(self.kernel_type).tier
 
 
 class Impossible(Record):
@@ -117,10 +115,10 @@ def catalogue(place: Path | None = None) -> tuple[Cheat, ...]:
     place = place or folder()
     found = [
         read_cheat(page.parent, kernel_type, place)
-        for kernel_type in SOURCES
+        for kernel_type in KERNEL_TYPES
         for page in sorted((place / kernel_type).glob("*/page.md"))
     ]
-    return tuple(sorted(found, key=lambda c: (list(SOURCES).index(c.kernel_type), c.honest)))
+    return tuple(sorted(found, key=lambda c: (c.kernel_type, c.honest)))
 
 
 def chosen(names: Sequence[str], of: Iterable[Cheat]) -> tuple[Cheat, ...]:
@@ -200,7 +198,8 @@ def impossible() -> tuple[Impossible, ...]:
 
 
 def _candidate(home: Path, kernel_type: KernelType) -> Candidate:
-    source, extra = home / SOURCES[kernel_type], home / "candidate.json"
+    suffix = language_of(kernel_type).suffixes[0]
+    source, extra = home / f"kernel{suffix}", home / "candidate.json"
     parts: dict[str, Any] = json.loads(_read(extra)) if extra.is_file() else {}
     if source.is_file():
         parts["source"] = _read(source)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ...runners.specs.spec import KernelType
+from ...runners.languages import KernelType, Syntax, language_of
 from ...search.moves.shared.knobs_python import named_integers
 
 GUARD = (
@@ -26,9 +26,10 @@ class Baked:
 
 def bake(source: str, parameters: Mapping[str, int], kernel_type: KernelType = "cpp") -> Baked:
     """The source with as many of the values in it as it has places for."""
-    return (
-        _bake_python(source, parameters) if kernel_type == "triton" else _bake(source, parameters)
-    )
+    bake_in = BAKERS.get(language_of(kernel_type).syntax)
+    if bake_in is None:
+        return Baked(source, {}, dict(sorted(parameters.items())))
+    return bake_in(source, parameters)
 
 
 def _bake_python(source: str, parameters: Mapping[str, int]) -> Baked:
@@ -44,7 +45,7 @@ def _bake_python(source: str, parameters: Mapping[str, int]) -> Baked:
     return Baked(data.decode(), values, flags)
 
 
-def _bake(source: str, parameters: Mapping[str, int]) -> Baked:
+def _bake_cpp(source: str, parameters: Mapping[str, int]) -> Baked:
     """Set the default in every `#ifndef NAME / #define NAME n`, where there is exactly one."""
     values, flags = dict[str, int](), dict[str, int]()
     for name, value in sorted(parameters.items()):
@@ -55,3 +56,9 @@ def _bake(source: str, parameters: Mapping[str, int]) -> Baked:
         else:
             flags[name] = value
     return Baked(source, values, flags)
+
+
+BAKERS: Mapping[Syntax, Callable[[str, Mapping[str, int]], Baked]] = {
+    "c": _bake_cpp,
+    "python": _bake_python,
+}

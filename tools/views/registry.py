@@ -131,8 +131,9 @@ def _host(bench: Workbench, _: str) -> View:
     import os
     import platform
 
+    from ...runners.languages import KERNEL_TYPES
     from ...runners.processes.sandbox import capabilities
-    from ...runners.toolchains import TOOLCHAINS
+    from ...runners.toolchains import named_toolchain
 
     return {
         "machine": platform.machine(),
@@ -140,7 +141,7 @@ def _host(bench: Workbench, _: str) -> View:
         "cores": len(os.sched_getaffinity(0)),
         "gpus": [{"name": d.name, "arch": d.arch, "uuid": d.uuid} for d in bench.gpus.present()]
         or bench.gpus.missing(),
-        "toolchains": {t.kernel_type: t.missing() or "ready" for t in TOOLCHAINS},
+        "toolchains": {t: named_toolchain(t).missing() or "ready" for t in sorted(KERNEL_TYPES)},
         "confinement": {c.name: c.detail for c in capabilities()},
         "roots": [str(folder) for folder in bench.roots.folders],
         "outdir": str(bench.outdir),

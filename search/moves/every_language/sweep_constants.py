@@ -3,6 +3,7 @@ and numbers that its CUDA plan defines."""
 
 from __future__ import annotations
 
+from ....runners.languages import KERNEL_TYPES
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from .sweep_parameters import FEWEST
@@ -34,7 +35,7 @@ def _around(value: int) -> tuple[int, ...]:
 MOVE = Move(
     id="sweep_constants",
     method="tune_constants",
-    languages=("cpp", "cuda", "triton"),
+    languages=KERNEL_TYPES,
     why="Tunes the constants that read like knobs together by Bayesian optimisation, as one "
     "candidate of several builds. Pays after a rewrite that brought tiles along.",
     write=_write,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ....runners.languages import KERNEL_TYPES
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.live_parameters import live_parameters
@@ -43,7 +44,7 @@ def _listed(state: State, name: str) -> tuple[int, ...]:
 MOVE = Move(
     id="sweep_parameters",
     method="tune_parameters",
-    languages=("cpp", "cuda", "triton"),
+    languages=KERNEL_TYPES,
     why="Tunes all parameters together by Bayesian optimisation, as one candidate of several "
     "builds. Pays where parameters depend on each other, as tiles, warps and stages do.",
     write=_write,

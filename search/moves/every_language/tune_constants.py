@@ -13,18 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from ....runners.languages import KERNEL_TYPES, Syntax
 from ....runners.model import Candidate
-from ....runners.specs.spec import KernelType
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.constant_ties import broken, launched_with
 from ..shared.knobs import Constant
 from ..shared.knobs_cpp import cpp_knobs
 from ..shared.knobs_python import python_knobs
 
-FINDERS: Mapping[KernelType, Callable[[bytes], tuple[Constant, ...]]] = {
-    "cpp": cpp_knobs,
-    "cuda": cpp_knobs,
-    "triton": python_knobs,
+FINDERS: Mapping[Syntax, Callable[[bytes], tuple[Constant, ...]]] = {
+    "c": cpp_knobs,
+    "python": python_knobs,
 }
 FACTORS = ((2, 1, 0.15), (1, 2, 0.15), (4, 1, 0.08), (1, 4, 0.08))  # times, over, prior
 LARGEST = 1 << 20
@@ -33,8 +32,9 @@ LARGEST = 1 << 20
 def knobs_of(state: State) -> list[Constant]:
     """Constants of the source that read like knobs, and that nothing beside the source sets."""
     taken = {*state.spec.parameters, *state.spec.kernel.defines, *defines_of(state)}
-    sizes = launched_with(state) if state.kernel_type == "cuda" else frozenset[int]()
-    found = FINDERS[state.kernel_type](state.source.encode())
+    sizes = launched_with(state) if state.language.planned else frozenset[int]()
+    find = FINDERS.get(state.language.syntax)
+    found = () if find is None else find(state.source.encode())
     return [k for k in found if k.name not in taken and k.value not in sizes]
 
 
@@ -63,7 +63,7 @@ def _write(state: State) -> Proposals:
 
 def _fitting(state: State, candidates: list[Candidate]) -> list[Candidate]:
     """Those of them that break nothing which held before."""
-    if state.kernel_type != "cuda" or not candidates:
+    if not state.language.planned or not candidates:
         return candidates
     before = broken(state)
     return [c for c in candidates if broken(_after(state, c)) <= before]
@@ -105,7 +105,7 @@ def _define(state: State, name: str, times: int, over: int, prior: float) -> Can
 MOVE = Move(
     id="tune_constants",
     method="tune_constants",
-    languages=("cpp", "cuda", "triton"),
+    languages=KERNEL_TYPES,
     why="Doubles, halves, quadruples or quarters a constant of the source that reads like a "
     "tuning knob (#define TILE 32, constexpr int kUnroll = 4, BLOCK_SIZE=1024 of a launch). "
     "Pays where such a constant was never tuned; declare it as a parameter of the spec to have "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....runners.languages import KERNEL_TYPES
 from ....runners.model import Candidate, ordered
 from ....runners.specs.expressions import names_in
 from ....runners.specs.spec import KernelSpec
@@ -87,7 +88,7 @@ def _candidate(now: dict[str, int], changes: dict[str, int], weight: float) -> C
 MOVE = Move(
     id="tune_parameters",
     method="tune_parameters",
-    languages=("cpp", "cuda", "triton"),
+    languages=KERNEL_TYPES,
     why="Tries other values of the parameters that the spec declares, the nearest first. Pays "
     "whenever sizes of tiles, unrolling or order were chosen for another machine or shape.",
     write=_write,

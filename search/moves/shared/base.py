@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....runners.errors import ExpressionError
+from ....runners.languages import KernelType, Language, language_of
 from ....runners.model import BuildOptions, Candidate
 from ....runners.specs.expressions import evaluate
-from ....runners.specs.spec import KernelSpec, KernelType
+from ....runners.specs.spec import KernelSpec
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,11 @@ class State:
     plan: Mapping[str, Any] | None = None
     found: frozenset[str] = frozenset()
     """parameters of the spec that the toolchain found: without a value, the source's own counts"""
+
+    @property
+    def language(self) -> Language:
+        """What it is written in."""
+        return language_of(self.kernel_type)
 
     @property
     def chosen(self) -> dict[str, int]:

@@ -28,11 +28,17 @@ def live_parameters(state: State) -> frozenset[str]:
     if '#include "' in state.source:
         return names  # a file that nobody has read here may name any of them
     live = names & _words(state.source)
-    if state.kernel_type == "triton":
-        loops = {"num_stages"} if re.search(r"\bfor\b|\bwhile\b", state.source) else set[str]()
-        followed = {*AT_LAUNCH.findall(state.source)} - state.parameters.keys()
-        return (live | (names & (BY_THE_COMPILER | loops))) - followed
-    return live | _of_the_launch(state, names) if state.kernel_type == "cuda" else live
+    language = state.language
+    if language.launches_itself:
+        return _with_options(state, names, live)
+    return live | _of_the_launch(state, names) if language.planned else live
+
+
+def _with_options(state: State, names: frozenset[str], live: frozenset[str]) -> frozenset[str]:
+    """With what the compiler takes beside the source, without what a launch works out."""
+    loops = {"num_stages"} if re.search(r"\bfor\b|\bwhile\b", state.source) else set[str]()
+    followed = {*AT_LAUNCH.findall(state.source)} - state.parameters.keys()
+    return (live | (names & (BY_THE_COMPILER | loops))) - followed
 
 
 def _of_the_launch(state: State, names: frozenset[str]) -> frozenset[str]:
