@@ -1,0 +1,196 @@
+"""A toolchain is added to a copy of the product as README says: one file, and a language for it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sysconfig
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kernels import REFERENCE, SOURCE, SPEC, with_known_peaks
+
+ROOT = Path(__file__).parents[3]
+FOLDERS = ("analysis", "evaluation", "runners", "search", "server", "skills", "store", "tools")
+LANGUAGE = """
+        Language(
+            kernel_type="verse",
+            title="Verse",
+            suffixes=(".verse",),
+            tier="native",
+            toolchain="verse",
+        ),
+"""
+TOOLCHAIN = '''
+"""Verse: a title, and below it C++."""
+
+from .host_cpp import HostCpp
+
+
+class Verse:
+    name = "verse"
+
+    def missing(self):
+        return None
+
+    def preload(self):
+        pass
+
+    def build(self, request, folder):
+        title, _, code = request.variant.source.partition("\\n")
+        assert title.isalpha()
+        variant = request.variant.model_copy(update={"source": code})
+        found = HostCpp().build(request.model_copy(update={"variant": variant}), folder)
+        own = {"variant_id": request.variant.variant_id, "toolchain": self.name}
+        artifact = found.artifact and found.artifact.model_copy(update=own)
+        return found.model_copy(update={"artifact": artifact})
+
+
+TOOLCHAIN = Verse()
+'''
+VERSE = f"Bump\n{SOURCE}"
+ASK = """
+import json
+from pathlib import Path
+
+from kernelwright.analysis.prior.signals import of_language
+from kernelwright.analysis.spans import source_lines
+from kernelwright.runners.errors import SpecError
+from kernelwright.runners.loading.files import Roots, load_file
+from kernelwright.runners.model import BuildOptions, Candidate
+from kernelwright.runners.screens.source import static_screen
+from kernelwright.runners.specs.declared_plan_model import parse_launch
+from kernelwright.runners.specs.normalise import source_key
+from kernelwright.runners.specs.spec import KernelSpec
+from kernelwright.search.applying.apply import apply
+from kernelwright.search.moves import MOVES, NotApplicable, State
+from kernelwright.search.tuning import tuning_of
+from kernelwright.tools.parts.baked_parameters import bake
+
+
+def said(work):
+    try:
+        work()
+    except (SpecError, ValueError) as error:
+        return str(error)
+
+
+loaded = load_file(Path("spec.json"), Roots([Path.cwd()]))
+text, options = loaded.source, BuildOptions(flags=loaded.spec.kernel.flags)
+state = State("verse", text, {}, options, loaded.spec)
+proposed = {move.id: move.propose(state) for move in MOVES}
+other = BuildOptions(flags=("-O2",))
+print(json.dumps({
+    "schema": KernelSpec.model_json_schema()["$defs"]["Kernel"]["properties"]["kernel_type"],
+    "trailing blanks": source_key(text, "verse") == source_key(text + "  \\n", "verse"),
+    "other layout": source_key(text, "verse") == source_key(text.replace("    ", " "), "verse"),
+    "lines": sorted({line.kind for line in source_lines(text, "verse")}),
+    "screen": [f["tier"] for f in static_screen(text, "verse", "bump").evidence["findings"]],
+    "signals": len(of_language("verse")),
+    "moves": [name for name, found in proposed.items() if not isinstance(found, NotApplicable)],
+    "options": said(lambda: apply(Candidate(method="m", options=other), state)),
+    "plan": said(lambda: apply(Candidate(method="m", plan={"steps": []}), state)),
+    "knob": said(lambda: tuning_of(Candidate(method="m", knobs={"N": [1, 2]}), state)),
+    "launch": said(lambda: parse_launch({"grid": [1]}, "verse")),
+    "baked": bake(text, {"UNROLL": 4}, "verse").flags,
+}))
+"""
+
+
+@dataclass(frozen=True)
+class Product:
+    """A copy of the product that knows Verse, with a kernel beside it."""
+
+    home: Path
+    python: Path
+
+    def runs(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """What its Python does with these words, in the folder of the kernel."""
+        return subprocess.run(
+            [self.python, *words], cwd=self.home, capture_output=True, text=True, timeout=300
+        )
+
+
+@pytest.fixture(scope="module")
+def product(tmp_path_factory: pytest.TempPathFactory) -> Product:
+    home = tmp_path_factory.mktemp("product")
+    copy = home / "copy" / "kernelwright"
+    for folder in FOLDERS:
+        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    languages = copy / "runners" / "languages.py"
+    known = languages.read_text(encoding="utf-8")
+    at = known.index("    )\n}\n")
+    languages.write_text(known[:at] + LANGUAGE.lstrip("\n") + known[at:], encoding="utf-8")
+    (copy / "runners" / "toolchains" / "verse.py").write_text(TOOLCHAIN, encoding="utf-8")
+    write_kernel(home)
+    return Product(home, python_with(home / "copy", home / "venv"))
+
+
+def python_with(product: Path, home: Path) -> Path:
+    """A Python that has what ours has, and another copy of the product before ours."""
+    venv.EnvBuilder(symlinks=True).create(home)
+    ours = sysconfig.get_path("purelib")
+    theirs = sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)})
+    (Path(theirs) / "copy.pth").write_text(f"{product}\n{ours}\n", encoding="utf-8")
+    return home / "bin" / "python"
+
+
+def write_kernel(home: Path) -> None:
+    kernel: dict[str, Any] = {**SPEC["kernel"], "kernel_type": "verse"}
+    kernel["source_path"] = "bump.verse"
+    spec = {**SPEC, "kernel": kernel}
+    (home / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
+    (home / "bump.verse").write_text(VERSE, encoding="utf-8")
+    (home / "reference.py").write_text(REFERENCE, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def answers(product: Product) -> dict[str, Any]:
+    done = product.runs("-c", ASK)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_spec_can_name_it(answers: dict[str, Any]) -> None:
+    assert answers["schema"]["enum"] == ["triton", "cuda", "cpp", "verse"]
+
+
+def test_a_kernel_in_it_is_opened_and_searched_like_any_other(product: Product) -> None:
+    with_known_peaks(product.home / "out")
+    start = "from kernelwright.server.cli import main; main()"
+    words = ("--input", "spec.json", "--outdir", "out", "--budget-builds", "2", "--no-llm")
+    done = product.runs("-c", start, "optimize", *words)
+    assert done.returncode in (0, 2), done.stdout + done.stderr
+    (variant,) = (product.home / "out" / "kernels" / "bump" / "variants").iterdir()
+    assert (variant / "kernel.verse").read_text(encoding="utf-8") == VERSE
+    result = json.loads((variant / "result.json").read_text(encoding="utf-8"))
+    assert result["ending"] in ("faster", "tie", "slower"), result
+
+
+def test_its_sources_are_read_line_by_line(answers: dict[str, Any]) -> None:
+    assert answers["trailing blanks"] and not answers["other layout"]
+    assert answers["lines"] == ["blank", "code"]
+
+
+def test_what_no_screen_reads_is_for_the_fuller_gates(answers: dict[str, Any]) -> None:
+    assert answers["screen"] == ["probe"]
+
+
+def test_moves_that_need_no_syntax_propose_for_it_and_no_others(answers: dict[str, Any]) -> None:
+    assert answers["moves"] == ["tune_parameters"]
+    assert answers["signals"] == 0
+
+
+def test_what_it_does_not_declare_is_said(answers: dict[str, Any]) -> None:
+    assert "build options for a verse kernel" in answers["options"]
+    assert "a launch plan for a verse kernel" in answers["plan"]
+    assert "`N` is no parameter" in answers["knob"]
+    assert answers["launch"] == "a verse kernel is called, not launched: leave `launch` out"
+
+
+def test_an_export_leaves_its_source_as_it_is(answers: dict[str, Any]) -> None:
+    assert answers["baked"] == {"UNROLL": 4}
