@@ -110,7 +110,6 @@ class _Inference:
         }
         return SourceKernel(
             name=self.function.name,
-            kernel_type="cuda" if self.cuda else "cpp",
             arguments=arguments,
             symbols={symbol_for(name): value for name, value in values.items()},
             launch=self._launch() if self.cuda else None,

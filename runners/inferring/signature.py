@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..dtypes import DtypeName
-from ..languages import KernelType
 from ..specs.spec import Expression
 
 ArrayRole = Literal["input", "output", "inout"]
@@ -48,7 +47,6 @@ class SourceKernel:
     """An entry function as its source alone describes it."""
 
     name: str
-    kernel_type: KernelType
     arguments: tuple[ArrayArgument | ScalarArgument, ...]
     symbols: Mapping[str, int | None]
     """size -> its value in the one workload"""

@@ -80,7 +80,6 @@ def _jit_kernel(function: JitFunction, jits: Mapping[str, JitFunction]) -> Sourc
     several = len([p for p in tunable if "group" not in p.name.lower()]) > 1
     return SourceKernel(
         name=function.name,
-        kernel_type="triton",
         arguments=tuple(arguments),
         symbols=symbols,
         parameters={p.name: choices(p.name, p.default, several) for p in tunable},
@@ -109,7 +108,6 @@ def _with_a_result(kernel: SourceKernel) -> SourceKernel:
         return kernel
     return SourceKernel(
         kernel.name,
-        kernel.kernel_type,
         tuple(
             ArrayArgument(a.name, None, a.dtype, a.shape, why={"role": "no store was found"})
             if isinstance(a, ArrayArgument)

@@ -206,7 +206,7 @@ class _Wrapper:
                     arguments[at] = replace(argument, shape=None)
                 else:
                     symbols |= dict.fromkeys(sizes)
-        return SourceKernel(self.node.name, "triton", tuple(arguments), symbols, parameters)
+        return SourceKernel(self.node.name, tuple(arguments), symbols, parameters)
 
     def _array(self, name: str, tensor: _Tensor) -> ArrayArgument:
         shape, dtype, like = tensor.shape, tensor.dtype, tensor.like
