@@ -1,8 +1,8 @@
 """What a kernel is, how it is built, run, checked and timed.
 
-Here lie the nouns (`model.py`, `dtypes.py`, `errors.py`), how work under way is told
-(`progress.py`), and in which words (`wording.py`). Packages, in the order in which an evaluation
-meets them:
+Here lie the nouns (`model.py`, `dtypes.py`, `errors.py`), what sets languages apart
+(`languages.py`), how work under way is told (`progress.py`), and in which words (`wording.py`).
+Packages, in the order in which an evaluation meets them:
 
 - specs: what a user writes down; inferring: what a source says where a spec leaves it out; loading:
   from a spec's file to a loaded kernel

@@ -29,13 +29,13 @@ from kernelwright.analysis.spans.places import describe
 from kernelwright.analysis.spans.profile import counts_at, counts_by_line, line_profile, other_build
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.errors import SpecError, ToolchainMissing
+from kernelwright.runners.languages import KernelType
 from kernelwright.runners.loading.files import LoadedKernel, Roots, load_file
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.plans.plan import Module
 from kernelwright.runners.profiling.model import Instruction, KernelProfile, LaunchShape
 from kernelwright.runners.profiling.wanted import SAMPLES, STALL
 from kernelwright.runners.specs.devices import device_for
-from kernelwright.runners.specs.spec import KernelType
 from kernelwright.runners.toolchains import BuildRequest, Shape, toolchain_for
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelwright.runners.languages import KernelType
 from kernelwright.runners.specs.normalise import preproc_text, source_key
-from kernelwright.runners.specs.spec import KernelType
 
 CPP = """\
 #include <cstdint>
