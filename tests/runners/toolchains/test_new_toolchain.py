@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-import sysconfig
-import venv
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kernels import REFERENCE, SOURCE, SPEC, with_known_peaks
+from product_copy import Product, copied
 
-ROOT = Path(__file__).parents[3]
-FOLDERS = ("analysis", "evaluation", "runners", "search", "server", "skills", "store", "tools")
 LANGUAGE = """
         Language(
             kernel_type="verse",
@@ -101,42 +95,13 @@ print(json.dumps({
 """
 
 
-@dataclass(frozen=True)
-class Product:
-    """A copy of the product that knows Verse, with a kernel beside it."""
-
-    home: Path
-    python: Path
-
-    def runs(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """What its Python does with these words, in the folder of the kernel."""
-        return subprocess.run(
-            [self.python, *words], cwd=self.home, capture_output=True, text=True, timeout=300
-        )
-
-
 @pytest.fixture(scope="module")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Product:
-    home = tmp_path_factory.mktemp("product")
-    copy = home / "copy" / "kernelwright"
-    for folder in FOLDERS:
-        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    languages = copy / "runners" / "languages.py"
-    known = languages.read_text(encoding="utf-8")
-    at = known.index("    )\n}\n")
-    languages.write_text(known[:at] + LANGUAGE.lstrip("\n") + known[at:], encoding="utf-8")
-    (copy / "runners" / "toolchains" / "verse.py").write_text(TOOLCHAIN, encoding="utf-8")
-    write_kernel(home)
-    return Product(home, python_with(home / "copy", home / "venv"))
-
-
-def python_with(product: Path, home: Path) -> Path:
-    """A Python that has what ours has, and another copy of the product before ours."""
-    venv.EnvBuilder(symlinks=True).create(home)
-    ours = sysconfig.get_path("purelib")
-    theirs = sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)})
-    (Path(theirs) / "copy.pth").write_text(f"{product}\n{ours}\n", encoding="utf-8")
-    return home / "bin" / "python"
+    made = copied(tmp_path_factory.mktemp("product"))
+    made.insert("runners/languages.py", LANGUAGE.lstrip("\n"), before="    )\n}\n")
+    made.write("runners/toolchains/verse.py", TOOLCHAIN)
+    write_kernel(made.home)
+    return made
 
 
 def write_kernel(home: Path) -> None:
