@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...runners.specs.normalise import parse_cpp
+from ...runners.c_source.parsing import parse_cpp
 from .source_line import OUTSIDE, PUNCTUATION, LineKind, SourceLine
 
 if TYPE_CHECKING:

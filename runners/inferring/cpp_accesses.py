@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from ..c_source.expressions import arguments, operator_of
+from ..c_source.functions import CppFunction
+from ..c_source.nodes import text_of, walk
 from .cpp_indices import Indices
-from .cpp_pointers import START, Address, Pointers, arguments, holds_pointer, operator
-from .cpp_signature import CppFunction, text_of, walk
+from .cpp_pointers import START, Address, Pointers, holds_pointer
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -139,7 +141,7 @@ class _Reader:
             left = parent.child_by_field_name("left")
             kept = left == node or (left is not None and left.type == "identifier")
             return None if kept else f"`{text_of(left)}`"
-        if parent.type in _TESTS or operator(parent) in _HARMLESS:
+        if parent.type in _TESTS or operator_of(parent) in _HARMLESS:
             return None
         if parent.type.startswith("gnu_asm"):
             return None  # told once for the whole statement
@@ -173,7 +175,7 @@ def _mode(node: Node) -> Mode | None:
         return "write" if plain else "update"
     if parent.type == "update_expression":
         return "update"
-    if parent.type == "pointer_expression" and operator(parent) == "&":
+    if parent.type == "pointer_expression" and operator_of(parent) == "&":
         return None
     if parent.type == "init_declarator":
         declarator = parent.child_by_field_name("declarator")

@@ -7,11 +7,12 @@ Everything else is not plain.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from .cpp_signature import CppFunction, element_type, text_of, walk
+from ..c_source.expressions import MIRRORED, bare, operands, squeezed
+from ..c_source.functions import CppFunction
+from ..c_source.nodes import text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 THREADS = "<threads>"
 """The extent of an index that is the number of the thread."""
 _THREAD = sorted([["threadIdx.x"], ["blockDim.x", "blockIdx.x"]])
-_STATIC_CAST = re.compile(r"static_cast<([^<>]*)>")
-_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 class Indices:
@@ -56,19 +55,19 @@ class Indices:
     def _compare(self, node: Node) -> None:
         left, right = (node.child_by_field_name(f) for f in ("left", "right"))
         operator = text_of(node.child_by_field_name("operator"))
-        if left is None or right is None or operator not in _MIRRORED:
+        if left is None or right is None or operator not in MIRRORED:
             return
         if self.extent(right) == THREADS:
-            left, right, operator = right, left, _MIRRORED[operator]
+            left, right, operator = right, left, MIRRORED[operator]
         if self.extent(left) == THREADS:
             exact = operator in ("<", ">=")
-            self.bounds.add(text_of(_bare(right)) if exact else f"{operator} {text_of(right)}")
+            self.bounds.add(text_of(bare(right)) if exact else f"{operator} {text_of(right)}")
         else:
             self.compared |= {text_of(n) for n in walk(node) if n.type == "identifier"}
 
     def extent(self, node: Node) -> str | None:
         """How far an index runs from 0: `THREADS`, a loop's bound as written; None: not plain."""
-        node = _bare(node)
+        node = bare(node)
         if self.cuda:
             return THREADS if self._is_thread(node) else None
         if node.type != "identifier" or text_of(node) in self.assigned:
@@ -81,47 +80,9 @@ class Indices:
             values = self.declared.get(name, [])
             if len(values) != 1 or values[0] is None or name in self.assigned:
                 return False
-            return self._is_thread(_bare(values[0]))
-        terms = [
-            sorted(text_of(f).replace(" ", "") for f in _parts(t, "*")) for t in _parts(node, "+")
-        ]
-        return sorted(terms) == _THREAD
-
-
-def _parts(node: Node, operator: str) -> list[Node]:
-    """The operands of a chain of one operator, casts and parentheses aside."""
-    node = _bare(node)
-    if (
-        node.type != "binary_expression"
-        or text_of(node.child_by_field_name("operator")) != operator
-    ):
-        return [node]
-    sides = (node.child_by_field_name(f) for f in ("left", "right"))
-    return [part for side in sides if side is not None for part in _parts(side, operator)]
-
-
-def _bare(node: Node) -> Node:
-    """An expression without the casts and parentheses around it."""
-    while True:
-        inner: Node | None = None
-        if node.type == "parenthesized_expression":
-            inner = node.named_child(0)
-        elif node.type == "cast_expression" and _is_wide(text_of(node.child_by_field_name("type"))):
-            inner = node.child_by_field_name("value")
-        elif node.type == "call_expression":
-            function, listed = (node.child_by_field_name(f) for f in ("function", "arguments"))
-            cast = _STATIC_CAST.fullmatch(text_of(function))
-            if cast is not None and _is_wide(cast[1]) and listed is not None:
-                inner = listed.named_child(0)
-        if inner is None:
-            return node
-        node = inner
-
-
-def _is_wide(kind: str) -> bool:
-    """Whether a cast to that type keeps the number of a thread as it is."""
-    element = element_type(kind)
-    return element is not None and element.dtype in ("int32", "uint32", "int64", "uint64")
+            return self._is_thread(bare(values[0]))
+        terms = (operands(term, "*") for term in operands(node, "+"))
+        return sorted(sorted(map(squeezed, factors)) for factors in terms) == _THREAD
 
 
 def _is_loop_step(node: Node) -> bool:
@@ -155,4 +116,4 @@ def _plain_bound(loop: Node, declared: Node, name: str) -> str | None:
         return None
     if text_of(condition.child_by_field_name("operator")) not in ("<", "!="):
         return None
-    return text_of(_bare(right))
+    return text_of(bare(right))

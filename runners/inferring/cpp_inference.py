@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..c_source.functions import CppFunction, CppParameter
 from ..dtypes import is_float
 from ..specs.spec import Expression
 from .cpp_accesses import Usage, usages
 from .cpp_indices import THREADS, Indices
-from .cpp_signature import CppFunction, CppParameter
 from .signature import (
     ArrayArgument,
     ArrayRole,

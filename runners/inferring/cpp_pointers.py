@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..c_source.expressions import arguments, operator_of
+from ..c_source.functions import CppFunction
+from ..c_source.nodes import text_of, walk
+from ..c_source.types import element_type
 from .cpp_indices import Indices
-from .cpp_signature import CppFunction, element_type, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -97,7 +100,7 @@ class Pointers:
             case "binary_expression" if text_of(node.child_by_field_name("operator")) in "+-":
                 left, right = (node.child_by_field_name(f) for f in ("left", "right"))
                 return self._moved(left, right) | self._moved(right, left)
-            case "pointer_expression" if operator(node) == "&":
+            case "pointer_expression" if operator_of(node) == "&":
                 return self.element(node.child_by_field_name("argument"))
             case "conditional_expression":
                 parts = (node.child_by_field_name(f) for f in ("consequence", "alternative"))
@@ -132,7 +135,7 @@ class Pointers:
                 listed = node.child_by_field_name("indices")
                 index = listed.named_child(0) if listed is not None else None
                 return self._moved(node.child_by_field_name("argument"), index)
-            case "pointer_expression" if operator(node) == "*":
+            case "pointer_expression" if operator_of(node) == "*":
                 return self.address(node.child_by_field_name("argument"))
             case "field_expression":
                 inner = node.child_by_field_name("argument")
@@ -148,17 +151,6 @@ class Pointers:
             return found
         extent = self.indices.extent(index)
         return frozenset(a._replace(place=extent if a.place == START else None) for a in found)
-
-
-def arguments(call: Node) -> list[Node]:
-    """The arguments of a call."""
-    listed = call.child_by_field_name("arguments")
-    return [c for c in listed.named_children if c.type != "comment"] if listed is not None else []
-
-
-def operator(node: Node) -> str:
-    """The operator of an expression; empty for none."""
-    return text_of(node.child_by_field_name("operator"))
 
 
 def holds_pointer(node: Node) -> bool:

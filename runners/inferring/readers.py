@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ..c_source.functions import cpp_functions
 from ..languages import KernelType, Language, Syntax, language_of
 from .cpp_inference import Surroundings, cpp_kernel
-from .cpp_signature import cpp_functions
 from .signature import SourceKernel
 from .triton_inference import triton_entries, triton_kernel
 

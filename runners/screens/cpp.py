@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..c_source.parsing import parse_cpp
 from ..specs.io_contract import Contract
-from ..specs.normalise import parse_cpp
 from .cpp_names import foreign_names
 from .cpp_state import kept_variables
 from .findings import Finding, ScreenTier

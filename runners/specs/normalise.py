@@ -7,26 +7,19 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ..c_source.parsing import parse_cpp
+from ..c_source.preprocessor import CONTINUED, preproc_text
 from ..languages import KernelType, Syntax, language_of
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Node, Tree
+    from tree_sitter import Node, Tree
 
 KEY_LENGTH = 16
 WHOLE = frozenset({"string_literal", "raw_string_literal", "char_literal", "preproc_arg"})
-CONTINUED = re.compile(rb"\\\r?\n")
-# a literal first: what looks like a comment inside it is none
-PREPROC_PIECE = re.compile(
-    rb"""(?P<literal>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?<=\d)')"""
-    rb"""|(?P<open>["'])|(?:\s|//.*|/\*.*?\*/)+""",
-    re.DOTALL,
-)
 
 
 def source_key(source: str, kernel_type: KernelType) -> str:
@@ -40,37 +33,6 @@ def source_key(source: str, kernel_type: KernelType) -> str:
     read = _PARTS.get(language_of(kernel_type).syntax)
     parts = None if read is None else read(text)
     return _digest(_lines(text) if parts is None else parts)
-
-
-def parse_cpp(source: bytes) -> Tree:
-    """The syntax tree of C++ or CUDA C++; errors are nodes in it (`root_node.has_error`)."""
-    from tree_sitter import Parser
-
-    return Parser(_language()).parse(source)
-
-
-def preproc_text(text: bytes) -> bytes | None:
-    """What a preprocessor line says: comments out, lines joined, blanks single.
-
-    None when a string in it is never closed: the grammar ends such a line at a `/*` inside
-    the string and takes the code after it for a comment.
-    """
-    pieces: list[bytes] = []
-    joined, at = CONTINUED.sub(b"", text), 0
-    for match in PREPROC_PIECE.finditer(joined):
-        if match["open"] is not None:
-            return None
-        pieces += [joined[at : match.start()], match["literal"] or b" "]
-        at = match.end()
-    return b"".join([*pieces, joined[at:]]).strip()
-
-
-@lru_cache(maxsize=1)
-def _language() -> Language:
-    import tree_sitter_cuda
-    from tree_sitter import Language
-
-    return Language(tree_sitter_cuda.language())
 
 
 def _python(source: bytes) -> list[tuple[str, bytes]] | None:

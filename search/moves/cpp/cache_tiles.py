@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from ....runners.c_source.nodes import text_of
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from .loop_order import any_order_meets, walks
 from .parts.effects import effects_of
-from .parts.program import Loop, Program, read_program, text
+from .parts.program import Loop, Program, read_program
 from .parts.rewrite import (
     block,
     counted,
@@ -48,7 +49,7 @@ def _pointless(program: Program, loops: tuple[Loop, Loop], scope: Scope) -> str 
     why = any_order_meets(loops, effects, scope)
     if why is not None:
         return why
-    if inner.pragmas or not all(PARALLEL.fullmatch(text(p).strip()) for p in outer.pragmas):
+    if inner.pragmas or not all(PARALLEL.fullmatch(text_of(p).strip()) for p in outer.pragmas):
         return "a pragma speaks of this order of the loops"
     if outer.step != 1 or inner.step != 1:
         return "a loop steps by more than one"
@@ -71,9 +72,9 @@ def _candidate(program: Program, loops: tuple[Loop, Loop], size: int, prior: flo
         end = f"std::min<{loop.kind}>({name} + {tile}, {loop.upper})"
         body = block(counted(loop.kind, loop.variable, name, end), body)
     for loop in (inner, outer):
-        head = counted(loop.kind, names[loop.variable], text(loop.lower), loop.upper, tile)
+        head = counted(loop.kind, names[loop.variable], text_of(loop.lower), loop.upper, tile)
         body = block(head, body)
-    directives = [text(p).strip() for p in outer.pragmas]
+    directives = [text_of(p).strip() for p in outer.pragmas]
     new = [f"constexpr int {tile} = {size};", *directives, *body]
     edits = [*with_includes(program, "<algorithm>"), instead_of_loop(program, outer, new)]
     detail = f"{outer.variable} and {inner.variable} in tiles of {size} x {size}"

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.nodes import field, inside, parents, text_of
 from ..every_language.compiler_flags import effective_flags
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .parts.program import Function, field, inside, parents, read_program, text
+from .parts.program import Function, read_program
 from .parts.rewrite import before_functions, free_name, rewritten, with_includes
 from .parts.types import kind_of
 
@@ -123,10 +124,10 @@ def _write(state: State) -> Proposals:
 
 
 def _is_exp(node: Node, function: Function) -> bool:
-    if node.type != "call_expression" or text(field(node, "function")) not in CALLS:
+    if node.type != "call_expression" or text_of(field(node, "function")) not in CALLS:
         return False
     given = field(node, "arguments").named_children
-    as_float = text(field(node, "function")) != "std::exp"
+    as_float = text_of(field(node, "function")) != "std::exp"
     in_loop = any(n.type == "for_statement" for n in parents(node))
     return (
         len(given) == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.nodes import inside, text_of
 from ....runners.model import Candidate
 from ..shared.affine import Form
 from ..shared.base import Move, NotApplicable, Proposals, State
@@ -15,7 +16,7 @@ from .loop_order import ALONG, walks
 from .parts.borders import Comparisons, Rim
 from .parts.effects import effects_of
 from .parts.folding import Folding
-from .parts.program import Loop, Program, as_sum, inside, loop_of, read_program, text
+from .parts.program import Loop, Program, as_sum, loop_of, read_program
 from .parts.rewrite import counted, instead, outdented, rewritten, with_includes, written
 from .parts.scope import Scope
 
@@ -68,7 +69,7 @@ def _divided(program: Program, loop: Loop, scope: Scope) -> Candidate | None:
 
 
 def _plus(lower: Node, more: int) -> str:
-    value = text(lower)
+    value = text_of(lower)
     if value.isdigit():
         return str(int(value) + more)
     return f"{as_sum(lower)} + {more}" if more else value
@@ -92,7 +93,7 @@ def _lines(program: Program, loop: Loop, rim: Rim, comparisons: Comparisons) -> 
     lines = list[str]()
     if rim.first:
         until = f"std::min<{kind}>({first}, {loop.upper})"
-        lines += _loop(counted(kind, v, text(loop.lower), until), as_it_is)
+        lines += _loop(counted(kind, v, text_of(loop.lower), until), as_it_is)
     lines += _loop(counted(kind, v, first, end), plain)
     if rim.last:
         last = f"std::max<{kind}>({first}, {end})"

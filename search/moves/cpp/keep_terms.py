@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.nodes import field, inside, text_of
 from ....runners.model import Candidate
 from ....runners.specs.normalise import source_key
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit, edited
 from .parts.effects import effects_of
-from .parts.program import Loop, Program, field, inside, read_program, statements, text
+from .parts.program import Loop, Program, read_program, statements
 from .parts.rewrite import instead, rewritten
 from .parts.scope import Scope
 from .parts.types import kind_of, named_kind
@@ -74,21 +75,23 @@ def _twice(program: Program, first: Loop, second: Loop, scope: Scope) -> Twice |
         return "the earlier loop's terms are cheap to compute again"
     again = tuple(n for n in inside(value) if _same(n, term))
     if not again:
-        return f"the later loop does not compute `{text(term)}` again"
+        return f"the later loop does not compute `{text_of(term)}` again"
     return _checked(program, Twice(first, second, term, again, element, ""), scope, place.array)
 
 
 def _checked(program: Program, twice: Twice, scope: Scope, output: str) -> Twice | str:
     kind = kind_of(twice.term, program.entry)
     if kind is None or named_kind(scope.arrays[output]) != kind:
-        return f"`{text(twice.term)}` is no {scope.arrays[output]}: kept there it would be rounded"
+        return (
+            f"`{text_of(twice.term)}` is no {scope.arrays[output]}: kept there it would be rounded"
+        )
     if any(loop.pragmas for loop in (twice.first, twice.second)):
         return "a pragma speaks of the loops"
     touched = effects_of(twice.first.body, scope, program)
     if touched.trouble or any(a.place.array == output for a in touched.accesses):
         return f"the earlier loop uses `{output}` itself"
     kept = (twice.term, twice.element)
-    used = {text(n) for part in kept for n in inside(part) if n.type == "identifier"}
+    used = {text_of(n) for part in kept for n in inside(part) if n.type == "identifier"}
     for between in _between(twice):
         done = effects_of(between, scope, program)
         if done.trouble or done.written or used & {*done.scalars, *done.private}:
@@ -114,7 +117,7 @@ def _between(twice: Twice) -> list[Node]:
 
 
 def _span(loop: Loop) -> tuple[str, str, str, int]:
-    return loop.variable, text(loop.lower), loop.upper, loop.step
+    return loop.variable, text_of(loop.lower), loop.upper, loop.step
 
 
 def _store(statement: Node) -> Node | None:
@@ -122,7 +125,7 @@ def _store(statement: Node) -> Node | None:
     if statement.type != "expression_statement" or not statement.named_children:
         return None
     given = statement.named_children[0]
-    if given.type != "assignment_expression" or text(field(given, "operator")) != "=":
+    if given.type != "assignment_expression" or text_of(field(given, "operator")) != "=":
         return None
     return given if field(given, "left").type == "subscript_expression" else None
 
@@ -130,12 +133,12 @@ def _store(statement: Node) -> Node | None:
 def _same(one: Node, other: Node) -> bool:
     if one.type != other.type:
         return False
-    keys = {source_key(f"auto x = {text(n)};", "cpp") for n in (one, other)}
+    keys = {source_key(f"auto x = {text_of(n)};", "cpp") for n in (one, other)}
     return len(keys) == 1
 
 
 def _candidate(program: Program, twice: Twice) -> Candidate:
-    element = text(twice.element)
+    element = text_of(twice.element)
     statement = next(s for s in statements(twice.first.body) if s.type == "expression_statement")
     summed = edited(
         statement.text or b"",
@@ -147,12 +150,12 @@ def _candidate(program: Program, twice: Twice) -> Candidate:
             )
         ],
     )
-    kept = [*f"{element} = {text(twice.term)};".split("\n"), summed]
+    kept = [*f"{element} = {text_of(twice.term)};".split("\n"), summed]
     edits = [
         instead(program, statement, kept),
         *(Edit(n.start_byte, n.end_byte, element) for n in twice.again),
     ]
-    detail = f"`{text(twice.term)}` is kept in `{element}` between the loops"
+    detail = f"`{text_of(twice.term)}` is kept in `{element}` between the loops"
     return rewritten(program, MOVE.method, detail, edits, PRIOR)
 
 

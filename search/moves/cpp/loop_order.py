@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ....runners.c_source.nodes import text_of
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
 from .parts.bounds import bounds
 from .parts.dependence import carried_scalar, divided, same_element
 from .parts.effects import Effects, effects_of
-from .parts.program import Loop, Program, read_program, text
+from .parts.program import Loop, Program, read_program
 from .parts.rewrite import nest_from, rewritten
 from .parts.scope import Scope
 
@@ -87,7 +88,7 @@ def any_order_meets(loops: tuple[Loop, ...], effects: Effects, scope: Scope) -> 
         return why
     names = {loop.variable for loop in loops}
     for loop in loops:
-        limits = (text(loop.lower), text(loop.bound))
+        limits = (text_of(loop.lower), text_of(loop.bound))
         if any(name in _words(limit) for limit in limits for name in names):
             return f"the bounds of the loop over {loop.variable} name another loop's variable"
         if bounds(loop, scope) is None:

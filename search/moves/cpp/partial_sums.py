@@ -9,12 +9,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.nodes import field, inside, text_of
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from .parts.bounds import bounds
 from .parts.dependence import carried_by_arrays
 from .parts.effects import effects_of
-from .parts.program import Function, Loop, Program, field, inside, minus, read_program, text
+from .parts.program import Function, Loop, Program, minus, read_program
 from .parts.rewrite import block, counted, free_name, instead, rewritten, written
 from .parts.scope import Scope
 from .parts.types import kind_of
@@ -95,7 +96,7 @@ def _reductions(
     for name, changes in effects.scalars.items():
         kind = kind_of(changes[0].named_children[0], function)
         signs = {_sign(statement, name) for statement in loop.statements} - {None}
-        uses = [n for n in inside(loop.body) if n.type == "identifier" and text(n) == name]
+        uses = [n for n in inside(loop.body) if n.type == "identifier" and text_of(n) == name]
         if kind is None or len(signs) != 1:
             return f"`{name}` is neither a sum nor a maximum that {where} reduces to"
         sign = signs.pop()
@@ -112,7 +113,7 @@ def _reductions(
 
 
 def _uses(statement: Node, name: str) -> int:
-    return sum(n.type == "identifier" and text(n) == name for n in inside(statement))
+    return sum(n.type == "identifier" and text_of(n) == name for n in inside(statement))
 
 
 def _written_kind(function: Function, name: str, kind: str) -> str:
@@ -120,8 +121,8 @@ def _written_kind(function: Function, name: str, kind: str) -> str:
     for node in inside(function.node):
         if node.type == "declaration":
             for each in node.children_by_field_name("declarator"):
-                if text(each.child_by_field_name("declarator")) == name:
-                    written_as = text(field(node, "type"))
+                if text_of(each.child_by_field_name("declarator")) == name:
+                    written_as = text_of(field(node, "type"))
                     return kind if written_as == "auto" else written_as
     return kind
 
@@ -133,25 +134,25 @@ def _sign(statement: Node, name: str) -> str | None:
     if statement.type != "expression_statement" or not statement.named_children:
         return None
     given = statement.named_children[0]
-    if given.type != "assignment_expression" or text(field(given, "left")) != name:
+    if given.type != "assignment_expression" or text_of(field(given, "left")) != name:
         return None
-    right, sign = field(given, "right"), text(field(given, "operator"))
+    right, sign = field(given, "right"), text_of(field(given, "operator"))
     if sign in ("+=", "*="):
         return None if _uses(right, name) else sign[0]
     if sign != "=":
         return None
-    if right.type == "binary_expression" and text(right.children[1]) in ("+", "*"):
-        alone = text(field(right, "left")) == name and not _uses(field(right, "right"), name)
-        return text(right.children[1]) if alone else None
+    if right.type == "binary_expression" and text_of(right.children[1]) in ("+", "*"):
+        alone = text_of(field(right, "left")) == name and not _uses(field(right, "right"), name)
+        return text_of(right.children[1]) if alone else None
     if right.type == "call_expression":
         return _extreme(right, name)
     return _conditional(right, name) if right.type == "conditional_expression" else None
 
 
 def _extreme(call: Node, name: str) -> str | None:
-    function, given = text(field(call, "function")), field(call, "arguments").named_children
+    function, given = text_of(field(call, "function")), field(call, "arguments").named_children
     called = function.removeprefix("std::").partition("<")[0]
-    if len(given) != 2 or [text(g) for g in given].count(name) != 1:
+    if len(given) != 2 or [text_of(g) for g in given].count(name) != 1:
         return None
     return {"max": ">", "min": "<"}.get(called)
 
@@ -170,11 +171,11 @@ def _compared(statement: Node, name: str) -> str | None:
     if test is None or len(inner) != 1 or not inner[0].named_children:
         return None
     given = inner[0].named_children[0]
-    if given.type != "assignment_expression" or text(field(given, "left")) != name:
+    if given.type != "assignment_expression" or text_of(field(given, "left")) != name:
         return None
-    if text(field(given, "operator")) != "=":
+    if text_of(field(given, "operator")) != "=":
         return None
-    return _order(test, name, text(field(given, "right")))
+    return _order(test, name, text_of(field(given, "right")))
 
 
 def _conditional(node: Node, name: str) -> str | None:
@@ -182,7 +183,7 @@ def _conditional(node: Node, name: str) -> str | None:
     test = field(node, "condition")
     while test.type == "parenthesized_expression":
         test = test.named_children[0]
-    yes, no = text(field(node, "consequence")), text(field(node, "alternative"))
+    yes, no = text_of(field(node, "consequence")), text_of(field(node, "alternative"))
     if no == name:
         return _order(test, name, yes)
     mirrored = _order(test, name, no) if yes == name else None
@@ -191,12 +192,12 @@ def _conditional(node: Node, name: str) -> str | None:
 
 def _order(test: Node, name: str, value: str) -> str | None:
     """> when the test holds for a value that is more than the name."""
-    if test.type != "binary_expression" or not COMPARED.fullmatch(text(test.children[1])):
+    if test.type != "binary_expression" or not COMPARED.fullmatch(text_of(test.children[1])):
         return None
     left, right, sign = (
-        text(field(test, "left")),
-        text(field(test, "right")),
-        text(test.children[1]),
+        text_of(field(test, "left")),
+        text_of(field(test, "right")),
+        text_of(test.children[1]),
     )
     if (left, right) == (value, name):
         return sign[0]
@@ -228,7 +229,7 @@ def _in_parts(
     lane, first = free_name(program, "lane"), free_name(program, f"{loop.variable}_first")
     parts = {r.name: free_name(program, f"{r.name}_parts") for r in reductions}
     names = {name: f"{part}[{lane}]" for name, part in parts.items()}
-    lower, upper, v = text(loop.lower), loop.upper, loop.variable
+    lower, upper, v = text_of(loop.lower), loop.upper, loop.variable
     extent = upper if lower == "0" else f"{upper} - {minus(loop.lower)}"
     rest = f"{extent if extent.isidentifier() else f'({extent})'} % {most}"
     statements = [line for n in loop.statements for line in written(program, n, names)]

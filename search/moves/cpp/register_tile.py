@@ -10,12 +10,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.nodes import field, inside, text_of
 from ....runners.model import Candidate
 from ..shared.base import Move, Proposals, State
 from .parts.accumulation import Accumulation, read_accumulation
 from .parts.dependence import iterations_meet
 from .parts.effects import Effects, effects_of
-from .parts.program import Loop, Program, field, inside, minus, text
+from .parts.program import Loop, Program, minus
 from .parts.rewrite import (
     block,
     counted,
@@ -79,7 +80,7 @@ def _tiling(program: Program, outer: Loop, scope: Scope) -> Tiling | str:
         why = iterations_meet(loop, scope, program)
         if why is not None:
             return why
-    if not all(PARALLEL.fullmatch(text(p).strip()) for p in outer.pragmas):
+    if not all(PARALLEL.fullmatch(text_of(p).strip()) for p in outer.pragmas):
         return "a pragma speaks of this order of the loops"
     terms = effects_of(read.loops[-1].body, scope, program)
     stores = effects_of(inner.body, scope, program)
@@ -117,14 +118,14 @@ def _unfit(
     threads: bool,
 ) -> str | None:
     names = {rows.variable, columns.variable} | {
-        text(d.child_by_field_name("declarator"))
+        text_of(d.child_by_field_name("declarator"))
         for n in read.constants
         for d in n.children_by_field_name("declarator")
     }
     bounded = [loop.header for loop in read.loops]
     if any(names & set(re.findall(r"[A-Za-z_]\w*", head)) for head in bounded):
         return "the inner loop's bounds change with the element"
-    limits = " ".join(text(n) for loop in (rows, columns) for n in (loop.lower, loop.bound))
+    limits = " ".join(text_of(n) for loop in (rows, columns) for n in (loop.lower, loop.bound))
     if names & set(re.findall(r"[A-Za-z_]\w*", limits)):
         return "one loop's bounds name the other's variable"
     used = [
@@ -148,7 +149,7 @@ def _candidate(
     names = Names(program, tiling)
     lines = _lines(program, tiling, names)
     original = written(program, tiling.outer.node)
-    directives = [text(p).strip() for p in tiling.outer.pragmas]
+    directives = [text_of(p).strip() for p in tiling.outer.pragmas]
     whole = (
         f"{_extent(tiling.rows)} >= {names.rows} && {_extent(tiling.columns)} >= {names.columns}"
     )
@@ -166,7 +167,7 @@ def _candidate(
 
 
 def _extent(loop: Loop) -> str:
-    first = text(loop.lower)
+    first = text_of(loop.lower)
     return loop.upper if first == "0" else f"{loop.upper} - {minus(loop.lower)}"
 
 
@@ -186,7 +187,7 @@ def _lines(program: Program, tiling: Tiling, names: Names) -> list[str]:
     """The loops over tiles."""
     read = tiling.read
     sums = {a.name: f"{a.name}[{names.r}][{names.c}]" for a in read.accumulators}
-    first = [f"{sums[a.name]} = {text(a.first)};" for a in read.accumulators]
+    first = [f"{sums[a.name]} = {text_of(a.first)};" for a in read.accumulators]
     terms = [line for n in read.terms for line in written(program, n, sums)]
     after = [line for n in read.after for line in written(program, n, sums)]
     inner = _each(program, tiling, names, terms)
@@ -201,7 +202,7 @@ def _lines(program: Program, tiling: Tiling, names: Names) -> list[str]:
     for loop, size in ((tiling.rows, names.rows), (tiling.columns, names.columns)):
         tile, kind = names.tile[loop.variable], loop.kind
         moved = f"std::min<{kind}>({tile}, {loop.upper} - {size})"
-        head = counted(kind, tile, text(loop.lower), loop.upper, size)
+        head = counted(kind, tile, text_of(loop.lower), loop.upper, size)
         body = block(head, [f"const {kind} {names.first[loop.variable]} = {moved};", *body])
     return body
 
@@ -231,7 +232,7 @@ def _declarators(declaration: Node) -> list[Node]:
 
 
 def _uses(code: str, declarator: Node) -> bool:
-    name = text(field(declarator, "declarator")) if declarator.type == "init_declarator" else ""
+    name = text_of(field(declarator, "declarator")) if declarator.type == "init_declarator" else ""
     return re.search(rf"\b{re.escape(name)}\b", code) is not None
 
 

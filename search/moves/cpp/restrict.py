@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.nodes import text_of
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .parts.program import Program, read_program, text
+from .parts.program import Program, read_program
 from .parts.rewrite import rewritten
 
 if TYPE_CHECKING:
@@ -22,11 +23,11 @@ def _write(state: State) -> Proposals:
     pointers = _pointers(program)
     if len(pointers) < 2:
         return NotApplicable("fewer than two pointers are parameters: there is nothing to overlap")
-    free = [p for p in pointers if "restrict" not in text(p)]
+    free = [p for p in pointers if "restrict" not in text_of(p)]
     if not free:
         return NotApplicable("every pointer is __restrict already")
     edits = [Edit(n.start_byte, n.start_byte, "__restrict ") for n in map(_name, free)]
-    names = ", ".join(text(_name(p)) for p in free)
+    names = ", ".join(text_of(_name(p)) for p in free)
     return (rewritten(program, MOVE.method, f"__restrict for {names}", edits, PRIOR),)
 
 

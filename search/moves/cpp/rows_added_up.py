@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.nodes import field, text_of
 from ....runners.model import Candidate
 from ..shared.base import Move, Proposals, State
 from .loop_order import ALONG, walks
@@ -11,7 +12,7 @@ from .parts.accumulation import Accumulation, read_accumulation
 from .parts.bounds import bounds
 from .parts.dependence import iterations_meet
 from .parts.effects import effects_of
-from .parts.program import Loop, Program, field, text
+from .parts.program import Loop, Program
 from .parts.rewrite import block, instead, outdented, renamed, rewritten, written
 from .parts.scope import Scope
 from .sum_in_register import also_of_sums_in_memory
@@ -31,7 +32,7 @@ def _write(state: State) -> Proposals:
 def _first(program: Program, scope: Scope) -> tuple[Candidate] | str:
     reasons = list[str]()
     for loop in program.entry.loops:
-        if not any(text(n).startswith("for") for n in loop.statements):
+        if not any(text_of(n).startswith("for") for n in loop.statements):
             continue
         found = _added_up(program, loop, scope)
         if not isinstance(found, str):
@@ -50,8 +51,8 @@ def _added_up(program: Program, loop: Loop, scope: Scope) -> Candidate | str:
     why = _not_apart(read, scope, program)
     if why is not None:
         return why
-    lines = _lines(program, read, text(store))
-    detail = f"{loop.variable} innermost: rows of `{text(store)}` added up in place"
+    lines = _lines(program, read, text_of(store))
+    detail = f"{loop.variable} innermost: rows of `{text_of(store)}` added up in place"
     return rewritten(program, MOVE.method, detail, [instead(program, loop.node, lines)], PRIOR)
 
 
@@ -63,8 +64,8 @@ def _only_store(read: Accumulation, scope: Scope, program: Program) -> Node | st
     stored = read.after[0].named_children[0] if read.after[0].named_children else read.after[0]
     if (
         stored.type != "assignment_expression"
-        or text(field(stored, "operator")) != "="
-        or text(field(stored, "right")) != total.name
+        or text_of(field(stored, "operator")) != "="
+        or text_of(field(stored, "right")) != total.name
     ):
         return f"`{total.name}` is not stored as it is"
     place = scope.place(field(stored, "left"))
@@ -74,7 +75,7 @@ def _only_store(read: Accumulation, scope: Scope, program: Program) -> Node | st
             "sums in the output would be rounded in another way"
         )
     if not _adds(read.terms[0], total.name):
-        return f"`{text(read.terms[0])}` does not add to `{total.name}`"
+        return f"`{text_of(read.terms[0])}` does not add to `{total.name}`"
     return field(stored, "left")
 
 
@@ -83,18 +84,18 @@ def _adds(statement: Node, name: str) -> bool:
     if statement.type != "expression_statement" or not statement.named_children:
         return False
     given = statement.named_children[0]
-    if given.type != "assignment_expression" or text(field(given, "left")) != name:
+    if given.type != "assignment_expression" or text_of(field(given, "left")) != name:
         return False
     right = field(given, "right")
-    if text(field(given, "operator")) == "=":
-        if right.type != "binary_expression" or text(right.children[1]) != "+":
+    if text_of(field(given, "operator")) == "=":
+        if right.type != "binary_expression" or text_of(right.children[1]) != "+":
             return False
-        if text(field(right, "left")) != name:
+        if text_of(field(right, "left")) != name:
             return False
         right = field(right, "right")
-    elif text(field(given, "operator")) not in ("+=", "-="):
+    elif text_of(field(given, "operator")) not in ("+=", "-="):
         return False
-    return not any(text(n) == name for n in right.named_children) and text(right) != name
+    return not any(text_of(n) == name for n in right.named_children) and text_of(right) != name
 
 
 def _not_apart(read: Accumulation, scope: Scope, program: Program) -> str | None:
@@ -122,7 +123,7 @@ def _lines(program: Program, read: Accumulation, element: str) -> list[str]:
     """The new loops: the row is set, then added to."""
     head, total = read.around.header, read.accumulators[0]
     constants = [line for n in read.constants for line in written(program, n)]
-    first = block(head, [*constants, f"{element} = {text(total.first)};"])
+    first = block(head, [*constants, f"{element} = {text_of(total.first)};"])
     term = renamed(read.terms[0], {total.name: element})
     body = block(head, [*constants, *outdented(program, read.terms[0], term).split("\n")])
     for loop in reversed(read.loops):

@@ -11,6 +11,7 @@ import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.nodes import field, inside, text_of
 from ....runners.errors import ExpressionError
 from ....runners.model import Candidate
 from ....runners.specs.expressions import evaluate_int
@@ -18,7 +19,7 @@ from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
 from .parts.dependence import iterations_meet
 from .parts.effects import effects_of
-from .parts.program import Loop, Program, field, inside, read_program, text
+from .parts.program import Loop, Program, read_program
 from .parts.rewrite import (
     before_functions,
     block,
@@ -104,7 +105,7 @@ def _stream(program: Program, loop: Loop, scope: Scope, state: State) -> Stream 
         return f"{where} does more than declare values and store one"
     element, value = field(given, "left"), field(given, "right")
     place = scope.place(element)
-    if place is None or scope.role(place.array) != "output" or text(given.children[1]) != "=":
+    if place is None or scope.role(place.array) != "output" or text_of(given.children[1]) != "=":
         return f"{where} does not end with a store to an output"
     step = None if place.index[-1] is None else place.index[-1].coefficient(loop.variable)
     if step is None or step.constant != 1 or len(place.index) != 1:
@@ -117,16 +118,17 @@ def _stream(program: Program, loop: Loop, scope: Scope, state: State) -> Stream 
         return (
             f"`{place.array}` is smaller than {LARGE >> 20} MiB: it may be read from a cache next"
         )
-    named = {text(n) for n in inside(element) if n.type == "identifier"}
+    named = {text_of(n) for n in inside(element) if n.type == "identifier"}
     if named & effects_of(loop.body, scope, program).private:
-        return f"`{text(element)}` is declared in {where}"
+        return f"`{text_of(element)}` is declared in {where}"
     why = iterations_meet(loop, scope, program)
     return why or Stream(loop, tuple(before), element, value)
 
 
 def _is_large(state: State, program: Program, array: str) -> bool:
     names = [
-        text([n for n in inside(p) if n.type == "identifier"][-1]) for p in program.entry.parameters
+        text_of([n for n in inside(p) if n.type == "identifier"][-1])
+        for p in program.entry.parameters
     ]
     argument = state.spec.io.arguments[names.index(array)]
     try:
@@ -145,7 +147,7 @@ def _candidate(program: Program, found: list[Stream]) -> Candidate:
     helpers = HELPERS.format(store=names["stream_line"], done=names["streams_done"])
     edits = [*with_includes(program, "<cstdint>", "<cstring>"), before_functions(program, helpers)]
     edits += [_edit(program, each, *names.values()) for each in found]
-    arrays = ", ".join(sorted({f"`{text(each.element)}`" for each in found}))
+    arrays = ", ".join(sorted({f"`{text_of(each.element)}`" for each in found}))
     return rewritten(program, MOVE.method, f"{arrays} stored past the caches", edits, PRIOR)
 
 
@@ -153,7 +155,7 @@ def _edit(program: Program, stream: Stream, store: str, done: str) -> Edit:
     loop, v, kind = stream.loop, stream.loop.variable, stream.loop.kind
     first, lane = free_name(program, f"{v}_first"), free_name(program, "lane")
     line = free_name(program, "line")
-    element, value = text(stream.element), "\n".join(written(program, stream.value))
+    element, value = text_of(stream.element), "\n".join(written(program, stream.value))
     declared = [each for n in stream.before for each in written(program, n)]
     plain = [each for n in loop.statements for each in written(program, n)]
     aligned = f"if (reinterpret_cast<std::uintptr_t>(&{element}) % 64 == 0) break;"
@@ -164,7 +166,7 @@ def _edit(program: Program, stream: Stream, store: str, done: str) -> Edit:
         block(
             "",
             [
-                f"{kind} {first} = {text(loop.lower)};",
+                f"{kind} {first} = {text_of(loop.lower)};",
                 *block(f"for (; {first} < {loop.upper}; ++{first})", [f"{at};", aligned, *plain]),
                 *block(
                     f"for (; {first} <= {loop.upper} - 16; {first} += 16)",

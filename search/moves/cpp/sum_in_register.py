@@ -10,21 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.nodes import field, inside, parents, text_of
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit, edited
 from .parts.effects import effects_of
-from .parts.program import (
-    Loop,
-    Program,
-    field,
-    inside,
-    loop_of,
-    parents,
-    program_of,
-    read_program,
-    text,
-)
+from .parts.program import Loop, Program, loop_of, program_of, read_program
 from .parts.rewrite import free_name, instead, outdented, placed, rewritten
 from .parts.scope import Place, Scope
 
@@ -134,14 +125,14 @@ def _set_before(outer: Loop, place: Place, scope: Scope) -> Node | None:
     if before is None or before.type != "expression_statement" or not before.named_children:
         return None
     given = before.named_children[0]
-    if given.type != "assignment_expression" or text(field(given, "operator")) != "=":
+    if given.type != "assignment_expression" or text_of(field(given, "operator")) != "=":
         return None
     return before if scope.place(field(given, "left")) == place else None
 
 
 def _edits(program: Program, found: MemorySum) -> list[Edit]:
     name = free_name(program, "sum")
-    element = text(found.target)
+    element = text_of(found.target)
     start = found.outer.node.start_byte
     body = edited(
         found.outer.node.text or b"",
@@ -152,7 +143,7 @@ def _edits(program: Program, found: MemorySum) -> list[Edit]:
     if found.first is None:
         declared = [f"{found.kind} {name} = {element};"]
         return [instead(program, found.outer.node, [*declared, *loop, store])]
-    value = text(field(found.first.named_children[0], "right"))
+    value = text_of(field(found.first.named_children[0], "right"))
     return [
         Edit(
             found.first.start_byte,

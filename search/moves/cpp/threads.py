@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from ....runners.c_source.nodes import contains, inside, parents
 from ..every_language.compiler_flags import effective_flags
 from ..shared.base import Move, NotApplicable, Proposals, State
 from .parts.bounds import bounds
 from .parts.dependence import iterations_meet
-from .parts.program import Loop, Program, contains, inside, loop_of, parents, read_program
+from .parts.program import Loop, Program, loop_of, read_program
 from .parts.rewrite import instead, rewritten, written
 from .parts.scope import Scope
 

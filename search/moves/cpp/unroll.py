@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ....runners.c_source.nodes import inside, text_of
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .parts.program import Loop, inside, read_program, text
+from .parts.program import Loop, read_program
 from .parts.rewrite import instead, rewritten, written
 
 TIMES = ((4, 0.1), (8, 0.06))
@@ -40,7 +41,7 @@ def _is_innermost(loop: Loop) -> bool:
 
 
 def _is_short(loop: Loop) -> bool:
-    bound = text(loop.bound)
+    bound = text_of(loop.bound)
     return bound.isdigit() or (bound[:1] == "k" and bound[1:2].isupper())
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ....runners.inferring.cpp_pointers import arguments
-from ....runners.inferring.cpp_signature import text_of, walk
+from ....runners.c_source.expressions import arguments
+from ....runners.c_source.nodes import text_of, walk
+from ....runners.c_source.parsing import parse_cpp
 from ....runners.model import Candidate
-from ....runners.specs.normalise import parse_cpp
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit, edited, insert_after, replace_node
 

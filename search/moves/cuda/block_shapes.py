@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ....runners.inferring.cpp_signature import text_of, walk
+from ....runners.c_source.nodes import contains, text_of, walk
 from ....runners.inferring.found_parameters import base_name
 from ....runners.model import Candidate
 from ....runners.specs.declared_plan_model import LaunchStep
 from ....runners.specs.expressions import cdiv
 from ....runners.specs.part import Expression
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .parts.expressions import Locals, built_ins, contains, thread_axis
-from .parts.reading import CudaKernel, read_kernels
+from .parts.expressions import Locals, built_ins, thread_axis
+from .parts.reading import CudaKernel, launch_bounds_of, read_kernels
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -90,11 +90,10 @@ def _free(kernel: CudaKernel) -> bool:
 
 def most_threads(kernel: CudaKernel) -> int:
     """Threads a block that `__launch_bounds__` allows, where it is there in numbers."""
-    above = kernel.body.parent
-    bounds = [c for c in (above.children if above is not None else []) if c.type == "launch_bounds"]
-    if not bounds:
+    bounds = launch_bounds_of(kernel)
+    if bounds is None:
         return 1024
-    said = text_of(bounds[0].named_children[0])
+    said = text_of(bounds.named_children[0])
     return int(said) if said.isdigit() else 0
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ....runners.inferring.cpp_signature import text_of, walk
+from ....runners.c_source.loops import for_loop
+from ....runners.c_source.nodes import text_of, walk
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import indent_of
 from .parts.element_text import fewer_blocks, free_name, guard_lines, with_work, work_lines
-from .parts.loops import plain_loop
 from .parts.per_element import PerElement, per_element
 from .parts.reading import CudaKernel, names_in_code, of_each, read_kernels
 from .parts.sizes import count_of
@@ -34,7 +34,7 @@ def _of_kernel(kernel: CudaKernel) -> list[Candidate] | NotApplicable:
 
 
 def _is_long(element: PerElement) -> bool:
-    loops = (plain_loop(n) for s in element.body for n in walk(s))
+    loops = (for_loop(n) for s in element.body for n in walk(s))
     return any(
         loop is not None and names_in_code(loop.bound) & element.kernel.scalars.keys()
         for loop in loops

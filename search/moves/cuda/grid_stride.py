@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from ....runners.c_source.loops import LOOPS
+from ....runners.c_source.nodes import text_of, walk
 from ....runners.errors import SpecError
-from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ....runners.specs.devices import device_for
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import indent_of
 from .parts.element_text import block_and_grid, free_name, guard_lines, with_work, work_lines
-from .parts.loops import LOOPS
 from .parts.per_element import PerElement, per_element
 from .parts.reading import CudaKernel, of_each, read_kernels
 from .parts.sizes import count_of

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....runners.inferring.cpp_signature import text_of
+from ....runners.c_source.nodes import text_of
 from ....runners.model import Candidate
 from ....runners.specs.part import Expression
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import edited, insert_before, replace_node
-from .parts.reading import CudaKernel, read_kernels
+from .parts.reading import CudaKernel, launch_bounds_of, read_kernels
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    pass
 
 REGISTERS = 65536
 """of a multiprocessor; compute capability 5.0 to 12.x"""
@@ -42,8 +42,8 @@ def _of_kernel(launched: list[CudaKernel], state: State, *, alone: bool) -> list
         return []
     sizes = [s for s in kernel.launch.block if s != 1] or [1]
     threads = _number(sizes, state)
-    declared = _bounds(kernel)
-    place = _declarator(kernel)
+    declared = launch_bounds_of(kernel)
+    place = kernel.function.node.child_by_field_name("declarator")
     if threads is None or place is None or not 1 <= threads <= 1024:
         return []
     written = " * ".join(map(str, sizes))
@@ -82,17 +82,6 @@ def _number(sizes: list[Expression], state: State) -> int | None:
         else:
             return None
     return product
-
-
-def _declarator(kernel: CudaKernel) -> Node | None:
-    above = kernel.body.parent
-    return above.child_by_field_name("declarator") if above is not None else None
-
-
-def _bounds(kernel: CudaKernel) -> Node | None:
-    above = kernel.body.parent
-    children = above.children if above is not None else []
-    return next((c for c in children if c.type == "launch_bounds"), None)
 
 
 MOVE = Move(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ....runners.inferring.cpp_signature import element_type, text_of, walk
+from ....runners.c_source.expressions import operator_of
+from ....runners.c_source.nodes import text_of, walk
+from ....runners.c_source.types import element_type
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import edited, insert_after
-from .parts.expressions import Locals, built_ins, operator_of
+from .parts.expressions import Locals, built_ins
 from .parts.reading import read_kernels
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.nodes import text_of, walk
 from ....runners.inferring.cpp_accesses import usages
 from ....runners.inferring.cpp_indices import Indices
-from ....runners.inferring.cpp_signature import text_of, walk
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit, edited, insert_before

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ....runners.inferring.cpp_signature import walk
+from ....runners.c_source.expressions import operator_of
+from ....runners.c_source.nodes import walk
 from ....runners.model import Candidate
 from ..shared.affine import Form
 from ..shared.affine_cpp import form_of
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit, edited, replace_node
 from .parts.accesses import Access, accesses_of
-from .parts.expressions import Locals, built_ins, operator_of
+from .parts.expressions import Locals, built_ins
 from .parts.reading import CudaKernel, read_kernels
 
 if TYPE_CHECKING:

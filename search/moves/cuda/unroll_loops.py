@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ....runners.inferring.cpp_signature import text_of, walk
+from ....runners.c_source.loops import for_loop, innermost_loops
+from ....runners.c_source.nodes import text_of, walk
+from ....runners.c_source.preprocessor import is_conditional, pragma_above
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit, edited, indent_of
 from .parts.expressions import Locals
-from .parts.loops import innermost_loops, plain_loop, pragma_above
-from .parts.reading import CudaKernel, is_dead, read_kernels
+from .parts.reading import CudaKernel, read_kernels
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -52,7 +53,7 @@ def _unrollable(kernel: CudaKernel, constant: set[str]) -> list[Node]:
         for node in innermost_loops(kernel.body)
         if node.parent is not None
         and node.parent.type == "compound_statement"
-        and not is_dead(node)
+        and not is_conditional(node)
         and not _has_barrier(node)
         and _factor(node) != 0
         and not _is_short(node, known, constant)
@@ -69,8 +70,8 @@ def _has_barrier(node: Node) -> bool:
 
 def _is_short(node: Node, known: Locals, constant: set[str]) -> bool:
     """Whether the compiler unrolls the loop as a whole by itself: few trips, or macros' many."""
-    loop = plain_loop(node)
-    if loop is None:
+    loop = for_loop(node)
+    if loop is None or not loop.counts_alone:
         return False
     if loop.trips is not None:
         return loop.trips <= SMALL

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ....runners.inferring.cpp_signature import text_of, walk
+from ....runners.c_source.loops import LOOPS
+from ....runners.c_source.nodes import text_of, walk
 from ....runners.model import Candidate
 from ....runners.specs.spec import KernelSpec
 from ..shared.base import Move, NotApplicable, Proposals, State
 from .parts.accesses import accesses_of
 from .parts.element_text import fewer_blocks
 from .parts.lanes import Vector, interior_of, vectors_of
-from .parts.loops import LOOPS
 from .parts.per_element import PerElement, per_element
 from .parts.reading import CudaKernel, of_each, read_kernels
 from .parts.sizes import count_of

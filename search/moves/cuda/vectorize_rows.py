@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ....runners.inferring.cpp_signature import text_of, walk
+from ....runners.c_source.loops import LOOPS
+from ....runners.c_source.nodes import text_of, walk
 from ....runners.model import Candidate
 from ....runners.specs.part import Expression
 from ....runners.specs.spec import KernelSpec
@@ -12,7 +13,6 @@ from ..shared.base import Move, NotApplicable, Proposals, State
 from .block_shapes import most_threads, rescaled
 from .parts.element_text import fewer_blocks
 from .parts.lanes import Vector, interior_of, vectors_of
-from .parts.loops import LOOPS
 from .parts.reading import CudaKernel, of_each, read_kernels
 from .parts.row_alignment import aligned_when
 from .parts.row_tile_text import RowTiles

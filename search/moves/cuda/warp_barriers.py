@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from ....runners.inferring.cpp_signature import text_of, walk
+from ....runners.c_source.nodes import text_of, walk
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import edited, replace_node

@@ -12,6 +12,7 @@ from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.parsing import parse_cpp
 from ....runners.errors import ExpressionError, SpecError
 from ....runners.plans.declared_plan import declared_plan, resolve
 from ....runners.plans.plan import PlanKernel
@@ -19,7 +20,6 @@ from ....runners.specs.contract import workload_contracts
 from ....runners.specs.declared_plan_model import DeclaredPlan
 from ....runners.specs.devices import PROFILES
 from ....runners.specs.expressions import evaluate
-from ....runners.specs.normalise import parse_cpp
 from .base import State
 from .knobs_cpp import cpp_constants
 

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ....runners.specs.normalise import parse_cpp, preproc_text
+from ....runners.c_source.parsing import parse_cpp
+from ....runners.c_source.preprocessor import preproc_text
 from .knobs import Constant, reads_like_knob
 
 if TYPE_CHECKING:

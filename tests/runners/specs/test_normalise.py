@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelwright.runners.c_source.preprocessor import preproc_text
 from kernelwright.runners.languages import KernelType
-from kernelwright.runners.specs.normalise import preproc_text, source_key
+from kernelwright.runners.specs.normalise import source_key
 
 CPP = """\
 #include <cstdint>

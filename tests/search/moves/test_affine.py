@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.runners.specs.normalise import parse_cpp
+from kernelwright.runners.c_source.parsing import parse_cpp
 from kernelwright.search.moves.shared.affine import Form, exact_quotient, quotient, remainder
 from kernelwright.search.moves.shared.affine_cpp import form_of
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .....runners.c_source.nodes import inside, text_of
 from .effects import effects_of
-from .program import Loop, Program, inside, loop_of, text
+from .program import Loop, Program, loop_of
 from .rewrite import nest_from
 from .scope import Scope
 
@@ -72,7 +73,7 @@ def read_accumulation(around: Loop, scope: Scope, program: Program) -> Accumulat
 
 def _declares(declaration: Node, names: set[str]) -> bool:
     return any(
-        text(d.child_by_field_name("declarator")) in names
+        text_of(d.child_by_field_name("declarator")) in names
         for d in declaration.children_by_field_name("declarator")
     )
 
@@ -82,10 +83,10 @@ def _accumulators(declaration: Node, changed: frozenset[str]) -> list[Accumulato
     declared = declaration.children_by_field_name("declarator")
     for each in declared:
         name, first = (
-            text(each.child_by_field_name("declarator")),
+            text_of(each.child_by_field_name("declarator")),
             each.child_by_field_name("value"),
         )
         if name in changed and first is not None and first.type != "initializer_list":
-            kind = text(declaration.child_by_field_name("type"))
+            kind = text_of(declaration.child_by_field_name("type"))
             found.append(Accumulator(name, kind, declaration, first))
     return found if len(found) == len(declared) else []

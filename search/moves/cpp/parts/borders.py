@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .....runners.c_source.nodes import field, inside, text_of
 from ...shared.affine import Form
 from .bounds import bounds
 from .effects import loops_around
-from .program import Loop, field, inside, text
+from .program import Loop
 from .scope import Scope
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Comparisons:
 
     def chosen(self, call: Node, rim: Rim) -> Node | None:
         """Which argument a min or a max of two gives, for all iterations inside."""
-        function, given = text(field(call, "function")), field(call, "arguments").named_children
+        function, given = text_of(field(call, "function")), field(call, "arguments").named_children
         name = function.removeprefix("std::").partition("<")[0]
         if name not in ("min", "max") or len(given) != 2:
             return None
@@ -83,7 +84,10 @@ class Comparisons:
     def _points(self, node: Node) -> list[Form]:
         """Values of the variable from which on a comparison has another outcome."""
         if node.type == "call_expression":
-            function, given = text(field(node, "function")), field(node, "arguments").named_children
+            function, given = (
+                text_of(field(node, "function")),
+                field(node, "arguments").named_children,
+            )
             if (
                 function.removeprefix("std::").partition("<")[0] in ("min", "max")
                 and len(given) == 2
@@ -177,7 +181,7 @@ class Comparisons:
         """A comparison as a form and how it compares with 0."""
         if node.type != "binary_expression":
             return None
-        sign = text(node.children[1])
+        sign = text_of(node.children[1])
         left, right = self._scope.form(field(node, "left")), self._scope.form(field(node, "right"))
         if sign not in ("<", "<=", ">", ">=", "==", "!=") or left is None or right is None:
             return None

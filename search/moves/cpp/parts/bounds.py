@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .....runners.c_source.nodes import field, text_of
 from ...shared.affine import Form
-from .program import Loop, field, text
+from .program import Loop
 from .scope import Scope
 
 if TYPE_CHECKING:
@@ -28,10 +29,10 @@ def _lowest(node: Node, scope: Scope) -> Form | None:
     if given := _given(node, "max"):
         known = [f for each in given if (f := scope.form(each)) is not None]
         return next((f for f in known if f.constant is not None), known[0] if known else None)
-    if node.type != "binary_expression" or text(node.children[1]) != "-":
+    if node.type != "binary_expression" or text_of(node.children[1]) != "-":
         return None
     left, right = scope.form(field(node, "left")), field(node, "right")
-    if right.type != "binary_expression" or text(right.children[1]) != "%" or left is None:
+    if right.type != "binary_expression" or text_of(right.children[1]) != "%" or left is None:
         return None
     divided = scope.form(field(right, "left"))
     if divided is None or not divided.at_least(0, scope.lowest):
@@ -52,6 +53,6 @@ def _given(node: Node, function: str) -> tuple[Node, ...]:
     """What a call of std::min or std::max is given; nothing for anything else."""
     if node.type != "call_expression":
         return ()
-    called = text(field(node, "function")).removeprefix("std::").partition("<")[0]
+    called = text_of(field(node, "function")).removeprefix("std::").partition("<")[0]
     given = field(node, "arguments").named_children
     return tuple(given) if called == function and len(given) == 2 else ()

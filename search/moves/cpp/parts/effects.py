@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .program import Function, Loop, Program, contains, inside, loop_of, parents, text
-from .program import field as part
+from .....runners.c_source.nodes import contains, inside, parents, text_of
+from .....runners.c_source.nodes import field as part
+from .program import Function, Loop, Program, loop_of
 from .scope import Place, Scope
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def effects_of(code: Node, scope: Scope, program: Program) -> Effects:
             case "declaration":
                 found.private |= {_declared(d) for d in node.children_by_field_name("declarator")}
             case "assignment_expression":
-                sign = text(part(node, "operator"))
+                sign = text_of(part(node, "operator"))
                 how = "write" if sign == "=" else "both"
                 _target(part(node, "left"), how, targets, found)
             case "update_expression":
@@ -95,7 +96,7 @@ def effects_of(code: Node, scope: Scope, program: Program) -> Effects:
             case "subscript_expression" | "pointer_expression":
                 _access(node, scope, targets, found)
             case "reference_declarator":
-                found.trouble.append(f"`{text(node)}` is another name for something")
+                found.trouble.append(f"`{text_of(node)}` is another name for something")
             case kind if kind in JUMPS:
                 found.jumps.append(node)
             case kind if kind in OPAQUE:
@@ -116,7 +117,7 @@ def effects_of(code: Node, scope: Scope, program: Program) -> Effects:
 
 def _declared(declarator: Node) -> str:
     names = [n for n in inside(declarator) if n.type == "identifier"]
-    return text(names[0]) if names else text(declarator)
+    return text_of(names[0]) if names else text_of(declarator)
 
 
 def _target(node: Node, how: str, targets: dict[int, str], found: Effects) -> None:
@@ -126,11 +127,11 @@ def _target(node: Node, how: str, targets: dict[int, str], found: Effects) -> No
         statement = node.parent
         assert statement is not None
         if not _is_step(statement):
-            found.scalars.setdefault(text(node), []).append(statement)
+            found.scalars.setdefault(text_of(node), []).append(statement)
     elif node.type in ("subscript_expression", "pointer_expression"):
         targets[node.id] = how
     else:
-        found.trouble.append(f"`{text(node)}` is written")
+        found.trouble.append(f"`{text_of(node)}` is written")
 
 
 def _is_step(statement: Node) -> bool:
@@ -152,21 +153,21 @@ def _access(node: Node, scope: Scope, targets: dict[int, str], found: Effects) -
         and above.named_children[0] == node
     ):
         return  # the whole of a[i][j] counts
-    if node.type == "pointer_expression" and text(node.children[0]) == "&":
+    if node.type == "pointer_expression" and text_of(node.children[0]) == "&":
         if above is None or above.type != "init_declarator":
-            found.trouble.append(f"`{text(node)}` gives an address away")
+            found.trouble.append(f"`{text_of(node)}` gives an address away")
         return
-    if above is not None and above.type == "pointer_expression" and text(above)[0] == "&":
+    if above is not None and above.type == "pointer_expression" and text_of(above)[0] == "&":
         return  # no value is read
     place, how = scope.place(node), targets.get(node.id, "read")
     if place is None:
-        found.trouble.append(f"`{text(node)}` is no element of a known array")
+        found.trouble.append(f"`{text_of(node)}` is no element of a known array")
         return
     found.accesses.append(Access(place, node, how != "write", how != "read"))
 
 
 def _call(node: Node, program: Program, found: Effects) -> None:
-    called = text(part(node, "function"))
+    called = text_of(part(node, "function"))
     name = called.split("::")[-1].split("<")[0].strip()
     if CASTS.match(called) or name in PURE or name.rstrip("fl") in PURE or _builtin(name):
         return
@@ -181,14 +182,14 @@ def _builtin(name: str) -> bool:
 
 def _only_computes(function: Function, program: Program, callers: tuple[str, ...]) -> bool:
     """Whether a function takes numbers, gives a number and does nothing else."""
-    if any(text(c) == "static" and c.parent and c.parent.type == "declaration"
+    if any(text_of(c) == "static" and c.parent and c.parent.type == "declaration"
            for c in inside(function.body)):  # fmt: skip
         return False
     for parameter in function.parameters:
         declarator = parameter.child_by_field_name("declarator")
         if declarator is None or declarator.type != "identifier":
             return False
-    local = {text(n) for n in inside(function.node) if n.type == "identifier"} & {
+    local = {text_of(n) for n in inside(function.node) if n.type == "identifier"} & {
         _declared(d)
         for n in inside(function.node)
         if n.type in ("declaration", "parameter_declaration")
@@ -197,10 +198,10 @@ def _only_computes(function: Function, program: Program, callers: tuple[str, ...
     for node in inside(function.body):
         if node.type in ("assignment_expression", "update_expression"):
             target = node.named_children[0]
-            if target.type != "identifier" or text(target) not in local:
+            if target.type != "identifier" or text_of(target) not in local:
                 return False
         elif node.type == "call_expression":
-            called = text(part(node, "function")).split("::")[-1].split("<")[0]
+            called = text_of(part(node, "function")).split("::")[-1].split("<")[0]
             known = called in PURE or called.rstrip("fl") in PURE or CASTS.match(called)
             if not known and called not in ("memcpy", "bit_cast") and called not in callers:
                 other = next((f for f in program.functions if f.name == called), None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .....runners.c_source.nodes import field, text_of
 from ...shared.edits import Edit, edited
 from .borders import Comparisons, Rim
-from .program import field, text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -38,7 +38,7 @@ class Folding:
         edits = [
             Edit(child.start_byte - node.start_byte, child.end_byte - node.start_byte, new)
             for child in node.named_children
-            if (new := self.render(child)) != text(child)
+            if (new := self.render(child)) != text_of(child)
         ]
         return edited(node.text or b"", edits)
 
@@ -47,12 +47,12 @@ class Folding:
         if node.type in ("parenthesized_expression", "condition_clause"):
             given = node.child_by_field_name("value") or node.named_children[0]
             return self.value(given)
-        if node.type == "unary_expression" and text(node.children[0]) == "!":
+        if node.type == "unary_expression" and text_of(node.children[0]) == "!":
             inner = self.value(field(node, "argument"))
             return None if inner is None else not inner
         if node.type != "binary_expression":
             return None
-        sign = text(node.children[1])
+        sign = text_of(node.children[1])
         if sign not in ("&&", "||"):
             return self._comparisons.value(node, self._rim)
         both = (self.value(field(node, "left")), self.value(field(node, "right")))
@@ -75,7 +75,7 @@ class Folding:
             case "call_expression":
                 chosen = self._comparisons.chosen(node, self._rim)
                 return None if chosen is None else self._in_place(chosen, node)
-            case "binary_expression" if text(node.children[1]) in ("&&", "||"):
+            case "binary_expression" if text_of(node.children[1]) in ("&&", "||"):
                 return self._part(node)
             case "binary_expression":
                 decided = self.value(node)
@@ -118,4 +118,4 @@ def _binds_alike(above: Node, chosen: Node) -> bool:
     """Whether both are && or both are ||."""
     if above.type != "binary_expression" or chosen.type != "binary_expression":
         return False
-    return text(above.children[1]) == text(chosen.children[1]) in ("&&", "||")
+    return text_of(above.children[1]) == text_of(chosen.children[1]) in ("&&", "||")

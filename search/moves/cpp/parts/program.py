@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from .....runners.specs.normalise import parse_cpp
+from .....runners.c_source.nodes import field, inside, parents, text_of
+from .....runners.c_source.parsing import parse_cpp
 from ...shared.base import NotApplicable, State
 
 if TYPE_CHECKING:
@@ -20,54 +20,18 @@ UNSIGNED = re.compile(r"\b(unsigned|size_t|uint\d*_t|uint|ulong)\b")
 MIRRORED = {">": "<", ">=": "<="}
 
 
-def text(node: Node | None) -> str:
-    """What the source says there; empty without a node."""
-    return (node.text or b"").decode() if node is not None else ""
-
-
-def field(node: Node, name: str) -> Node:
-    """A field that the grammar always fills; ValueError where the source breaks off."""
-    child = node.child_by_field_name(name)
-    if child is None:
-        raise ValueError(f"`{text(node)}` has no {name}")
-    return child
-
-
-def inside(node: Node) -> Iterator[Node]:
-    """The node and everything below it, in the order of the source; comments left out."""
-    pending = [node]
-    while pending:
-        each = pending.pop()
-        if each.type != "comment":
-            yield each
-            pending += reversed(each.named_children)
-
-
-def parents(node: Node) -> Iterator[Node]:
-    """What the node stands in, from the innermost."""
-    above = node.parent
-    while above is not None:
-        yield above
-        above = above.parent
-
-
-def contains(outer: Node, inner: Node) -> bool:
-    """Whether the one is, or stands in, the other."""
-    return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
-
-
 def as_sum(node: Node) -> str:
     """An expression's text, in parentheses where + or - beside it would bind more tightly."""
     loose = node.type in ("conditional_expression", "assignment_expression", "comma_expression")
     if node.type == "binary_expression":
-        loose = text(node.children[1]) not in ("+", "-", "*", "/", "%")
-    return f"({text(node)})" if loose else text(node)
+        loose = text_of(node.children[1]) not in ("+", "-", "*", "/", "%")
+    return f"({text_of(node)})" if loose else text_of(node)
 
 
 def minus(node: Node) -> str:
     """An expression's text as what is behind a minus."""
     alone = node.type in ("identifier", "number_literal", "call_expression", "subscript_expression")
-    return text(node) if alone else f"({text(node)})"
+    return text_of(node) if alone else f"({text_of(node)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +108,7 @@ def loop_of(node: Node) -> Loop | None:
     if declared is None or declared.type != "init_declarator" or bounded is None:
         return None
     name, lower = (
-        text(declared.child_by_field_name("declarator")),
+        text_of(declared.child_by_field_name("declarator")),
         declared.child_by_field_name("value"),
     )
     left, bound, relation = bounded
@@ -153,7 +117,7 @@ def loop_of(node: Node) -> Loop | None:
         return None
     if start.named_child_count > 2 or any(c.type == "," for c in start.children):
         return None
-    kind = text(start.child_by_field_name("type"))
+    kind = text_of(start.child_by_field_name("type"))
     if kind == "auto":
         return None
     loop = Loop(node, name, kind, lower, bound, relation == "<=", step)
@@ -164,24 +128,24 @@ def _bound(test: Node) -> tuple[str, Node, str] | None:
     """(variable, bound, < or <=), whichever side the variable is on."""
     if test.type != "binary_expression":
         return None
-    left, right, sign = field(test, "left"), field(test, "right"), text(test.children[1])
+    left, right, sign = field(test, "left"), field(test, "right"), text_of(test.children[1])
     if sign in RELATIONS:
-        return text(left), right, sign
+        return text_of(left), right, sign
     if sign in MIRRORED:
-        return text(right), left, MIRRORED[sign]
+        return text_of(right), left, MIRRORED[sign]
     return None
 
 
 def _step(update: Node, name: str) -> int | None:
     if update.type == "update_expression":
-        up = text(update.child_by_field_name("operator")) == "++"
-        return 1 if up and text(update.child_by_field_name("argument")) == name else None
-    if update.type != "assignment_expression" or text(field(update, "left")) != name:
+        up = text_of(update.child_by_field_name("operator")) == "++"
+        return 1 if up and text_of(update.child_by_field_name("argument")) == name else None
+    if update.type != "assignment_expression" or text_of(field(update, "left")) != name:
         return None
     added = field(update, "right")
-    if text(field(update, "operator")) != "+=":
+    if text_of(field(update, "operator")) != "+=":
         return None
-    value = text(added) if added.type == "number_literal" else _constant(text(added), update)
+    value = text_of(added) if added.type == "number_literal" else _constant(text_of(added), update)
     return int(value) if value.isdigit() and int(value) > 0 else None
 
 
@@ -192,21 +156,21 @@ def _constant(name: str, at: Node) -> str:
             if node.type != "declaration" or node.end_byte > at.start_byte:
                 continue
             for each in node.children_by_field_name("declarator"):
-                if text(each.child_by_field_name("declarator")) == name:
-                    fixed = "constexpr" in text(node)
-                    return text(each.child_by_field_name("value")) if fixed else ""
+                if text_of(each.child_by_field_name("declarator")) == name:
+                    fixed = "constexpr" in text_of(node)
+                    return text_of(each.child_by_field_name("value")) if fixed else ""
     return ""
 
 
 def _assigned(body: Node, name: str) -> bool:
     for node in inside(body):
         target = {"assignment_expression": "left", "update_expression": "argument"}.get(node.type)
-        if target is not None and text(node.child_by_field_name(target)) == name:
+        if target is not None and text_of(node.child_by_field_name(target)) == name:
             return True
-        if node.type == "pointer_expression" and text(node) == f"&{name}":
+        if node.type == "pointer_expression" and text_of(node) == f"&{name}":
             return True
         if node.type == "reference_declarator" and node.parent is not None:
-            if text(node.parent.child_by_field_name("value")) == name:
+            if text_of(node.parent.child_by_field_name("value")) == name:
                 return True
     return False
 
@@ -221,7 +185,7 @@ class Function:
     def name(self) -> str:
         """Without its namespace."""
         declarator = field(self.node, "declarator")
-        return text(declarator.child_by_field_name("declarator")).split("::")[-1]
+        return text_of(declarator.child_by_field_name("declarator")).split("::")[-1]
 
     @property
     def body(self) -> Node:
@@ -250,7 +214,7 @@ def _is_fallback(node: Node) -> bool:
         if above.type == "else_clause" and above.parent is not None:
             tested = above.parent.child_by_field_name("condition")
             if tested is not None and any(
-                n.type == "identifier" and text(n)[:1] == "k" and text(n)[1:2].isupper()
+                n.type == "identifier" and text_of(n)[:1] == "k" and text_of(n)[1:2].isupper()
                 for n in inside(tested)
             ):
                 return True

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from .....runners.c_source.nodes import inside, text_of
 from .....runners.model import Candidate
 from ...shared.edits import Edit, edited, indent_of
-from .program import Loop, Program, inside, loop_of, text
+from .program import Loop, Program, loop_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -31,9 +32,9 @@ def renamed(node: Node, names: Mapping[str, str]) -> str:
     """The node's text with other texts in place of names; members and calls keep theirs."""
     source, start = node.text or b"", node.start_byte
     edits = [
-        Edit(n.start_byte - start, n.end_byte - start, names[text(n)])
+        Edit(n.start_byte - start, n.end_byte - start, names[text_of(n)])
         for n in inside(node)
-        if n.type == "identifier" and text(n) in names
+        if n.type == "identifier" and text_of(n) in names
     ]
     return edited(source, edits)
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .....runners.c_source.nodes import contains, field, inside, parents, text_of
 from .....runners.specs.spec import KernelSpec
 from ...shared.affine import Form
 from ...shared.affine_cpp import form_of
 from ...shared.sizes import size_form
-from .program import Function, Loop, Program, contains, field, inside, loop_of, parents, text
+from .program import Function, Loop, Program, loop_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -118,7 +119,7 @@ class Scope:
             if base is None or len(index) != 1:
                 return None
             return _moved(base, self.form(index[0]))
-        if node.type == "pointer_expression" and text(node.children[0]) == "*":
+        if node.type == "pointer_expression" and text_of(node.children[0]) == "*":
             base = self._part(field(node, "argument"))
             return None if base is None else _moved(base, Form())
         return None
@@ -129,16 +130,16 @@ class Scope:
             case "parenthesized_expression":
                 return self._part(node.named_children[0])
             case "identifier":
-                return self._pointer(text(node), node)
+                return self._pointer(text_of(node), node)
             case "subscript_expression":
                 index = field(node, "indices").named_children
                 base = self._part(field(node, "argument"))
                 if base is None or len(index) != 1 or base.index:
                     return None
                 return Place(base.array, (self.form(index[0]), Form()))
-            case "pointer_expression" if text(node.children[0]) == "&":
+            case "pointer_expression" if text_of(node.children[0]) == "&":
                 return self.place(field(node, "argument"))
-            case "binary_expression" if text(node.children[1]) == "+":
+            case "binary_expression" if text_of(node.children[1]) == "+":
                 base = self._part(field(node, "left"))
                 return None if base is None else _moved(base, self.form(field(node, "right")))
             case _:
@@ -190,9 +191,9 @@ def _introduced(declarator: Node) -> str:
         if inner is None:
             inner = next((c for c in declarator.named_children if c.type != "type_qualifier"), None)
         if inner is None:
-            return text(declarator)
+            return text_of(declarator)
         declarator = inner
-    return text(declarator)
+    return text_of(declarator)
 
 
 def _name(parameter: Node) -> str:
@@ -201,7 +202,7 @@ def _name(parameter: Node) -> str:
 
 
 def _element(parameter: Node) -> str:
-    return text(parameter.child_by_field_name("type"))
+    return text_of(parameter.child_by_field_name("type"))
 
 
 def _assigned(body: Node) -> frozenset[str]:
@@ -211,15 +212,15 @@ def _assigned(body: Node) -> frozenset[str]:
     for node in inside(body):
         match node.type:
             case "assignment_expression":
-                found.add(text(field(node, "left")))
+                found.add(text_of(field(node, "left")))
             case "update_expression":
-                found.add(text(field(node, "argument")))
-            case "pointer_expression" if text(node.children[0]) == "&":
-                lent.add(text(field(node, "argument")))
+                found.add(text_of(field(node, "argument")))
+            case "pointer_expression" if text_of(node.children[0]) == "&":
+                lent.add(text_of(field(node, "argument")))
             case "reference_declarator":
                 declared = node.parent
                 value = None if declared is None else declared.child_by_field_name("value")
-                lent.add(text(value))
+                lent.add(text_of(value))
             case _:
                 pass
     return frozenset((found - _counted(body)) | lent)
@@ -232,8 +233,8 @@ def _counted(body: Node) -> set[str]:
     written = Counter[str]()
     for node in inside(body):
         if node.type in ("assignment_expression", "update_expression"):
-            written[text(node.named_children[0])] += 1
-    in_heads = Counter(text(head.named_children[0]) for head in heads)
+            written[text_of(node.named_children[0])] += 1
+    in_heads = Counter(text_of(head.named_children[0]) for head in heads)
     return {loop.variable for loop in loops if written[loop.variable] == in_heads[loop.variable]}
 
 
@@ -251,7 +252,7 @@ def _constants(root: Node) -> dict[str, Form]:
             p.type == "function_definition" for p in parents(node)
         ):
             continue
-        qualifiers = {text(c) for c in node.children if c.type == "type_qualifier"}
+        qualifiers = {text_of(c) for c in node.children if c.type == "type_qualifier"}
         for each in node.children_by_field_name("declarator"):
             value = each.child_by_field_name("value")
             if qualifiers & {"const", "constexpr"} and value is not None:

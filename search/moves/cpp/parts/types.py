@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .program import Function, field, inside, text
+from .....runners.c_source.nodes import field, inside, text_of
+from .program import Function
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -22,12 +23,12 @@ def kind_of(node: Node, function: Function) -> str | None:
         case "parenthesized_expression":
             return kind_of(node.named_children[0], function)
         case "number_literal":
-            return _of_literal(text(node))
+            return _of_literal(text_of(node))
         case "identifier":
-            return _of_name(text(node), function)
+            return _of_name(text_of(node), function)
         case "subscript_expression":
             return kind_of(field(node, "argument"), function)
-        case "pointer_expression" if text(node.children[0]) == "*":
+        case "pointer_expression" if text_of(node.children[0]) == "*":
             return kind_of(field(node, "argument"), function)
         case "unary_expression":
             return kind_of(field(node, "argument"), function)
@@ -36,7 +37,7 @@ def kind_of(node: Node, function: Function) -> str | None:
                 kind_of(field(node, "left"), function), kind_of(field(node, "right"), function)
             )
         case "cast_expression":
-            return named_kind(text(field(node, "type")))
+            return named_kind(text_of(field(node, "type")))
         case "call_expression":
             return _of_call(node, function)
         case _:
@@ -66,14 +67,14 @@ def _of_name(name: str, function: Function) -> str | None:
         if node.type not in ("declaration", "parameter_declaration"):
             continue
         for each in node.children_by_field_name("declarator"):
-            names = [text(n) for n in inside(each) if n.type == "identifier"]
+            names = [text_of(n) for n in inside(each) if n.type == "identifier"]
             if names and names[0] == name:
                 found.add(_declared(node, each, function))
     return found.pop() if len(found) == 1 else None
 
 
 def _declared(declaration: Node, declarator: Node, function: Function) -> str | None:
-    kind = text(field(declaration, "type"))
+    kind = text_of(field(declaration, "type"))
     value = declarator.child_by_field_name("value")
     if kind == "auto" and value is not None:
         return kind_of(value, function)
@@ -81,7 +82,7 @@ def _declared(declaration: Node, declarator: Node, function: Function) -> str | 
 
 
 def _of_call(node: Node, function: Function) -> str | None:
-    called, given = text(field(node, "function")), field(node, "arguments").named_children
+    called, given = text_of(field(node, "function")), field(node, "arguments").named_children
     if called.startswith("static_cast<"):
         return named_kind(called)
     if not given:
@@ -103,7 +104,7 @@ def _returned(name: str, function: Function) -> str | None:
         root = root.parent
     for node in inside(root):
         if node.type == "function_definition" and Function(node).name == name:
-            return named_kind(text(node.child_by_field_name("type")))
+            return named_kind(text_of(node.child_by_field_name("type")))
     return None
 
 

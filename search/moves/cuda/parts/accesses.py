@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from .....runners.inferring.cpp_signature import element_type, text_of, walk
-from .expressions import Locals, operator_of
+from .....runners.c_source.expressions import operator_of
+from .....runners.c_source.nodes import text_of, walk
+from .....runners.c_source.types import element_type
+from .expressions import Locals
 from .reading import CudaKernel, Pointer
 
 if TYPE_CHECKING:

@@ -6,11 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .....runners.inferring.cpp_signature import text_of
+from .....runners.c_source.declarators import single_declaration
+from .....runners.c_source.expressions import MIRRORED, bare, operands, operator_of, squeezed
+from .....runners.c_source.loops import ForLoop, for_loop
+from .....runners.c_source.nodes import text_of
 from ...shared.affine import Form
 from ...shared.affine_cpp import form_of
-from .expressions import MIRRORED, Locals, bare, operator_of, parts, squeezed, thread_axis
-from .loops import Loop, plain_loop
+from .expressions import Locals, thread_axis
 from .reading import CudaKernel
 
 if TYPE_CHECKING:
@@ -34,19 +36,6 @@ class Work:
     """how many elements a thread does, as a number or macro; empty: one, or all of a grid's"""
     item: str = ""
     """the variable that counts them"""
-
-
-def single_declaration(node: Node) -> tuple[str, str, Node] | None:
-    """Name, type and value of a declaration of one variable with a value."""
-    declarators = node.children_by_field_name("declarator")
-    if node.type != "declaration" or len(declarators) != 1:
-        return None
-    (declarator,) = declarators
-    name, value = (declarator.child_by_field_name(f) for f in ("declarator", "value"))
-    if declarator.type != "init_declarator" or name is None or value is None:
-        return None
-    kind = text_of(node.child_by_field_name("type"))
-    return (text_of(name), kind, value) if name.type == "identifier" else None
 
 
 def guarded_work(statements: list[Node], index: str, known: Locals) -> Work | None:
@@ -93,7 +82,7 @@ def _split(
     """The bound of the index, and the other conditions (as they stand; negated ones as well)."""
     bound: Node | None = None
     others: list[Node] = []
-    for part in parts(test, "||" if negated else "&&"):
+    for part in operands(test, "||" if negated else "&&"):
         left, right = (part.child_by_field_name(f) for f in ("left", "right"))
         operator = operator_of(part)
         if left is None or right is None or part.type != "binary_expression":
@@ -129,7 +118,7 @@ def grid_stride_work(last: Node, known: Locals, kernel: CudaKernel) -> Work | No
     if not whole or step is None or text_of(update.child_by_field_name("left")) != name:
         return None
     size = str(kernel.launch.block[0])
-    factors = {squeezed(known.behind(f)) for f in parts(known.behind(step), "*")}
+    factors = {squeezed(known.behind(f)) for f in operands(known.behind(step), "*")}
     if factors not in ({"gridDim.x", "blockDim.x"}, {"gridDim.x", size}):
         return None
     above = last.parent
@@ -143,8 +132,10 @@ def several_items_work(last: Node, known: Locals, kernel: CudaKernel) -> Work | 
 
     The items of a thread lie a block apart, or side by side.
     """
-    loop = plain_loop(last)
-    if loop is None or text_of(loop.start) != "0" or loop.step is not None or loop.inclusive:
+    loop = for_loop(last)
+    if loop is None or not loop.kind or not loop.counts_alone:
+        return None
+    if text_of(loop.start) != "0" or loop.step is not None or loop.inclusive:
         return None
     inner = _inside(loop.body)
     declared = single_declaration(inner[0]) if len(inner) == 2 else None
@@ -167,7 +158,7 @@ def several_items_work(last: Node, known: Locals, kernel: CudaKernel) -> Work | 
     )
 
 
-def _numbers_items(index: Node, loop: Loop, known: Locals, kernel: CudaKernel) -> bool:
+def _numbers_items(index: Node, loop: ForLoop, known: Locals, kernel: CudaKernel) -> bool:
     """Whether threads of the grid and their items together number every element once."""
 
     def resolve(name: str) -> Form:

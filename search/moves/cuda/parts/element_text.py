@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from .....runners.inferring.cpp_signature import text_of
+from .....runners.c_source.nodes import text_of
 from .....runners.specs.part import Expression
 from ...shared.edits import Edit, edited, indent_of, reindented, whole_lines, with_comments
 from .per_element import PerElement

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal
 
-from .....runners.inferring.cpp_signature import element_type, text_of, walk
+from .....runners.c_source.expressions import bare, operands, operator_of, squeezed
+from .....runners.c_source.nodes import text_of, walk
 from .....runners.specs.declared_fields import AXES
 from .....runners.specs.declared_plan_model import LaunchStep
 
@@ -15,57 +16,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 Axis = Literal["x", "y", "z"]
-MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
-_CAST = re.compile(r"static_cast<([^<>]*)>")
 _BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.([xyz])")
-_WIDE = ("int32", "uint32", "int64", "uint64")
-
-
-def squeezed(node: Node | None) -> str:
-    """The text of an expression without blanks."""
-    return re.sub(r"\s+", "", text_of(node))
-
-
-def operator_of(node: Node) -> str:
-    """The operator of an expression; empty for none."""
-    return text_of(node.child_by_field_name("operator"))
-
-
-def bare(node: Node) -> Node:
-    """An expression without parentheses and casts to integers of at least 32 bits around it."""
-    while True:
-        inner: Node | None = None
-        if node.type == "parenthesized_expression":
-            inner = node.named_child(0)
-        elif node.type == "cast_expression" and _is_wide(text_of(node.child_by_field_name("type"))):
-            inner = node.child_by_field_name("value")
-        elif node.type == "call_expression":
-            cast = _CAST.fullmatch(text_of(node.child_by_field_name("function")))
-            listed = node.child_by_field_name("arguments")
-            if cast is not None and _is_wide(cast[1]) and listed is not None:
-                inner = listed.named_child(0)
-        if inner is None:
-            return node
-        node = inner
-
-
-def _is_wide(kind: str) -> bool:
-    element = element_type(kind)
-    return element is not None and element.lanes == 1 and element.dtype in _WIDE
-
-
-def parts(node: Node, operator: str) -> list[Node]:
-    """The operands of a chain of one operator, casts and parentheses aside."""
-    node = bare(node)
-    if node.type != "binary_expression" or operator_of(node) != operator:
-        return [node]
-    sides = (node.child_by_field_name(f) for f in ("left", "right"))
-    return [part for side in sides if side is not None for part in parts(side, operator)]
-
-
-def contains(node: Node, other: Node) -> bool:
-    """Whether `other` lies within the node."""
-    return node.start_byte <= other.start_byte and other.end_byte <= node.end_byte
 
 
 class Locals:
@@ -144,7 +95,7 @@ def thread_axis(node: Node, known: Locals, launch: LaunchStep) -> Axis | None:
     `blockIdx.x * blockDim.x + threadIdx.x`, terms and factors in any order, through local
     names; a block size in numbers or macros counts where it is the launch's.
     """
-    terms = [known.behind(t) for t in parts(known.behind(node), "+")]
+    terms = [known.behind(t) for t in operands(known.behind(node), "+")]
     if len(terms) != 2:
         return None
     for thread, product in (terms, terms[::-1]):
@@ -152,7 +103,7 @@ def thread_axis(node: Node, known: Locals, launch: LaunchStep) -> Axis | None:
         if match is None or match[1] != "threadIdx":
             continue
         axis: Axis = match[2]  # type: ignore[assignment]
-        factors = {squeezed(known.behind(f)) for f in parts(product, "*")}
+        factors = {squeezed(known.behind(f)) for f in operands(product, "*")}
         size = str(launch.block[AXES.index(axis)])
         if f"blockIdx.{axis}" in factors and len(factors) == 2:
             (other,) = factors - {f"blockIdx.{axis}"}

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .....runners.inferring.cpp_signature import text_of, walk
+from .....runners.c_source.expressions import bare, operator_of
+from .....runners.c_source.nodes import contains, text_of, walk
 from ...shared.affine import Form
 from ...shared.affine_cpp import form_of
-from .expressions import bare, contains, operator_of
 from .per_element import PerElement
 from .reading import Pointer
 

@@ -10,17 +10,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .....runners.inferring.cpp_signature import text_of, walk
+from .....runners.c_source.declarators import single_declaration
+from .....runners.c_source.nodes import text_of, walk
+from .....runners.c_source.preprocessor import is_conditional
 from ...shared.base import NotApplicable
-from .element_forms import (
-    Work,
-    grid_stride_work,
-    guarded_work,
-    several_items_work,
-    single_declaration,
-)
+from .element_forms import Work, grid_stride_work, guarded_work, several_items_work
 from .expressions import Axis, Locals, built_ins, thread_axis
-from .reading import CudaKernel, is_dead, names_in_code
+from .reading import CudaKernel, names_in_code
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -74,7 +70,7 @@ def per_element(kernel: CudaKernel, axis: Axis = "x") -> PerElement | NotApplica
     body = kernel.body
     statements = [n for n in body.named_children if n.type != "comment"]
     conditional = any(n.type.startswith("preproc_if") for n in walk(body))
-    if not statements or conditional or is_dead(body):
+    if not statements or conditional or is_conditional(body):
         return NotApplicable("`#if` decides what stands in the kernel, or nothing does")
     reason = _in_the_way(body)
     if reason is not None:

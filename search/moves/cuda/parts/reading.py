@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .....runners.c_source.functions import CppFunction, CppParameter, cpp_functions
+from .....runners.c_source.nodes import text_of
+from .....runners.c_source.parsing import parse_cpp
 from .....runners.errors import SpecError
-from .....runners.inferring.cpp_signature import CppFunction, CppParameter, cpp_functions, text_of
 from .....runners.inferring.found_parameters import base_name, find_parameters, tuned
 from .....runners.model import Candidate
 from .....runners.plans.declared_plan import declared_plan
@@ -20,7 +22,6 @@ from .....runners.specs.declared_plan_model import (
     ValueArg,
 )
 from .....runners.specs.io_contract import Argument, Role
-from .....runners.specs.normalise import parse_cpp
 from .....runners.specs.spec import KernelSpec
 from ...shared.base import NotApplicable, Proposals, State
 
@@ -197,34 +198,15 @@ def arguments_of(step: LaunchStep, spec: KernelSpec) -> tuple[Arg, ...]:
     return tuple(a.name for a in spec.io.arguments) if step.args is None else step.args
 
 
-def parameter_list(function: CppFunction) -> Node | None:
-    """The parameter_list of a function, parentheses included."""
-    above = function.body.parent
-    declarator = above.child_by_field_name("declarator") if above is not None else None
-    while declarator is not None and declarator.type != "function_declarator":
-        declarator = declarator.child_by_field_name("declarator")
-    return declarator.child_by_field_name("parameters") if declarator is not None else None
-
-
 def declaration_of(kernel: CudaKernel, name: str) -> Node | None:
     """The parameter_declaration of a parameter of the kernel."""
-    listed = parameter_list(kernel.function)
-    names = [p.name for p in kernel.function.parameters]
-    kinds = ("parameter_declaration", "optional_parameter_declaration")
-    declared = [c for c in listed.children if c.type in kinds] if listed is not None else []
-    if name not in names or len(declared) != len(names):
-        return None
-    return declared[names.index(name)]
+    return next((p.node for p in kernel.function.parameters if p.name == name), None)
 
 
-def is_dead(node: Node) -> bool:
-    """Whether a node stands where a preprocessor condition may leave it out."""
-    above = node.parent
-    while above is not None:
-        if above.type.startswith("preproc_if") or above.type in ("preproc_else", "preproc_elif"):
-            return True
-        above = above.parent
-    return False
+def launch_bounds_of(kernel: CudaKernel) -> Node | None:
+    """`__launch_bounds__(...)` of the kernel."""
+    children = kernel.function.node.children
+    return next((c for c in children if c.type == "launch_bounds"), None)
 
 
 def names_in_code(node: Node) -> frozenset[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from .....runners.inferring.cpp_signature import text_of
+from .....runners.c_source.nodes import text_of
 from ...shared.affine import Form
 from ...shared.edits import indent_of, replace_node
 from .element_text import block_and_grid, free_name, guard_lines, with_work, work_lines

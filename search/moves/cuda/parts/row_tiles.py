@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from .....runners.c_source.declarators import single_declaration
 from ...shared.affine import Form
 from ...shared.base import NotApplicable
-from .element_forms import single_declaration
 from .expressions import built_ins
 from .lanes import HALO, Vector
 from .per_element import PerElement, per_element

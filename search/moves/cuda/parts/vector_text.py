@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from .....runners.inferring.cpp_signature import text_of
+from .....runners.c_source.nodes import text_of
 from .....runners.specs.spec import KernelSpec
 from ...shared.affine import Form
 from ...shared.edits import indent_of, replace_node

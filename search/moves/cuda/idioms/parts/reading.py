@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ......runners.inferring.cpp_signature import CppFunction, cpp_functions, text_of
-from ......runners.specs.normalise import parse_cpp
-from ...parts.reading import parameter_list
+from ......runners.c_source.functions import CppFunction, cpp_functions
+from ......runners.c_source.nodes import text_of, top_of
+from ......runners.c_source.parsing import parse_cpp
 from .reading_expressions import read_expression, span_of
 from .syntax import (
     Assign,
@@ -60,19 +60,15 @@ def read_kernel(source: bytes, name: str) -> Kernel | str:
     function = found[0]
     if function.template:
         return f"`{name}` is a template"
-    node, listed = function.body.parent, parameter_list(function)
-    assert node is not None and listed is not None
-    top = node
-    while top.parent is not None and top.parent.type != "translation_unit":
-        top = top.parent
+    node, top = function.node, top_of(function.node)
     return Kernel(
         name=name,
         function=function,
         body=_block(function.body),
         inner=(function.body.start_byte + 1, function.body.end_byte - 1),
-        whole=(top.start_byte, top.end_byte),
-        signature=(listed.start_byte, listed.end_byte),
-        definition=(node.start_byte, node.end_byte),
+        whole=span_of(top),
+        signature=span_of(function.listed),
+        definition=span_of(node),
     )
 
 

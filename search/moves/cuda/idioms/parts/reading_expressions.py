@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from ......runners.inferring.cpp_signature import text_of
+from ......runners.c_source.nodes import text_of
 from .syntax import Binary, Call, Choice, Converted, Expr, Item, Name, Number, Opaque, Span, Unary
 
 if TYPE_CHECKING:

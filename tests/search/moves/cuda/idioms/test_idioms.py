@@ -10,11 +10,12 @@ import pytest
 from idiom_sources import SOURCES, TENSOR
 
 from kernelwright.runners.building.builder import Builder
+from kernelwright.runners.c_source.parsing import parse_cpp
 from kernelwright.runners.errors import ToolchainMissing
 from kernelwright.runners.loading.files import Roots, load_file
 from kernelwright.runners.model import BuildOptions, Candidate, Variant
 from kernelwright.runners.specs.devices import device_for
-from kernelwright.runners.specs.normalise import parse_cpp, source_key
+from kernelwright.runners.specs.normalise import source_key
 from kernelwright.runners.toolchains import BuildRequest, Shape, toolchain_for
 from kernelwright.search.moves import NotApplicable, State
 from kernelwright.search.moves.cuda.idioms import MOVES
