@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ...runners.c_source.declarators import declared_name, function_declarator
 from ...runners.c_source.parsing import parse_cpp
 from .source_line import OUTSIDE, PUNCTUATION, LineKind, SourceLine
 
@@ -63,7 +64,11 @@ def _within(node: Node, around: SourceLine) -> SourceLine:
         return replace(around, kind="directive")
     if node.type == _FUNCTION and around.kind == "outside":
         device = any(child.type in _SIGNATURES for child in node.children)
-        return SourceLine("declaration", _name(node)) if device else around
+        return (
+            SourceLine("declaration", declared_name(function_declarator(node)))
+            if device
+            else around
+        )
     if around.kind == "code" and node.type in _STATEMENTS:
         rows = _rows(node)
         whole = range(rows.start + 1, rows.stop + 1) if len(rows) > 1 else range(0)
@@ -76,10 +81,3 @@ def _rows(node: Node) -> range:
     """The lines of a node, from 0; a directive ends with its line break, before the next line."""
     stop = node.end_point.row + (1 if node.end_point.column else 0)
     return range(node.start_point.row, max(stop, node.start_point.row + 1))
-
-
-def _name(function: Node) -> str:
-    found = function
-    while (inner := found.child_by_field_name("declarator")) is not None:
-        found = inner
-    return (found.text or b"").decode("utf-8", "replace")

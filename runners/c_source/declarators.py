@@ -33,6 +33,9 @@ class Declared:
     @property
     def is_plain(self) -> bool:
         """A value: neither a pointer nor an array, a reference or a function."""
+        if self.node is not None and self.node.parent is not None:
+            if self.node.parent.type == "structured_binding_declarator":
+                return False
         return not (self.pointers or self.sizes or self.is_reference or self.is_function)
 
 
@@ -73,7 +76,14 @@ def single_declaration(node: Node) -> tuple[str, str, Node] | None:
     value, made = declarator.child_by_field_name("value"), declared(declarator)
     if declarator.type != "init_declarator" or value is None or not made.is_plain:
         return None
-    return made.name, text_of(node.child_by_field_name("type")), value
+    return made.name, text_of(node.child_by_field_name("type")), unbraced(value)
+
+
+def unbraced(value: Node) -> Node:
+    """What a variable begins with: of `int n{8}` the 8."""
+    if value.type == "initializer_list" and value.named_child_count == 1:
+        return value.named_children[0]
+    return value
 
 
 def _inner(declarator: Node) -> Node | None:

@@ -80,15 +80,20 @@ def function_of(definition: Node) -> CppFunction | None:
     name, listed = (declarator.child_by_field_name(f) for f in ("declarator", "parameters"))
     if name is None or name.type != "identifier" or listed is None:
         return None
-    given = [c for c in listed.children if c.type in PARAMETERS and text_of(c) != "void"]
     parent = definition.parent
     return CppFunction(
         name=text_of(name),
-        parameters=tuple(_parameter(c, at) for at, c in enumerate(given)),
+        parameters=parameters_of(listed),
         node=definition,
         listed=listed,
         template=parent is not None and parent.type == "template_declaration",
     )
+
+
+def parameters_of(listed: Node) -> tuple[CppParameter, ...]:
+    """Those of a parameter list, in order."""
+    given = [c for c in listed.children if c.type in PARAMETERS and text_of(c) != "void"]
+    return tuple(_parameter(c, at) for at, c in enumerate(given))
 
 
 def _called(body: Node) -> set[str]:

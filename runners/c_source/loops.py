@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .declarators import single_declaration
+from .declarators import declared, unbraced
 from .expressions import MIRRORED, operator_of
 from .names import changed_in, written_by
 from .nodes import qualifiers_of, text_of, walk
@@ -33,6 +33,8 @@ class ForLoop:
     step: Node | None
     """what is added; None: 1"""
     body: Node
+    alone: bool
+    """the head declares nothing else"""
 
     @property
     def inclusive(self) -> bool:
@@ -60,14 +62,16 @@ def for_loop(node: Node) -> ForLoop | None:
     start, test, update, body = (node.child_by_field_name(f) for f in fields)
     if node.type != "for_statement" or not (start and test and update and body):
         return None
-    begun, bounded = _begun(start), _bounded(test)
-    if begun is None or bounded is None:
+    bounded = _bounded(test)
+    if bounded is None:
         return None
-    (variable, kind, value), (left, relation, bound) = begun, bounded
-    steps, step = _step(update, variable)
-    if left != variable or not steps:
+    variable, relation, bound = bounded
+    begun, (steps, step) = _begun(start, variable), _step(update, variable)
+    if begun is None or not steps:
         return None
-    return ForLoop(node, variable, kind, value, relation, bound, step, body)
+    kind, value = begun
+    alone = len(start.children_by_field_name("declarator")) < 2
+    return ForLoop(node, variable, kind, value, relation, bound, step, body, alone)
 
 
 def innermost_loops(body: Node) -> Iterator[Node]:
@@ -79,12 +83,19 @@ def innermost_loops(body: Node) -> Iterator[Node]:
                 yield node
 
 
-def _begun(start: Node) -> tuple[str, str, Node] | None:
-    """Variable, its type and its first value."""
+def _begun(start: Node, variable: str) -> tuple[str, Node] | None:
+    """The type of the variable, empty where it is declared before, and its first value."""
     if start.type == "assignment_expression" and operator_of(start) == "=":
-        name, value = (start.child_by_field_name(f) for f in ("left", "right"))
-        return (text_of(name), "", value) if name and value and name.type == "identifier" else None
-    return None if qualifiers_of(start) else single_declaration(start)
+        value = start.child_by_field_name("right")
+        same = text_of(start.child_by_field_name("left")) == variable
+        return ("", value) if same and value is not None else None
+    if start.type != "declaration" or qualifiers_of(start):
+        return None
+    for declarator in start.children_by_field_name("declarator"):
+        made, value = declared(declarator), declarator.child_by_field_name("value")
+        if made.name == variable and made.is_plain and value is not None:
+            return text_of(start.child_by_field_name("type")), unbraced(value)
+    return None
 
 
 def _bounded(test: Node) -> tuple[str, str, Node] | None:

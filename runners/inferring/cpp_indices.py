@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from ..c_source.expressions import MIRRORED, bare, operands, squeezed
 from ..c_source.functions import CppFunction
-from ..c_source.nodes import text_of, walk
+from ..c_source.loops import for_loop
+from ..c_source.nodes import parents, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -94,26 +95,10 @@ def _is_loop_step(node: Node) -> bool:
 
 def _loop_bound(node: Node) -> str | None:
     """The bound of the loop `for (T i = 0; i < bound; ++i)` around a use of i."""
-    name, above = text_of(node), node.parent
-    while above is not None:
-        if above.type == "for_statement":
-            start = above.child_by_field_name("initializer")
-            declared = start.child_by_field_name("declarator") if start is not None else None
-            if declared is not None and text_of(declared.child_by_field_name("declarator")) == name:
-                return _plain_bound(above, declared, name)
-        above = above.parent
+    name = text_of(node)
+    for above in parents(node):
+        loop = for_loop(above)
+        if loop is not None and loop.kind and loop.variable == name:
+            plain = text_of(loop.start) == "0" and loop.step is None and not loop.inclusive
+            return text_of(bare(loop.bound)) if plain else None
     return None
-
-
-def _plain_bound(loop: Node, declared: Node, name: str) -> str | None:
-    condition, step = (loop.child_by_field_name(f) for f in ("condition", "update"))
-    if condition is None or step is None or not _is_loop_step(step):
-        return None
-    left, right = (condition.child_by_field_name(f) for f in ("left", "right"))
-    if left is None or right is None or text_of(left) != name:
-        return None
-    if text_of(declared.child_by_field_name("value")) != "0":
-        return None
-    if text_of(condition.child_by_field_name("operator")) not in ("<", "!="):
-        return None
-    return text_of(bare(right))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..c_source.declarators import declared_name
 from ..c_source.expressions import arguments, operator_of
 from ..c_source.functions import CppFunction
 from ..c_source.nodes import text_of, walk
@@ -59,8 +60,8 @@ class Pointers:
         if node.type == "init_declarator":
             declarator = node.child_by_field_name("declarator")
             value = node.child_by_field_name("value")
-            name = _declared(declarator)
-            if declarator is None or value is None or name is None:
+            name = declared_name(declarator)
+            if declarator is None or value is None or not name:
                 return
             if declarator.type == "reference_declarator" and (made := self.element(value)):
                 self.elements[name] = self.elements.get(name, frozenset()) | made
@@ -176,9 +177,3 @@ def _retyped(addresses: frozenset[Address], kind: str) -> frozenset[Address]:
         a._replace(nbytes=nbytes, place=a.place if START == a.place or nbytes == a.nbytes else None)
         for a in addresses
     )
-
-
-def _declared(declarator: Node | None) -> str | None:
-    if declarator is None:
-        return None
-    return next((text_of(n) for n in walk(declarator) if n.type == "identifier"), None)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..c_source.nodes import text_of, walk
 from ..c_source.parsing import parse_cpp
 from ..specs.io_contract import Contract
 from .cpp_names import foreign_names
@@ -107,19 +108,15 @@ def cpp_findings(source: str, contract: Contract | None = None, *, device: bool)
 
 def _assembly(root: Node) -> Iterator[tuple[int, str | None]]:
     """Line and text of every `asm`, also in macros; None: it is not to be read."""
-    pending = [root]
-    while pending:
-        node = pending.pop()
+    for node in walk(root):
         above = node.parent
         if node.type == "preproc_arg":
-            text = (node.text or b"").decode("utf-8", "replace")
+            text = text_of(node)
             if _ASM & set(re.findall(r"\w+", _STRING.sub(" ", text))):
                 yield node.start_point.row + 1, _strings(text)
         elif node.type in _ASM and above is not None:
             code = above.child_by_field_name("assembly_code")
-            text = "" if code is None else (code.text or b"").decode("utf-8", "replace")
-            yield node.start_point.row + 1, _strings(text)
-        pending.extend(reversed(node.children))
+            yield node.start_point.row + 1, _strings(text_of(code))
 
 
 def _strings(text: str) -> str | None:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ..c_source.nodes import text_of, walk
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
@@ -63,24 +65,21 @@ def foreign_names(root: Node) -> list[Use]:
     elsewhere the whole declaration says what they mean (`cpp_state.py`).
     """
     uses, own = list[Use](), _Own(set(), set())
-    pending = [root]
-    while pending:
-        node = pending.pop()
+    for node in walk(root):
         if node.type == "preproc_arg":
             uses += _in_macro(node)
         elif node.type in _STORAGE and node.parent is not None and node.parent.type == "ERROR":
-            uses.append(Use(_text(node), "attribute", node.start_point.row + 1))
+            uses.append(Use(text_of(node), "attribute", node.start_point.row + 1))
         elif node.type in _NAMES:
             _sort(node, uses, own)
         elif node.type == "field_identifier" and _followed_by_call(node):
-            uses.append(Use(_text(node), "member", node.start_point.row + 1))
-        pending.extend(reversed(node.children))
+            uses.append(Use(text_of(node), "member", node.start_point.row + 1))
     return [use for use in uses if not own.explains(use)]
 
 
 def _sort(node: Node, uses: list[Use], own: _Own) -> None:
     """A name declares a thing of the source, or uses one that may be somebody else's."""
-    name, parent = _text(node), node.parent
+    name, parent = text_of(node), node.parent
     if parent is not None and parent.type in _MACROS and _is_field(parent, "name", node):
         own.names.add(name)
         own.functions.add(name)
@@ -124,7 +123,7 @@ def _declaration(node: Node) -> Literal["variable", "function", "foreign"] | Non
     if parent.type == "function_definition":
         return "function"
     if parent.type == "declaration":
-        words = {_text(c) for c in parent.children if c.type == "storage_class_specifier"}
+        words = {text_of(c) for c in parent.children if c.type == "storage_class_specifier"}
         if is_function or ("extern" in words and value is None):
             return "foreign"
     return "function" if value is not None and value.type == "lambda_expression" else "variable"
@@ -168,7 +167,3 @@ def _is_field(parent: Node, field: str, node: Node) -> bool:
 def _has_body(node: Node) -> bool:
     specifier = node.type.endswith("_specifier")
     return not specifier or node.child_by_field_name("body") is not None
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")

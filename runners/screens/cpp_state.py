@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..c_source.declarators import declared
+from ..c_source.nodes import parents, qualifiers_of, text_of, walk
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
@@ -20,7 +23,6 @@ OF_A_LAUNCH = frozenset({"__shared__"})
 _DECLARATIONS = frozenset({"declaration", "field_declaration"})
 _WORDS = frozenset({"storage_class_specifier", "type_qualifier"})
 _BODIES = frozenset({"compound_statement", "for_statement", "if_statement"})
-_NAMES = frozenset({"identifier", "field_identifier", "qualified_identifier"})
 _POINTERS = frozenset({"pointer_declarator"})
 
 
@@ -34,16 +36,13 @@ class Kept:
 
 def kept_variables(root: Node, *, device: bool) -> Iterator[Kept]:
     """All of them, in the order of the source. `device`: of code for a GPU."""
-    pending = [root]
-    while pending:
-        node = pending.pop()
+    for node in walk(root):
         if node.type in _DECLARATIONS:
             yield from _kept(node, device)
-        pending.extend(reversed(node.children))
 
 
 def _kept(node: Node, device: bool) -> Iterator[Kept]:
-    words = {_text(child) for child in node.children if child.type in _WORDS}
+    words = {text_of(child) for child in node.children if child.type in _WORDS}
     words |= {child.type for child in node.children if child.type.startswith("__")}
     if not _lasts(node, words, device):
         return
@@ -66,12 +65,7 @@ def _lasts(node: Node, words: set[str], device: bool) -> bool:
 
 
 def _in_a_body(node: Node) -> bool:
-    above = node.parent
-    while above is not None:
-        if above.type in _BODIES:
-            return True
-        above = above.parent
-    return False
+    return any(above.type in _BODIES for above in parents(node))
 
 
 def _is_constant(declarator: Node, words: set[str]) -> bool:
@@ -83,24 +77,10 @@ def _is_constant(declarator: Node, words: set[str]) -> bool:
     inner: Node | None = declarator
     while inner is not None and inner.type not in _POINTERS:
         inner = inner.child_by_field_name("declarator")
-    return inner is None or any(
-        c.type == "type_qualifier" and _text(c) == "const" for c in inner.children
-    )
+    return inner is None or "const" in qualifiers_of(inner)
 
 
 def _name(declarator: Node) -> str:
     """The name of a variable; empty for a function."""
-    inner: Node | None = declarator
-    while inner is not None and inner.type not in _NAMES:
-        if inner.type == "function_declarator":
-            return ""
-        declared = inner.child_by_field_name("declarator")
-        if declared is None:  # a parenthesized or reference declarator names its part nowhere
-            named = [c for c in inner.named_children if c.type != "type_qualifier"]
-            declared = named[0] if named else None
-        inner = declared
-    return "" if inner is None else _text(inner)
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
+    made = declared(declarator)
+    return "" if made.is_function else made.name

@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ....runners.c_source.nodes import field, inside, text_of
+from ....runners.c_source.declarators import declared_name
+from ....runners.c_source.nodes import inside, text_of
 from ....runners.model import Candidate
 from ..shared.base import Move, Proposals, State
 from .parts.accumulation import Accumulation, read_accumulation
@@ -118,9 +119,7 @@ def _unfit(
     threads: bool,
 ) -> str | None:
     names = {rows.variable, columns.variable} | {
-        text_of(d.child_by_field_name("declarator"))
-        for n in read.constants
-        for d in n.children_by_field_name("declarator")
+        declared_name(d) for n in read.constants for d in n.children_by_field_name("declarator")
     }
     bounded = [loop.header for loop in read.loops]
     if any(names & set(re.findall(r"[A-Za-z_]\w*", head)) for head in bounded):
@@ -232,8 +231,7 @@ def _declarators(declaration: Node) -> list[Node]:
 
 
 def _uses(code: str, declarator: Node) -> bool:
-    name = text_of(field(declarator, "declarator")) if declarator.type == "init_declarator" else ""
-    return re.search(rf"\b{re.escape(name)}\b", code) is not None
+    return re.search(rf"\b{re.escape(declared_name(declarator))}\b", code) is not None
 
 
 MOVE = Move(

@@ -32,7 +32,7 @@ def _write(state: State) -> Proposals:
 
 
 def _pointers(program: Program) -> list[Node]:
-    declared = (p.child_by_field_name("declarator") for p in program.entry.parameters)
+    declared = (p.node.child_by_field_name("declarator") for p in program.entry.parameters)
     return [d for d in declared if d is not None and d.type == "pointer_declarator"]
 
 

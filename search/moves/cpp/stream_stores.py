@@ -126,10 +126,7 @@ def _stream(program: Program, loop: Loop, scope: Scope, state: State) -> Stream 
 
 
 def _is_large(state: State, program: Program, array: str) -> bool:
-    names = [
-        text_of([n for n in inside(p) if n.type == "identifier"][-1])
-        for p in program.entry.parameters
-    ]
+    names = [p.name for p in program.entry.parameters]
     argument = state.spec.io.arguments[names.index(array)]
     try:
         counts = [

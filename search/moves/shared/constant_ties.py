@@ -6,12 +6,13 @@ Only what can be read is judged: an expression of numbers and of names that have
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.nodes import text_of, walk
 from ....runners.c_source.parsing import parse_cpp
 from ....runners.errors import ExpressionError, SpecError
 from ....runners.plans.declared_plan import declared_plan, resolve
@@ -138,14 +139,15 @@ def _nbytes(declaration: str, values: Mapping[str, int]) -> int:
 def _read(source: str) -> Read:
     data = source.encode()
     root = parse_cpp(data).root_node
-    declared = (_text(node) for node in _nodes(root, "declaration"))
-    asserted = _nodes(root, "static_assert_declaration")
+    nodes = list(walk(root))
+    declared = (text_of(node) for node in nodes if node.type == "declaration")
+    asserted = (node for node in nodes if node.type == "static_assert_declaration")
     return Read(
         constants={c.name: c.value for c in cpp_constants(data)},
         computed=tuple(
             (_field(node, "declarator"), _field(node, "value"))
-            for node in _nodes(root, "init_declarator")
-            if "constexpr" in _text(node.parent)
+            for node in nodes
+            if node.type == "init_declarator" and "constexpr" in text_of(node.parent)
         ),
         assertions=tuple(_field(node, "condition") for node in asserted),
         shared=tuple(d for d in declared if "__shared__" in d and "[" in d and "extern" not in d),
@@ -154,17 +156,4 @@ def _read(source: str) -> Read:
 
 
 def _field(node: Node, name: str) -> str:
-    return _text(node.child_by_field_name(name))
-
-
-def _nodes(root: Node, kind: str) -> Iterator[Node]:
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if node.type == kind:
-            yield node
-        pending += reversed(node.children)
-
-
-def _text(node: Node | None) -> str:
-    return "" if node is None or node.text is None else node.text.decode()
+    return text_of(node.child_by_field_name(name))

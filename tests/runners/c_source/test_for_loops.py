@@ -32,6 +32,12 @@ def test_a_loop_is_the_same_however_its_head_is_spelled(head: str) -> None:
     assert (text_of(found.step) or "1") == "1"
 
 
+def test_a_head_may_declare_more_than_its_variable() -> None:
+    found = loop("for (int i = 0, end = n; i < end; ++i) {}")
+    assert not found.alone and text_of(found.start) == "0"
+    assert loop("for (int i{0}; i < n; ++i) {}").alone
+
+
 def test_a_variable_may_be_declared_before_its_loop() -> None:
     assert loop("int i; for (i = 2; i <= n; i += 4) {}").kind == ""
 
@@ -39,7 +45,7 @@ def test_a_variable_may_be_declared_before_its_loop() -> None:
 @pytest.mark.parametrize(
     "head",
     ["int i = n; i > 0; --i", "int i = 0; i < n; i *= 2", "int i = 0; i < n; ++j",
-     "int i = 0; j < n; ++i", "int i = 0, j = 0; i < n; ++i", "int i = 0; i < n; ++i, ++j",
+     "int i = 0; j < n; ++i", "int i = 0; i < n; ++i, ++j",
      "int i = 0; i < n && ok; ++i", "int* p = a; p < end; ++p", ";;", "int i = 0; i < n; i -= 1"],
 )  # fmt: skip
 def test_a_loop_of_another_form_is_none(head: str) -> None:

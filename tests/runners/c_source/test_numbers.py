@@ -75,12 +75,20 @@ def test_what_is_not_known_to_have_a_sign_may_have_none() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("12", 12), ("0x1Fu", 31), ("0b101", 5), ("017", 15), ("1'000'000ull", 1000000), ("0", 0)],
+    [
+        ("12", 12),
+        ("0x1Fu", 31),
+        ("0b101", 5),
+        ("017", 15),
+        ("1'000'000ull", 1000000),
+        ("0", 0),
+        ("-1", -1),
+    ],
 )
 def test_integers_are_read_as_the_language_writes_them(text: str, value: int) -> None:
     assert integer_value(text) == value
 
 
-@pytest.mark.parametrize("text", ["1.0", "1e3", "08", "x", "", "0x", "-1", "1_000", "0o17", "2f"])
+@pytest.mark.parametrize("text", ["1.0", "1e3", "08", "x", "", "0x", "--1", "1_000", "0o17", "2f"])
 def test_other_literals_are_no_integers(text: str) -> None:
     assert integer_value(text) is None

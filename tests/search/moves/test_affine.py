@@ -119,6 +119,11 @@ def test_what_is_no_polynomial_has_no_form(text: str) -> None:
     assert read(text) is None
 
 
+@pytest.mark.parametrize("cast", ["(index_t)i", "static_cast<T>(i)", "(int2)i", "short(i)"])
+def test_a_cast_that_may_cut_an_index_short_has_no_form(cast: str) -> None:
+    assert read(cast) is None
+
+
 def test_sizes_are_compared_by_their_lowest_values() -> None:
     w, h = Form.name("W"), Form.name("H")
     assert (w * h - w).at_least(0, {"W": 1, "H": 1})

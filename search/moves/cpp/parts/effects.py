@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .....runners.c_source.declarators import declared, declared_name
+from .....runners.c_source.functions import CppParameter
 from .....runners.c_source.nodes import contains, inside, parents, text_of
 from .....runners.c_source.nodes import field as part
 from .program import Function, Loop, Program, loop_of
@@ -84,7 +86,9 @@ def effects_of(code: Node, scope: Scope, program: Program) -> Effects:
     for node in inside(code):
         match node.type:
             case "declaration":
-                found.private |= {_declared(d) for d in node.children_by_field_name("declarator")}
+                found.private |= {
+                    declared_name(d) for d in node.children_by_field_name("declarator")
+                }
             case "assignment_expression":
                 sign = text_of(part(node, "operator"))
                 how = "write" if sign == "=" else "both"
@@ -113,11 +117,6 @@ def effects_of(code: Node, scope: Scope, program: Program) -> Effects:
     found.scalars = {name: writes for name, writes in scalars.items() if writes}
     found.accesses = [a for a in found.accesses if not own(a.place.array, a.node)]
     return found
-
-
-def _declared(declarator: Node) -> str:
-    names = [n for n in inside(declarator) if n.type == "identifier"]
-    return text_of(names[0]) if names else text_of(declarator)
 
 
 def _target(node: Node, how: str, targets: dict[int, str], found: Effects) -> None:
@@ -185,12 +184,10 @@ def _only_computes(function: Function, program: Program, callers: tuple[str, ...
     if any(text_of(c) == "static" and c.parent and c.parent.type == "declaration"
            for c in inside(function.body)):  # fmt: skip
         return False
-    for parameter in function.parameters:
-        declarator = parameter.child_by_field_name("declarator")
-        if declarator is None or declarator.type != "identifier":
-            return False
+    if any(not _is_number(p) for p in function.parameters):
+        return False
     local = {text_of(n) for n in inside(function.node) if n.type == "identifier"} & {
-        _declared(d)
+        declared_name(d)
         for n in inside(function.node)
         if n.type in ("declaration", "parameter_declaration")
         for d in n.children_by_field_name("declarator")
@@ -210,6 +207,11 @@ def _only_computes(function: Function, program: Program, callers: tuple[str, ...
         elif node.type in OPAQUE:
             return False
     return True
+
+
+def _is_number(parameter: CppParameter) -> bool:
+    made = declared(parameter.node.child_by_field_name("declarator"))
+    return made.is_plain and made.name != ""
 
 
 def loops_around(node: Node, outermost: Node) -> tuple[Loop, ...]:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from .....runners.c_source.nodes import field, inside, parents, text_of
+from .....runners.c_source.declarators import declared_name
+from .....runners.c_source.functions import CppParameter, parameters_of
+from .....runners.c_source.literals import integer_value
+from .....runners.c_source.loops import for_loop
+from .....runners.c_source.nodes import (
+    field,
+    inside,
+    parents,
+    qualifiers_of,
+    statements_of,
+    text_of,
+)
 from .....runners.c_source.parsing import parse_cpp
+from .....runners.c_source.types import may_be_unsigned
 from ...shared.base import NotApplicable, State
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-RELATIONS = {"<": 0, "<=": 1}
-"""how a loop may be bounded, and what is added to make the bound exclusive"""
-UNSIGNED = re.compile(r"\b(unsigned|size_t|uint\d*_t|uint|ulong)\b")
-MIRRORED = {">": "<", ">=": "<="}
 
 
 def as_sum(node: Node) -> str:
@@ -67,8 +73,8 @@ class Loop:
 
     @property
     def unsigned(self) -> bool:
-        """Whether the variable's type has no values below 0."""
-        return UNSIGNED.search(self.kind) is not None
+        """Whether the variable's type may have no values below 0."""
+        return may_be_unsigned(self.kind)
 
     @cached_property
     def statements(self) -> tuple[Node, ...]:
@@ -88,91 +94,36 @@ class Loop:
 
 
 def statements(body: Node) -> tuple[Node, ...]:
-    """Those in braces, else the one there is; comments and pragmas left out."""
-    if body.type != "compound_statement":
-        return (body,)
-    return tuple(n for n in body.named_children if n.type not in ("comment", "preproc_call"))
+    """As `statements_of`, pragmas left out."""
+    return tuple(n for n in statements_of(body) if n.type != "preproc_call")
 
 
 def loop_of(node: Node) -> Loop | None:
     """The counted loop that a statement is; None for any other."""
-    if node.type != "for_statement":
+    head = for_loop(node)
+    if head is None or head.kind in ("", "auto") or not head.alone or head.relation == "!=":
         return None
-    start, test, update = (
-        node.child_by_field_name(n) for n in ("initializer", "condition", "update")
-    )
-    if start is None or test is None or update is None or start.type != "declaration":
+    step = 1 if head.step is None else _number(head.step)
+    if step is None or step < 1 or not head.counts_alone:
         return None
-    declared = start.child_by_field_name("declarator")
-    bounded = _bound(test)
-    if declared is None or declared.type != "init_declarator" or bounded is None:
-        return None
-    name, lower = (
-        text_of(declared.child_by_field_name("declarator")),
-        declared.child_by_field_name("value"),
-    )
-    left, bound, relation = bounded
-    step = _step(update, name)
-    if lower is None or left != name or step is None or node.child_by_field_name("body") is None:
-        return None
-    if start.named_child_count > 2 or any(c.type == "," for c in start.children):
-        return None
-    kind = text_of(start.child_by_field_name("type"))
-    if kind == "auto":
-        return None
-    loop = Loop(node, name, kind, lower, bound, relation == "<=", step)
-    return None if _assigned(loop.body, name) else loop
+    return Loop(node, head.variable, head.kind, head.start, head.bound, head.inclusive, step)
 
 
-def _bound(test: Node) -> tuple[str, Node, str] | None:
-    """(variable, bound, < or <=), whichever side the variable is on."""
-    if test.type != "binary_expression":
-        return None
-    left, right, sign = field(test, "left"), field(test, "right"), text_of(test.children[1])
-    if sign in RELATIONS:
-        return text_of(left), right, sign
-    if sign in MIRRORED:
-        return text_of(right), left, MIRRORED[sign]
-    return None
-
-
-def _step(update: Node, name: str) -> int | None:
-    if update.type == "update_expression":
-        up = text_of(update.child_by_field_name("operator")) == "++"
-        return 1 if up and text_of(update.child_by_field_name("argument")) == name else None
-    if update.type != "assignment_expression" or text_of(field(update, "left")) != name:
-        return None
-    added = field(update, "right")
-    if text_of(field(update, "operator")) != "+=":
-        return None
-    value = text_of(added) if added.type == "number_literal" else _constant(text_of(added), update)
-    return int(value) if value.isdigit() and int(value) > 0 else None
-
-
-def _constant(name: str, at: Node) -> str:
-    """The literal of `constexpr int name = 8` before a node; empty without one."""
-    for above in parents(at):
-        for node in above.named_children:
-            if node.type != "declaration" or node.end_byte > at.start_byte:
+def _number(node: Node) -> int | None:
+    """The value of a literal, or of `constexpr int name = 8` before the node."""
+    if node.type == "number_literal":
+        return integer_value(text_of(node))
+    name = text_of(node)
+    for above in parents(node):
+        for each in above.named_children:
+            if each.type != "declaration" or each.end_byte > node.start_byte:
                 continue
-            for each in node.children_by_field_name("declarator"):
-                if text_of(each.child_by_field_name("declarator")) == name:
-                    fixed = "constexpr" in text_of(node)
-                    return text_of(each.child_by_field_name("value")) if fixed else ""
-    return ""
-
-
-def _assigned(body: Node, name: str) -> bool:
-    for node in inside(body):
-        target = {"assignment_expression": "left", "update_expression": "argument"}.get(node.type)
-        if target is not None and text_of(node.child_by_field_name(target)) == name:
-            return True
-        if node.type == "pointer_expression" and text_of(node) == f"&{name}":
-            return True
-        if node.type == "reference_declarator" and node.parent is not None:
-            if text_of(node.parent.child_by_field_name("value")) == name:
-                return True
-    return False
+            for declarator in each.children_by_field_name("declarator"):
+                if declared_name(declarator) == name:
+                    fixed = "constexpr" in qualifiers_of(each)
+                    value = text_of(declarator.child_by_field_name("value"))
+                    return integer_value(value) if fixed else None
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,10 +144,9 @@ class Function:
         return field(self.node, "body")
 
     @property
-    def parameters(self) -> tuple[Node, ...]:
+    def parameters(self) -> tuple[CppParameter, ...]:
         """In order."""
-        listed = field(field(self.node, "declarator"), "parameters")
-        return tuple(n for n in listed.named_children if n.type == "parameter_declaration")
+        return parameters_of(field(field(self.node, "declarator"), "parameters"))
 
     @cached_property
     def loops(self) -> tuple[Loop, ...]:

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .....runners.c_source.nodes import contains, field, inside, parents, text_of
+from .....runners.c_source.declarators import declared_name, unbraced
+from .....runners.c_source.names import lent_by, written_by
+from .....runners.c_source.nodes import contains, field, inside, parents, qualifiers_of, text_of
+from .....runners.c_source.types import is_wide_integer
 from .....runners.specs.spec import KernelSpec
 from ...shared.affine import Form
 from ...shared.affine_cpp import form_of
@@ -39,7 +42,7 @@ class Scope:
         self._assigned = _assigned(function.body)
         self._entry = function is program.entry
         self._spec = spec
-        self._parameters = {_name(p): p for p in function.parameters}
+        self._parameters = {p.name: p for p in function.parameters}
         self._constants = _constants(program.root)
         self.lowest: dict[str, int] = {}
         """the lowest value of names that forms are made of"""
@@ -62,12 +65,7 @@ class Scope:
     @property
     def arrays(self) -> Mapping[str, str]:
         """Pointer parameters, each with the type of its elements."""
-        return {
-            name: _element(p)
-            for name, p in self._parameters.items()
-            if (d := p.child_by_field_name("declarator")) is not None
-            and d.type in ("pointer_declarator", "array_declarator")
-        }
+        return {p.name: p.type for p in self._parameters.values() if p.pointers and not p.reference}
 
     def role(self, array: str) -> str | None:
         """What the contract says of a parameter of the entry; None of others."""
@@ -88,9 +86,9 @@ class Scope:
             if loop is not None:
                 return Form.name(name)
             value = declared.child_by_field_name("value")
-            if value is None or name in self._assigned:
+            if value is None or name in self._assigned or not _holds_forms(declared):
                 return None
-            return self.form(_unbraced(value))
+            return self.form(unbraced(value))
         if name in self._assigned:
             return None
         if name in self._sizes:
@@ -162,6 +160,13 @@ def _block(declarator: Node) -> Node:
     return declaration.parent or declaration
 
 
+def _holds_forms(declarator: Node) -> bool:
+    """Whether a variable is what it is given: neither cut short nor made a float."""
+    declaration = declarator.parent
+    kind = text_of(None if declaration is None else declaration.child_by_field_name("type"))
+    return kind == "auto" or is_wide_integer(kind)
+
+
 def _loop_that_declares(declarator: Node) -> Loop | None:
     above = _block(declarator)
     loop = loop_of(above)
@@ -181,49 +186,15 @@ def _declarations(body: Node) -> dict[str, list[Node]]:
         if node.type not in ("declaration", "parameter_declaration"):
             continue
         for each in node.children_by_field_name("declarator"):
-            found.setdefault(_introduced(each), []).append(each)
+            found.setdefault(declared_name(each), []).append(each)
     return found
 
 
-def _introduced(declarator: Node) -> str:
-    while declarator.type != "identifier":
-        inner = declarator.child_by_field_name("declarator")
-        if inner is None:
-            inner = next((c for c in declarator.named_children if c.type != "type_qualifier"), None)
-        if inner is None:
-            return text_of(declarator)
-        declarator = inner
-    return text_of(declarator)
-
-
-def _name(parameter: Node) -> str:
-    declarator = parameter.child_by_field_name("declarator")
-    return "" if declarator is None else _introduced(declarator)
-
-
-def _element(parameter: Node) -> str:
-    return text_of(parameter.child_by_field_name("type"))
-
-
 def _assigned(body: Node) -> frozenset[str]:
-    """Names that are written after their declaration, or whose address is taken."""
-    found = set[str]()
-    lent = set[str]()
-    for node in inside(body):
-        match node.type:
-            case "assignment_expression":
-                found.add(text_of(field(node, "left")))
-            case "update_expression":
-                found.add(text_of(field(node, "argument")))
-            case "pointer_expression" if text_of(node.children[0]) == "&":
-                lent.add(text_of(field(node, "argument")))
-            case "reference_declarator":
-                declared = node.parent
-                value = None if declared is None else declared.child_by_field_name("value")
-                lent.add(text_of(value))
-            case _:
-                pass
-    return frozenset((found - _counted(body)) | lent)
+    """Names that are written after their declaration, or lent, but for those that a loop counts."""
+    written = {text_of(n) for each in inside(body) if (n := written_by(each)) is not None}
+    lent = {text_of(n) for each in inside(body) if (n := lent_by(each)) is not None}
+    return frozenset((written - _counted(body)) | lent)
 
 
 def _counted(body: Node) -> set[str]:
@@ -238,12 +209,6 @@ def _counted(body: Node) -> set[str]:
     return {loop.variable for loop in loops if written[loop.variable] == in_heads[loop.variable]}
 
 
-def _unbraced(value: Node) -> Node:
-    if value.type == "initializer_list" and value.named_child_count == 1:
-        return value.named_children[0]
-    return value
-
-
 def _constants(root: Node) -> dict[str, Form]:
     """Integer constants of the file: `constexpr int N = 8;`, `const int N = 8;`."""
     found = dict[str, Form]()
@@ -252,11 +217,11 @@ def _constants(root: Node) -> dict[str, Form]:
             p.type == "function_definition" for p in parents(node)
         ):
             continue
-        qualifiers = {text_of(c) for c in node.children if c.type == "type_qualifier"}
+        qualifiers = qualifiers_of(node)
         for each in node.children_by_field_name("declarator"):
             value = each.child_by_field_name("value")
             if qualifiers & {"const", "constexpr"} and value is not None:
-                form = form_of(_unbraced(value), found.get)
+                form = form_of(unbraced(value), found.get)
                 if form is not None:
-                    found[_introduced(each)] = form
+                    found[declared_name(each)] = form
     return found

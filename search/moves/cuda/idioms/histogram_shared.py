@@ -12,11 +12,10 @@ from .....runners.model import Candidate
 from ...shared.affine import Form
 from ...shared.base import Move, NotApplicable, Proposals, State
 from .parts.coverage import covers
-from .parts.facts import Facts, recognised
+from .parts.facts import Facts, Unfit, recognised
 from .parts.product_terms import flattened
 from .parts.scope import Place, Scope
 from .parts.syntax import Call, Declare, Evaluate, Expr, Item, Loop, Number, Statement, Unary
-from .parts.unfit import Unfit
 from .parts.writing import clash, launched, rewritten, template
 
 SHARED = 48 * 1024

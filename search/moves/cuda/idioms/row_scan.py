@@ -8,12 +8,10 @@ from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
 from ...shared.affine import Form, exact_quotient
 from ...shared.base import Move, NotApplicable, Proposals, State
-from .parts.element_maps import element_map
-from .parts.facts import Facts, recognised
+from .parts.facts import Facts, Unfit, recognised
 from .parts.product_terms import flattened, sum_type
-from .parts.scope import Place, Scope
+from .parts.scope import Place, Scope, element_map
 from .parts.syntax import Assign, Binary, Declare, Expr, Item, Loop, Name, names_in, unconverted
-from .parts.unfit import Unfit
 from .parts.writing import clash, launched, rewritten, template
 from .row_in_registers import MOVED
 

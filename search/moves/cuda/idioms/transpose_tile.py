@@ -13,11 +13,10 @@ from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
 from ...shared.affine import Form, exact_quotient
 from ...shared.base import Move, NotApplicable, Proposals, State
-from .parts.facts import Facts, recognised
+from .parts.facts import Facts, Unfit, recognised
 from .parts.product_terms import flattened
 from .parts.scope import Place, Scope
 from .parts.syntax import Assign, Declare
-from .parts.unfit import Unfit
 from .parts.writing import clash, launched, rewritten, template
 
 Turn = tuple[Form, Form, Place, Place]

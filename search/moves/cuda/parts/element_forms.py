@@ -102,29 +102,19 @@ def _split(
 
 def grid_stride_work(last: Node, known: Locals, kernel: CudaKernel) -> Work | None:
     """`for (int i = thread; i < n; i += threads of the grid)` as the last statement."""
-    fields = ("initializer", "condition", "update", "body")
-    start, test, update, body = (last.child_by_field_name(f) for f in fields)
-    if last.type != "for_statement" or not (start and test and update and body):
+    loop = for_loop(last)
+    if loop is None or not (loop.kind and loop.alone) or loop.relation != "<" or loop.step is None:
         return None
-    declared = single_declaration(start)
-    if declared is None or thread_axis(declared[2], known, kernel.launch) != "x":
-        return None
-    name = declared[0]
-    left, right = (test.child_by_field_name(f) for f in ("left", "right"))
-    if left is None or right is None or operator_of(test) != "<" or text_of(left) != name:
-        return None
-    step = update.child_by_field_name("right")
-    whole = update.type == "assignment_expression" and operator_of(update) == "+="
-    if not whole or step is None or text_of(update.child_by_field_name("left")) != name:
+    if thread_axis(loop.start, known, kernel.launch) != "x":
         return None
     size = str(kernel.launch.block[0])
-    factors = {squeezed(known.behind(f)) for f in operands(known.behind(step), "*")}
+    factors = {squeezed(known.behind(f)) for f in operands(known.behind(loop.step), "*")}
     if factors not in ({"gridDim.x", "blockDim.x"}, {"gridDim.x", size}):
         return None
     above = last.parent
     before = [n for n in above.named_children if n.type != "comment"] if above else []
-    inside = _inside(body)
-    return Work(before[:-1], [], right, inside, last, index=(name, declared[1]))
+    index = (loop.variable, loop.kind)
+    return Work(before[:-1], [], loop.bound, _inside(loop.body), last, index=index)
 
 
 def several_items_work(last: Node, known: Locals, kernel: CudaKernel) -> Work | None:
@@ -133,7 +123,7 @@ def several_items_work(last: Node, known: Locals, kernel: CudaKernel) -> Work | 
     The items of a thread lie a block apart, or side by side.
     """
     loop = for_loop(last)
-    if loop is None or not loop.kind or not loop.counts_alone:
+    if loop is None or not (loop.kind and loop.alone and loop.counts_alone):
         return None
     if text_of(loop.start) != "0" or loop.step is not None or loop.inclusive:
         return None

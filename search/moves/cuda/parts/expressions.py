@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal
 
-from .....runners.c_source.expressions import bare, operands, operator_of, squeezed
+from .....runners.c_source.declarators import declared
+from .....runners.c_source.expressions import bare, operands, squeezed
+from .....runners.c_source.names import changed_in, names_in
 from .....runners.c_source.nodes import text_of, walk
 from .....runners.specs.declared_fields import AXES
 from .....runners.specs.declared_plan_model import LaunchStep
@@ -23,32 +25,28 @@ class Locals:
     """Local variables of a kernel that are given a value once, where they are declared."""
 
     def __init__(self, body: Node) -> None:
-        declared: dict[str, list[Node | None]] = {}
-        changed = set[str]()
+        given: dict[str, list[Node | None]] = {}
+        others = set[str]()
         for node in walk(body):
             if node.type == "declaration":
                 for declarator in node.children_by_field_name("declarator"):
-                    name, value = declarator, None
-                    if declarator.type == "init_declarator":
-                        inner = declarator.child_by_field_name("declarator")
-                        value, name = declarator.child_by_field_name("value"), inner or declarator
-                    if name.type == "identifier":
-                        declared.setdefault(text_of(name), []).append(value)
+                    made, value = declared(declarator), declarator.child_by_field_name("value")
+                    if made.is_plain:
+                        given.setdefault(made.name, []).append(value)
                     else:
-                        changed |= {text_of(n) for n in walk(name) if n.type == "identifier"}
-            else:
-                changed |= _changed_by(node)
-        self.changed = frozenset(changed)
+                        inner = declarator.child_by_field_name("declarator") if value else None
+                        others |= names_in(inner or declarator)
+        self.changed = changed_in(body) | others
         """names that are assigned, counted up or down, or whose address is taken"""
-        self.declared = Counter({name: len(values) for name, values in declared.items()})
+        self.declared = Counter({name: len(values) for name, values in given.items()})
         self.values: Mapping[str, Node] = {
             name: values[0]
-            for name, values in declared.items()
-            if len(values) == 1 and values[0] is not None and name not in changed
+            for name, values in given.items()
+            if len(values) == 1 and values[0] is not None and name not in self.changed
         }
 
         self.starts: Mapping[str, tuple[Node, ...]] = {
-            name: tuple(v for v in values if v is not None) for name, values in declared.items()
+            name: tuple(v for v in values if v is not None) for name, values in given.items()
         }
         """what each is given where it is declared, whether or not it changes later"""
 
@@ -77,16 +75,6 @@ class Locals:
                     pending.append(self.values[name])
                 seen.add(name)
         return False
-
-
-def _changed_by(node: Node) -> set[str]:
-    if node.type == "assignment_expression":
-        return {squeezed(node.child_by_field_name("left"))}
-    if node.type == "update_expression":
-        return {squeezed(node.child_by_field_name("argument"))}
-    if node.type == "pointer_expression" and operator_of(node) == "&":
-        return {squeezed(node.child_by_field_name("argument"))}
-    return set()
 
 
 def thread_axis(node: Node, known: Locals, launch: LaunchStep) -> Axis | None:

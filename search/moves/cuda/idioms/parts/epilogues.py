@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ....shared.affine import Form
-from .facts import Facts
+from .facts import Facts, Unfit
 from .scope import Scope
 from .syntax import (
     Assign,
@@ -21,7 +21,6 @@ from .syntax import (
     names_in,
     within,
 )
-from .unfit import Unfit
 
 
 @dataclass(frozen=True)

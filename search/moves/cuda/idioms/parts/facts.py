@@ -17,7 +17,6 @@ from ....shared.base import NotApplicable, State
 from ....shared.sizes import divisor_of_form, divisor_of_symbol, size_form
 from ...parts.reading import arguments_of
 from .reading import Kernel, read_kernel
-from .unfit import Unfit
 
 Found = TypeVar("Found")
 
@@ -27,6 +26,13 @@ DEFINED = re.compile(
     r"(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<value>\d+)[ \t]*;)",
     re.MULTILINE,
 )
+
+
+class Unfit(Exception):
+    """The kernel is no such thing; the text says what was found in place of it.
+
+    Raised within readers, and told as a reason by `recognised`.
+    """
 
 
 @dataclass(frozen=True)

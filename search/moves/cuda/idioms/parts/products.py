@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 
 from ....shared.affine import Form, exact_quotient
 from .epilogues import Epilogue, read_epilogue
-from .facts import Facts
-from .product_terms import K, comparisons, flattened, multiplied, sum_type
-from .product_tiles import tiled
+from .facts import Facts, Unfit
+from .product_terms import K, comparisons, flattened, multiplied, sum_type, tiled
 from .scope import Place, Scope
 from .syntax import Assign, Declare, If, Item, Loop, all_statements
-from .unfit import Unfit
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ......runners.c_source.functions import CppFunction, cpp_functions
-from ......runners.c_source.nodes import text_of, top_of
+from ......runners.c_source.loops import for_loop
+from ......runners.c_source.nodes import text_of, top_of, walk
 from ......runners.c_source.parsing import parse_cpp
 from .reading_expressions import read_expression, span_of
 from .syntax import (
     Assign,
-    Binary,
     Declare,
     Evaluate,
     Expr,
@@ -29,6 +29,8 @@ from .syntax import (
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+_LEAVES = frozenset({"break_statement", "continue_statement", "return_statement", "goto_statement"})
 
 
 @dataclass(frozen=True)
@@ -160,65 +162,43 @@ def _effect(node: Node, span: Span) -> Statement:
 
 
 def _loop(node: Node) -> Statement:
-    """A counted loop, else opaque: one that counts down, has no bound, or breaks off."""
-    opaque = Opaque(span_of(node), text_of(node))
-    first, test, step, body = (
-        node.child_by_field_name(f) for f in ("initializer", "condition", "update", "body")
-    )
-    if first is None or test is None or step is None or body is None or _leaves(body):
-        return opaque
-    began = _statements(first) if first.type == "declaration" else (_effect(first, span_of(first)),)
-    stepped, bound = _effect(step, span_of(step)), read_expression(test)
-    if len(began) != 1:
-        return opaque
-    match began[0]:
-        case Declare(name=variable, value=start, type=kind) if start is not None:
-            pass
-        case Assign(target=Name(name=variable), operator="=", value=start):
-            kind = ""
-        case _:
-            return opaque
-    by = _step(stepped, variable)
-    if (
-        not isinstance(bound, Binary)
-        or by is None
-        or bound.operator not in ("<", "<=")
-        or (bound.left != Name(bound.span, variable))
-    ):
-        if not isinstance(stepped, Assign) or stepped.target != Name(span_of(step), variable):
-            return opaque
-        return Stepped(span_of(node), variable, start, bound, stepped, _block(body))
+    """A counted loop, else opaque: one that has no bound, or breaks off."""
+    head = for_loop(node)
+    body = node.child_by_field_name("body")
+    if body is None or any(n.type in _LEAVES for n in walk(body)):
+        return Opaque(span_of(node), text_of(node))
+    if head is None or not head.alone or head.relation == "!=":
+        return _stepped(node, body)
+    by = Number(span_of(node), "1") if head.step is None else read_expression(head.step)
     end = next(c.end_byte for c in node.children if c.type == ")")
     return Loop(
-        span_of(node), variable, start, bound.right, by, _block(body),
-        head=(node.start_byte, end), inner=span_of(body), inclusive=bound.operator == "<=",
-        kind=kind,
+        span_of(node), head.variable, read_expression(head.start), read_expression(head.bound), by,
+        _block(body), head=(node.start_byte, end), inner=span_of(body), inclusive=head.inclusive,
+        kind=head.kind,
     )  # fmt: skip
 
 
-def _step(stepped: Statement, variable: str) -> Expr | None:
-    match stepped:
-        case Assign(target=Name(name=name), operator="+=", value=by) if name == variable:
-            return by
-        case Assign(
-            target=Name(name=name), operator="=", value=Binary(operator="+", left=left, right=right)
-        ) if name == variable:
-            if isinstance(left, Name) and left.name == variable:
-                return right
-            return left if isinstance(right, Name) and right.name == variable else None
+def _stepped(node: Node, body: Node) -> Statement:
+    """A loop that steps otherwise than by adding, such as `s /= 2`; opaque where it is none."""
+    opaque = Opaque(span_of(node), text_of(node))
+    first, test, step = (
+        node.child_by_field_name(f) for f in ("initializer", "condition", "update")
+    )
+    if first is None or test is None or step is None:
+        return opaque
+    began = _statements(first) if first.type == "declaration" else (_effect(first, span_of(first)),)
+    stepped = _effect(step, span_of(step))
+    match began:
+        case (Declare(name=variable, value=start, pointer=False),) if start is not None:
+            pass
+        case (Assign(target=Name(name=variable), operator="=", value=start),):
+            pass
         case _:
-            return None
-
-
-def _leaves(body: Node) -> bool:
-    kinds = {"break_statement", "continue_statement", "return_statement", "goto_statement"}
-    pending = [body]
-    while pending:
-        node = pending.pop()
-        if node.type in kinds:
-            return True
-        pending += node.children
-    return False
+            return opaque
+    if not isinstance(stepped, Assign) or stepped.target != Name(span_of(step), variable):
+        return opaque
+    test_read = read_expression(test)
+    return Stepped(span_of(node), variable, start, test_read, stepped, _block(body))
 
 
 def _if(node: Node) -> Statement:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .facts import Unfit
 from .syntax import (
     Assign,
     Binary,
@@ -19,7 +20,6 @@ from .syntax import (
     names_in,
     unconverted,
 )
-from .unfit import Unfit
 
 Kind = Literal["sum", "max", "min", "greatest", "least", "first_greatest", "first_least"]
 """max and min ignore NaN as fmaxf does, greatest and least compare; first: with its place"""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....shared.affine import Form
+from .facts import Unfit
 from .reductions import Reduction, check_start, read_reduction
 from .scope import Scope
 from .syntax import (
@@ -27,7 +28,6 @@ from .syntax import (
     names_in,
     within,
 )
-from .unfit import Unfit
 
 
 @dataclass(frozen=True)

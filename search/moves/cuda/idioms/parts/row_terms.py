@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from ......runners.c_source.literals import integer_value
 from .facts import Facts
 from .row_arrays import Held
 from .row_loops import RowLoop
 from .rows import Rows
-from .scope import INTEGER
 from .syntax import (
     Assign,
     Binary,
@@ -256,7 +256,7 @@ def _type(expr: Expr, types: Mapping[str, str]) -> str | None:
     """`float`, `double`, or `int` for any integer; None: not known, or neither."""
     match expr:
         case Number(text=text):
-            if INTEGER.fullmatch(text):
+            if integer_value(text) is not None:
                 return "int"
             return "float" if text[-1] in "fF" or text.lstrip("-")[0].isalpha() else "double"
         case Name(name=name):

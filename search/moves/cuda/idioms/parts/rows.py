@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ....shared.affine import Form
-from .facts import Facts
+from .facts import Facts, Unfit
 from .row_loops import RowLoop, row_loop
 from .scope import Scope
 from .syntax import (
@@ -27,7 +27,6 @@ from .syntax import (
     all_statements,
     names_in,
 )
-from .unfit import Unfit
 
 THREAD = Form.name("threadIdx.x")
 GRID_NAMES = ("threadIdx", "blockIdx", "blockDim", "gridDim")

@@ -10,8 +10,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from ......runners.c_source.literals import integer_value
+from ......runners.c_source.types import is_wide_integer
 from ....shared.affine import Form, quotient, remainder
-from .facts import Facts
+from ....shared.edits import Edit, edited
+from .facts import Facts, Unfit
 from .syntax import (
     Assign,
     Binary,
@@ -22,14 +25,15 @@ from .syntax import (
     Loop,
     Name,
     Number,
+    Opaque,
     Statement,
     Stepped,
     Unary,
     all_statements,
     unconverted,
+    within,
 )
 
-INTEGER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|\d+)[uUlLzZ]*")
 BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.[xyz]")
 
 
@@ -77,7 +81,8 @@ class Scope:
                 if place is None
                 else replace(hidden, pointers={**hidden.pointers, name: place})
             )
-        found = self.form(value) if _integral(statement.type) else None
+        integral = statement.type == "auto" or is_wide_integer(statement.type)
+        found = self.form(value) if integral else None
         if found is not None:
             return replace(hidden, integers={**hidden.integers, name: found})
         return replace(hidden, values={**hidden.values, name: value})
@@ -101,15 +106,15 @@ class Scope:
         """An integer expression as a polynomial; None: it is none, or it depends on data."""
         match expr:
             case Number(text=text):
-                match = INTEGER.fullmatch(text)
-                return Form.number(int(match[1] + match[2], 0)) if match else None
+                number = integer_value(text)
+                return None if number is None else Form.number(number)
             case Name(name=name):
                 if name in self.integers:
                     return self.integers[name]
                 if BUILT_IN.fullmatch(name):
                     return Form.name(name)
                 return None if name in self.values else self.facts.sizes.get(name)
-            case Converted(operand=operand):
+            case Converted(type=kind, operand=operand) if is_wide_integer(kind):
                 return self.form(operand)
             case Binary(operator=operator, left=left, right=right):
                 a, b = self.form(left), self.form(right)
@@ -149,10 +154,6 @@ class Scope:
         return found
 
 
-def _integral(kind: str) -> bool:
-    return re.search(r"float|double|half|bfloat|bool", kind) is None
-
-
 def _combined(operator: str, a: Form, b: Form) -> Form | None:
     match operator:
         case "+":
@@ -169,3 +170,20 @@ def _combined(operator: str, a: Form, b: Form) -> Form | None:
             return a * Form.number(1 << by)
         case _:
             return None
+
+
+def element_map(facts: Facts, scope: Scope, value: Expr) -> tuple[Place, str]:
+    """The element, and the value as C++ over `element`; Unfit where it depends on more.
+
+    `value`: as `Scope.value` gives it.
+    """
+    items = [e for e in within(value) if isinstance(e, Item)]
+    places = {scope.place(item) for item in items}
+    place = next(iter(places)) if len(places) == 1 else None
+    if place is None or place.array not in facts.inputs:
+        raise Unfit("what is added is no function of one element of an input")
+    inside = [e for item in items for index in item.indices for e in within(index)]
+    if any(isinstance(e, Name | Opaque) for e in within(value) if e not in inside):
+        raise Unfit("what is added depends on more than the element")
+    named = [Edit(*item.span, "element") for item in items]
+    return place, edited(facts.source, named, *value.span)

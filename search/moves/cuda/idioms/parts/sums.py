@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from ....shared.affine import Form
 from .coverage import covers
-from .element_maps import element_map
-from .facts import Facts
+from .facts import Facts, Unfit
 from .product_terms import flattened
-from .scope import Scope
+from .scope import Scope, element_map
 from .syntax import (
     Assign,
     Call,
@@ -26,7 +25,6 @@ from .syntax import (
     within,
 )
 from .trees import check_tree, is_barrier
-from .unfit import Unfit
 
 
 @dataclass(frozen=True)

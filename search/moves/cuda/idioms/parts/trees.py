@@ -7,9 +7,9 @@ every thread's value once.
 from __future__ import annotations
 
 from ....shared.affine import Form
+from .facts import Unfit
 from .scope import Scope
 from .syntax import Assign, Binary, Call, Evaluate, Expr, If, Item, Loop, Statement, Stepped, Unary
-from .unfit import Unfit
 
 BLOCK = 64
 """threads that a tree is run with"""
