@@ -10,13 +10,7 @@ from dataclasses import dataclass
 from ..runners.errors import ProcessLost, SideFailed
 from ..runners.model import BuildFacts, Ending, Evaluation
 from ..runners.specs.devices import DeviceFacts
-from ..store.evaluations import (
-    evaluation_id,
-    evaluation_of,
-    next_number,
-    put_confirmation,
-    twin_of,
-)
+from ..store.evaluations import evaluation_id, evaluation_of, next_number, put_confirmation, twin_of
 from ..store.kernels import set_incumbent
 from ..store.records import Confirmation, KernelRecord, VariantRecord
 from ..store.store import Store

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...runners.model import BuildOptions, Candidate, Ending, Record
 from ...runners.specs.spec import KernelSpec
-from ..memory.ideas import Idea, Recollection
+from ..memory import Idea, Recollection
 from ..moves.shared.base import State
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...runners.model import Candidate, Record
-from ..memory.ideas import change_key
+from ..memory import change_key
 from ..moves import IDIOMS, METHODS, MOVES, Method, Move, NotApplicable
 from ..moves.shared.base import State
 from .planner import Context, PlannerRun

@@ -12,7 +12,7 @@ from ...store.records import KernelRecord, VariantRecord, now
 from ...store.store import Writer
 from ..engine.work import Evaluate, Outcome
 from ..graph.nodes import Node
-from ..memory.ideas import Lesson, Recollection, change_key
+from ..memory import Lesson, Recollection, change_key
 from ..moves.shared.base import State
 from ..regraph.transition import Transition, difference
 from ..stored.variants import changed

@@ -16,7 +16,7 @@ from ...store.lessons import (
     put_regraph,
     transition_rows,
 )
-from ..memory.ideas import Memory, Recollection
+from ..memory import Memory, Recollection
 from ..regraph.posterior import Posteriors
 from ..regraph.tallies import ReGraph, aggregate, from_json, merge_all
 from ..regraph.transition import Transition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...store.lessons import memory_rows
 from ...store.store import Store
-from ..memory.ideas import Lesson, Memory
+from ..memory import Lesson, Memory
 
 
 def recall(store: Store, kernel_id: str, until: str | None = None) -> Memory:

@@ -34,7 +34,7 @@ NEVER_AT_THE_TOP = {"torch", "triton", "cupy", "cuda", "pynvml", "anthropic"}
 NOT_BESIDE_THE_CLOCK = ("toolchains", "building", "capture", "interpreter", "oracle")
 """Rooms of `runners` that the process which times GPU code does without: what builds, what runs a
 candidate's Python, and what knows expected values."""
-MOST_FILES = 23
+MOST_FILES = 20
 TOUCH_THE_WORLD = ("search.stored", "search.outdir", "search.session")
 """Rooms of `search` that know store and evaluation; all else there is given what it needs."""
 LOADS = {"import_module", "load"}

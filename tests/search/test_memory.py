@@ -9,7 +9,7 @@ import pytest
 from lift import SOURCE, load
 
 from kernelwright.runners.model import BuildOptions, Candidate, Ending
-from kernelwright.search.memory.ideas import TOLD, Idea, Lesson, Memory, change_key, most_telling
+from kernelwright.search.memory import TOLD, Idea, Lesson, Memory, change_key, most_telling
 from kernelwright.search.moves.shared.base import State
 from kernelwright.search.planning.planner import Context, client_planner, run_planner
 from kernelwright.search.planning.rules import DOUBT, rules_planner

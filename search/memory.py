@@ -8,8 +8,8 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from ...runners.model import Candidate, Ending, Record, content_hash
-from ..moves.shared.base import State
+from ..runners.model import Candidate, Ending, Record, content_hash
+from .moves.shared.base import State
 
 TOLD: Final = 10
 """ideas that a planner is told of"""
