@@ -4,6 +4,7 @@ Here lie the nouns (`model.py`, `dtypes.py`, `errors.py`), what sets languages a
 (`languages.py`), how work under way is told (`progress.py`), and in which words (`wording.py`).
 Packages, in the order in which an evaluation meets them:
 
+- c_source: C++ and CUDA sources as their syntax tree has them, for all who look into them
 - specs: what a user writes down; inferring: what a source says where a spec leaves it out; loading:
   from a spec's file to a loaded kernel
 - plans: what is launched, with which numbers
