@@ -8,6 +8,11 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
+
+MOST_OF_NAME: Final = 48
+"""characters of a file's name that stand in the name beside it, which may be no longer than 255
+bytes either: kernels of generated code have names that nearly are"""
 
 
 @contextmanager
@@ -17,7 +22,8 @@ def replacing(path: Path) -> Generator[Path]:
 
     The name is of this process and thread alone: of writers side by side the last one counts.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
+    begun = path.name[:MOST_OF_NAME]
+    partial = path.with_name(f".{begun}.{os.getpid()}.{threading.get_ident()}.part")
     try:
         partial.unlink(missing_ok=True)  # of a process of the same number, which was killed
         yield partial

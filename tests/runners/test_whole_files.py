@@ -56,6 +56,12 @@ def test_a_file_that_cannot_take_its_place_leaves_nothing_behind(tmp_path: Path)
     assert [each.name for each in tmp_path.iterdir()] == ["folder"]
 
 
+@pytest.mark.parametrize("name", ["k" * 255, "ü" * 127], ids=["of ASCII", "of wider characters"])
+def test_a_file_may_have_the_longest_name_that_there_is(tmp_path: Path, name: str) -> None:
+    assert write_whole(tmp_path / name, NEW).read_bytes() == NEW.encode()
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
 def test_a_file_that_is_here_for_good_has_the_permissions_it_was_given(tmp_path: Path) -> None:
     model = write_whole(tmp_path / "model", OLD)
     model.chmod(0o751)
