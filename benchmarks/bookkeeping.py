@@ -39,6 +39,7 @@ from kernelwright.runners.specs.devices import DeviceFacts
 from kernelwright.search.session.session import SearchSession
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.stored.records import NeedsCandidates, SearchStopped
+from kernelwright.store.evaluations import put_evaluation
 from kernelwright.store.records import VariantRecord
 from kernelwright.store.store import STATE_FILE, Store
 from kernelwright.store.variants import remember
@@ -74,7 +75,7 @@ class LookUp(Evaluator):
             known = landscape.evaluation(record.variant, variant_id, found, False)
             with self._own.transaction() as writer:
                 remember(writer, record)
-                writer.put_record("evaluations", known.evaluation_id, known)
+                put_evaluation(writer, known)
         self.seconds += time.perf_counter() - began
         self.busy += time.process_time() - busy
         return known

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from beginner_kernels import EXAMPLES, KERNELS, beginner_kernels
-from recording import graph_of, recorded_search, settings_of
+from recording import recorded_search, settings_of
 from replay.recorded import RecordedGraph, graphs_to_bytes
 
 from kernelwright.runners.errors import KernelwrightError
@@ -30,6 +30,7 @@ from kernelwright.search.graph.graph import Graph
 from kernelwright.search.session.session import SearchSession
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
+from kernelwright.search.stored.graph import graph_of
 from kernelwright.search.stored.records import StepReport
 
 DEPTH, NODES, SECONDS = 2, 400, 200.0
@@ -99,7 +100,7 @@ def collect(bench: Workbench, path: Path, settings: Settings, depth: int) -> Col
                 depths.setdefault(report.variant_id, depths[report.parent] + 1)
     finally:
         session.close()
-    graph = graph_of(bench, session.search_id)
+    graph = graph_of(bench.store, session.search_id)
     return Collected(recorded_search(bench, session.search_id), closed_to(graph))
 
 

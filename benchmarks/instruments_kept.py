@@ -19,7 +19,7 @@ from kernelwright.evaluation.evidence.profiles import FOLDER, kept_profile, work
 from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.profiling.model import KernelProfile
 from kernelwright.search.session.workbench import Workbench
-from kernelwright.store.records import ArtifactRecord
+from kernelwright.store.variants import artifact_record
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _profiled(bench: Workbench, variant_id: str) -> list[Profiled]:
 
 
 def _plan(bench: Workbench, variant_id: str, workload: str) -> LaunchPlan:
-    artifact = bench.store.require_record("artifacts", variant_id, ArtifactRecord).artifact
+    artifact = artifact_record(bench.store, variant_id).artifact
     return artifact.plans[workload]
 
 

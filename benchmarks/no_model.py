@@ -27,13 +27,14 @@ from beginner_kernels import EXAMPLES, KERNELS, BeginnerKernel, beginner_kernels
 from environment import RESULTS, write
 from gpu_examples import row_of, shares, yardsticks
 from no_model_tables import joined, table
-from recording import graph_of, moves_to, recorded_search, settings_of
+from recording import moves_to, recorded_search, settings_of
 from replay.recorded import RecordedGraph, graphs_to_bytes
 
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.search.session.optimize import Failed, Finished, Opened, optimize
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
+from kernelwright.search.stored.graph import graph_of
 
 BUILDS, SECONDS = 60, 35.0
 RESULT = "no_model"
@@ -135,7 +136,7 @@ def _more(bench: Workbench, event: Finished, row: dict[str, Any], run: Run) -> d
         "baseline_of_copy_bandwidth": before["of_copy_bandwidth"],
         "best_of_copy_bandwidth": row["of_copy_bandwidth"],
         "library_ms": {w: ms for w, ms in library.items() if w in row["best_ms"]},
-        "moves": moves_to(graph_of(bench, search_id), winner),
+        "moves": moves_to(graph_of(bench.store, search_id), winner),
         "stages_s": _stages(bench, event.kernel.kernel_id),
         "stopped": event.status.stopped,
         "confirmation": "" if found is None else found.message,

@@ -8,11 +8,13 @@ from typing import Any
 from replay.recorded import RecordedGraph, recorded
 
 from kernelwright.search.graph.graph import Graph
-from kernelwright.search.graph.records import graph_from_records
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
+from kernelwright.search.stored.graph import graph_of
 from kernelwright.search.stored.records import SearchRecord
+from kernelwright.store.lessons import transition_rows
 from kernelwright.store.records import KernelRecord
+from kernelwright.store.searches import search_record
 
 
 def settings_of(values: Mapping[str, Any], changes: Sequence[str]) -> Settings:
@@ -23,18 +25,11 @@ def settings_of(values: Mapping[str, Any], changes: Sequence[str]) -> Settings:
     return Settings.model_validate({**values, **{name: value for name, _, value in pairs}})
 
 
-def graph_of(bench: Workbench, search_id: str) -> Graph:
-    """The graph of a search as the store has it."""
-    nodes = (value for _, value in bench.store.items("nodes", search_id + "/"))
-    edges = (value for _, value in bench.store.items("edges", search_id + "/"))
-    return graph_from_records(nodes, edges)
-
-
 def recorded_search(bench: Workbench, search_id: str) -> RecordedGraph:
     """A search's graph in compact form, with the hash of each variant's machine code, and what
     bounds those from which something was tried. Raises HandleUnknown."""
-    search = bench.store.require_record("searches", search_id, SearchRecord)
-    kernel, graph = bench.evaluator.kernel(search.kernel_id), graph_of(bench, search_id)
+    search = search_record(bench.store, search_id, SearchRecord)
+    kernel, graph = bench.evaluator.kernel(search.kernel_id), graph_of(bench.store, search_id)
     spec, bounds = kernel.loaded.spec, _bottlenecks(bench, search_id)
     compact = recorded(graph, spec.name, spec.kernel.kernel_type, arch_of(bench, kernel))
     order = {key: place for place, key in enumerate(graph.found)}
@@ -48,9 +43,10 @@ def recorded_search(bench: Workbench, search_id: str) -> RecordedGraph:
 
 def _bottlenecks(bench: Workbench, search_id: str) -> dict[str, str]:
     """Classes of what bounds variants, as the transitions from them say."""
-    transitions = (value for _, value in bench.store.items("transitions"))
     return {
-        t["parent"]: t.get("bottleneck", "") for t in transitions if t["search_id"] == search_id
+        step["parent"]: step.get("bottleneck", "")
+        for _, step in transition_rows(bench.store)
+        if step["search_id"] == search_id
     }
 
 

@@ -35,15 +35,15 @@ def show_handle(outdir: Path, handle: str) -> None:
         if not handle:
             _show_all(store)
             return
-        table, key = find(store, handle)
-        if table == "kernels":
-            _show_kernel(store, key)
-        elif table == "searches":
-            search = search_record(store, key, SearchRecord)
+        kind, whole = find(store, handle)
+        if kind == "kernel":
+            _show_kernel(store, whole)
+        elif kind == "search":
+            search = search_record(store, whole, SearchRecord)
             console().print(search_table([search]))
             _show_kernel(store, search.kernel_id)
         else:
-            _show_variant(store, key)
+            _show_variant(store, whole)
 
 
 def _show_all(store: Store) -> None:

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Final, Literal
 
 from ..runners.errors import HandleUnknown
-from .kernels import kernels_named
+from . import kernels, searches, variants
 from .store import Store
 
-Table = Literal["kernels", "variants", "searches"]
-TABLES: tuple[Table, ...] = ("kernels", "variants", "searches")
+Kind = Literal["kernel", "variant", "search"]
+TABLES: Final[Mapping[Kind, str]] = {
+    "kernel": kernels.TABLE,
+    "variant": variants.TABLE,
+    "search": searches.TABLE,
+}
 
 
-def find(store: Store, handle: str) -> tuple[Table, str]:
-    """The table and key that a handle, its beginning, or a kernel's name stands for.
+def find(store: Store, handle: str) -> tuple[Kind, str]:
+    """What a handle, its beginning, or a kernel's name stands for: its kind and whole handle.
 
     Raises HandleUnknown, also when several begin like it.
     """
-    for whole in TABLES:
-        if store.get(whole, handle) is not None:
-            return whole, handle
-    for kernel_id in kernels_named(store, handle):
-        return "kernels", kernel_id
-    begun: list[tuple[Table, str]] = [
-        (table, key) for table in TABLES for key, _ in store.items(table, handle)
+    for kind, table in TABLES.items():
+        if store.get(table, handle) is not None:
+            return kind, handle
+    for kernel_id in kernels.kernels_named(store, handle):
+        return "kernel", kernel_id
+    begun: list[tuple[Kind, str]] = [
+        (kind, key) for kind, table in TABLES.items() for key, _ in store.items(table, handle)
     ]
     if len(begun) == 1:
         return begun[0]

@@ -63,10 +63,9 @@ def put_graph_rows(
         writer.put(EDGES, f"{search_id}/{edge['edge_id']}", edge)
 
 
-def known_ticket(source: Store | Writer, ticket: str, model: type[M]) -> M | None:
+def known_ticket(store: Store, ticket: str, model: type[M]) -> M | None:
     """A question that was put; None where it was not."""
-    row = source.get(TICKETS, ticket)
-    return None if row is None else model.model_validate(row)
+    return store.get_record(TICKETS, ticket, model)
 
 
 def put_ticket(writer: Writer, ticket: str, record: BaseModel) -> None:

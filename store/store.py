@@ -5,7 +5,8 @@ layout of sqlitedict: stock `SqliteDict(path, tablename=..., decode=json.loads,
 journal_mode="WAL")` reads it, and `Store.table` does. No write goes through SqliteDict: it queues
 writes on a thread per table, turns synchronous off, and cannot change two tables together.
 
-The connection below it is in `store_database`, the writes of a transaction in `store_writer`.
+The connection below it is in `database.py`, the writes of a transaction in `writer.py`; what tables
+and keys there are, only the modules beside it know, one subject each.
 """
 
 from __future__ import annotations

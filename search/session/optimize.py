@@ -21,8 +21,8 @@ from ...runners.errors import AccessError, KernelwrightError, ProcessLost
 from ...runners.loading.files import load_file
 from ...store.kernels import is_kernel
 from ...store.records import Confirmation, KernelRecord
-from ...store.searches import search_rows
 from ..outdir.kernel_files import KernelFiles
+from ..outdir.overview import searches
 from ..settings import Settings
 from ..stored.records import SearchRecord, SearchStatus, SearchStopped, StepReport
 from .session import SearchSession
@@ -141,13 +141,8 @@ def optimize(
 
 def last_search(bench: Bench, kernel_id: str) -> SearchRecord | None:
     """The newest search of a kernel that a headless run can go on with."""
-    records = [
-        record
-        for value in search_rows(bench.store)
-        if (record := SearchRecord.model_validate(value)).kernel_id == kernel_id
-        and record.planner == "rules"
-    ]
-    return records[-1] if records else None
+    found = [each for each in searches(bench.store, kernel_id) if each.planner == "rules"]
+    return found[-1] if found else None
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class SearchSession:
         self, bench: Bench, record: SearchRecord, graph: Graph, lock: SearchLock, revision: int = 0
     ) -> None:
         """`lock`: on the search, taken. `revision`: of the search in the store when its graph was
-        read (`search_revision`)."""
+        read (`revision_of`)."""
         self._bench = bench
         self.record = record
         self._lock = lock

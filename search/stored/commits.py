@@ -18,7 +18,7 @@ class SearchCommits:
     """Commits of one search, by whoever holds it."""
 
     def __init__(self, store: Store, search_id: str, revision: int) -> None:
-        """`revision`: of the search in the store when its graph was read (`search_revision`)."""
+        """`revision`: of the search in the store when its graph was read (`revision_of`)."""
         self._store, self._search_id, self._revision = store, search_id, revision
 
     @property
@@ -38,7 +38,7 @@ class SearchCommits:
         """The question with a ticket that is not answered yet."""
         ticket = "t" + content_hash([self._search_id, node_id, len(question.tried)], 10)
         with self.commit(changes) as writer:
-            known = known_ticket(writer, ticket, Ticket)
+            known = known_ticket(self._store, ticket, Ticket)
             # Asked again after an answer of which nothing was new, it takes another one.
             if known is None or known.answered:
                 put_ticket(writer, ticket, Ticket(search_id=self._search_id, node_id=node_id))
