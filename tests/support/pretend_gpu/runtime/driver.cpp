@@ -81,6 +81,12 @@ int drain() {
     return broken;
 }
 
+bool repeats(unsigned value, unsigned width) {  // one byte over and over
+    for (unsigned at = 1; at < width; ++at)
+        if ((value >> 8 * at & 0xff) != (value & 0xff)) return false;
+    return true;
+}
+
 template <class F>
 int safely(F&& work) {  // a fault in it is its result
     return pretend::guarded([](void* data) { (*static_cast<F*>(data))(); }, &work);
@@ -164,7 +170,11 @@ int pretend_fill(u64 address, u64 pitch, unsigned width, unsigned value, u64 cou
     return enqueue([=] {
         return safely([&] {
             char* to = reinterpret_cast<char*>(address);
-            for (u64 i = 0; i < count; ++i, to += pitch) std::memcpy(to, &value, width);
+            if (pitch == width && repeats(value, width)) {
+                std::memset(to, static_cast<int>(value & 0xff), count * width);
+            } else {
+                for (u64 i = 0; i < count; ++i, to += pitch) std::memcpy(to, &value, width);
+            }
         });
     });
 }

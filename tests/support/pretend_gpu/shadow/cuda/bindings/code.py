@@ -20,6 +20,9 @@ from .words import INVALID, CUresult, Entry, Function, Global, Module
 TWINS = Path(os.environ["PRETEND_GPU_TWINS"])
 CAPABILITY = 90
 MOST_BLOCKS = 32
+FEWER_THREADS = {b"move": 1, b"read_all": 1, b"guards": 1, b"gather": 1, b"gaps": 1, b"digest": 32}
+"""Kernels of support.cu whose threads share the turns of a loop, however many there are: so many do
+the same, in an order that a host's caches are made for. A digest needs a whole warp."""
 MAX_THREADS, STATIC_SHARED, REGISTERS, MAX_DYNAMIC = 0, 1, 4, 8
 
 
@@ -69,7 +72,8 @@ def cuModuleGetFunction(module: Module, name: bytes) -> tuple[Any, ...]:
     if entry is None:
         return answer(CUresult.CUDA_ERROR_NOT_FOUND, None)
     if module.info is None:
-        return answer(0, Function(entry, 1024, 0, 32, None))
+        fewer = FEWER_THREADS.get(name)  # PTX: those of the device runner's own kernels
+        return answer(0, Function(entry, 1024, 0, 32, None, fewer_threads=fewer))
     told = module.info.entries[name.decode()]
     by_registers = 65536 // max(1, told.registers) // 32 * 32
     most = min(1024, told.max_threads or by_registers)

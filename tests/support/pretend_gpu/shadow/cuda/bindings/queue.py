@@ -91,10 +91,10 @@ def cuLaunchKernelEx(
     if refused:
         NATIVE["capture_spoil"]()
         return done(refused)
-    dims = (U32 * 6)(
-        config.gridDimX, config.gridDimY, config.gridDimZ,
-        config.blockDimX, config.blockDimY, config.blockDimZ,
-    )  # fmt: skip
+    block = (config.blockDimX, config.blockDimY, config.blockDimZ)
+    if function.fewer_threads:
+        block = (function.fewer_threads, 1, 1)
+    dims = (U32 * 6)(config.gridDimX, config.gridDimY, config.gridDimZ, *block)
     together = any(a.id == COOPERATIVE and a.value.cooperative for a in config.attrs)
     entry = function.entry
     code = NATIVE["launch"](

@@ -127,3 +127,5 @@ class Function:
     registers: int
     exact_block: tuple[int, int, int] | None
     max_dynamic: int = PLAIN_SHARED
+    fewer_threads: int | None = None
+    """how many of a block do its work, where that is the same"""
