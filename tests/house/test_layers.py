@@ -7,13 +7,12 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import import_graph
-import pytest
 from import_graph import Arrow, arrows, cycles, package_of, projected
 
 from kernelwright.tools import TOOLS
@@ -90,11 +89,6 @@ def _imports(module: Path) -> Iterator[Import]:
             yield from (Import(node.level, name, top) for name in names)
 
 
-def name_of(module: Path) -> str:
-    parts = module.with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
 def folder_of(module: str) -> str:
     return module.split(".")[0]
 
@@ -167,25 +161,28 @@ def test_what_verbs_are_made_of_knows_no_verb() -> None:
     assert not {a for a in found if package_of(a.target) == "tools"}
 
 
-@pytest.mark.parametrize("module", modules(*MAY_IMPORT), ids=str)
-def test_the_package_imports_itself_by_relative_imports_only(module: Path) -> None:
-    named = {i.first for i in imports_of(module) if i.level == 0}
-    assert not named & {*MAY_IMPORT, "kernelwright"}
+def naming(names: Collection[str], among: Iterable[Path]) -> set[tuple[str, str]]:
+    """Who imports a library of these names, and which."""
+    return {
+        (str(module), i.first)
+        for module in among
+        for i in imports_of(module)
+        if i.level == 0 and i.first in names
+    }
 
 
-@pytest.mark.parametrize("module", modules("tests", "benchmarks"), ids=str)
-def test_others_import_our_folders_through_the_package_only(module: Path) -> None:
-    assert not {i.first for i in imports_of(module) if i.level == 0} & set(MAY_IMPORT)
+def test_the_package_imports_itself_by_relative_imports_only() -> None:
+    assert not naming({*MAY_IMPORT, "kernelwright"}, modules(*MAY_IMPORT))
 
 
-def runners_reached(module: Path) -> set[str]:
-    """The rooms of `runners` that a module in one of them imports from, its own among them."""
-    return {a.target.split(".")[1] for a in arrows() if a.source == name_of(module)}
+def test_others_import_our_folders_through_the_package_only() -> None:
+    assert not naming(MAY_IMPORT, modules("tests", "benchmarks"))
 
 
-@pytest.mark.parametrize("module", modules("runners/device"), ids=str)
-def test_what_times_gpu_code_imports_nothing_that_builds_or_judges(module: Path) -> None:
-    assert not runners_reached(module) & set(NOT_BESIDE_THE_CLOCK)
+def test_what_times_gpu_code_imports_nothing_that_builds_or_judges() -> None:
+    reached = reached_from("runners.device")
+    assert reached
+    assert not {a for a in reached if a.target.split(".")[1] in NOT_BESIDE_THE_CLOCK}
 
 
 def test_the_process_that_times_gpu_code_loads_nothing_that_builds_or_judges() -> None:
@@ -196,9 +193,10 @@ def test_the_process_that_times_gpu_code_loads_nothing_that_builds_or_judges() -
     assert not {name.split(".")[0] for name in loaded} & NEVER_AT_THE_TOP
 
 
-@pytest.mark.parametrize("module", modules("runners/capture"), ids=str)
-def test_a_capture_knows_nothing_of_the_device_runner(module: Path) -> None:
-    assert "device" not in runners_reached(module)
+def test_a_capture_knows_nothing_of_the_device_runner() -> None:
+    reached = reached_from("runners.capture")
+    assert reached
+    assert not {a for a in reached if a.target.split(".")[1] == "device"}
 
 
 def loaded_with(module: str) -> set[str]:
@@ -208,16 +206,16 @@ def loaded_with(module: str) -> set[str]:
     return set(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("module", modules(*MAY_IMPORT), ids=str)
-def test_a_library_is_known_only_where_it_belongs(module: Path) -> None:
-    named = {i.first for i in imports_of(module) if i.level == 0}
-    if module not in KNOWS_SQL:
-        assert not named & {"sqlite3", "sqlitedict"}
-    if module.parts[0] != "server":
-        assert not named & {"mcp", "rich", "typer"}
+def test_a_library_is_known_only_where_it_belongs() -> None:
+    ours = modules(*MAY_IMPORT)
+    assert not naming({"sqlite3", "sqlitedict"}, set(ours) - KNOWS_SQL)
+    assert not naming({"mcp", "rich", "typer"}, [m for m in ours if m.parts[0] != "server"])
 
 
-@pytest.mark.parametrize("module", modules(*MAY_IMPORT), ids=str)
-def test_loading_a_module_loads_no_gpu_or_model_library(module: Path) -> None:
-    loaded = {i.first for i in imports_of(module) if i.level == 0 and i.at_top}
-    assert not loaded & NEVER_AT_THE_TOP
+def test_loading_a_module_loads_no_gpu_or_model_library() -> None:
+    assert not {
+        (str(module), i.first)
+        for module in modules(*MAY_IMPORT)
+        for i in imports_of(module)
+        if i.level == 0 and i.at_top and i.first in NEVER_AT_THE_TOP
+    }
