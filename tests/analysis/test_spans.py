@@ -298,14 +298,6 @@ def specs() -> dict[str, Path]:
     return {d["name"]: p for p, d in sorted(found.items()) if d["kernel"]["kernel_type"] != "cpp"}
 
 
-@pytest.fixture(scope="module")
-def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
-    folder = tmp_path_factory.mktemp("span-builds")
-    made = Builder(folder / "modules", folder / "scratch")
-    yield made
-    made.close()
-
-
 def codes_of(
     builder: Builder, loaded: LoadedKernel, compiler: str | None = None
 ) -> Iterator[KernelCode]:

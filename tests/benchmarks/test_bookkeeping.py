@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from replay.decisions import decisions, log_of
 
 from kernelwright.search.session.session import SearchSession
@@ -22,12 +19,6 @@ from kernelwright.store.store import STATE_FILE, Store
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 Script = Callable[[str], Any]
-
-
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Script:
-    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
-    return importlib.import_module
 
 
 def test_a_search_that_was_made_in_bulk_goes_on(script: Script, tmp_path: Path) -> None:

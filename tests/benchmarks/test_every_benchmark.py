@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -30,12 +29,6 @@ ROW: dict[str, Any] = {
     "seconds": 30.4,
 }
 FAILED = {"kernel": "cuda_scale", "folder": "cuda_scale", "error": "no GPU"}
-
-
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
-    monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
-    return importlib.import_module
 
 
 def test_all_gpu_specs_are_searched_unless_some_are_named(script: Callable[[str], Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import shutil
 import sys
@@ -64,12 +63,6 @@ GEMM: dict[str, Any] = {
     "speedup": 2.0,
 }
 FAILED: dict[str, Any] = {"kernel": "scan_cuda", "language": "cuda", "error": "no GPU"}
-
-
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Script:
-    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
-    return importlib.import_module
 
 
 def result(*rows: dict[str, Any], **changes: Any) -> dict[str, Any]:

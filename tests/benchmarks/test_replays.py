@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,12 +11,6 @@ from replay.recorded import graphs_to_bytes
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 Script = Callable[[str], Any]
-
-
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Script:
-    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
-    return importlib.import_module
 
 
 def test_files_of_graphs_are_read_once_each(script: Script, tmp_path: Path) -> None:

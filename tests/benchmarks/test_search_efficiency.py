@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import math
-import sys
 from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
@@ -15,12 +14,6 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SPACES = ("convolution_A100", "convolution_A4000", "dedispersion_A6000")
 Script = Callable[[str], Any]
-
-
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Script:
-    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
-    return importlib.import_module
 
 
 @pytest.mark.parametrize(

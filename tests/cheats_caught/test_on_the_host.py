@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import pytest
@@ -34,13 +34,6 @@ PAGES = catalogue()
 NATIVE = [cheat for cheat in PAGES if cheat.tier == "native"]
 DEVICE = [cheat for cheat in PAGES if cheat.tier == "device"]
 TRITON = [cheat for cheat in DEVICE if cheat.kernel_type == "triton"]
-
-
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
-    folder = tmp_path_factory.mktemp("bench")
-    with Workbench(folder / "out", [folder]) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
@@ -24,20 +23,6 @@ from kernelwright.runners.toolchains import BuildRequest
 from kernelwright.search.session.workbench import Workbench
 
 RUNNER = "kernelwright.runners.native.process"
-
-
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
-    folder = tmp_path_factory.mktemp("bench")
-    with Workbench(folder / "out", [folder]) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def kernel(bench: Workbench) -> LoadedKernel:
-    loaded = lift.load(bench.outdir.parent)
-    bench.evaluator.open(loaded)
-    return loaded
 
 
 ENDINGS = {

@@ -82,7 +82,7 @@ def load(folder: Path, entry: str, source: str, **changes: Any) -> LoadedKernel:
 
 
 @dataclass
-class Bench:
+class RigBench:
     """A rig with one open kernel."""
 
     rig: Rig
@@ -128,19 +128,19 @@ def rig(folder: Path) -> Iterator[Rig]:
     rig.close()
 
 
-def opened(rig: Rig, loaded: LoadedKernel) -> Bench:
+def opened(rig: Rig, loaded: LoadedKernel) -> RigBench:
     kernel = open_state(loaded, None, None)
     rig.attach(kernel)
-    return Bench(rig, kernel)
+    return RigBench(rig, kernel)
 
 
 @pytest.fixture(scope="module")
-def sums(rig: Rig, folder: Path) -> Bench:
+def sums(rig: Rig, folder: Path) -> RigBench:
     return opened(rig, load(folder, "sums", SUMS))
 
 
 @pytest.fixture(scope="module")
-def softmax(rig: Rig, folder: Path) -> Bench:
+def softmax(rig: Rig, folder: Path) -> RigBench:
     return opened(rig, load(folder, "softmax", SOFTMAX))
 
 
@@ -148,7 +148,7 @@ def outcomes(found: Promoted) -> dict[str, str]:
     return {gate.gate: gate.outcome for gate in found.gates}
 
 
-def test_an_honest_kernel_passes_every_gate_and_each_says_what_was_asked(sums: Bench) -> None:
+def test_an_honest_kernel_passes_every_gate_and_each_says_what_was_asked(sums: RigBench) -> None:
     unrolled = SUMS.replace("double sum = 0;", "double sum = 0, odd = 0;")
     unrolled = unrolled.replace(
         "for (int j = 0; j < n; ++j) sum += x[i * n + j];",
@@ -176,28 +176,28 @@ def test_an_honest_kernel_passes_every_gate_and_each_says_what_was_asked(sums: B
     assert is_deterministic(found.runs, asked=True).outcome == "passed"
 
 
-def test_a_kernel_that_is_wrong_on_the_smallest_shape_is_wrong(sums: Bench) -> None:
+def test_a_kernel_that_is_wrong_on_the_smallest_shape_is_wrong(sums: RigBench) -> None:
     found = sums.failed(SUMS.replace("double sum = 0;", "double sum = n == 1 ? 1 : 0;"))
     assert found.gate == "works_on_other_shapes"
     assert ending_of(found) is Ending.wrong
     assert found.message.startswith("shape `smallest` (m=1, n=1): ")
 
 
-def test_a_kernel_that_runs_over_its_buffers_on_another_shape_is_unsafe(sums: Bench) -> None:
+def test_a_kernel_that_runs_over_its_buffers_on_another_shape_is_unsafe(sums: RigBench) -> None:
     source = SUMS.replace("        y[i] =", "        if (m == 1) y[1] = 0;\n        y[i] =")
     found = sums.failed(source)
     assert ending_of(found) is Ending.unsafe
     assert "behind the end of `y`" in found.message
 
 
-def test_a_sum_that_loses_what_cancels_is_wrong_where_the_baseline_keeps_it(sums: Bench) -> None:
+def test_a_sum_that_loses_what_cancels_is_wrong_where_the_baseline_keeps_it(sums: RigBench) -> None:
     found = sums.failed(SUMS.replace("double sum", "float sum"))
     assert found.gate == "survives_stress"
     assert found.evidence["trial"].startswith("stress `cancellation`")
     assert ending_of(found) is Ending.wrong
 
 
-def test_a_softmax_that_leaves_the_maximum_out_breaks_at_a_large_offset(softmax: Bench) -> None:
+def test_a_softmax_that_leaves_the_maximum_out_breaks_at_a_large_offset(softmax: RigBench) -> None:
     found = softmax.failed(NAIVE_SOFTMAX)
     assert found.evidence["trial"].startswith("stress `offset`")
     assert "NaN or Inf differs" in found.message
@@ -218,7 +218,7 @@ def test_what_the_baseline_itself_fails_is_not_asked_and_said(rig: Rig, folder: 
     assert not_asked.items() <= stress_again.evidence["not_asked"].items(), "known from now on"
 
 
-def test_a_kernel_that_remembers_results_by_a_few_values_is_a_cheat(sums: Bench) -> None:
+def test_a_kernel_that_remembers_results_by_a_few_values_is_a_cheat(sums: RigBench) -> None:
     source = SUMS.replace(
         "    for (int i = 0; i < m; ++i) {",
         "    static float kept[64], first = 0;\n"
@@ -255,14 +255,14 @@ void sums(const float* x, float* y, std::int32_t m, std::int32_t n) {
 """
 
 
-def test_a_kernel_that_does_the_work_of_later_calls_is_a_cheat(sums: Bench) -> None:
+def test_a_kernel_that_does_the_work_of_later_calls_is_a_cheat(sums: RigBench) -> None:
     found = sums.failed(WORKS_AHEAD)
     assert found.gate == "computes_every_call"
     assert "error" in found.message
     assert ending_of(found) is Ending.cheated
 
 
-def test_a_kernel_whose_bits_depend_on_earlier_calls_is_not_deterministic(sums: Bench) -> None:
+def test_a_kernel_whose_bits_depend_on_earlier_calls_is_not_deterministic(sums: RigBench) -> None:
     source = SUMS.replace(
         "static_cast<float>(sum);",
         "static_cast<float>(sum * (1 + 1e-6 * (calls / 2 % 2)));",
@@ -273,7 +273,7 @@ def test_a_kernel_whose_bits_depend_on_earlier_calls_is_not_deterministic(sums: 
 
 
 def test_a_variant_that_does_not_build_for_a_legal_shape_is_not_kept(
-    sums: Bench, monkeypatch: pytest.MonkeyPatch
+    sums: RigBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     candidate, build = (
         sums.built(SUMS.replace("double sum = 0", "double sum = 0.0")),
@@ -293,7 +293,7 @@ def test_a_variant_that_does_not_build_for_a_legal_shape_is_not_kept(
     assert found.message == "it does not build for another legal shape: no plan for n=1"
 
 
-def test_the_warm_runner_keeps_what_it_knows_and_the_fresh_one_is_gone(sums: Bench) -> None:
+def test_the_warm_runner_keeps_what_it_knows_and_the_fresh_one_is_gone(sums: RigBench) -> None:
     candidate = sums.built(SUMS.replace("sum +=", "sum = sum +"))
     assert sums.passes_the_first_set(candidate)
     promote(sums.rig, sums.kernel, candidate, sums.baseline)
@@ -317,14 +317,8 @@ def test_without_a_reference_only_what_the_baselines_outputs_can_tell_is_asked(
 
 
 @pytest.fixture(scope="module")
-def bench(folder: Path) -> Iterator[Workbench]:
-    with Workbench(folder / "out", [folder]) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def lifted(bench: Workbench, folder: Path) -> LoadedKernel:
-    loaded = lift.load(folder)
+def lifted(bench: Workbench) -> LoadedKernel:
+    loaded = lift.load(bench.outdir.parent)
     bench.evaluator.open(loaded)
     return loaded
 

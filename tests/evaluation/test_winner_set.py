@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import lift
@@ -13,20 +12,6 @@ from kernelwright.runners.model import Ending
 from kernelwright.search.session.workbench import Workbench
 
 pytestmark = pytest.mark.alone
-
-
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
-    folder = tmp_path_factory.mktemp("bench")
-    with Workbench(folder / "out", [folder]) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def kernel(bench: Workbench) -> LoadedKernel:
-    loaded = lift.load(bench.outdir.parent)
-    bench.evaluator.open(loaded)
-    return loaded
 
 
 def test_less_work_is_faster_and_becomes_the_incumbent_with_an_interval(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -44,11 +43,10 @@ SPECS = [
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
-    with Workbench(tmp_path_factory.mktemp("bench") / "out", [EXAMPLES]) as opened:
-        if opened.gpus.present():
-            pytest.skip("a GPU is here: tests/test_gpu_*.py go further")
-        yield opened
+def bench(bench_of_examples: Workbench) -> Workbench:
+    if bench_of_examples.gpus.present():
+        pytest.skip("a GPU is here: tests/gpu go further")
+    return bench_of_examples
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,14 +36,6 @@ LAUNCHES = {
 def specs() -> dict[str, Path]:
     found = {p: json.loads(p.read_text(encoding="utf-8")) for p in EXAMPLES.glob("*/*.json")}
     return {d["name"]: p for p, d in found.items() if d["kernel"]["kernel_type"] != "cpp"}
-
-
-@pytest.fixture(scope="module")
-def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
-    folder = tmp_path_factory.mktemp("gpu-builds")
-    made = Builder(folder / "modules", folder / "scratch")
-    yield made
-    made.close()
 
 
 def build(builder: Builder, loaded: LoadedKernel) -> BuildOutcome:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from device_kernels import CONTRACT, RIGHT, Bench
+from device_kernels import CONTRACT, RIGHT, DeviceBench
 from pretend_gpu import PretendedGpu, pretended_gpu
 
 from kernelwright.runners.comparing.comparison import compare, hot_times
@@ -31,7 +31,7 @@ TIMES = {"fast": 2000.0, "alike": 2000.0, "slow": 8000.0}
 class Lenient:
     """An oracle without an opinion: whether outputs are right is not asked here."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: DeviceBench) -> None:
         self._bench = bench
 
     def make_pool(self, pool: SeedPool) -> int:
@@ -96,7 +96,7 @@ def _timed(result: BlockResult, times: Mapping[str, float], wave: float) -> Bloc
 def pretended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     folder: Path = tmp_path_factory.mktemp("pretended")
     with pretended_gpu(folder) as gpu:
-        bench = Bench.of(gpu.device, folder, symbols={"n": N}, twins=gpu.twins)
+        bench = DeviceBench.of(gpu.device, folder, symbols={"n": N}, twins=gpu.twins)
         checker = Checker(bench.runner, cast("Oracle", Lenient(bench)))
         pool = SeedPool("k/compared", "k", bench.bound, (0, 1, 2, 3))
         checker.attach(pool, Contract.model_validate(CONTRACT))

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import importlib
 import json
 import math
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -62,12 +60,6 @@ PARTS = ("summary", "kept", "regions", "spans", "compared")
 METRICS = {name for names in SECTIONS.values() for name in names}
 
 Script = Callable[[str], Any]
-
-
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Script:
-    monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
-    return importlib.import_module
 
 
 def subject(script: Script, name: str) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from device_kernels import CONTRACT, Bench, Code, gpu_of, plan_of
+from device_kernels import CONTRACT, Code, DeviceBench, gpu_of, plan_of
 from planted_kernels import PAIRS, N, profiled
 
 from kernelwright.analysis.rules.card import card
@@ -26,10 +26,10 @@ needs_gpu = [
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Bench, DeviceFacts]]:
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[DeviceBench, DeviceFacts]]:
     with gpu_of("real", tmp_path_factory.mktemp("gpu")) as gpu:
         folder = tmp_path_factory.mktemp("bench")
-        made = Bench.of(gpu.device, folder, symbols={"n": N}, slots=1)
+        made = DeviceBench.of(gpu.device, folder, symbols={"n": N}, slots=1)
         yield made, gpu.device
         made.runner.close()
 
@@ -47,7 +47,7 @@ def test_planted_kernels_compile_and_have_a_plan(rule: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("rule", [pytest.param(rule, marks=needs_gpu) for rule in PAIRS])
 def test_a_planted_fault_comes_first_and_vanishes_when_repaired(
-    rule: str, bench: tuple[Bench, DeviceFacts], tmp_path: Path
+    rule: str, bench: tuple[DeviceBench, DeviceFacts], tmp_path: Path
 ) -> None:
     pair = PAIRS[rule]
     faulty = profiled(*bench, pair.faulty, tmp_path / "faulty.ncu-rep")

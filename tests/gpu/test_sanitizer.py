@@ -7,7 +7,7 @@ from typing import Any
 
 import device_kernels
 import pytest
-from device_kernels import HEAD, INDEX, Bench, gpu_of, integer, launch, pointer
+from device_kernels import HEAD, INDEX, DeviceBench, gpu_of, integer, launch, pointer
 
 from kernelwright.runners.model import GateResult
 from kernelwright.runners.sanitizer import running as sanitizer
@@ -50,14 +50,14 @@ PLANTED = {
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceBench]:
     with gpu_of("real", tmp_path_factory.mktemp("gpu")) as gpu:
-        made = Bench.of(gpu.device, tmp_path_factory.mktemp("bench"))
+        made = DeviceBench.of(gpu.device, tmp_path_factory.mktemp("bench"))
         yield made
         made.runner.close()
 
 
-def watch(bench: Bench, source: str) -> tuple[GateResult, ...]:
+def watch(bench: DeviceBench, source: str) -> tuple[GateResult, ...]:
     changes = dict[str, Any]()
     if source is UNWRITTEN:
         n = bench.bound.symbols["n"]
@@ -67,7 +67,7 @@ def watch(bench: Bench, source: str) -> tuple[GateResult, ...]:
     return bench.runner.sanitize("watched", ["k/w"])
 
 
-def test_a_clean_kernel_passes_all_four(bench: Bench) -> None:
+def test_a_clean_kernel_passes_all_four(bench: DeviceBench) -> None:
     results = watch(bench, device_kernels.RIGHT)
     assert [(r.gate, r.outcome) for r in results] == [
         (f"sanitizer_{tool}", "passed") for tool in sanitizer.TOOLS
@@ -75,7 +75,7 @@ def test_a_clean_kernel_passes_all_four(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("what", PLANTED)
-def test_what_was_planted_is_found_by_its_tool_with_the_line(bench: Bench, what: str) -> None:
+def test_what_was_planted_is_found_by_its_tool_with_the_line(bench: DeviceBench, what: str) -> None:
     source, gate, line, buffer = PLANTED[what]
     results = watch(bench, source)
     failed = [r for r in results if r.outcome == "failed"]
@@ -86,6 +86,6 @@ def test_what_was_planted_is_found_by_its_tool_with_the_line(bench: Bench, what:
     assert line is None or first["where"]["line"] == line, first
 
 
-def test_the_runner_works_after_a_watched_fault(bench: Bench) -> None:
+def test_the_runner_works_after_a_watched_fault(bench: DeviceBench) -> None:
     watch(bench, OVERRUN)
     assert bench.works()

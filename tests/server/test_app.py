@@ -11,16 +11,11 @@ from pathlib import Path
 import pytest
 from kernels import FASTER, SPEC, WRONG, tiny_kernel
 from mcp import Client
-from server_talk import Era, Place, ask, call, place_in, refused, result_of, talk
+from server_talk import Era, Place, ask, call, refused, result_of, talk
 
 from kernelwright.server.app import INSTRUCTIONS
 from kernelwright.store.store import STATE_FILE
 from kernelwright.tools import TOOLS
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return place_in(tmp_path_factory.mktemp("project"))
 
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])

@@ -56,20 +56,6 @@ def worker(run: Callable[[Workbench, WorkArguments], Written]) -> Tool[Any, Any]
     )
 
 
-@pytest.fixture
-def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
-    """The connections that stores open from now on."""
-    opened = list[sqlite3.Connection]()
-    connect = sqlite3.connect
-
-    def recorded(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        opened.append(connect(*arguments, **options))
-        return opened[-1]
-
-    monkeypatch.setattr(sqlite3, "connect", recorded)
-    return opened
-
-
 def test_who_asks_for_a_job_now_and_then_does_not_miss_what_was_found_last(tmp_path: Path) -> None:
     tool = worker(work)
     with Workbench(tmp_path, [tmp_path]) as bench:

@@ -8,18 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import pytest
 from kernels import ENDLESS, FASTER
 from mcp import Client
-from server_talk import Place, ask, call, ended, place_in, refused, result_of
+from server_talk import Place, ask, call, ended, refused, result_of
 
 from kernelwright.store.jobs import JobRecord, Owner
 from kernelwright.store.store import STATE_FILE, Store
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return place_in(tmp_path_factory.mktemp("project"))
 
 
 def test_work_that_outlives_its_call_is_finished_and_told_by_job(place: Place) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,18 +14,6 @@ from stores import put
 from kernelwright.runners.errors import StoreError
 from kernelwright.store.database import TABLES
 from kernelwright.store.store import MIGRATIONS, STATE_FILE, JsonObject, Migration, Store, Writer
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / STATE_FILE
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with Store.open(path) as opened:
-        yield opened
-
 
 # sqlitedict
 
@@ -168,20 +155,6 @@ def test_a_folder_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> None:
         Store.open(tmp_path / "file" / STATE_FILE)
     with pytest.raises(StoreError, match="cannot be opened"):
         Store.open(tmp_path)
-
-
-@pytest.fixture
-def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
-    """The connections that stores open from now on."""
-    opened: list[sqlite3.Connection] = []
-    connect = sqlite3.connect
-
-    def recorded(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        opened.append(connect(*arguments, **options))
-        return opened[-1]
-
-    monkeypatch.setattr(sqlite3, "connect", recorded)
-    return opened
 
 
 def test_a_commit_is_synced(connections: list[sqlite3.Connection], path: Path) -> None:

@@ -14,18 +14,7 @@ import pytest
 from stores import put
 
 from kernelwright.runners.errors import StoreError
-from kernelwright.store.store import STATE_FILE, Store
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / STATE_FILE
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with Store.open(path) as opened:
-        yield opened
+from kernelwright.store.store import Store
 
 
 class Child:

@@ -30,17 +30,6 @@ json_objects = st.dictionaries(st.text(), json_values, max_size=5)
 keys = st.text(max_size=8)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / STATE_FILE
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with Store.open(path) as opened:
-        yield opened
-
-
 @pytest.fixture(scope="module")
 def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     with Store.open(tmp_path_factory.mktemp("shared") / STATE_FILE) as opened:

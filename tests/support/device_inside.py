@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from device_kernels import CONTRACT, Bench, N, integer, launch, pointer
+from device_kernels import CONTRACT, DeviceBench, N, integer, launch, pointer
 from pretend_gpu import Twins
 
 from kernelwright.runners.device import keeping, process, support
@@ -59,7 +59,7 @@ class Inside:
         self.process.load(Load(variant=variant, modules=paths, plans=plans))
 
 
-def load(bench: Bench, variant: str, word: int, *, undone: bool = False) -> None:
+def load(bench: DeviceBench, variant: str, word: int, *, undone: bool = False) -> None:
     """`twice`, which changes the word at an address; 0: none."""
     told = {"arg": "word", "type": "uint64", "value": word, "raw": np.uint64(word).tobytes().hex()}
     params = (pointer("x"), pointer("y"), integer("n", N), told, integer("undone", undone))
@@ -112,7 +112,7 @@ def main() -> None:
     parsed = Contract.model_validate(CONTRACT)
     bound = bind(parsed, {"n": N}, "w")
     inside: Any = Inside(runner)
-    bench = Bench(inside, folder, sys.argv[2], bound, Twins(Path(twins)) if twins else None)
+    bench = DeviceBench(inside, folder, sys.argv[2], bound, Twins(Path(twins)) if twins else None)
     pool = SeedPool("k/w", "k", bound, tuple(range(SLOTS)))
     inside.attach(pool, parsed, bench.inputs_file(SLOTS))
     load(bench, "a", 0)

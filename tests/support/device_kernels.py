@@ -163,7 +163,7 @@ def plan_of(code: Code, bound: BoundContract, **changes: Any) -> LaunchPlan:
 
 
 @dataclass
-class Bench:
+class DeviceBench:
     """One runner with one pool of inputs."""
 
     runner: DeviceRunner
@@ -184,7 +184,7 @@ class Bench:
         symbols: dict[str, int] | None = None,
         slots: int = 4,
         twins: Twins | None = None,
-    ) -> Bench:
+    ) -> DeviceBench:
         """A runner of its own, with random inputs."""
         parsed = Contract.model_validate(contract)
         bench = cls(
@@ -281,7 +281,7 @@ class Bench:
         return is_twice(self, results, rows)
 
 
-def is_twice(bench: Bench, results: Sequence[RunResult], rows: Sequence[Floats]) -> bool:
+def is_twice(bench: DeviceBench, results: Sequence[RunResult], rows: Sequence[Floats]) -> bool:
     """Whether every run was clean and every output is twice its input."""
     clean = all(not (r.fault or r.overrun or r.changed_inputs or r.touched_gaps) for r in results)
     placed = [(r.slot, r.stored) for r in results if r.stored is not None]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from device_kernels import HEAD, INDEX, Bench, integer, launch, pointer
+from device_kernels import HEAD, INDEX, DeviceBench, integer, launch, pointer
 
 from kernelwright.analysis.rules.model import Facts
 from kernelwright.runners.limits.limits import Work
@@ -43,7 +43,7 @@ class Kernel:
     grid: Callable[[DeviceFacts], int] = USUAL
 
     def changes(self, device: DeviceFacts) -> dict[str, Any]:
-        """For `Bench.load`."""
+        """For `DeviceBench.load`."""
         params = [pointer("x"), pointer("y"), integer("n", N)]
         return {
             "kernels": {"twice": {"block": [self.block, 1, 1], "shared": self.shared}},
@@ -240,7 +240,7 @@ PAIRS: Mapping[str, Pair] = {
 
 
 def profiled(
-    bench: Bench, device: DeviceFacts, kernel: Kernel, report: Path, *, full: bool = False
+    bench: DeviceBench, device: DeviceFacts, kernel: Kernel, report: Path, *, full: bool = False
 ) -> Profile:
     """What ncu counts in one run of a kernel on a real GPU."""
     bench.load("planted", kernel.source, **kernel.changes(device))

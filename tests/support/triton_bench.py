@@ -20,7 +20,7 @@ DEVICE = PROFILES[0][0]
 
 
 @dataclass(frozen=True)
-class Bench:
+class TritonBench:
     """Started once for all tests: candidates run in forks of their own."""
 
     runner: InterpreterRunner
@@ -30,7 +30,7 @@ class Bench:
 
     @classmethod
     @contextmanager
-    def opened(cls, folder: Path) -> Generator[Bench]:
+    def opened(cls, folder: Path) -> Generator[TritonBench]:
         """One that lives as long as the tests."""
         builder = Builder(folder / "modules", folder / "scratch")
         made = cls(InterpreterRunner(folder), Oracle(folder), builder, folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,12 +32,6 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 MAX_REPLY_CHARS = 4500
 """1,500 tokens of code and JSON, at three characters a token"""
 needs_cuda = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no CUDA compiler here")
-
-
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
-    with Workbench(tmp_path_factory.mktemp("moves") / "out", [EXAMPLES]) as opened:
-        yield opened
 
 
 def kernel_id(bench: Workbench, name: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -31,12 +30,6 @@ MAX_REPLY_CHARS = 4500
 TRITON = bool(find_spec("triton") and find_spec("torch"))
 needs_triton = pytest.mark.skipif(not TRITON, reason="triton and torch are not installed")
 needs_cuda = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no CUDA compiler here")
-
-
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
-    with Workbench(tmp_path_factory.mktemp("spans") / "out", [EXAMPLES]) as opened:
-        yield opened
 
 
 def baseline(bench: Workbench, spec: str) -> tuple[str, list[str]]:

@@ -37,12 +37,6 @@ TRITON_SPECS = [str(p.relative_to(EXAMPLES)) for p in sorted(EXAMPLES.glob("trit
 TIME = "gpu__time_duration.sum"
 
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
-    with Workbench(tmp_path_factory.mktemp("regions") / "out", [EXAMPLES]) as opened:
-        yield opened
-
-
 def baseline(bench: Workbench, spec: str) -> str:
     opened = open_kernel(bench, OpenKernelArguments(spec_path=spec))
     return bench.evaluator.kernel(opened.kernel_id).baseline

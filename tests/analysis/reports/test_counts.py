@@ -3,10 +3,7 @@ machine instructions."""
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,13 +13,6 @@ from kernelwright.analysis.ptx.effects import Phase
 from kernelwright.runners.profiling.model import Instruction, LaunchShape
 
 Script = Callable[[str], Any]
-
-
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Script:
-    folder = str(Path(__file__).parents[3] / "benchmarks")
-    monkeypatch.setattr(sys, "path", [folder, *sys.path])
-    return importlib.import_module
 
 
 PARAMETERS = ".param .u32 k_param_0"

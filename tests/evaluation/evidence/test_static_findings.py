@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -33,12 +32,6 @@ HELD = """float v[64];
         #pragma unroll
         for (int i = 0; i < 64; ++i) sum += v[i] * v[i ^ 21];"""
 """64 values that are alive across a barrier"""
-
-
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
-    with Workbench(tmp_path_factory.mktemp("static") / "out", [EXAMPLES]) as opened:
-        yield opened
 
 
 def built(bench: Workbench, spec: str, **change: Any) -> CompiledVariant:

@@ -7,7 +7,6 @@ import shutil
 import struct
 import subprocess
 import sys
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -27,18 +26,6 @@ from kernelwright.runners.plans.plan import (
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 OK = sorted((CASES / "ok").glob("*.py"))
 BAD = sorted((CASES / "bad").glob("*.py"))
-
-
-@pytest.fixture(scope="module")
-def forks(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Generator[Forks]:
-    started = Forks.start(tmp_path_factory.mktemp("captures"))
-    of_this_module = (item for item in request.session.items if item.path == request.path)
-    values = (getattr(item, "callspec", None) for item in of_this_module)
-    started.ahead(v.params["path"] for v in values if v is not None and "path" in v.params)
-    yield started
-    started.stop()
 
 
 def case_plan(forks: Forks, name: str) -> LaunchPlan:

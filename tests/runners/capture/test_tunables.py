@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-
 import pytest
 from capture_forks import CASES, Forks
 from captures import HEADER, KERNEL, MISSING, TUNED, XY, XYN, params, plan_of
@@ -11,18 +9,6 @@ from captures import HEADER, KERNEL, MISSING, TUNED, XY, XYN, params, plan_of
 from kernelwright.runners.plans.plan import Launch, TensorMapParam
 
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
-
-
-@pytest.fixture(scope="module")
-def forks(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Generator[Forks]:
-    started = Forks.start(tmp_path_factory.mktemp("captures"))
-    of_this_module = (item for item in request.session.items if item.path == request.path)
-    values = (getattr(item, "callspec", None) for item in of_this_module)
-    started.ahead(v.params["path"] for v in values if v is not None and "path" in v.params)
-    yield started
-    started.stop()
 
 
 def test_options_of_a_launch_are_tunables_and_a_value_overrides_them(forks: Forks) -> None:

@@ -11,7 +11,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +19,14 @@ import numpy as np
 import pytest
 from device_inside import SOURCE as INSIDE
 from device_kernels import (
-    GPUS,
     HEAD,
     INDEX,
     RIGHT,
     THREADS,
-    Bench,
     Code,
+    DeviceBench,
     Gpu,
     N,
-    gpu_of,
     integer,
     is_twice,
     launch,
@@ -47,20 +44,7 @@ STRIDE, X_AT, Y_AT = 13 * 4096, 4096, 7 * 4096
 """Of a set of `twice`, and where its arrays are in it (runners/protocol/layout.py)."""
 
 
-@pytest.fixture(scope="module", params=GPUS)
-def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gpu]:
-    with gpu_of(request.param, tmp_path_factory.mktemp("gpu")) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def bench(gpu: Gpu, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    made = Bench.of(gpu.device, tmp_path_factory.mktemp("runner"), twins=gpu.twins)
-    yield made
-    made.runner.close()
-
-
-def spans_of(bench: Bench) -> list[tuple[int, int]]:
+def spans_of(bench: DeviceBench) -> list[tuple[int, int]]:
     """All device memory of the pretended GPU's process, by start and end."""
     child = bench.runner._child  # pyright: ignore[reportPrivateUsage]
     assert child is not None
@@ -73,7 +57,7 @@ def spans_of(bench: Bench) -> list[tuple[int, int]]:
     return found
 
 
-def load_spy(bench: Bench, look: str, spans: list[tuple[int, int]]) -> None:
+def load_spy(bench: DeviceBench, look: str, spans: list[tuple[int, int]]) -> None:
     """Load `twice` behind a kernel of one thread that looks around, `look`, and may set `*mark`:
     then what comes out is MARKED."""
     padded = [*spans, *[(0, 0)] * (MOST_SPANS - len(spans))]
@@ -98,7 +82,7 @@ def load_spy(bench: Bench, look: str, spans: list[tuple[int, int]]) -> None:
     )
 
 
-def everywhere(bench: Bench, look: str) -> None:
+def everywhere(bench: DeviceBench, look: str) -> None:
     """Load a spy that knows where all memory of the device is, and that has been timed before."""
     bench.load("a", RIGHT)
     load_spy(bench, look, [])
@@ -136,7 +120,7 @@ SPYING = {
 
 @pytest.mark.parametrize("gpu", ["pretended"], indirect=True)
 @pytest.mark.parametrize("name", SPYING)
-def test_nothing_of_others_is_found_anywhere_on_the_device(bench: Bench, name: str) -> None:
+def test_nothing_of_others_is_found_anywhere_on_the_device(bench: DeviceBench, name: str) -> None:
     everywhere(bench, SPYING[name])
     block, rows = bench.block([["a", "spy"], ["spy", "a"], ["a", "spy"]])
     assert is_twice(bench, [r for s in block.sides for r in s.results], rows)
@@ -156,7 +140,7 @@ AHEAD = (
 
 
 def test_doing_the_work_of_other_calls_at_once_touches_a_set_that_no_call_has(
-    bench: Bench,
+    bench: DeviceBench,
 ) -> None:
     bench.load("a", RIGHT)
     load_spy(bench, AHEAD, [])
@@ -184,7 +168,9 @@ LEAVING = (
 
 @pytest.mark.parametrize("gpu", ["pretended"], indirect=True)
 @pytest.mark.parametrize("look", [INPUTS, LEAVING], ids=["kept inputs", "unused memory"])
-def test_a_write_to_what_nobody_may_write_is_found_and_undone(bench: Bench, look: str) -> None:
+def test_a_write_to_what_nobody_may_write_is_found_and_undone(
+    bench: DeviceBench, look: str
+) -> None:
     everywhere(bench, look)
     results, _ = bench.check("spy")
     assert overruns(results) == {STRAY}
@@ -196,7 +182,7 @@ def test_a_write_to_what_nobody_may_write_is_found_and_undone(bench: Bench, look
     assert bench.works()
 
 
-def test_shared_memory_holds_nothing_of_an_earlier_launch(bench: Bench) -> None:
+def test_shared_memory_holds_nothing_of_an_earlier_launch(bench: DeviceBench) -> None:
     line = (
         "    extern __shared__ unsigned left[];\n"
         "    bool seen = left[threadIdx.x] == 0x12345678u;\n"
@@ -216,7 +202,7 @@ def test_shared_memory_holds_nothing_of_an_earlier_launch(bench: Bench) -> None:
                 assert np.array_equal(mine, 2 * bench.inputs[result.slot]["x"][:THREADS])
 
 
-def test_code_is_loaded_anew_when_a_block_asks_for_it(bench: Bench) -> None:
+def test_code_is_loaded_anew_when_a_block_asks_for_it(bench: DeviceBench) -> None:
     source = (
         "__device__ int born;\n" + HEAD + INDEX + "    if (i < n) y[i] = born;\n}\n"
         'extern "C" __global__ void note() {\n'
@@ -239,7 +225,7 @@ def test_code_is_loaded_anew_when_a_block_asks_for_it(bench: Bench) -> None:
     assert born(reload=True) not in (first, 0)
 
 
-def test_hot_times_come_from_one_set_and_outputs_are_looked_at_once(bench: Bench) -> None:
+def test_hot_times_come_from_one_set_and_outputs_are_looked_at_once(bench: DeviceBench) -> None:
     bench.load("a", RIGHT)
     block, rows = bench.block([["a"]] * 2, {"a": 20}, hot=True)
     (times,) = block.sides
@@ -254,7 +240,7 @@ def test_what_cannot_run_twice_on_the_same_set_has_no_hot_times(gpu: Gpu, tmp_pa
         {"name": "x", "role": "inout", "dtype": "float32", "shape": ["n"]},
         {"name": "n", "role": "scalar", "dtype": "int32", "value": "n"},
     ]
-    bench = Bench.of(gpu.device, tmp_path, {"arguments": arguments}, twins=gpu.twins)
+    bench = DeviceBench.of(gpu.device, tmp_path, {"arguments": arguments}, twins=gpu.twins)
     source = 'extern "C" __global__ void twice(float* x, int n) {\n' + INDEX
     bench.load(
         "a",
@@ -269,7 +255,7 @@ def test_what_cannot_run_twice_on_the_same_set_has_no_hot_times(gpu: Gpu, tmp_pa
     bench.runner.close()
 
 
-def test_calls_can_all_have_one_seed(bench: Bench) -> None:
+def test_calls_can_all_have_one_seed(bench: DeviceBench) -> None:
     bench.load("a", RIGHT)
     block, rows = bench.block([["a"]] * 2, {"a": 3}, one_seed=True)
     assert len({r.slot for r in block.sides[0].results}) == 2
@@ -288,7 +274,7 @@ COPYING = (
 
 
 def test_one_seed_for_all_calls_tempts_code_that_looks_for_the_outputs_of_an_earlier_call(
-    bench: Bench,
+    bench: DeviceBench,
 ) -> None:
     load_spy(bench, COPYING, [])
     usual, rows = bench.block([["spy"]], {"spy": 3})
@@ -315,7 +301,7 @@ FORESEEING = (
 
 @pytest.mark.parametrize(("given", "foreseen"), [("ready", [False, True]), ("late", [False] * 2)])
 def test_no_call_foresees_values_that_come_late(
-    bench: Bench, given: str, foreseen: list[bool]
+    bench: DeviceBench, given: str, foreseen: list[bool]
 ) -> None:
     params = (pointer("x"), pointer("y"), pointer("mark"), integer("n", N))
     bench.load(
@@ -331,14 +317,14 @@ def test_no_call_foresees_values_that_come_late(
 
 
 @pytest.mark.parametrize("given", ["ready", "late"])
-def test_each_call_can_be_given_its_values_right_before_it(bench: Bench, given: str) -> None:
+def test_each_call_can_be_given_its_values_right_before_it(bench: DeviceBench, given: str) -> None:
     bench.load("a", RIGHT)
     block, rows = bench.block([["a"]] * 2, {"a": 2}, given=given)
     assert len(block.sides[0].nanoseconds) == 2
     assert is_twice(bench, block.sides[0].results, rows)
 
 
-def test_blocks_and_checks_tell_how_long_the_device_worked(bench: Bench) -> None:
+def test_blocks_and_checks_tell_how_long_the_device_worked(bench: DeviceBench) -> None:
     bench.load("a", RIGHT)
     results, _ = bench.check("a")
     block, _ = bench.block([["a"]] * 2)

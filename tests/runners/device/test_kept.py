@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 from device_kernels import (
-    GPUS,
     HEAD,
     INDEX,
     THREADS,
-    Bench,
-    Gpu,
+    DeviceBench,
     N,
-    gpu_of,
     integer,
     is_twice,
     launch,
@@ -28,20 +23,9 @@ NOTE = 'extern "C" __global__ void note(float* x) {\n    '
 """Head of a second kernel, which only leaves something in variables."""
 
 
-@pytest.fixture(scope="module", params=GPUS)
-def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gpu]:
-    with gpu_of(request.param, tmp_path_factory.mktemp("gpu")) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def bench(gpu: Gpu, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    made = Bench.of(gpu.device, tmp_path_factory.mktemp("runner"), twins=gpu.twins)
-    yield made
-    made.runner.close()
-
-
-def with_note(bench: Bench, variant: str, declared: str, line: str, left: str, **more: Any) -> None:
+def with_note(
+    bench: DeviceBench, variant: str, declared: str, line: str, left: str, **more: Any
+) -> None:
     """Load `twice` with a line of its own and with a second kernel behind it."""
     params = (pointer("x"), pointer("y"), integer("n", N))
     bench.load(
@@ -53,7 +37,7 @@ def with_note(bench: Bench, variant: str, declared: str, line: str, left: str, *
     )
 
 
-def test_a_kernel_that_leaves_its_lock_taken_fails_the_second_time(bench: Bench) -> None:
+def test_a_kernel_that_leaves_its_lock_taken_fails_the_second_time(bench: DeviceBench) -> None:
     line = "    if (i < n && lock == 0) y[i] = 2 * x[i];\n"
     with_note(bench, "bad", "__device__ int lock;\n", line, "lock = 1;")
     results, rows = bench.check("bad", (0,))
@@ -64,7 +48,7 @@ def test_a_kernel_that_leaves_its_lock_taken_fails_the_second_time(bench: Bench)
     assert again[0].digest == results[0].digest
 
 
-def with_count(bench: Bench, variant: str, left: str) -> None:
+def with_count(bench: DeviceBench, variant: str, left: str) -> None:
     """Load `twice` with a constant and a variable that setup sets; a second kernel changes it."""
     with_note(
         bench,
@@ -79,7 +63,7 @@ def with_count(bench: Bench, variant: str, left: str) -> None:
     )
 
 
-def test_setup_sets_symbols_and_is_not_repeated_in_a_second_call(bench: Bench) -> None:
+def test_setup_sets_symbols_and_is_not_repeated_in_a_second_call(bench: DeviceBench) -> None:
     with_count(bench, "a", "count = 6; count = 5;")
     results, rows = bench.check("a", (0, 1))
     assert [r.again for r in results] == [False, False, True]
@@ -92,7 +76,7 @@ def test_setup_sets_symbols_and_is_not_repeated_in_a_second_call(bench: Bench) -
     assert results[2].digest != results[0].digest
 
 
-def with_lock(bench: Bench, variant: str, left: int) -> None:
+def with_lock(bench: DeviceBench, variant: str, left: int) -> None:
     """Load `twice` with a lock in scratch memory, which setup clears and a second kernel sets."""
     head = HEAD.replace("int n)", "int n, const int* lock)")
     source = head + INDEX + "    if (i < n && *lock == 0) y[i] = 2 * x[i];\n}\n"
@@ -108,7 +92,7 @@ def with_lock(bench: Bench, variant: str, left: int) -> None:
     )
 
 
-def test_what_setup_fills_must_be_so_again_when_the_plan_ends(bench: Bench) -> None:
+def test_what_setup_fills_must_be_so_again_when_the_plan_ends(bench: DeviceBench) -> None:
     with_lock(bench, "good", 0)
     results, rows = bench.check("good", (0, 1))
     assert [r.again for r in results] == [False, False, True]
@@ -119,7 +103,7 @@ def test_what_setup_fills_must_be_so_again_when_the_plan_ends(bench: Bench) -> N
     assert results[2].digest != results[0].digest
 
 
-def test_remembered_results_are_of_no_use_while_timed(bench: Bench) -> None:
+def test_remembered_results_are_of_no_use_while_timed(bench: DeviceBench) -> None:
     line = (
         "    bool known = false;\n    for (int k = 0; k < seen; ++k) known |= key[k] == x[0];\n"
         "    if (i < n && !known) y[i] = 2 * x[i];\n"

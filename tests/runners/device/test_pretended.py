@@ -9,26 +9,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 import support_laws
-from device_kernels import GPUS, Bench, Gpu, N, gpu_of, integer, is_twice, launch, pointer
+from device_kernels import DeviceBench, Gpu, N, integer, is_twice, launch, pointer
 
 LAWS = [law.__name__ for law in support_laws.LAWS]
-
-
-@pytest.fixture(scope="module", params=GPUS)
-def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gpu]:
-    with gpu_of(request.param, tmp_path_factory.mktemp("gpu")) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def bench(gpu: Gpu, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    made = Bench.of(gpu.device, tmp_path_factory.mktemp("runner"), twins=gpu.twins)
-    yield made
-    made.runner.close()
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +124,7 @@ RIGHT: dict[str, str] = {
 
 
 @pytest.mark.parametrize("what", RIGHT)
-def test_a_kernel_computes_what_cuda_says(bench: Bench, what: str) -> None:
+def test_a_kernel_computes_what_cuda_says(bench: DeviceBench, what: str) -> None:
     bench.load("a", HEAD + INDEX + RIGHT[what] + "}\n")
     results, rows = bench.check("a", (0,))
     assert is_twice(bench, results, rows), results
@@ -152,7 +138,7 @@ DYNAMIC = """
 """
 
 
-def test_shared_memory_that_the_launch_sizes_is_there_and_no_more_of_it(bench: Bench) -> None:
+def test_shared_memory_that_the_launch_sizes_is_there_and_no_more_of_it(bench: DeviceBench) -> None:
     right, kernels = HEAD + INDEX + DYNAMIC + "}\n", {"twice": {"shared": 1024}}
     bench.load("a", right, kernels=kernels)
     assert is_twice(bench, *bench.check("a", (0,)))
@@ -173,7 +159,7 @@ template __global__ void scale<float, 2>(const float*, float*, int);
 """
 
 
-def test_a_template_is_found_by_its_name_in_the_machine_code(bench: Bench) -> None:
+def test_a_template_is_found_by_its_name_in_the_machine_code(bench: DeviceBench) -> None:
     entry = "_ZN4ours5scaleIfLi2EEEvPKT_PS1_i"
     bench.load("a", TEMPLATE, kernels={"twice": {"entry": entry}})
     assert is_twice(bench, *bench.check("a", (0,)))
@@ -195,7 +181,7 @@ extern "C" __global__ void twice(const float* x, float* y, int n, unsigned* met)
 """
 
 
-def test_blocks_of_a_cooperative_launch_wait_for_each_other(bench: Bench) -> None:
+def test_blocks_of_a_cooperative_launch_wait_for_each_other(bench: DeviceBench) -> None:
     params = (pointer("x"), pointer("y"), integer("n", N), pointer("met"))
     bench.load(
         "a",
@@ -222,7 +208,7 @@ FOUND = """
 """
 
 
-def test_shared_memory_keeps_what_a_launch_before_left_there(gpu: Gpu, bench: Bench) -> None:
+def test_shared_memory_keeps_what_a_launch_before_left_there(gpu: Gpu, bench: DeviceBench) -> None:
     if gpu.twins is None:
         pytest.skip("what a real GPU leaves in shared memory is chance")
     params = (pointer("x"), pointer("y"), integer("n", N))

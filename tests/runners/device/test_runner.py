@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +9,13 @@ import numpy as np
 import pytest
 from device_kernels import (
     CONTRACT,
-    GPUS,
     HEAD,
     INDEX,
     RIGHT,
     THREADS,
-    Bench,
+    DeviceBench,
     Gpu,
     N,
-    gpu_of,
     integer,
     is_twice,
     launch,
@@ -29,21 +26,8 @@ GRID = -(-N // THREADS)
 IF = "    if (i < n) y[i] = 2 * x[i];\n"
 
 
-@pytest.fixture(scope="module", params=GPUS)
-def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gpu]:
-    with gpu_of(request.param, tmp_path_factory.mktemp("gpu")) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def bench(gpu: Gpu, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    made = Bench.of(gpu.device, tmp_path_factory.mktemp("runner"), twins=gpu.twins)
-    yield made
-    made.runner.close()
-
-
 def test_a_right_kernel_is_right_on_every_seed_and_equal_bits_have_equal_digests(
-    bench: Bench,
+    bench: DeviceBench,
 ) -> None:
     bench.load("a", RIGHT)
     bench.load("b", RIGHT.replace("2 * x[i]", "x[i] + x[i]"))
@@ -55,7 +39,7 @@ def test_a_right_kernel_is_right_on_every_seed_and_equal_bits_have_equal_digests
     assert results[0].digest != results[1].digest
 
 
-def test_barely_aligned_buffers_are_aligned_as_promised_and_no_better(bench: Bench) -> None:
+def test_barely_aligned_buffers_are_aligned_as_promised_and_no_better(bench: DeviceBench) -> None:
     bench.load("a", HEAD + INDEX + "if (i < n) y[i] = 2 * x[i] + ((size_t)x % 32 == 0);\n}\n")
     results, rows = bench.check("a", barely_aligned=True)
     assert is_twice(bench, results, rows)
@@ -67,14 +51,16 @@ def test_barely_aligned_buffers_are_aligned_as_promised_and_no_better(bench: Ben
     ("where", "words"),
     [("y[n]", "byte 1 behind the end of `y`"), ("y[-1]", "byte 1 before the start of `y`")],
 )
-def test_a_write_beside_a_buffer_is_found_and_placed(bench: Bench, where: str, words: str) -> None:
+def test_a_write_beside_a_buffer_is_found_and_placed(
+    bench: DeviceBench, where: str, words: str
+) -> None:
     bench.load("bad", HEAD + INDEX + IF + f"    if (i == 0) {where} = 1;\n}}\n")
     results, _ = bench.check("bad")
     assert [r.overrun for r in results] == [words, words]
     assert bench.works()
 
 
-def test_a_write_behind_a_scratch_buffer_is_found(bench: Bench) -> None:
+def test_a_write_behind_a_scratch_buffer_is_found(bench: DeviceBench) -> None:
     source = 'extern "C" __global__ void twice(float* x, float* y, int n, int* s) {\n'
     params = (pointer("x"), pointer("y"), integer("n", N), pointer("s"))
     bench.load(
@@ -87,14 +73,14 @@ def test_a_write_behind_a_scratch_buffer_is_found(bench: Bench) -> None:
     assert results[0].overrun == "byte 1 behind the end of `s`"
 
 
-def test_a_changed_input_is_found(bench: Bench) -> None:
+def test_a_changed_input_is_found(bench: DeviceBench) -> None:
     bench.load("bad", HEAD + INDEX + IF + "    if (i == 7) x[7] += 1;\n}\n")
     results, _ = bench.check("bad")
     assert [r.changed_inputs for r in results] == [("x",), ("x",)]
     assert bench.works()
 
 
-def test_outputs_left_unwritten_hold_the_poison(bench: Bench) -> None:
+def test_outputs_left_unwritten_hold_the_poison(bench: DeviceBench) -> None:
     bench.load("bad", HEAD + INDEX + "    if (i < n - 1) y[i] = 2 * x[i];\n}\n")
     results, rows = bench.check("bad")
     assert results[0].digest != results[1].digest
@@ -122,7 +108,9 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_kernel_that_breaks_is_named_and_the_next_one_is_right(bench: Bench, name: str) -> None:
+def test_a_kernel_that_breaks_is_named_and_the_next_one_is_right(
+    bench: DeviceBench, name: str
+) -> None:
     line, words = FAULTS[name]
     bench.load("bad", HEAD + INDEX + IF + line + "}\n")
     results, _ = bench.check("bad")
@@ -134,7 +122,9 @@ def test_a_kernel_that_breaks_is_named_and_the_next_one_is_right(bench: Bench, n
     assert bench.works()
 
 
-def test_an_endless_loop_ends_at_the_time_limit_and_the_next_kernel_is_right(bench: Bench) -> None:
+def test_an_endless_loop_ends_at_the_time_limit_and_the_next_kernel_is_right(
+    bench: DeviceBench,
+) -> None:
     bench.load("bad", HEAD + INDEX + IF + "    while (((volatile float*)x)[0] == x[0]) ;\n}\n")
     results, _ = bench.check("bad", timeout_s=0.5)
     assert [r.fault_kind for r in results] == ["timed_out"]
@@ -142,7 +132,7 @@ def test_an_endless_loop_ends_at_the_time_limit_and_the_next_kernel_is_right(ben
     assert bench.works()
 
 
-def test_the_step_that_breaks_is_named(bench: Bench) -> None:
+def test_the_step_that_breaks_is_named(bench: DeviceBench) -> None:
     second = HEAD.replace("twice", "second") + INDEX + "    if (i == 0) y[1ll << 40] = 1;\n}\n"
     params = (pointer("x"), pointer("y"), integer("n", N))
     bench.load(
@@ -166,7 +156,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_launched_is_refused_in_words(bench: Bench, name: str) -> None:
+def test_what_cannot_be_launched_is_refused_in_words(bench: DeviceBench, name: str) -> None:
     kernels, words = REFUSED[name]
     source = RIGHT.replace("void twice", "void __launch_bounds__(512) twice")
     params = (pointer("x"), pointer("y"), integer("n", N))
@@ -179,23 +169,23 @@ def test_what_cannot_be_launched_is_refused_in_words(bench: Bench, name: str) ->
     assert bench.works()
 
 
-def test_parameters_that_the_machine_code_does_not_have_are_refused(bench: Bench) -> None:
+def test_parameters_that_the_machine_code_does_not_have_are_refused(bench: DeviceBench) -> None:
     bench.load("bad", RIGHT, steps=[launch("twice", GRID, pointer("x"), pointer("y"))])
     results, _ = bench.check("bad")
     assert "(8, 8, 4)" in results[0].fault
     assert "(8, 8)" in results[0].fault
 
 
-def test_machine_code_for_another_gpu_is_refused(bench: Bench, tmp_path: Path) -> None:
+def test_machine_code_for_another_gpu_is_refused(bench: DeviceBench, tmp_path: Path) -> None:
     bench.load("bad", RIGHT)
     other = "sm_80" if not bench.arch.startswith("sm_8") else "sm_90"
-    strange = Bench(bench.runner, tmp_path, other, bench.bound, bench.twins, bench.inputs)
+    strange = DeviceBench(bench.runner, tmp_path, other, bench.bound, bench.twins, bench.inputs)
     strange.load("bad", RIGHT)
     results, _ = bench.check("bad")
     assert "another GPU" in results[0].fault
 
 
-def test_a_plan_that_needs_more_memory_than_there_is_says_so(bench: Bench) -> None:
+def test_a_plan_that_needs_more_memory_than_there_is_says_so(bench: DeviceBench) -> None:
     bench.load("bad", RIGHT, scratch=[("huge", 1 << 40)])
     results, _ = bench.check("bad")
     assert results[0].fault_kind == "no_room"
@@ -203,7 +193,7 @@ def test_a_plan_that_needs_more_memory_than_there_is_says_so(bench: Bench) -> No
     assert bench.works()
 
 
-def test_a_refusal_while_timed_is_that_of_the_side_that_asks_for_most(bench: Bench) -> None:
+def test_a_refusal_while_timed_is_that_of_the_side_that_asks_for_most(bench: DeviceBench) -> None:
     bench.load("small", RIGHT)
     bench.load("large", RIGHT, scratch=[("s", 1 << 42)])
     for order in (["small", "large"], ["large", "small"]):
@@ -212,14 +202,14 @@ def test_a_refusal_while_timed_is_that_of_the_side_that_asks_for_most(bench: Ben
         assert "memory" in block.sides[0].fault
 
 
-def test_a_paused_runner_starts_again_with_all_that_it_knew(bench: Bench) -> None:
+def test_a_paused_runner_starts_again_with_all_that_it_knew(bench: DeviceBench) -> None:
     bench.load("a", RIGHT)
     bench.runner.pause()
     assert is_twice(bench, *bench.check("a"))
 
 
 def test_fills_scratch_constants_and_addresses_in_constants_reach_the_kernel(
-    bench: Bench, tmp_path: Path
+    bench: DeviceBench, tmp_path: Path
 ) -> None:
     table = tmp_path / "table.bin"
     table.write_bytes(bytes(16))
@@ -277,7 +267,7 @@ COPY = (
 def test_strided_outputs_are_read_where_they_lie_and_gaps_are_watched(
     gpu: Gpu, tmp_path: Path
 ) -> None:
-    bench = Bench.of(gpu.device, tmp_path, STRIDED, {"n": 0}, twins=gpu.twins)
+    bench = DeviceBench.of(gpu.device, tmp_path, STRIDED, {"n": 0}, twins=gpu.twins)
     steps = [launch("twice", 30, pointer("x"), pointer("y"))]
     kernels = {"twice": {"block": [40, 1, 1]}}
     bench.load("a", COPY + "}\n", kernels=kernels, steps=steps)
@@ -312,7 +302,7 @@ def test_strided_outputs_are_read_where_they_lie_and_gaps_are_watched(
     bench.runner.close()
 
 
-def test_a_block_times_every_side_and_rechecks_its_outputs(bench: Bench) -> None:
+def test_a_block_times_every_side_and_rechecks_its_outputs(bench: DeviceBench) -> None:
     bench.load("a", RIGHT)
     bench.load("b", RIGHT)
     known = {str(r.slot): (r.digest,) for r in bench.check("a", (0, 1, 2, 3))[0]}
@@ -330,7 +320,7 @@ def test_a_block_times_every_side_and_rechecks_its_outputs(bench: Bench) -> None
     print(block.conditions)
 
 
-def test_what_a_kernel_computes_only_while_timed_is_handed_over(bench: Bench) -> None:
+def test_what_a_kernel_computes_only_while_timed_is_handed_over(bench: DeviceBench) -> None:
     bench.load("a", RIGHT)
     block, rows = bench.block([["a"]], {"a": 3})
     results = block.sides[0].results
@@ -338,7 +328,7 @@ def test_what_a_kernel_computes_only_while_timed_is_handed_over(bench: Bench) ->
     assert is_twice(bench, results, rows)
 
 
-def test_a_side_that_breaks_in_a_block_is_named(bench: Bench) -> None:
+def test_a_side_that_breaks_in_a_block_is_named(bench: DeviceBench) -> None:
     bench.load("a", RIGHT)
     bench.load("bad", HEAD + INDEX + "    y[1ll << 40] = 1;\n}\n")
     block, _ = bench.block([["a", "bad"]])
@@ -347,14 +337,14 @@ def test_a_side_that_breaks_in_a_block_is_named(bench: Bench) -> None:
     assert bench.works()
 
 
-def test_a_large_copy_has_a_bandwidth(bench: Bench) -> None:
+def test_a_large_copy_has_a_bandwidth(bench: DeviceBench) -> None:
     least = 1e10 if bench.twins is None else 0  # a pretended GPU has the memory of the host
     assert bench.runner.copy_bandwidth() > least
 
 
 def test_a_contract_of_inouts_is_restored_before_every_run(gpu: Gpu, tmp_path: Path) -> None:
     arguments = [{**CONTRACT["arguments"][0], "role": "inout"}, CONTRACT["arguments"][2]]
-    bench = Bench.of(gpu.device, tmp_path, {"arguments": arguments}, twins=gpu.twins)
+    bench = DeviceBench.of(gpu.device, tmp_path, {"arguments": arguments}, twins=gpu.twins)
     bench.load(
         "a",
         'extern "C" __global__ void twice(float* x, int n) {\n'

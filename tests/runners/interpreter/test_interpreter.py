@@ -70,7 +70,7 @@ ARRAYS = [
 
 
 @dataclass
-class Bench:
+class InterpreterBench:
     """Runner and oracle, started once for all tests: candidates run in forks of their own."""
 
     runner: InterpreterRunner
@@ -115,15 +115,17 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InterpreterBench]:
     folder = tmp_path_factory.mktemp("interpreter")
-    made = Bench(InterpreterRunner(folder), Oracle(folder), folder)
+    made = InterpreterBench(InterpreterRunner(folder), Oracle(folder), folder)
     yield made
     made.runner.close()
     made.oracle.close()
 
 
-def test_a_right_kernel_passes_and_the_message_says_what_that_is_worth(bench: Bench) -> None:
+def test_a_right_kernel_passes_and_the_message_says_what_that_is_worth(
+    bench: InterpreterBench,
+) -> None:
     found = bench.check(ADD)
     assert (found.gate, found.outcome) == ("logic_check", "passed"), found.message
     assert found.message.startswith("at n = 4099: 2 runs, ")
@@ -131,7 +133,7 @@ def test_a_right_kernel_passes_and_the_message_says_what_that_is_worth(bench: Be
     assert found.evidence["symbols"] == {"n": 4099}
 
 
-def test_a_wrong_kernel_fails_with_the_worst_index(bench: Bench) -> None:
+def test_a_wrong_kernel_fails_with_the_worst_index(bench: InterpreterBench) -> None:
     wrong = ADD.replace("tl.store(", "total = tl.where(at == 2500, 7.0e3, total)\n    tl.store(")
     found = bench.check(wrong)
     assert found.outcome == "failed"
@@ -140,7 +142,7 @@ def test_a_wrong_kernel_fails_with_the_worst_index(bench: Bench) -> None:
     assert LOGIC_ONLY in found.message
 
 
-def test_an_unmasked_tail_is_found_with_its_line(bench: Bench) -> None:
+def test_an_unmasked_tail_is_found_with_its_line(bench: InterpreterBench) -> None:
     found = bench.check(ADD.replace("total, mask=inside)", "total)"))
     assert found.outcome == "failed"
     assert found.evidence["gate"] == "stays_in_its_buffers"
@@ -148,31 +150,31 @@ def test_an_unmasked_tail_is_found_with_its_line(bench: Bench) -> None:
     assert "(line 11: `tl.store(out + at, total)`)" in found.message
 
 
-def test_a_read_beside_a_buffer_is_found_as_well(bench: Bench) -> None:
+def test_a_read_beside_a_buffer_is_found_as_well(bench: InterpreterBench) -> None:
     found = bench.check(ADD.replace("tl.load(x + at,", "tl.load(x + at - 1,"))
     assert found.outcome == "failed"
     assert "it reads byte 4 before the start of `x`" in found.message
 
 
-def test_changed_inputs_are_found(bench: Bench) -> None:
+def test_changed_inputs_are_found(bench: InterpreterBench) -> None:
     found = bench.check(ADD + "    tl.store(x + at, total, mask=inside)\n")
     assert found.outcome == "failed"
     assert found.evidence["gate"] == "leaves_inputs_alone"
 
 
-def test_what_never_ends_is_killed_and_nothing_is_said_of_it(bench: Bench) -> None:
+def test_what_never_ends_is_killed_and_nothing_is_said_of_it(bench: InterpreterBench) -> None:
     found = bench.check(ADD + "    while True:\n        at += 1\n", timeout_s=1.0)
     assert found.outcome == "skipped"
     assert "did not end within 1 s" in found.message
     assert bench.check(ADD).outcome == "passed"
 
 
-def test_a_wrapper_for_cuda_tensors_runs_on_the_host(bench: Bench) -> None:
+def test_a_wrapper_for_cuda_tensors_runs_on_the_host(bench: InterpreterBench) -> None:
     found = bench.check(ADD + WRAPPER, entry="entry", launch=None)
     assert found.outcome == "passed", found.message
 
 
-def test_a_wrapper_that_catches_what_went_wrong_does_not_hide_it(bench: Bench) -> None:
+def test_a_wrapper_that_catches_what_went_wrong_does_not_hide_it(bench: InterpreterBench) -> None:
     hidden = ADD.replace("total, mask=inside)", "total)") + (
         "def entry(x, y, out, n):\n"
         "    try:\n"
@@ -195,7 +197,7 @@ def test_a_wrapper_that_catches_what_went_wrong_does_not_hide_it(bench: Bench) -
     ],
 )
 def test_what_a_wrapper_asks_of_a_gpu_is_skipped_whatever_it_catches(
-    bench: Bench, line: str, words: str
+    bench: InterpreterBench, line: str, words: str
 ) -> None:
     wrapper = (
         "def entry(x, y, out, n):\n"
@@ -210,7 +212,7 @@ def test_what_a_wrapper_asks_of_a_gpu_is_skipped_whatever_it_catches(
     assert words in found.message
 
 
-def test_default_devices_may_be_cuda(bench: Bench) -> None:
+def test_default_devices_may_be_cuda(bench: InterpreterBench) -> None:
     wrapper = (
         "torch.set_default_device('cuda')\n"
         "def entry(x, y):\n"
@@ -223,7 +225,7 @@ def test_default_devices_may_be_cuda(bench: Bench) -> None:
     assert found.outcome == "passed", found.message
 
 
-def test_torch_alone_is_no_kernel(bench: Bench) -> None:
+def test_torch_alone_is_no_kernel(bench: InterpreterBench) -> None:
     found = bench.check(HEAD + "def entry(x, y):\n    return x + y\n", entry="entry", launch=None)
     assert found.outcome == "failed"
     assert "it launched no kernel" in found.message
@@ -239,7 +241,7 @@ def test_torch_alone_is_no_kernel(bench: Bench) -> None:
     ],
 )  # fmt: skip
 def test_what_the_interpreter_cannot_do_is_skipped_with_the_reason(
-    bench: Bench, line: str, words: str
+    bench: InterpreterBench, line: str, words: str
 ) -> None:
     found = bench.check(ADD.replace("tl.store(", f"{line}\n    tl.store("))
     assert found.outcome == "skipped"
@@ -258,7 +260,7 @@ def test_what_the_interpreter_cannot_do_is_skipped_with_the_reason(
     ],
 )
 def test_what_the_source_does_wrong_fails_in_its_own_words(
-    bench: Bench, old: str, new: str, words: str
+    bench: InterpreterBench, old: str, new: str, words: str
 ) -> None:
     found = bench.check(ADD.replace(old, new))
     assert found.outcome == "failed"
@@ -267,7 +269,7 @@ def test_what_the_source_does_wrong_fails_in_its_own_words(
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_narrow_floats_are_computed_as_a_gpu_does(bench: Bench, dtype: str) -> None:
+def test_narrow_floats_are_computed_as_a_gpu_does(bench: InterpreterBench, dtype: str) -> None:
     arguments = [{**a, "dtype": dtype} if "shape" in a else a for a in ARRAYS]
     source = ADD.replace("total = ", "total = 1.0 + ")
     reference = {"source_code": REFERENCE.replace("x + y", "1 + x + y")}
@@ -304,7 +306,7 @@ def entry(a, b):
 """  # fmt: skip
 
 
-def test_an_autotuned_matmul_in_bfloat16_runs_one_configuration(bench: Bench) -> None:
+def test_an_autotuned_matmul_in_bfloat16_runs_one_configuration(bench: InterpreterBench) -> None:
     shape = {"dtype": "bfloat16", "shape": ["n", "n"]}
     arguments = [
         {"name": "a", "role": "input", **shape},
@@ -324,7 +326,7 @@ def test_an_autotuned_matmul_in_bfloat16_runs_one_configuration(bench: Bench) ->
     assert found.outcome == "passed", found.message
 
 
-def test_strided_arrays_and_their_gaps_are_kept(bench: Bench) -> None:
+def test_strided_arrays_and_their_gaps_are_kept(bench: InterpreterBench) -> None:
     arguments = [{**a, "strides": [3]} if "shape" in a else a for a in ARRAYS]
     source = ADD.replace("+ at", "+ 3 * at")
     assert bench.check(source, arguments=arguments).outcome == "passed"
@@ -334,7 +336,7 @@ def test_strided_arrays_and_their_gaps_are_kept(bench: Bench) -> None:
     assert "it wrote between rows of out" in found.message
 
 
-def test_without_a_reference_the_baseline_is_the_truth(bench: Bench) -> None:
+def test_without_a_reference_the_baseline_is_the_truth(bench: InterpreterBench) -> None:
     loaded = bench.load(ADD, reference="baseline")
     assert bench.check_variant(loaded, ADD).outcome == "passed"
     assert bench.check_variant(loaded, ADD.replace("+ at", "+ 0 + at")).outcome == "passed"
@@ -343,7 +345,7 @@ def test_without_a_reference_the_baseline_is_the_truth(bench: Bench) -> None:
     assert found.evidence["gate"] == "is_right"
 
 
-def test_a_candidate_cannot_leave_anything_for_the_next(bench: Bench) -> None:
+def test_a_candidate_cannot_leave_anything_for_the_next(bench: InterpreterBench) -> None:
     spoiling = ADD.replace(
         "import torch\n", "import torch\nimport triton.language\ntriton.language.load = None\n"
     )
@@ -359,13 +361,13 @@ def test_a_candidate_cannot_leave_anything_for_the_next(bench: Bench) -> None:
         "open('/tmp/kernelwright-was-here', 'w')",
     ],
 )
-def test_a_candidate_reaches_no_network_and_no_files(bench: Bench, reach: str) -> None:
+def test_a_candidate_reaches_no_network_and_no_files(bench: InterpreterBench, reach: str) -> None:
     found = bench.check(ADD.replace("import torch\n", f"import torch\n{reach}\n"))
     assert found.outcome == "failed"
     assert "PermissionError" in found.message
 
 
-def test_where_no_legal_shape_is_small_nothing_is_run(bench: Bench) -> None:
+def test_where_no_legal_shape_is_small_nothing_is_run(bench: InterpreterBench) -> None:
     found = bench.check(ADD, symbols={"n": None})
     assert (found.outcome, found.message) == (
         "skipped",
@@ -373,7 +375,9 @@ def test_where_no_legal_shape_is_small_nothing_is_run(bench: Bench) -> None:
     )
 
 
-def test_the_interpreter_is_not_for_timing_and_takes_no_machine_code(bench: Bench) -> None:
+def test_the_interpreter_is_not_for_timing_and_takes_no_machine_code(
+    bench: InterpreterBench,
+) -> None:
     with pytest.raises(KernelwrightError, match="not for timing"):
         bench.runner.block(Block(pool="p", rounds=((),), calls={}, poison=0, timeout_s=1.0))
     with pytest.raises(KernelwrightError, match="prepare"):

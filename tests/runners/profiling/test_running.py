@@ -16,7 +16,7 @@ from typing import Any
 
 import device_kernels
 import pytest
-from device_kernels import Bench, gpu_of, integer, launch, pointer
+from device_kernels import DeviceBench, gpu_of, integer, launch, pointer
 from profiles import module, report_file, stand_in_ncu
 
 from kernelwright.runners.errors import ProfileFailed, ToolchainMissing
@@ -36,9 +36,9 @@ FAULTY = device_kernels.HEAD + "    *(volatile float*)16 = x[0];\n}\n"
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceBench]:
     with gpu_of("pretended", tmp_path_factory.mktemp("gpu")) as gpu:
-        made = Bench.of(gpu.device, tmp_path_factory.mktemp("bench"), twins=gpu.twins)
+        made = DeviceBench.of(gpu.device, tmp_path_factory.mktemp("bench"), twins=gpu.twins)
         made.load("right", device_kernels.RIGHT)
         made.load("faulty", FAULTY)
         n = made.bound.symbols["n"]
@@ -59,7 +59,9 @@ def asked(ncu: Path) -> dict[str, Any]:
 
 
 @needs_builds
-def test_one_run_is_profiled_and_its_report_kept(bench: Bench, ncu: Path, tmp_path: Path) -> None:
+def test_one_run_is_profiled_and_its_report_kept(
+    bench: DeviceBench, ncu: Path, tmp_path: Path
+) -> None:
     report = tmp_path / "kept.ncu-rep"
     profile = bench.runner.profile("right", "k/w", report)
     assert [p.kernel for p in profile.launches] == ["twice"]
@@ -71,7 +73,7 @@ def test_one_run_is_profiled_and_its_report_kept(bench: Bench, ncu: Path, tmp_pa
 
 @needs_builds
 def test_clocks_stay_as_they_are_and_only_the_marked_run_is_looked_at(
-    bench: Bench, ncu: Path, tmp_path: Path
+    bench: DeviceBench, ncu: Path, tmp_path: Path
 ) -> None:
     bench.runner.profile("right", "k/w", tmp_path / "lean.ncu-rep")
     options = asked(ncu)["options"]
@@ -84,14 +86,16 @@ def test_clocks_stay_as_they_are_and_only_the_marked_run_is_looked_at(
 
 
 @needs_builds
-def test_a_launch_that_was_not_profiled_is_missed(bench: Bench, ncu: Path, tmp_path: Path) -> None:
+def test_a_launch_that_was_not_profiled_is_missed(
+    bench: DeviceBench, ncu: Path, tmp_path: Path
+) -> None:
     with pytest.raises(ProfileFailed, match="of 2 launches of the plan ncu profiled 1"):
         bench.runner.profile("twofold", "k/w", tmp_path / "a.ncu-rep")
 
 
 @needs_builds
 def test_a_report_that_nothing_here_can_read_is_kept(
-    bench: Bench, ncu: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: DeviceBench, ncu: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readers, "module_folders", lambda: ())
     monkeypatch.setattr(readers, "program", lambda: None)
@@ -102,7 +106,7 @@ def test_a_report_that_nothing_here_can_read_is_kept(
 
 @needs_builds
 def test_a_variant_that_faults_is_told_in_the_drivers_words(
-    bench: Bench, ncu: Path, tmp_path: Path
+    bench: DeviceBench, ncu: Path, tmp_path: Path
 ) -> None:
     (ncu / "ready.ncu-rep").unlink()
     with pytest.raises(ProfileFailed, match="does not run under ncu: illegal address"):
@@ -111,7 +115,7 @@ def test_a_variant_that_faults_is_told_in_the_drivers_words(
 
 @needs_builds
 def test_counters_that_may_not_be_read_are_explained(
-    bench: Bench, ncu: Path, tmp_path: Path
+    bench: DeviceBench, ncu: Path, tmp_path: Path
 ) -> None:
     (ncu / "ready.ncu-rep").unlink()
     (ncu / "log").write_text("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission")
@@ -121,7 +125,7 @@ def test_counters_that_may_not_be_read_are_explained(
 
 @needs_builds
 def test_without_ncu_it_is_said_what_to_install(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: DeviceBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "program", lambda: None)
     with pytest.raises(ToolchainMissing, match="install Nsight Compute"):

@@ -17,7 +17,7 @@ from typing import Any
 import device_kernels
 import numpy as np
 import pytest
-from device_kernels import Bench, gpu_of, integer, launch, pointer
+from device_kernels import DeviceBench, gpu_of, integer, launch, pointer
 
 from kernelwright.runners.model import GateResult
 from kernelwright.runners.plans.plan import LaunchPlan
@@ -69,9 +69,9 @@ TOOLS = [f"sanitizer_{name}" for name in sanitizer.TOOLS]
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeviceBench]:
     with gpu_of("pretended", tmp_path_factory.mktemp("gpu")) as gpu:
-        made = Bench.of(gpu.device, tmp_path_factory.mktemp("bench"), twins=gpu.twins)
+        made = DeviceBench.of(gpu.device, tmp_path_factory.mktemp("bench"), twins=gpu.twins)
         made.load("right", device_kernels.RIGHT)
         made.load("faulty", FAULTY)
         yield made
@@ -101,7 +101,9 @@ def kept(tool: Path, name: str) -> dict[str, Any]:
     return json.loads((tool / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def test_all_four_tools_watch_two_runs_on_buffers_of_exact_size(bench: Bench, tool: Path) -> None:
+def test_all_four_tools_watch_two_runs_on_buffers_of_exact_size(
+    bench: DeviceBench, tool: Path
+) -> None:
     results = bench.runner.sanitize("right", ["k/w"])
     assert outcomes(results) == ["passed"] * 4, results
     for name in sanitizer.TOOLS:
@@ -113,13 +115,15 @@ def test_all_four_tools_watch_two_runs_on_buffers_of_exact_size(bench: Bench, to
     assert not list(bench.folder.glob("sanitizer.*"))  # nothing is left behind
 
 
-def test_a_finding_fails_its_gate_alone(bench: Bench, tool: Path) -> None:
+def test_a_finding_fails_its_gate_alone(bench: DeviceBench, tool: Path) -> None:
     (tool / "initcheck.xml").write_text(OVERRUN, encoding="utf-8")
     results = bench.runner.sanitize("right", ["k/w"])
     assert outcomes(results) == ["passed", "failed", "passed", "passed"]
 
 
-def test_a_fault_that_the_tool_does_not_explain_is_inconclusive(bench: Bench, tool: Path) -> None:
+def test_a_fault_that_the_tool_does_not_explain_is_inconclusive(
+    bench: DeviceBench, tool: Path
+) -> None:
     (tool / "initcheck.xml").write_text(OVERRUN, encoding="utf-8")
     first = bench.runner.sanitize("faulty", ["k/w"])[0]
     assert first.outcome == "note" and "illegal address" in first.message
@@ -127,7 +131,7 @@ def test_a_fault_that_the_tool_does_not_explain_is_inconclusive(bench: Bench, to
 
 
 def test_without_the_tool_every_gate_is_skipped_and_says_what_to_install(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench: DeviceBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sanitizer, "program", lambda: None)
     results = bench.runner.sanitize("right", ["k/w"])
@@ -135,7 +139,7 @@ def test_without_the_tool_every_gate_is_skipped_and_says_what_to_install(
     assert "pip install nvidia-cuda-sanitizer-api" in results[0].message
 
 
-def test_a_plan_that_is_too_large_is_not_watched(bench: Bench, tool: Path) -> None:
+def test_a_plan_that_is_too_large_is_not_watched(bench: DeviceBench, tool: Path) -> None:
     grown = launch("twice", 1 << 20, pointer("x"), pointer("y"), integer("n", 5000))
     bench.load("large", device_kernels.RIGHT, steps=[grown])
     results = bench.runner.sanitize("large", ["k/w"])
@@ -144,7 +148,7 @@ def test_a_plan_that_is_too_large_is_not_watched(bench: Bench, tool: Path) -> No
     assert not (tool / "memcheck.json").exists()
 
 
-def test_a_tool_that_does_not_start_is_skipped(bench: Bench, tool: Path) -> None:
+def test_a_tool_that_does_not_start_is_skipped(bench: DeviceBench, tool: Path) -> None:
     (tool / "compute-sanitizer").write_text("#!/bin/sh\necho Error: no device\nexit 255\n")
     assert "Error: no device" in bench.runner.sanitize("right", ["k/w"])[0].message
 

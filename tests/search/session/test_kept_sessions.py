@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
 import sys
@@ -25,12 +24,6 @@ from kernelwright.tools.search_step import SearchStepArguments, search_step
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 Script = Callable[[str], Any]
-
-
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Script:
-    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
-    return importlib.import_module
 
 
 def opened(script: Script, folder: Path) -> Workbench:

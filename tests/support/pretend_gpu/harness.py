@@ -77,10 +77,11 @@ def pretended_gpu(
 ) -> Generator[PretendedGpu]:
     """Within it, children of this process see `count` GPUs of `memory` bytes, and no real one.
 
-    `twins`: where compiled twins are kept; beside `folder` unless given, so that all tests of a
-    session share them.
+    `twins`: where compiled twins are kept; where PRETEND_GPU_TWINS says unless given, so that all
+    tests of a session share them, or else beside `folder`.
     """
-    made = Twins(twins or folder.parent / "pretended_twins")
+    shared = os.environ.get("PRETEND_GPU_TWINS")
+    made = Twins(twins or (Path(shared) if shared else folder.parent / "pretended_twins"))
     made.make_driver()
     environment = {
         "PYTHONPATH": _before(str(HERE / "shadow"), os.environ.get("PYTHONPATH")),

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cuda_moves import PretendedLab, after, array, candidates, compiles, cuda_state, reason, scalar
 from cuda_states import INDEX, ROWS, memory, scale
-from pretend_gpu import pretended_gpu
 
 from kernelwright.search.moves import State
 from kernelwright.search.moves.cuda.vectorize_elementwise import MOVE as VECTORIZE
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PretendedLab]:
-    folder = tmp_path_factory.mktemp("gpu")
-    with pretended_gpu(folder) as gpu:
-        opened = PretendedLab(gpu, folder / "runs")
-        yield opened
-        opened.close()
-
 
 GUARDED = """\
     // one element a thread

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from cuda_moves import PretendedLab, after, array, candidates, compiles, cuda_state, reason, scalar
-from pretend_gpu import pretended_gpu
 
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.specs.spec import KernelSpec
@@ -91,15 +89,6 @@ CORPUS = {
     "mean": matrix(MEAN, ROWWISE),
     "tile": matrix(TILE, TILED),
 }
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PretendedLab]:
-    folder = tmp_path_factory.mktemp("gpu")
-    with pretended_gpu(folder) as gpu:
-        opened = PretendedLab(gpu, folder / "runs")
-        yield opened
-        opened.close()
 
 
 @pytest.mark.parametrize("name", CORPUS)

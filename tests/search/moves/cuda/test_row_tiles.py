@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy.typing as npt
 import pytest
 from cuda_moves import PretendedLab, after, array, candidates, compiles, cuda_state, reason, scalar
 from cuda_states import ROWS, memory
-from pretend_gpu import pretended_gpu
 
 from kernelwright.search.moves import MOVES, State
 from kernelwright.search.moves.cuda.vectorize_elementwise import MOVE as VECTORIZE
@@ -24,15 +22,6 @@ PLACE = """\
     int row = blockIdx.y * blockDim.y + threadIdx.y;
 """
 EDGE = "row == 0 || row == rows - 1 || col == 0 || col == cols - 1"
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PretendedLab]:
-    folder = tmp_path_factory.mktemp("gpu")
-    with pretended_gpu(folder) as gpu:
-        opened = PretendedLab(gpu, folder / "runs")
-        yield opened
-        opened.close()
 
 
 def grid(body: str, dtype: str = "float32", out: str = "output", bound: str = "") -> State:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy.typing as npt
 import pytest
 from cuda_moves import PretendedLab, after, array, candidates, compiles, cuda_state, reason, scalar
 from cuda_states import INDEX, ROWS, memory, scale
-from pretend_gpu import pretended_gpu
 
 from kernelwright.search.moves import State
 from kernelwright.search.moves.cuda.block_shapes import MOVE as SHAPES
@@ -21,15 +19,6 @@ from kernelwright.search.moves.cuda.streaming_accesses import MOVE as STREAM
 from kernelwright.search.moves.cuda.unroll_loops import MOVE as UNROLL
 from kernelwright.search.moves.cuda.vectorize_elementwise import MOVE as VECTORIZE
 from kernelwright.search.moves.cuda.vectorize_rows import MOVE as TILES
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PretendedLab]:
-    folder = tmp_path_factory.mktemp("gpu")
-    with pretended_gpu(folder) as gpu:
-        opened = PretendedLab(gpu, folder / "runs")
-        yield opened
-        opened.close()
 
 
 def test_a_load_that_only_some_elements_do_stays_as_it_is() -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from triton_bench import DEVICE, Bench, variant
+from triton_bench import DEVICE, TritonBench, variant
 from triton_moves import SPECS, applied, chain, changes, proposals, reason, state
 from triton_stencils import FILLED, FORMS, NESTED, STENCIL, SUMS, needs_interpreter, sized
 
@@ -104,12 +103,6 @@ def test_arrays_that_are_written_are_not_loaded_ahead() -> None:
 # --- results
 
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with Bench.opened(tmp_path_factory.mktemp("rows")) as made:
-        yield made
-
-
 SIZES = ((1, 1), (2, 5), (3, 129), (7, 130), (8, 128), (13, 300))
 
 
@@ -117,7 +110,7 @@ SIZES = ((1, 1), (2, 5), (3, 129), (7, 130), (8, 128), (13, 300))
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("rows", "cols"), SIZES)
 def test_uneven_rows_and_columns_come_out_the_same(
-    bench: Bench, form: str, rows: int, cols: int
+    bench: TritonBench, form: str, rows: int, cols: int
 ) -> None:
     kernel = load_data(sized(form, rows, cols), bench.folder, Roots([bench.folder]))
     bench.oracle.open(kernel)
@@ -129,7 +122,7 @@ def test_uneven_rows_and_columns_come_out_the_same(
 
 @needs_interpreter
 @pytest.mark.parametrize(("number", "rows"), [(0, 4), (2, 8), (4, 2)])
-def test_each_row_is_loaded_once_in_the_ptx(bench: Bench, number: int, rows: int) -> None:
+def test_each_row_is_loaded_once_in_the_ptx(bench: TritonBench, number: int, rows: int) -> None:
     found = chain("stencil_triton", f"several_rows:{number}")
     kernel = load_data(SPECS["stencil_triton"], bench.folder, Roots([bench.folder]))
     outcome = bench.builder.build(

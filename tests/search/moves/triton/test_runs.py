@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from triton_bench import DEVICE, Bench, variant
+from triton_bench import DEVICE, TritonBench, variant
 from triton_moves import chain, loaded
 
 from kernelwright.runners.interpreter import interpreter_missing
@@ -61,12 +59,6 @@ BUILT = (
 ids = "-".join
 
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with Bench.opened(tmp_path_factory.mktemp("triton-moves")) as made:
-        yield made
-
-
 DESCRIBED = tuple(c for c in CHAINS if any("descriptors" in step for step in c))
 """these take TMA at sizes whose rows are multiples of 16 bytes, and plain loads at others"""
 
@@ -79,7 +71,9 @@ WHOLE = tuple(c for c in CHAINS if "whole_blocks" in c)
     [*((c, 1) for c in CHAINS), *((c, 8) for c in DESCRIBED), *((c, 32) for c in WHOLE)],
     ids=lambda value: ids(value) if isinstance(value, tuple) else f"of_{value}",  # pyright: ignore
 )
-def test_moves_keep_the_results(bench: Bench, steps: tuple[str, ...], multiple_of: int) -> None:
+def test_moves_keep_the_results(
+    bench: TritonBench, steps: tuple[str, ...], multiple_of: int
+) -> None:
     found, kernel = chain(*steps), loaded(steps[0], bench.folder, multiple_of)
     bench.oracle.open(kernel)
     small = {p: 32 for p in kernel.spec.parameters if p.startswith("BLOCK_")}
@@ -87,7 +81,7 @@ def test_moves_keep_the_results(bench: Bench, steps: tuple[str, ...], multiple_o
 
 
 @pytest.mark.parametrize("steps", BUILT, ids=ids)
-def test_what_moves_write_compiles_for_an_h100(bench: Bench, steps: tuple[str, ...]) -> None:
+def test_what_moves_write_compiles_for_an_h100(bench: TritonBench, steps: tuple[str, ...]) -> None:
     found, kernel = chain(*steps), loaded(steps[0], bench.folder)
     sizes = {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64}
     large = {n: v for n, v in sizes.items() if n in kernel.spec.parameters}
@@ -107,7 +101,7 @@ def test_what_moves_write_compiles_for_an_h100(bench: Bench, steps: tuple[str, .
     ("move", "main", "ragged"), [("one_block_a_row:1", 16, 8), ("blocks_at_launch", 8, 2)]
 )
 def test_warps_of_a_row_are_those_of_each_launch(
-    bench: Bench, move: str, main: int, ragged: int
+    bench: TritonBench, move: str, main: int, ragged: int
 ) -> None:
     found, kernel = chain("argmax_triton", move), loaded("argmax_triton", bench.folder)
     shapes = tuple(Shape(label=w.name, symbols=w.symbols) for w in kernel.spec.workloads)

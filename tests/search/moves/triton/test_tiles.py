@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
-from triton_bench import DEVICE, Bench, variant
+from triton_bench import DEVICE, TritonBench, variant
 from triton_moves import applied, chain, changes, loaded, proposals, reason, state
 from triton_stencils import FORMS, STENCIL, needs_interpreter, sized
 
@@ -67,17 +66,11 @@ def test_tiles_are_made_once() -> None:
 # --- results
 
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with Bench.opened(tmp_path_factory.mktemp("tiles")) as made:
-        yield made
-
-
 @needs_interpreter
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("rows", "cols"), [(1, 1), (7, 130), (18, 1027)])
 def test_uneven_rows_and_columns_come_out_the_same(
-    bench: Bench, form: str, rows: int, cols: int
+    bench: TritonBench, form: str, rows: int, cols: int
 ) -> None:
     kernel = load_data(sized(form, rows, cols), bench.folder, Roots([bench.folder]))
     bench.oracle.open(kernel)
@@ -88,7 +81,7 @@ def test_uneven_rows_and_columns_come_out_the_same(
 
 
 @needs_interpreter
-def test_all_but_the_loads_beside_are_vectors_in_the_ptx(bench: Bench) -> None:
+def test_all_but_the_loads_beside_are_vectors_in_the_ptx(bench: TritonBench) -> None:
     found, kernel = chain("stencil_triton", "tiles_of_rows"), loaded("stencil_triton", bench.folder)
     outcome = bench.builder.build(
         BuildRequest(

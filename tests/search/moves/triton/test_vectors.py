@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from triton_bench import DEVICE, Bench, variant
+from triton_bench import DEVICE, TritonBench, variant
 from triton_moves import applied, chain, changes, loaded, proposals, reason, state
 from triton_stencils import FORMS as PLAIN_FORMS
 from triton_stencils import NESTED, STENCIL, needs_interpreter, sized
@@ -158,17 +157,11 @@ FORMS = {
 SIZES = ((1, 1), (7, 130), (17, 1027))
 
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with Bench.opened(tmp_path_factory.mktemp("vectors")) as made:
-        yield made
-
-
 @needs_interpreter
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("rows", "cols"), SIZES)
 def test_uneven_rows_and_columns_come_out_the_same(
-    bench: Bench, form: str, rows: int, cols: int
+    bench: TritonBench, form: str, rows: int, cols: int
 ) -> None:
     source, reference = FORMS[form]
     data: dict[str, Any] = sized("plain", rows, cols) | {"reference": reference}
@@ -187,7 +180,7 @@ def test_uneven_rows_and_columns_come_out_the_same(
 @needs_interpreter
 @pytest.mark.parametrize(("number", "rows"), [(0, 8), (1, 4)])
 def test_rows_are_vectors_in_the_ptx_where_their_length_allows(
-    bench: Bench, number: int, rows: int
+    bench: TritonBench, number: int, rows: int
 ) -> None:
     found = chain("stencil_triton", f"rows_of_vectors:{number}")
     kernel = loaded("stencil_triton", bench.folder)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cuda_moves import PretendedLab, after, array, candidates, compiles, cuda_state, scalar
-from pretend_gpu import pretended_gpu
 
 from kernelwright.search.moves import State
 from kernelwright.search.moves.cuda.idioms.histogram_shared import MOVE
@@ -45,15 +43,6 @@ def ahead(state: State, **defines: int) -> State:
     assert first.detail.endswith("values loaded ahead") and first.plan is not None
     plan = {**first.plan, "defines": {**first.plan["defines"], **defines}}
     return after(state, first.model_copy(update={"plan": plan}))
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PretendedLab]:
-    folder = tmp_path_factory.mktemp("gpu")
-    with pretended_gpu(folder) as gpu:
-        opened = PretendedLab(gpu, folder / "runs")
-        yield opened
-        opened.close()
 
 
 @pytest.mark.parametrize("vectors", [1, 2, 4])

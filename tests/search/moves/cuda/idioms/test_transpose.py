@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from cuda_moves import PretendedLab, after, array, candidates, cuda_state, scalar
-from pretend_gpu import pretended_gpu
 
 from kernelwright.runners.model import Candidate
 from kernelwright.search.moves import State
@@ -42,15 +40,6 @@ extern "C" __global__ void f(const {of}* x, {of}* y, int rows, int cols) {{
 
 def by_vectors(state: State) -> dict[str, Candidate]:
     return {c.detail.split(", ")[1]: c for c in candidates(MOVE, state) if "vectors" in c.detail}
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PretendedLab]:
-    folder = tmp_path_factory.mktemp("gpu")
-    with pretended_gpu(folder) as gpu:
-        opened = PretendedLab(gpu, folder / "runs")
-        yield opened
-        opened.close()
 
 
 CASES = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from cuda_moves import PretendedLab, after, array, candidates, compiles, cuda_st
 from cuda_states import INDEX, ROWS, scale
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend_gpu import pretended_gpu
 
 from kernelwright.search.moves import State
 from kernelwright.search.moves.cuda.coarsen_rows import MOVE as COARSEN
@@ -108,15 +106,6 @@ def add(source: str = KERNEL, size: str = "rows * cols") -> State:
     arguments = [array("x", "input", size), array("y", "inout", "rows * cols")]
     launch = {"grid": ["cdiv(cols, 8)", "cdiv(rows, 4)"], "block": [8, 4]}
     return cuda_state(source, "add", [*arguments, scalar("rows"), scalar("cols")], launch, ROWS)
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PretendedLab]:
-    folder = tmp_path_factory.mktemp("gpu")
-    with pretended_gpu(folder) as gpu:
-        opened = PretendedLab(gpu, folder / "runs")
-        yield opened
-        opened.close()
 
 
 def test_rows_before_and_after() -> None:

@@ -1,0 +1,89 @@
+"""Fixtures of tests in several folders; those of one folder lie in its own `conftest.py`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelwright.runners.building.builder import Builder
+from kernelwright.runners.building.compile_cache import VARIABLE
+from kernelwright.search.session.workbench import Workbench
+
+ROOT = Path(__file__).parents[1]
+
+
+def of_all_workers(tmp_path_factory: pytest.TempPathFactory, name: str) -> str:
+    """A folder of this run of the tests, the same one for all processes that they run in."""
+    own = tmp_path_factory.getbasetemp()
+    return str((own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What a pretended GPU runs in place of machine code is compiled once for all tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PRETEND_GPU_TWINS", of_all_workers(tmp_path_factory, "pretended_twins"))
+        yield
+
+
+@pytest.fixture(scope="module")
+def shared_builds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests of this module take builds from each other's, and from those of other modules that ask
+    for this. Not for tests whose subject is building: theirs might be found instead of made."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, of_all_workers(tmp_path_factory, "compile_cache"))
+        yield
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
+    """A workbench on a folder of its own, `bench.outdir.parent`."""
+    folder = tmp_path_factory.mktemp("bench")
+    with Workbench(folder / "out", [folder]) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def bench_of_examples(
+    tmp_path_factory: pytest.TempPathFactory, shared_builds: None
+) -> Iterator[Workbench]:
+    """A workbench that may read the examples."""
+    with Workbench(tmp_path_factory.mktemp("examples") / "out", [ROOT / "examples"]) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def builder(tmp_path_factory: pytest.TempPathFactory, shared_builds: None) -> Iterator[Builder]:
+    """A builder with a folder of its own."""
+    folder = tmp_path_factory.mktemp("builds")
+    made = Builder(folder / "modules", folder / "scratch")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """Imports a benchmark by its name, as it is when it is run from its folder."""
+    monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
+    return importlib.import_module
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
+    """The connections that stores open from now on."""
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def recorded(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*arguments, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", recorded)
+    return opened

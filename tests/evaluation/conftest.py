@@ -1,0 +1,17 @@
+"""A kernel for the tests of evaluations."""
+
+from __future__ import annotations
+
+import lift
+import pytest
+
+from kernelwright.runners.loading.files import LoadedKernel
+from kernelwright.search.session.workbench import Workbench
+
+
+@pytest.fixture(scope="module")
+def kernel(bench: Workbench) -> LoadedKernel:
+    """The kernel `lift`, open on the bench."""
+    loaded = lift.load(bench.outdir.parent)
+    bench.evaluator.open(loaded)
+    return loaded
