@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
-from pathlib import Path
+from collections.abc import Iterable
 
 import pytest
 from stores import put
@@ -51,7 +50,7 @@ from kernelwright.store.searches import (
     search_record,
     search_rows,
 )
-from kernelwright.store.store import STATE_FILE, Store
+from kernelwright.store.store import Store
 
 KERNEL, VARIANT = "k-1", "v1"
 
@@ -67,12 +66,6 @@ class Question(Record):
     """What a ticket stands for."""
 
     answered: bool = False
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Generator[Store]:
-    with Store.open(tmp_path / STATE_FILE) as opened:
-        yield opened
 
 
 def evaluated(
