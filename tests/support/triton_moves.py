@@ -148,9 +148,14 @@ def state(name: str, source: str | None = None, **changes: Any) -> State:
     return State("triton", text, {}, BuildOptions(), spec, found=frozenset(found))
 
 
-def loaded(name: str, folder: Path, multiple_of: int = 1) -> LoadedKernel:
-    """The kernel for the builder; with `multiple_of`, of sizes that are multiples alone."""
+def loaded(name: str, folder: Path, multiple_of: int = 1, **most: int) -> LoadedKernel:
+    """The kernel for the builder; with `multiple_of`, of sizes that are multiples alone. `most`:
+    how large sizes may be."""
     data = json.loads(json.dumps(SPECS[name]))
+    for symbol, limit in most.items():
+        data["symbols"][symbol]["max"] = limit
+        for work in data["workloads"]:
+            work["symbols"][symbol] = min(work["symbols"][symbol], limit)
     for domain in data["symbols"].values():
         domain |= {"min": multiple_of, "multiple_of": multiple_of}
     whole = [
