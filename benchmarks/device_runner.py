@@ -20,7 +20,7 @@ from typing import Any
 from environment import ROOT, write
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-from device_kernels import HEAD, INDEX, RIGHT, THREADS, Bench, integer, launch, pointer
+from device_kernels import HEAD, INDEX, RIGHT, THREADS, DeviceBench, integer, launch, pointer
 
 from kernelwright.runners.device.presence.probing import probe_devices
 
@@ -51,7 +51,7 @@ def main() -> None:
         device = probed.devices[0]
         result: dict[str, Any] = {"device": device.model_dump(exclude={"uuid"}), "kernels": {}}
         for name, n in SIZES.items():
-            bench = Bench.of(device, Path(folder), symbols={"n": n}, slots=8)
+            bench = DeviceBench.of(device, Path(folder), symbols={"n": n}, slots=8)
             result["kernels"][name] = _kernel(bench, name)
             if name == "small":
                 result["sessions"] = _sessions(bench)
@@ -63,7 +63,7 @@ def main() -> None:
     print(write("device_runner", result, path))
 
 
-def _kernel(bench: Bench, name: str) -> dict[str, Any]:
+def _kernel(bench: DeviceBench, name: str) -> dict[str, Any]:
     bench.load("a", RIGHT)
     bench.load("b", RIGHT + "// the same\n")
     started = time.perf_counter()
@@ -110,7 +110,7 @@ def _kernel(bench: Bench, name: str) -> dict[str, Any]:
     return found
 
 
-def _sessions(bench: Bench) -> list[float]:
+def _sessions(bench: DeviceBench) -> list[float]:
     """The median of some blocks of a kernel against itself, each time newly loaded."""
     medians, calls = list[float](), {"a": CALLS["small"], "b": CALLS["small"]}
     for _ in range(SESSIONS):
@@ -130,7 +130,7 @@ def _sessions(bench: Bench) -> list[float]:
 def _kept_lines(device: Any, folder: Path) -> dict[str, float]:
     """Microseconds of a kernel that reads 16 MiB, with and without asking L2 to keep them."""
     n = 1 << 22
-    bench = Bench.of(device, folder, symbols={"n": n}, slots=4)
+    bench = DeviceBench.of(device, folder, symbols={"n": n}, slots=4)
     steps = [launch("twice", n // THREADS, pointer("x"), pointer("y"), integer("n", n))]
     bench.load("keeps", KEEPING, steps=steps)
     bench.load("reads", READING, steps=steps)
