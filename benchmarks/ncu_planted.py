@@ -18,7 +18,7 @@ from typing import Any
 from environment import ROOT, write
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-from device_kernels import Bench
+from device_kernels import DeviceBench
 from planted_kernels import PAIRS, Kernel, N, Pair, profiled
 
 from kernelwright.analysis.rules.card import card
@@ -40,7 +40,7 @@ def main() -> None:
         if not probed.devices or tool is None or why_no_counters():
             raise SystemExit(probed.why_none or why_no_counters() or "no ncu here")
         device = probed.devices[0]
-        bench = Bench.of(device, Path(folder), symbols={"n": N}, slots=1)
+        bench = DeviceBench.of(device, Path(folder), symbols={"n": N}, slots=1)
         reports = words[0] if words else Path(folder) / "reports"
         reports.mkdir(parents=True, exist_ok=True)
         pairs = {rule: _pair(bench, device, rule, reports) for rule in PAIRS}
@@ -51,7 +51,7 @@ def main() -> None:
     print(write("ncu_planted", result, words[1] if len(words) > 1 else None))
 
 
-def _pair(bench: Bench, device: DeviceFacts, rule: str, reports: Path) -> dict[str, Any]:
+def _pair(bench: DeviceBench, device: DeviceFacts, rule: str, reports: Path) -> dict[str, Any]:
     pair = PAIRS[rule]
     twins = {"faulty": pair.faulty, "repaired": pair.repaired}
     return {
@@ -61,7 +61,7 @@ def _pair(bench: Bench, device: DeviceFacts, rule: str, reports: Path) -> dict[s
 
 
 def _one(
-    bench: Bench, device: DeviceFacts, pair: Pair, kernel: Kernel, report: Path
+    bench: DeviceBench, device: DeviceFacts, pair: Pair, kernel: Kernel, report: Path
 ) -> dict[str, Any]:
     started = time.perf_counter()
     try:
