@@ -18,6 +18,9 @@ from ..runners.model import Record
 from ..runners.specs.spec import KernelSpec
 
 Bound = Literal["memory", "compute", "unknown"]
+Class = Literal["memory_bound", "compute_bound", "latency_bound", "unknown"]
+NEAR = 0.6
+"""of a peak: with the time alone, what NVIDIA's line of 60 % is with counters"""
 CACHE_SHARE = 0.5
 """What of the last-level cache data can count on: others use it too, and a working set near its
 size has mostly been evicted when it comes round again."""
@@ -51,11 +54,21 @@ class Roofline(Record):
     """time over floor, the largest speedup that is left; None also when memory would bound it
     and does not (`cached`)"""
 
+    @property
+    def kind(self) -> Class:
+        """What bounds the time, as far as it tells: a roof where it is near, else latency."""
+        if self.bound == "unknown" or self.share is None:
+            return "unknown"
+        if self.share < NEAR:
+            return "latency_bound"
+        return "memory_bound" if self.bound == "memory" else "compute_bound"
+
     def describe(self) -> str:
         """One line for people."""
         if self.bound == "unknown":
             return f"bound unknown ({self._missing()}){self._known()}"
-        return f"{self.bound}_bound: {self._reached(self.bound)}{self._left()}"
+        roof = f", below the {self.bound} roof" if self.kind == "latency_bound" else ""
+        return f"{self.kind}{roof}: {self._reached(self.bound)}{self._left()}"
 
     def reach(self) -> str:
         """How much of what bounds it is reached: "61 % of the measured fp32 peak"."""

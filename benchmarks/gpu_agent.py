@@ -103,7 +103,7 @@ async def _result(client: Client, tool: str, **arguments: Any) -> tuple[dict[str
     started = time.monotonic()
     reply = await _ask(client, tool, arguments)
     while reply["status"] in ("queued", "running"):
-        (reply,) = (await _ask(client, "job", {"job_id": reply["job_id"]}))["jobs"]
+        reply = await _ask(client, "job", {"job_id": reply["job_id"]})
     if reply["status"] != "done":
         raise RuntimeError(f"{tool}: {reply}")
     return reply["result"], round(time.monotonic() - started, 2)

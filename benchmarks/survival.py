@@ -33,6 +33,7 @@ from environment import ROOT, write
 from survival_kernel import Subject
 from survival_leftovers import Held, held, settled
 from survival_outside import OutsideFault
+from survival_references import REFERENCES, ReferenceFault
 from survival_sources import SourceFault
 
 from kernelwright.evaluation.winner_set import MIN_GAIN
@@ -41,7 +42,8 @@ from kernelwright.runners.model import Ending, Evaluation
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.store.records import VariantRecord
 
-Fault = SourceFault | OutsideFault
+Fault = SourceFault | OutsideFault | ReferenceFault
+REFERENCE_FAILED = "ReferenceFailed"
 OWN_MOUNTS = "KERNELWRIGHT_OWN_MOUNTS"
 NOISY_TRIES = 3
 MESSAGE_CHARACTERS = 400
@@ -89,6 +91,8 @@ class Survivor:
         bench.evaluator.open(self._subject.loaded)
         for _ in range(2):
             self._ending(self._evaluate_honest)
+        # the public seed, of which it is told what is wrong, is kept from the first wrong one on
+        self._ending(lambda: bench.evaluator.evaluate(self._subject.wrong(self._next())))
         self._before = held(bench.outdir, self._gpu_bytes)
 
     @property
@@ -100,7 +104,9 @@ class Survivor:
         """Let a fault happen, then look whether all is well."""
         started = time.monotonic()
         again = ""
-        if isinstance(fault, SourceFault):
+        if isinstance(fault, ReferenceFault):
+            seen, message = self._opening(fault.source)
+        elif isinstance(fault, SourceFault):
             source = self._subject.spoiled(fault.line, fault.above, self._next())
             record = self._subject.variant(source, **fault.changes)
             seen, message = self._ending(lambda: self._bench.evaluator.evaluate(record))
@@ -110,7 +116,9 @@ class Survivor:
                 seen, message = self._ending(lambda: self._evaluate(record))
             if seen not in ("faster", "slower", "tie"):
                 again, _ = self._ending(lambda: self._evaluate(record))
-        expected = [ending.value for ending in fault.endings]
+        expected = [REFERENCE_FAILED]
+        if not isinstance(fault, ReferenceFault):
+            expected = [ending.value for ending in fault.endings]
         if isinstance(fault, OutsideFault) and fault.error:
             expected.append(fault.error)
         measured = seen in ("faster", "slower", "tie", "unstable")
@@ -131,6 +139,14 @@ class Survivor:
             leftovers=tuple(settled(self._before, self._bench.outdir, self._gpu_bytes)),
             seconds=round(time.monotonic() - started, 2),
         )
+
+    def _opening(self, reference: str) -> tuple[str, str]:
+        """What comes of opening the kernel with another reference."""
+        try:
+            self._bench.evaluator.open(self._subject.with_reference(reference))
+        except KernelwrightError as error:
+            return type(error).__name__, str(error)
+        return "opened", ""
 
     def _evaluate_honest(self) -> Evaluation:
         return self._evaluate(self._subject.honest(self._next()))
@@ -167,9 +183,9 @@ def _gpu_bytes(tier: str) -> Callable[[], int] | None:
 
 def faults_of(tier: str, *, mounts: bool) -> tuple[list[Fault], dict[str, str]]:
     """The faults that can be tried here; the others by name, with the reason."""
-    every: Sequence[Fault] = (*survival_sources.HOST, *survival_outside.HOST)
+    every: Sequence[Fault] = (*survival_sources.HOST, *survival_outside.HOST, *REFERENCES)
     if tier == "device":
-        every = (*survival_device.DEVICE, *survival_outside.DEVICE)
+        every = (*survival_device.DEVICE, *survival_outside.DEVICE, *REFERENCES)
     kept, skipped = list[Fault](), dict[str, str]()
     for fault in every:
         if isinstance(fault, OutsideFault) and fault.needs_mounts and not mounts:

@@ -77,6 +77,13 @@ class Subject:
         made = base.model_copy(update=content)
         return VariantRecord(variant=made, parent=base.variant_id, method="by_hand")
 
+    def with_reference(self, source: str) -> LoadedKernel:
+        """Another kernel: the same source, and a truth that fails."""
+        spec = self.loaded.spec.model_dump(mode="json", exclude_none=True)
+        changed = {**spec, "reference": {"source_code": source}}
+        folder = Path.cwd()
+        return load_data(changed, folder, Roots([folder]))
+
     def honest(self, tag: int) -> VariantRecord:
         """Right and faster than the baseline; another one for each tag."""
         source = self.source.replace(self.body, self._tagged(tag))

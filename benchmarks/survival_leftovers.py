@@ -25,6 +25,7 @@ ROLES = {
     "kernelwright.runners.native.process": "runner",
     "kernelwright.runners.device.process": "runner",
     "kernelwright.runners.oracle.process": "oracle",
+    "kernelwright.runners.oracle.reference_process": "reference",
     "kernelwright.runners.device.presence.probe": "probe",
 }
 GPU_MEMORY = "MiB of GPU memory"

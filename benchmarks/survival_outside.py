@@ -123,7 +123,7 @@ def mounted(outdir: Path) -> Generator[bool]:
 KILLED = "killed by SIGKILL|killed from outside|build process failed|channel"
 STOPPED = "stopped from outside"
 DISK = "disk of .* is full"
-WORKERS = ("runner", "oracle", "zygote")
+WORKERS = ("runner", "oracle", "reference", "zygote")
 
 
 def _workers() -> tuple[OutsideFault, ...]:

@@ -100,7 +100,10 @@ class Attempt:
         if outcome.artifact is None:
             return self.ended(_build_ending(outcome), outcome.message)
         if self.kernel.tier == "device":
-            self.gates += (self.rig.machine_screen(self.kernel, outcome.artifact),)
+            code = self.rig.machine_screen(self.kernel, outcome.artifact)
+            self.gates += (code,)
+            if code.outcome == "failed":
+                return self.ended(Ending.rejected, code.message)
         return None
 
     def check(self) -> Evaluation | None:
@@ -168,9 +171,10 @@ class Attempt:
         baseline, incumbent = comparison.over(around.baseline), comparison.over(around.incumbent)
         assert baseline is not None
         kept, why = (False, "") if incumbent is None else _keeps(comparison, incumbent, around)
-        message = describe(baseline, "the baseline")
+        told = comparison.resolution
+        message = describe(baseline, "the baseline", told)
         if incumbent is not None and incumbent.over != around.baseline:
-            message += f"; {describe(incumbent, 'the incumbent')}"
+            message += f"; {describe(incumbent, 'the incumbent', told)}"
         failed = self._fails_more(comparison, around, kept)
         if failed is not None:
             return self.ended(ending_of(failed), f"{message}, but {failed.gate}: {failed.message}")
@@ -267,9 +271,16 @@ class Attempt:
             self.seconds[stage] = time.monotonic() - started
 
 
-def describe(ratio: Ratio, over: str) -> str:
-    """`1.52x the baseline (1.48 to 1.55, faster)`: speedup with its 95 % interval."""
-    return f"{ratio.speedup:.3g}x {over} ({ratio.low:.3g} to {ratio.high:.3g}, {ratio.judgement})"
+def describe(ratio: Ratio, over: str, resolution: float) -> str:
+    """`1.52x the baseline (1.48 to 1.55, faster)`: speedup with its 95 % interval.
+
+    `resolution`: of the comparison, relative; told where the interval lies on one side of 1 and
+    neither side won, which no reader could explain otherwise.
+    """
+    judged: str = ratio.judgement
+    if judged not in ("faster", "slower") and (ratio.low > 1 or ratio.high < 1):
+        judged += f": differences up to {100 * resolution:.2g} % are not told apart here"
+    return f"{ratio.speedup:.3g}x {over} ({ratio.low:.3g} to {ratio.high:.3g}, {judged})"
 
 
 def _build_ending(outcome: BuildOutcome) -> Ending:

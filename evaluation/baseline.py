@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from ..runners import openmp
 from ..runners.errors import BaselineRefused
 from ..runners.gates import first_failure
 from ..runners.model import Comparison, Evaluation, Variant, ordered
@@ -23,6 +24,8 @@ from .rig.calibration import UNSTEADY
 from .rig.open_kernel import OpenKernel
 from .rig.rig import Rig
 from .scheduling.build_ahead import builders
+from .spec_agrees import check_reference
+from .way_out import header_missing, tolerance_offered
 
 CORRECT = "correct the kernel, its contract or its reference, and open it again"
 
@@ -67,13 +70,18 @@ def open_baseline(rig: Rig, kernel: OpenKernel) -> OpenedBaseline:
     alone = time_alone(rig, kernel, attempt.variant.variant_id)
     times = alone.median_ms
     kernel.allow(max(times.values()) * 1e-3)
+    if kernel.loaded.environment:
+        notes.append(f"timed with OpenMP's variables: {openmp.told(kernel.loaded.environment)}")
     if kernel.loaded.spec.io.deterministic and not kernel.calibration.is_deterministic:
         notes.append(UNSTEADY)
     return OpenedBaseline(_record(kernel, attempt, times, notes), attempt, alone)
 
 
 def open_untimed(rig: Rig, kernel: OpenKernel) -> OpenedBaseline:
-    """Build the baseline of a kernel whose device is not here. Raises BaselineRefused."""
+    """Build the baseline of a kernel whose device is not here. Raises BaselineRefused, and
+    SpecError for a reference that nobody could call: nothing else would find that here."""
+    if kernel.loaded.reference is not None:
+        check_reference(kernel.loaded.reference, kernel.loaded.spec)
     attempt = _first_that_fits(rig, kernel, None)
     assert kernel.target is not None
     built_for = f"{kernel.target.name} ({kernel.target.arch})"
@@ -147,15 +155,22 @@ def _check(attempt: Attempt, *, adopt: bool = False) -> None:
     rig.load(kernel, attempt.artifact)
     if adopt:
         rig.adopt(kernel, attempt.variant.variant_id, kernel.all_pools)
-    _refuse(attempt.check())
+    ended = attempt.check()
+    _refuse(ended, "" if ended is None else tolerance_offered(kernel.loaded.spec, ended.gates))
 
 
-def _refuse(ended: Evaluation | None) -> None:
+def _refuse(ended: Evaluation | None, way_out: str = "") -> None:
     if ended is not None:
         raise BaselineRefused(
             f"the baseline ended as `{ended.ending}`: {ended.message}",
-            next_step="" if "\nNext: " in ended.message else CORRECT + unwritten(ended.message),
+            next_step="" if "\nNext: " in ended.message else _next(ended, way_out),
         )
+
+
+def _next(ended: Evaluation, way_out: str) -> str:
+    if header := header_missing(ended.message):
+        return header
+    return "; or, ".join(filter(None, (CORRECT + unwritten(ended.message), way_out)))
 
 
 def _configured(base: Variant, found: Sequence[Mapping[str, int]]) -> list[Variant]:

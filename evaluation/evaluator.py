@@ -9,8 +9,13 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
+import psutil
+
+from ..runners.device.presence.probing import PROBE
 from ..runners.loading.files import LoadedKernel
 from ..runners.model import Evaluation, GateResult, Tier, Variant
+from ..runners.plans.plan import Artifact
+from ..runners.processes.child import kill_living
 from ..runners.profiling.model import Profile
 from ..runners.specs.devices import DeviceFacts
 from ..runners.toolchains import BuildOutcome
@@ -29,6 +34,7 @@ from .runners_up import runners_up
 from .scheduling.build_ahead import BuildAhead, builders
 from .scheduling.device_queues import IDLE_S, DeviceQueues, KeyedLocks
 from .scheduling.pipeline import Left, Stages, run_through
+from .spec_agrees import check_memory
 from .winner_set import confirm
 
 MOST_SUCCESSORS = 3
@@ -66,6 +72,7 @@ class Evaluator:
         Where its GPU is missing the baseline is built and not timed; that is made up for once
         it is opened where one is. Raises BaselineRefused when it does not build or is wrong.
         """
+        check_memory(loaded.spec, psutil.virtual_memory().total)
         with self._queues.turn(self._rig.gpus.device(loaded)):
             known = known_kernel(self._store, loaded.kernel_id)
             if known is None or not (known.timed or self._rig.gpus.missing()):
@@ -123,6 +130,10 @@ class Evaluator:
         with self._locks.at("logic"):
             kernel = self._kernels.to_build(record.variant.kernel_id)
             return self._rig.logic(kernel, record.variant)
+
+    def machine_screen(self, kernel_id: str, artifact: Artifact) -> GateResult:
+        """What the machine code of something built does, for which no device is needed."""
+        return self._rig.machine_screen(self._kernels.to_build(kernel_id), artifact)
 
     def evaluate(
         self,
@@ -238,6 +249,12 @@ class Evaluator:
             self._kernels.load(kernel, self.variant(variant_id).variant)
             pool = next(p for p in kernel.pools if p.contract.label == workload)
             return self._rig.profile(kernel, variant_id, pool, kept, full=full)
+
+    def interrupt(self) -> None:
+        """End every process at work now, whoever waits for it: that one meets ProcessLost, and
+        what is asked for next starts afresh. For another thread than the one that works."""
+        self._ahead.close()
+        kill_living(spared={PROBE})
 
     def close(self) -> None:
         """End every process that was started here; what is asked for next starts afresh."""

@@ -8,20 +8,24 @@ fails itself is not asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from contextvars import copy_context
 from dataclasses import dataclass
+from itertools import product
 
 from ..runners.errors import ProcessLost
 from ..runners.gates import Run, first_failure
 from ..runners.gates.incumbent import (
     ANEW,
     FRESH,
+    PLACES,
     SHAPES,
     STRESS,
     STRESS_SLACK,
+    VALUES,
     Trial,
     holds,
     other_code,
@@ -31,8 +35,10 @@ from ..runners.gates.incumbent import (
 from ..runners.gates.repeats import Repeats, computes_every_call, slots_for
 from ..runners.model import Comparison, Ending, GateResult, Variant
 from ..runners.oracle.stress import KINDS, kinds_for
+from ..runners.oracle.structured import STRUCTURED, structured_kinds
 from ..runners.plans.plan import Artifact
 from ..runners.progress import report
+from ..runners.protocol.messages import UNPLACED, Placement
 from ..runners.protocol.pools import SeedPool, draw, draw_exchanged, draw_stress
 from ..runners.specs.contract import BoundContract
 from ..runners.specs.io_contract import StressKind
@@ -46,6 +52,11 @@ TWICE = (0, 1, 0, 1)
 """Two seeds, each again with the same poison: what differs then is not deterministic."""
 STRESS_BYTES = 64 << 20
 """Arrays of a workload, above which stress values are tried on the smaller shape beside it."""
+PLACED: Mapping[Placement, str] = {
+    "end": "buffers that end where memory ends",
+    "start": "buffers that begin where memory begins",
+    "anywhere": "buffers at drawn places",
+}
 WITHOUT_REFERENCE: tuple[StressKind, ...] = ("zeros",)
 """Where the baseline is the truth: under the other kinds its own rounding would be."""
 
@@ -98,7 +109,8 @@ class _Promotion:
         """Stage after stage until one fails. Beside them run the build for the further shapes
         and, once nothing is timed any more, the sanitizer."""
         results = list[GateResult]()
-        timed, untimed = [self._anew, self._every_call], [self._other_shapes, self._stress]
+        timed = [self._anew, self._every_call]
+        untimed = [self._places, self._other_shapes, self._stress, self._other_values]
         if not self._repeated_pools():
             timed, untimed = [], [*timed, *untimed]
         with ExitStack() as beside:
@@ -148,7 +160,7 @@ class _Promotion:
         pool = draw_exchanged(self.kernel.kernel_id, self._smallest(), name=name)
         with self.trials.fresh.attached(pool):
             trial = self.trials.trial(f"exchanged values on `{label}`", pool, (0, 1))
-        yield holds(ANEW, [trial], wrong_means=Ending.cheated)
+        yield holds(ANEW, [trial], means={"is_right": Ending.cheated})
 
     def _every_call(self) -> Iterator[GateResult]:
         """Calls on different values against calls on the same ones, which code could copy, and on
@@ -172,6 +184,28 @@ class _Promotion:
                 found[label] = fresh.repeats(self.trials.name(False), again, self.calls.get(label))
         yield computes_every_call(found)
 
+    def _places(self) -> Iterator[GateResult]:
+        """Each buffer in memory of its own with nothing around it, in another order and at other
+        distances each time: on the smallest workload, and where tiles end far behind the arrays
+        (one element less than a workload leaves to most of them no more than alignment does)."""
+        odd = [(shape, True) for shape in self.trials.shapes() if shape.label == "other"]
+        trials = list[Trial]()
+        for (contract, other), placement in product([(self._smallest(), False), *odd], PLACED):
+            what = f"{PLACED[placement]} on `{contract.label}`"
+            if what in self.trials.known:
+                continue
+            name = f"{contract.label}/promotion/{placement}"
+            pool = draw(self.kernel.kernel_id, contract, name=name, slots=2)
+            trial = self.trials.guarded(what, pool, other=other, placement=placement)
+            trials += trial
+            if trial and trial[-1].runs[0].result.fault_kind == UNPLACED:
+                yield skipped(PLACES, trial[-1].runs[0].result.fault)
+                return
+            if trial and self.trials.fails(trial[-1]):
+                break
+        means = {"does_not_crash": Ending.unsafe}
+        yield holds(PLACES, trials, not_asked=self.trials.not_asked("buffers"), means=means)
+
     def _other_shapes(self) -> Iterator[GateResult]:
         """Further legal shapes, buffers no better aligned than promised on one of them."""
         if not self.trials.shapes() and not self.trials.not_asked("shape"):
@@ -181,12 +215,38 @@ class _Promotion:
         for shape in self.trials.shapes():
             name = f"{shape.label}/promotion"
             pool = draw(self.kernel.kernel_id, shape, name=name, slots=2)
-            barely = shape.label == "near"
-            trial = self.trials.guarded(shape_name(shape), pool, other=True, barely=barely)
+            placement: Placement = "barely" if shape.label == "near" else "pages"
+            trial = self.trials.guarded(shape_name(shape), pool, other=True, placement=placement)
             trials += trial
             if trial and self.trials.fails(trial[-1]):
                 break
         yield holds(SHAPES, trials, not_asked=self.trials.not_asked("shape"))
+
+    def _other_values(self) -> Iterator[GateResult]:
+        """What no input is known to be: values of each kind on one workload, hidden between usual
+        ones, and of a mixture on the others."""
+        spec = self.kernel.loaded.spec.io
+        few, most = (structured_kinds(spec, most=most) for most in (False, True))
+        if not most:
+            yield skipped(VALUES, "every input is a known constant")
+            return
+        contract, other = self._stressed_contract()
+        asked = [(contract, other, _shuffled(most))]
+        asked += [
+            (pool.contract, False, _shuffled(few))
+            for pool in self.kernel.pools
+            if other or pool.contract is not contract
+        ]
+        trials = list[Trial]()
+        for shape, beside, several in asked:
+            whats = [_values_name(kind, shape) for kind in several]
+            pool = draw_stress(
+                self.kernel.kernel_id, shape, several, name=f"{shape.label}/promotion/values"
+            )
+            trials += self.trials.slot_by_slot(whats, pool, other=beside)
+            if trials and any(self.trials.fails(trial, STRESS_SLACK) for trial in trials):
+                break
+        yield holds(VALUES, trials, STRESS_SLACK, self.trials.not_asked("values"))
 
     def _stress(self) -> Iterator[GateResult]:
         """Unkind values on one workload."""
@@ -235,6 +295,15 @@ def _passes(
         if first_failure(results):
             return False
     return True
+
+
+def _shuffled(kinds: Sequence[StressKind]) -> tuple[StressKind, ...]:
+    """The kinds in an order that nobody knows."""
+    return tuple(secrets.SystemRandom().sample(kinds, len(kinds)))
+
+
+def _values_name(kind: StressKind, shape: BoundContract) -> str:
+    return f"values `{kind}` on `{shape.label}` ({STRUCTURED[kind]})"
 
 
 def _stress_name(kind: StressKind) -> str:

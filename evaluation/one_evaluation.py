@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..runners.errors import ProcessLost, SideFailed
 from ..runners.model import BuildFacts, Ending, Evaluation
+from ..runners.progress import stop_if_cancelled
 from ..runners.specs.devices import DeviceFacts
 from ..store.evaluations import evaluation_id, evaluation_of, next_number, put_confirmation, twin_of
 from ..store.kernels import set_incumbent
@@ -213,7 +214,9 @@ class EvaluationProcedure:
                     return self._written(prepared, evaluation)
 
     def _written(self, prepared: Prepared, evaluation: Evaluation) -> Evaluation:
-        """The evaluation as it is on disk."""
+        """The evaluation as it is on disk. Raises Cancelled: a process that was ended to end the
+        work says nothing of the variant."""
+        stop_if_cancelled()
         number = next_number(self._store, prepared.variant_id)
         name = evaluation_id(prepared.variant_id, number)
         numbered = evaluation.model_copy(update={"evaluation_id": name})

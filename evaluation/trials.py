@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from ..runners.errors import ProcessLost, ReferenceFailed, SpecError
 from ..runners.gates import Run
-from ..runners.gates.incumbent import Trial, fault_of
+from ..runners.gates.incumbent import Trial, fault_of, trial_failure
 from ..runners.model import Variant
 from ..runners.plans.plan import Artifact
 from ..runners.progress import report
+from ..runners.protocol.messages import Placement
 from ..runners.protocol.pools import SeedPool
 from ..runners.specs.contract import BoundContract
 from ..runners.toolchains import BuildOutcome, Shape
@@ -51,35 +52,99 @@ class Trials:
         pool: SeedPool,
         slots: Sequence[int],
         other: bool = False,
-        barely: bool = False,
+        placement: Placement = "pages",
     ) -> Trial:
         """The candidate's runs on some slots, and the baseline's if it fails or is the truth."""
         report(f"gates of the incumbent: {what}")
         if self.kernel.loaded.reference is None:
             name = self.of_baseline(other)
-            adopted = self.fresh.check(name, pool, sorted(set(slots)), barely=barely, adopt=True)
+            adopted = self.fresh.check(
+                name, pool, sorted(set(slots)), placement=placement, adopt=True
+            )
             if any(run.result.fault for run in adopted):
                 self.known[what] = "the baseline, whose outputs are the truth, does not run on it"
                 return Trial(what, tuple(adopted), tuple(adopted))
-        runs = tuple(self.fresh.check(self.name(other), pool, slots, barely=barely))
+        runs = tuple(self.fresh.check(self.name(other), pool, slots, placement=placement))
         self.runs += runs
         trial = Trial(what, runs)
         if fault_of(trial)[0] is None:
             return trial
         self.fresh.rest()  # whatever the candidate left behind must not make the baseline fail
-        theirs = self.fresh.check(self.of_baseline(other), pool, slots, barely=barely)
+        theirs = self.fresh.check(self.of_baseline(other), pool, slots, placement=placement)
         return Trial(what, runs, tuple(theirs))
 
     def guarded(
-        self, what: str, pool: SeedPool, *, other: bool, barely: bool = False
+        self, what: str, pool: SeedPool, *, other: bool, placement: Placement = "pages"
     ) -> list[Trial]:
         """A trial on every slot of a pool; none where the reference itself fails on its inputs."""
         try:
             with self.fresh.attached(pool):
-                return [self.trial(what, pool, range(pool.slots), other, barely)]
+                return [self.trial(what, pool, range(pool.slots), other, placement)]
         except (ReferenceFailed, SpecError) as error:
             self.known[what] = f"the reference fails on it: {error.message}"
             return []
+
+    def slot_by_slot(self, whats: Sequence[str], pool: SeedPool, *, other: bool) -> list[Trial]:
+        """A trial on each slot of a pool, named by `whats` ("": not asked for itself), of values
+        that nobody promised to be legal: the baseline meets each of them first, and what it does
+        not hold on is asked of nobody."""
+        with self.fresh.attached(pool):
+            known = [slot for slot in range(pool.slots) if self._is_known(whats[slot], pool, slot)]
+            legal = self._held_by_baseline(whats, pool, known, other)
+            if not legal:
+                return []
+            report(f"gates of the incumbent: {pool.contract.label} with other values")
+            runs = self.fresh.check(self.name(other), pool, legal)
+            self.runs += runs
+            trials = [self._of_slot(whats[slot], runs, slot) for slot in legal]
+            came_so_far = [trial for trial in trials if trial.runs]
+            return [self._beside_baseline(trial, pool, other) for trial in came_so_far]
+
+    def _is_known(self, what: str, pool: SeedPool, slot: int) -> bool:
+        """Whether the reference says what is expected on a slot."""
+        if what in self.known:
+            return False
+        try:
+            self.fresh.foresee(pool, slot)
+        except (ReferenceFailed, SpecError) as error:
+            self.known[what] = f"the reference fails on it: {error.message}"
+            return False
+        return True
+
+    def _held_by_baseline(
+        self, whats: Sequence[str], pool: SeedPool, slots: Sequence[int], other: bool
+    ) -> list[int]:
+        """The slots on which the baseline holds; it is run where that is not known yet, or where
+        its outputs are the truth, anew after each that it does not come back from."""
+        adopt, held = self.kernel.loaded.reference is None, self.kernel.calibration.held
+        left = [slot for slot in slots if adopt or whats[slot] not in held]
+        while left:
+            runs = self.fresh.check(self.of_baseline(other), pool, left, adopt=adopt)
+            for slot in list(left):
+                trial = self._of_slot(whats[slot], runs, slot)
+                if not trial.runs:
+                    break
+                left.remove(slot)
+                if why := _not_legal(trial):
+                    self.known[trial.what] = why
+                else:
+                    held.add(trial.what)
+            else:
+                self.fresh.rest()
+        return [slot for slot in slots if whats[slot] not in self.known]
+
+    def _of_slot(self, what: str, runs: Sequence[Run], slot: int) -> Trial:
+        return Trial(what, tuple(run for run in runs if run.result.slot == slot))
+
+    def _beside_baseline(self, trial: Trial, pool: SeedPool, other: bool) -> Trial:
+        """A trial with the baseline's runs on its slot, where the candidate fails it."""
+        if fault_of(trial)[0] is None:
+            return trial
+        self.fresh.rest()
+        slots = [trial.runs[0].result.slot]
+        return Trial(
+            trial.what, trial.runs, tuple(self.fresh.check(self.of_baseline(other), pool, slots))
+        )
 
     def fails(self, trial: Trial, slack: float = 1.0) -> bool:
         """Whether a trial ends the promotion; what the baseline fails is remembered."""
@@ -134,6 +199,16 @@ class Trials:
                 raise ProcessLost(f"the baseline does not build any more: {outcome.message}")
             self.fresh.load(name, outcome.artifact)
         return name
+
+
+def _not_legal(baseline: Trial) -> str:
+    """Why values are none to ask of a candidate, by the baseline's runs; empty: they are."""
+    failed = trial_failure(baseline.runs)
+    if failed is not None:
+        return f"the baseline does not hold on it: {failed.message}"
+    if not all(verdict.finite for run in baseline.runs for verdict in run.verdicts):
+        return "the truth is not finite there"
+    return ""
 
 
 def shape_name(shape: BoundContract) -> str:

@@ -119,12 +119,13 @@ def _accepted_or_not(
         kept,
         is_not_slower_on_held_out_workloads(None if held_out is None else held_out.ratios[0]),
     )
-    message = f"visible workloads: {describe(ratio, 'the baseline')}"
+    message = f"visible workloads: {describe(ratio, 'the baseline', visible.resolution)}"
     if first is not None:
         message += f" ({kept.message})"
     message += _warm(visible)
     if held_out is not None:
-        message += f"; held-out workloads: {describe(held_out.ratios[0], 'the baseline')}"
+        again = describe(held_out.ratios[0], "the baseline", held_out.resolution)
+        message += f"; held-out workloads: {again}"
     return Confirmation(
         variant_id=variant_id,
         right=True,

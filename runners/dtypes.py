@@ -20,6 +20,18 @@ DtypeName = Literal[
 ]  # fmt: skip
 
 
+OTHER_NAMES: Mapping[str, DtypeName] = {
+    "float": "float32", "double": "float64", "half": "float16", "__half": "float16",
+    "__nv_bfloat16": "bfloat16", "fp64": "float64", "fp32": "float32", "fp16": "float16",
+    "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
+    "char": "int8", "short": "int16", "int": "int32", "long": "int64", "long long": "int64",
+    "unsigned": "uint32", "unsigned int": "uint32", "unsigned long": "uint64", "size_t": "uint64",
+    "int8_t": "int8", "int16_t": "int16", "int32_t": "int32", "int64_t": "int64",
+    "uint8_t": "uint8", "uint16_t": "uint16", "uint32_t": "uint32", "uint64_t": "uint64",
+}  # fmt: skip
+"""What they are called elsewhere, on 64-bit Linux: a near spelling is often another type."""
+
+
 @dataclass(frozen=True, slots=True)
 class Dtype:
     """One element type: bytes an element, spelling in C++ (None: no portable one), error scale.
@@ -101,6 +113,27 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
         return np.dtype(getattr(ml_dtypes, name))
     return np.dtype(name)
+
+
+LARGEST: Mapping[str, float] = {
+    "float64": 1.7976931348623157e308,
+    "float32": 3.4028234663852886e38,
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+    "float8_e4m3fn": 448.0,
+    "float8_e5m2": 57344.0,
+}
+"""The largest finite value of each float type."""
+
+
+def value_range(name: str) -> tuple[int | float, int | float]:
+    """The least and the largest finite value of a type."""
+    if is_float(name):
+        return -LARGEST[name], LARGEST[name]
+    if name == "bool":
+        return 0, 1
+    bits = 8 * DTYPES[name].itemsize
+    return (0, 2**bits - 1) if name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def is_float(name: str) -> bool:

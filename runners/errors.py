@@ -15,6 +15,8 @@ KernelwrightError
 ├── ProcessLost          a process of ours ended when it should not have
 │   ├── NoRoom           a folder of ours is full, or may not be written to
 │   └── SideFailed       what a candidate is compared with failed itself
+├── PlannerFailed        whoever was asked for candidates gave none: no answer, or no usable one
+├── BudgetSpent          a call that could cost more than is left to spend
 └── StoreError           the state file is of another version, locked, or damaged
 
 A candidate that does not build, is wrong or hangs is not an error: it is an
@@ -100,6 +102,14 @@ class SideFailed(ProcessLost):
     def __init__(self, side: str, message: str, *, next_step: str = "") -> None:
         super().__init__(message, next_step=next_step)
         self.side = side
+
+
+class PlannerFailed(KernelwrightError):
+    """Whoever was asked for candidates gave no answer, or none that can be used."""
+
+
+class BudgetSpent(KernelwrightError):
+    """A call that could cost more than is left to spend; it was not made."""
 
 
 class StoreError(KernelwrightError):

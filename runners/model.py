@@ -13,6 +13,8 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from .kept import Evidence, Message
+
 Tier = Literal["device", "native", "program"]
 
 
@@ -150,7 +152,7 @@ class BuildFacts(Record):
     """name and version"""
     command: str
     seconds: float
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Message, ...] = ()
     code_bytes: int | None = None
     registers: int | None = None
     """the most of all kernels; each of the three"""
@@ -169,8 +171,8 @@ class GateResult(Record):
 
     gate: str
     outcome: Literal["passed", "failed", "note", "skipped"]
-    message: str = ""
-    evidence: dict[str, Any] = Field(default_factory=dict[str, Any])
+    message: Message = ""
+    evidence: Evidence = Field(default_factory=dict[str, Any])
 
 
 Judgement = Literal["faster", "slower", "tie", "unstable"]
@@ -263,7 +265,7 @@ class Evaluation(Record):
     kernel_id: str
     ending: Ending
     tier: Tier
-    message: str
+    message: Message
     """one line for the reader: why this ending"""
     build: BuildFacts | None = None
     gates: tuple[GateResult, ...] = ()

@@ -6,16 +6,17 @@ given the context of the one that listens.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import BaseModel
 
 
 class Listener(Protocol):
-    """Whoever runs the tool; may be told by several threads at the same time."""
+    """Whoever runs the tool; may be told by several threads at the same time. One that inherits
+    from this ends no work and keeps nothing."""
 
     def report(self, message: str) -> None:
         """Take in what is under way, until the next word."""
@@ -27,11 +28,18 @@ class Listener(Protocol):
 
     def cancelled(self) -> bool:
         """Whether the work is to end."""
-        ...
+        return False
 
-    def checkpoint(self, arguments: BaseModel) -> None:
-        """Take in what to call the tool with, should this process be killed."""
-        ...
+    def checkpoint(self, arguments: BaseModel, so_far: BaseModel | None) -> None:
+        """Take in what to call the tool with, should this process end, and what came of it."""
+
+    def earlier(self) -> Mapping[str, Any] | None:
+        """What an earlier process left at its last checkpoint; None: this is the first."""
+        return None
+
+
+class Cancelled(Exception):
+    """Whoever asked for the work wants it to end."""
 
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
@@ -59,7 +67,8 @@ def about(subject: str) -> Generator[None]:
 
 
 def report(message: str) -> None:
-    """Say what is under way, in a few words: `check`."""
+    """Say what is under way, in a few words: `check`. Raises Cancelled."""
+    stop_if_cancelled()
     if (listener := _listener.get()) is not None:
         subject = _subject.get()
         listener.report(f"{subject}: {message}" if subject else message)
@@ -71,13 +80,21 @@ def found(message: str) -> None:
         listener.found(message)
 
 
-def cancelled() -> bool:
-    """Whether the work is to end before its next evaluation."""
+def stop_if_cancelled() -> None:
+    """Raises Cancelled where the work is to end."""
     listener = _listener.get()
-    return listener is not None and listener.cancelled()
+    if listener is not None and listener.cancelled():
+        raise Cancelled
 
 
-def checkpoint(arguments: BaseModel) -> None:
-    """Leave the arguments with which the work goes on, should this process be killed."""
+def checkpoint(arguments: BaseModel, so_far: BaseModel | None = None) -> None:
+    """Leave the arguments with which the work goes on, should this process end, and what came of
+    it so far."""
     if (listener := _listener.get()) is not None:
-        listener.checkpoint(arguments)
+        listener.checkpoint(arguments, so_far)
+
+
+def earlier() -> Mapping[str, Any] | None:
+    """What came of this work in a process that has ended; None: nothing."""
+    listener = _listener.get()
+    return None if listener is None else listener.earlier()

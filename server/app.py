@@ -7,7 +7,6 @@ of its own, and what builds or runs goes through `jobs.Jobs` besides.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import threading
@@ -17,35 +16,34 @@ from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
 from mcp.server import MCPServer
+from mcp.server.caching import CacheHint
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
 from mcp_types import (
     CallToolResult,
-    ContentBlock,
     InputRequiredResult,
-    TextContent,
-    ToolAnnotations,
 )
 from mcp_types import Tool as ToolOnWire
-from pydantic import BaseModel
-from pydantic.json_schema import GenerateJsonSchema
 
 from ..runners import progress
 from ..runners.errors import KernelwrightError, SpecError
 from ..runners.model import Record
-from ..store.jobs import JobReply, reply_of
 from ..tools import TOOLS
 from ..tools.base import Arguments, Tool, WorkArguments
 from ..tools.job import wait_for
-from .arguments import read_arguments
-from .images import images_of
+from ..tools.parts.jobs import reply_of
+from ..tools.parts.named_variants import with_ids
+from .protocol.arguments import read_arguments
+from .protocol.lines import Answers, Requests
+from .protocol.listed_tools import LIST_TTL_MS, listed_tools
+from .protocol.replies import answer, error_text
 from .wire import claim_stdio
 
 if TYPE_CHECKING:
@@ -57,7 +55,8 @@ Kernelwright makes one kernel faster and proves it: it builds, checks against a 
 in paired comparisons, and keeps account of all that was tried. You plan; it measures.
 
 1. open_kernel with a spec: kernel_id, baseline times, parameters, headroom.
-2. propose_moves with the kernel_id: what to try; inspect kernel, part source, to read it.
+2. propose_moves with the kernel_id: what to try; inspect kernel, part source, to read it. A GPU \
+kernel: profile first (ncu_summary), then find the region to blame (region_dag), then edit there.
 3. Either search_step with planner "rules" (tunes by itself), or planner "client" (asks you: \
 answer needs_candidates with its ticket), or by hand: compile_variant, then time_variant.
 4. Read the verdict: `faster` means that the whole 95 % interval lies above 1; smaller \
@@ -66,7 +65,8 @@ differences are noise, do not chase them. `wrong`, `unsafe`, `timed_out` say wha
 6. export_variant writes the winner back (with backup and verification).
 
 Handles (kernel_id, variant_id, search_id, job_id) stay valid across restarts; pass them on. \
-Replies with status "running" hold a job_id: call job to wait, nothing is lost meanwhile. \
+Replies with status "running" hold a job_id: call job to wait, nothing is lost meanwhile; \
+cancel_job ends it. \
 Sources, diffs and logs come from inspect. One evaluation takes 1 to 20 s, one at a time."""
 
 CLOSE_S = 1.5
@@ -99,13 +99,14 @@ class Desk:
     def perform(self, tool: Tool[Any, Any], arguments: Arguments) -> Record:
         """The tool's result; for work, the result or the job that will have it."""
         bench, jobs = self.opened()
+        arguments = with_ids(bench, arguments)
         if not isinstance(arguments, WorkArguments):
             return tool.run(bench, arguments)
         job_id = jobs.submit(tool, arguments)
         record = wait_for(bench, job_id, arguments.wait_s)
         if record.state == "failed":
             raise KernelwrightError(record.error)
-        return reply_of(record)
+        return reply_of(bench, record)
 
     def close(self) -> None:
         """End every process; work that is unfinished is left for the next server."""
@@ -128,6 +129,7 @@ class Application(MCPServer[None]):
             instructions=INSTRUCTIONS,
             version=version("kernelwright"),
             log_level="WARNING",
+            cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="private")},
             lifespan=self._closing,
         )
         self._desk = desk
@@ -142,7 +144,7 @@ class Application(MCPServer[None]):
 
     async def list_tools(self) -> list[ToolOnWire]:
         """Every tool with its schemas, in the order of TOOLS."""
-        return [on_wire(tool) for tool in TOOLS]
+        return list(listed_tools())
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
@@ -154,14 +156,16 @@ class Application(MCPServer[None]):
             work = partial(self._run, tool, read, None if context is None else _Told(context))
             result = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
         except KernelwrightError as error:
-            raise ToolError(str(error)) from error
-        return _answer(result)
+            raise ToolError(error_text(error, [name, arguments])) from error
+        return answer(result)
 
     async def serve(self) -> None:
         """Serve stdio until the client closes it, or a signal comes."""
         wire = claim_stdio()
-        streams = stdio_server(anyio.wrap_file(wire.requests), anyio.wrap_file(wire.answers))
-        async with streams as (requests, answers):
+        written = Answers(anyio.wrap_file(wire.answers))
+        read = Requests(anyio.wrap_file(wire.requests), written)
+        # The SDK asks no more of its files than these have.
+        async with stdio_server(cast(Any, read), cast(Any, written)) as (requests, answers):
             server = self._lowlevel_server
             await server.run(requests, answers, server.create_initialization_options())
 
@@ -177,7 +181,7 @@ class Application(MCPServer[None]):
             return self._desk.perform(tool, arguments)
 
 
-class _Told:
+class _Told(progress.Listener):
     """Passes progress on to the client that waits, in seconds since the call began."""
 
     def __init__(self, context: Context[None, Any]) -> None:
@@ -190,48 +194,6 @@ class _Told:
 
     def found(self, message: str) -> None:
         self.report(message)
-
-    def cancelled(self) -> bool:
-        return False
-
-    def checkpoint(self, arguments: BaseModel) -> None:
-        """Nothing to keep: calls without a job are over at once."""
-
-
-class _Schema(GenerateJsonSchema):
-    """Without a title for each field: it says nothing that the name does not."""
-
-    def field_title_should_be_set(self, schema: Any) -> bool:
-        return False
-
-
-def on_wire(tool: Tool[Any, Any]) -> ToolOnWire:
-    """A tool as tools/list shows it."""
-    result = JobReply[tool.result] if tool.work else tool.result
-    return ToolOnWire(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=_schema(tool.arguments),
-        output_schema=_schema(result),
-        annotations=ToolAnnotations(
-            read_only_hint=tool.read_only,
-            destructive_hint=tool.destructive,
-            idempotent_hint=tool.idempotent,
-            open_world_hint=False,
-        ),
-    )
-
-
-def _schema(model: type[BaseModel]) -> dict[str, Any]:
-    return model.model_json_schema(schema_generator=_Schema)
-
-
-def _answer(result: Record) -> CallToolResult:
-    content = result.model_dump(mode="json", exclude_none=True)
-    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
-    blocks: list[ContentBlock] = [TextContent(type="text", text=text), *images_of(content)]
-    return CallToolResult(content=blocks, structured_content=content)
 
 
 def make_app(outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> Application:

@@ -1,4 +1,5 @@
-"""The command line: `kernelwright optimize | show | regraph | doctor | selftest | spec | serve`.
+"""The command line: `kernelwright optimize | show | replay | regraph | doctor | selftest | spec |
+serve`.
 
 Commands import what they need themselves, so that `serve` starts without the tables of
 `show` and `doctor` answers where a package is broken.
@@ -19,8 +20,10 @@ from typing import Annotated
 import typer
 
 from ..runners.errors import KernelwrightError
-from .paths import file_there, folder_there, there
+from .options.earlier_words import without_earlier_words
+from .options.paths import file_there, folder_there, there
 from .regraph import app as regraph
+from .replay import replay
 
 app = typer.Typer(
     name="kernelwright",
@@ -36,6 +39,15 @@ USAGE = 2
 Outdir = Annotated[Path, typer.Option(help="Folder of the state and of the exported files.")]
 
 app.add_typer(regraph, name="regraph")
+app.command()(replay)
+
+
+class HeadlessPlanner(StrEnum):
+    """Who may plan for `optimize`."""
+
+    rules = "rules"
+    anthropic = "anthropic"
+    command = "command"
 
 
 class Tier(StrEnum):
@@ -62,6 +74,7 @@ def main() -> None:
     gained.
     """
     try:
+        sys.argv[1:] = without_earlier_words(sys.argv[1:])
         app()
     except SystemExit as ended:
         if ended.code == USAGE and not isinstance(ended.__context__, typer.Exit):
@@ -124,8 +137,9 @@ def optimize(
     ncu_every: Annotated[
         int | None,
         typer.Option(
-            min=1,
-            help="Profile the best GPU variant after every so many evaluations, for planners.",
+            min=0,
+            help="Profile the best GPU variant after every so many evaluations, for planners; 0: "
+            "never, as without it.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides between equal choices of the search.")] = 0,
@@ -141,6 +155,29 @@ def optimize(
     no_llm: Annotated[
         bool, typer.Option("--no-llm", help="Propose by rules alone (what happens anyway).")
     ] = False,
+    planner: Annotated[
+        HeadlessPlanner,
+        typer.Option(help="Who proposes: rules, a model (anthropic), or a program (command)."),
+    ] = HeadlessPlanner.rules,
+    model: Annotated[str, typer.Option(help="Of planner anthropic: the model.")] = "",
+    command: Annotated[
+        str,
+        typer.Option(help="Of planner command: reads a question as JSON, prints candidates."),
+    ] = "",
+    budget_usd: Annotated[
+        float | None, typer.Option(min=0.0, help="Dollars that each search may cost.")
+    ] = None,
+    budget_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Tokens that each search may read and write.")
+    ] = None,
+    planner_assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--planner-set",
+            metavar="NAME=VALUE",
+            help="Any setting of the planner by its name: effort=high, tool_rounds=3; repeatable.",
+        ),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the unfinished search in OUTDIR.")
     ] = False,
@@ -153,28 +190,41 @@ def optimize(
     ] = None,
     gpus: GpuNames = "",
 ) -> None:
-    """Search for a faster variant of one kernel or several, without a client or a model.
+    """Search for a faster variant of one kernel or several, without a client: by rules, or with a
+    model or a program that plans (docs/planners.md).
 
-    Exit status: 0 a faster variant was confirmed, 2 nothing gained, 1 something failed,
+    Exit status: 0 a faster variant was confirmed, 2 nothing gained, 1 every spec failed, 3 some of
+    several did (0 and 2 are of a run without failures),
     130 or 143 stopped by Ctrl-C or SIGTERM (go on with --resume).
     """
-    from .assignments import settings_from
     from .headless import Headless, run
+    from .options.assignments import settings_from
+    from .planning.options import PlannerOptions
 
+    chosen = PlannerOptions(
+        None if no_llm or planner is HeadlessPlanner.rules else planner.value,
+        model,
+        command,
+        budget_usd,
+        budget_tokens,
+        tuple(planner_assignments or ()),
+    )
     flags = {} if budget_builds is None else {"budget_builds": budget_builds}
     flags |= {
         "budget_seconds": budget_seconds,
         "min_pred_gain": min_pred_gain,
         "min_gain": min_gain,
         "patience": patience,
-        "ncu_every": ncu_every,
+        "ncu_every": ncu_every or None,
         "seed": seed,
     }
-    settings = settings_from(flags, assignments or ())
-    print(f"planner: rules ({'--no-llm' if no_llm else 'no model is used'})", file=sys.stderr)
+    settings = chosen.with_repairs(settings_from(flags, assignments or ()))
+    print(chosen.describe(no_llm=no_llm), file=sys.stderr)
     told = "budget_builds" in settings.model_fields_set
     more = settings.budget_builds if resume and told else None
-    wanted = Headless(input, outdir, tuple(root or ()), settings, resume, more, _names(gpus))
+    wanted = Headless(
+        input, outdir, tuple(root or ()), settings, resume, more, _names(gpus), chosen
+    )
     raise typer.Exit(run(wanted))
 
 
@@ -184,11 +234,22 @@ def show(
     handle: Annotated[
         str, typer.Argument(help="A kernel, variant or search; its beginning is enough.")
     ] = "",
+    brief: Annotated[
+        str,
+        typer.Option(
+            metavar="VARIANT",
+            help="With a kernel: what a planner is told of this variant (or baseline, incumbent).",
+        ),
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="The brief as JSON.")] = False,
 ) -> None:
     """Tables of what an outdir holds; a variant's source, diff and evaluation."""
-    from .show import show_handle
+    from .show import show_brief, show_handle
 
-    show_handle(outdir, handle)
+    if brief:
+        show_brief(outdir, handle, brief, as_json)
+    else:
+        show_handle(outdir, handle)
 
 
 @app.command()
@@ -263,26 +324,30 @@ def spec(
 
         print(json.dumps(KernelSpec.model_json_schema(), indent=2))
         return
-    from ..evaluation.rig.gpus import Gpus
+    from ..evaluation.spec_check import check_spec
     from ..runners.loading.files import Roots, load_file
 
     loaded = load_file(check, Roots([check.parent, Path.cwd()]))
     with tempfile.TemporaryDirectory(prefix="kernelwright-check-") as folder:
-        Gpus(Path(folder)).target(loaded)  # refuses a GPU that nobody knows
+        check_spec(loaded, Path(folder))
     workloads = ", ".join(w.name for w in loaded.spec.workloads)
-    print(f"{check}: ok, kernel {loaded.kernel_id}, workloads {workloads}")
+    print(f"{check}: ok, kernel {loaded.kernel_id} builds, workloads {workloads}")
 
 
 def _infer(source: Path, kernel: str | None) -> None:
+    from ..runners.loading.domains import with_domains
     from ..runners.loading.files import Roots, draft_of_file
     from ..runners.specs.text import written
 
-    found = draft_of_file(source, Roots([source.parent, Path.cwd()]), kernel)
+    found = with_domains(draft_of_file(source, Roots([source.parent, Path.cwd()]), kernel))
     print(written(found.data))
     open_places = "fill in:" if found.undecided else "nothing is left to fill in"
     print(f"{source}: save this spec beside it; {open_places}", file=sys.stderr)
     for line in found.undecided:
         print(f"  {line}", file=sys.stderr)
+    if symbols := ", ".join(found.data["symbols"]):
+        domains = f"which sizes are legal ({symbols}): smallest, largest, `multiple_of`"
+        print(f"and correct what is proposed in `symbols`, {domains}", file=sys.stderr)
 
 
 @app.command()

@@ -27,6 +27,7 @@ from ..runners.sanitizer import running as sanitizer
 from ..runners.toolchains import named_toolchain, nvcc, nvrtc
 from ..runners.toolchains.host_cpp import COMPILERS, DEFAULT_FLAGS
 from ..runners.watched.running import tool_version
+from .load import load_told
 
 PACKAGE = "kernelwright"
 TRIAL_S = 60.0
@@ -103,6 +104,7 @@ def _machine() -> tuple[Fact, ...]:
     return (
         Fact("system", None, f"{platform.system()} {platform.release()} {platform.machine()}"),
         Fact("cores", None, cores),
+        Fact("load", *load_told()),
         Fact("memory", None, f"{memory.available >> 30} of {memory.total >> 30} GiB free"),
         Fact("python", None, f"{platform.python_version()} ({sys.executable})"),
     )
@@ -147,9 +149,7 @@ def _gpus() -> tuple[Fact, ...]:
 
 def _toolchains() -> tuple[Fact, ...]:
     missing = {
-        kernel_type: named_toolchain(kernel_type).missing()
-        for kernel_type, language in sorted(LANGUAGES.items())
-        if language.on_gpu
+        kernel_type: named_toolchain(kernel_type).missing() for kernel_type in sorted(LANGUAGES)
     }
     return tuple(
         Fact(f"{kernel_type} builds", why is None, why or "ready")

@@ -14,16 +14,20 @@ from types import FrameType
 
 from ..runners.progress import listening
 from ..search.outdir.overview import variants
-from ..search.session.optimize import Event, Failed, Finished, find_specs
+from ..search.session.optimize import Event, Failed, Finished
 from ..search.session.optimize import optimize as search_all
+from ..search.session.spec_files import find_specs
 from ..search.session.workbench import Workbench
 from ..search.settings import Settings
 from .live import display
+from .load import load_told
+from .planning.answering import Answerer
+from .planning.options import RULES, PlannerOptions
 from .tables import console, result_text, variant_table
 
 PROGRAM = "kernelwright"
 TABLE_LINES = 12
-IMPROVED, FAILED, NOTHING_GAINED = 0, 1, 2
+IMPROVED, FAILED, NOTHING_GAINED, SOME_FAILED = 0, 1, 2, 3
 
 
 class Stopped(BaseException):
@@ -47,6 +51,7 @@ class Headless:
     new_budget: int | None = None
     """of a search that is resumed"""
     gpus: tuple[str, ...] = ()
+    planner: PlannerOptions = RULES
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -61,15 +66,20 @@ def run(wanted: Headless) -> int:
     try:
         with stopped_by_signals():
             specs = find_specs(wanted.input, wanted.outdir)
+            quiet, load = load_told()
+            if not quiet:
+                print(f"load: {load}", file=sys.stderr)
             progress = display()
             with Workbench(wanted.outdir, wanted.roots, wanted.gpus) as bench:
                 ended = list[Event]()
+                answering = _answering(bench, wanted)
                 events = search_all(
                     bench,
                     specs,
                     wanted.settings,
                     resume=wanted.resume,
                     new_budget=wanted.new_budget,
+                    answering=answering,
                 )
                 # A signal may come while an event is shown: the run must end before its store does.
                 with closing(events), listening(progress):
@@ -78,6 +88,7 @@ def run(wanted: Headless) -> int:
                         if isinstance(event, Finished | Failed):
                             ended.append(event)
                             _report(bench, event)
+            say_what_failed(ended)
             return exit_status(ended)
     except Stopped as stopped:
         if progress is not None:
@@ -89,12 +100,28 @@ def run(wanted: Headless) -> int:
             progress.close()
 
 
+def _answering(bench: Workbench, wanted: Headless) -> Answerer | None:
+    """Who answers, where rules do not plan. Raises PlannerFailed where it cannot."""
+    chosen = wanted.planner
+    return None if chosen.driver is None else Answerer(bench, chosen.driver, chosen.settings)
+
+
 def exit_status(ended: list[Event]) -> int:
-    """1 if any spec failed, else 0 if any kernel improved, else 2."""
-    if any(isinstance(event, Failed) for event in ended):
-        return FAILED
+    """1 if every spec failed, 3 if some did, else 0 if any kernel improved, else 2."""
+    failed = [event for event in ended if isinstance(event, Failed)]
+    if failed:
+        return FAILED if len(failed) == len(ended) else SOME_FAILED
     improved = any(isinstance(event, Finished) and event.improved for event in ended)
     return IMPROVED if improved else NOTHING_GAINED
+
+
+def say_what_failed(ended: list[Event]) -> None:
+    """Which of several specs came to nothing, once more where nobody has to look for it."""
+    failed = [event for event in ended if isinstance(event, Failed)]
+    if failed and len(ended) > 1:
+        print(f"{len(failed)} of {len(ended)} specs failed:", file=sys.stderr)
+        for event in failed:
+            print(f"  {event.path}: {event.error.message}", file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -135,6 +162,7 @@ def say_how_to_resume(stopped: Stopped, wanted: Headless) -> None:
         command += ["--root", str(root)]
     if wanted.gpus:
         command += ["--gpus", ",".join(wanted.gpus)]
+    command += wanted.planner.words()
     print(
         f"stopped by {stopped}; what was found is kept in {wanted.outdir}\n"
         f"go on with: {shlex.join(command)}",

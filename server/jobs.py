@@ -2,21 +2,21 @@
 
 A job is written to the store before it begins, its result before anyone is told of it. One
 worker does one job after the other, because what is timed must be alone on its device.
-What a killed process left unfinished is queued again when the next one starts: results that
-were on disk are not paid for twice, and a search goes on where its last step ended. A tool
-that must not simply run again (`Tool.rerun`), or that has already taken two processes with
-it, is reported as `interrupted`. A job whose end the store could not take (the disk is full) has
-failed, in this process's memory (`Workbench.unwritten`) until it can be written.
+What a process left unfinished is done by the next one that starts, or by whichever one somebody
+asks for it: results that were on disk are not paid for twice, and a search goes on where its last
+step ended. A tool that must not simply run again (`Tool.rerun`), or that was running when two
+processes were killed, is reported as `interrupted`; a process that ends by itself costs no attempt.
+A job that is cancelled ends as `cancelled`, its builds and kernels killed. A job whose end the
+store could not take (the disk is full) has failed, in this process's memory
+(`Workbench.unwritten`) until it can be written.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import queue
 import threading
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -26,7 +26,6 @@ from ..runners.errors import KernelwrightError, StoreError
 from ..search.session.workbench import Workbench
 from ..store.job_rows import (
     change_job,
-    is_cancel_requested,
     job_in,
     job_records,
     next_job_id,
@@ -36,11 +35,10 @@ from ..store.jobs import JobRecord, Owner
 from ..store.records import now
 from ..store.store import JsonObject, Store
 from ..tools.base import Tool, WorkArguments
-from ..tools.parts.jobs import record_of
+from ..tools.parts.jobs import NOBODY, is_alive, record_of, this_process
+from .cancelling import Cancelling
 
 ATTEMPTS = 2
-START_TIME = 19  # field of /proc/<pid>/stat, counted after the command in brackets
-NOBODY = Owner(pid=0, started=0)
 
 logger = logging.getLogger(__name__)
 
@@ -51,13 +49,13 @@ class Jobs:
     def __init__(self, bench: Workbench, tools: tuple[Tool[Any, Any], ...]) -> None:
         self._bench = bench
         self._tools = {tool.name: tool for tool in tools if tool.work}
-        self._owner = _this_process()
+        self._owner = this_process()
         self._waiting: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._live: dict[str, str] = {}
         self._lock = threading.Lock()
         self._stopping = False
-        for job_id in self._adopt():
-            self._waiting.put(job_id)
+        self.take_over()
+        bench.take_over = self.take_over
         self._worker = threading.Thread(target=self._serve, name="jobs", daemon=True)
         self._worker.start()
 
@@ -90,31 +88,51 @@ class Jobs:
         The job that runs now ends with the workbench's processes and is not recorded.
         """
         self._stopping = True
+        self._bench.take_over = None
         self._waiting.put(None)
         # On a full disk nothing is lost: who owns these jobs will be dead when the next one looks.
         with suppress(StoreError):
             self._write_late()
             for record in _unfinished(self._bench.store):
                 if record.owner == self._owner:
-                    _update(self._bench.store, record.job_id, {"owner": NOBODY.model_dump()})
+                    _update(self._bench.store, record.job_id, self._left_behind(record))
 
-    def _adopt(self) -> list[str]:
-        """Queue again, or give up, what dead processes left unfinished."""
-        ours = list[str]()
+    def _left_behind(self, record: JobRecord) -> JsonObject:
+        """What changes in a job that the next process is to do. An attempt that we end ourselves is
+        none, where the work may simply run again."""
+        change: JsonObject = {"owner": NOBODY.model_dump(), "progress": ""}
+        tool = self._tools.get(record.tool)
+        if record.state == "running" and tool is not None and tool.rerun:
+            change |= {"state": "queued", "attempts": record.attempts - 1}
+        return change
+
+    def take_over(self) -> None:
+        """Queue again, or give up, what processes that are gone left unfinished."""
         for record in _unfinished(self._bench.store):
-            if _is_alive(record.owner):
-                continue
-            tool = self._tools.get(record.tool)
-            begun = record.state == "running"
-            again = tool is not None and record.attempts < ATTEMPTS and (tool.rerun or not begun)
+            if not is_alive(record.owner) and self._is_ours(record):
+                self._waiting.put(record.job_id)
+
+    def _is_ours(self, record: JobRecord) -> bool:
+        """Whether this process has the orphaned job from now on, and not given it up, nor met
+        another one that was quicker."""
+        with self._bench.store.transaction() as writer:
+            known = job_in(writer, record.job_id)
+            if known.ended or known.owner != record.owner:
+                return False
+            again = self._may_run(known)
             if again:
-                change: JsonObject = {"state": "queued", "owner": self._owner.model_dump()}
-                ours.append(record.job_id)
+                update: JsonObject = {"state": "queued", "owner": self._owner}
             else:
-                why = "its server ended while it ran"
-                change = {"state": "interrupted", "error": why, "finished_at": now()}
-            _update(self._bench.store, record.job_id, change)
-        return ours
+                update = {"state": "interrupted", "result": known.so_far, "finished_at": now()}
+                update["error"] = "its server ended while it ran"
+            put_job(writer, known.model_copy(update=update))
+            return again
+
+    def _may_run(self, record: JobRecord) -> bool:
+        tool = self._tools.get(record.tool)
+        if tool is None or record.attempts >= ATTEMPTS:
+            return False
+        return tool.rerun or record.state == "queued"
 
     def _serve(self) -> None:
         while (job_id := self._waiting.get()) is not None and not self._stopping:
@@ -146,7 +164,7 @@ class Jobs:
 
     def _perform(self, job_id: str) -> None:
         self._write_late()
-        record = _claim(self._bench.store, job_id)
+        record = _claim(self._bench.store, job_id, self._owner)
         if record is not None:
             change = self._outcome(record)
             if self._stopping:
@@ -155,26 +173,39 @@ class Jobs:
 
     def _outcome(self, record: JobRecord) -> JsonObject:
         """Run the tool; what changes in the job's record."""
+        cancelling = Cancelling()
+        listener = _StoreListener(self._bench.store, record, cancelling)
+        interrupt = self._bench.evaluator.interrupt
+        with cancelling.watching(self._bench.store, record.job_id, interrupt):
+            change = self._tried(record, listener)
+        if cancelling.asked:
+            # Work that lost its processes fails with whatever it met: that is not why it ended.
+            return {"state": "cancelled", "result": change.get("result") or listener.so_far}
+        return change
+
+    def _tried(self, record: JobRecord, listener: _StoreListener) -> JsonObject:
         tool = self._tools[record.tool]
-        listener = _StoreListener(self._bench.store, record.job_id)
         try:
             with progress.listening(listener):
                 result = tool.run(self._bench, tool.arguments.model_validate(record.arguments))
+        except progress.Cancelled:
+            return {}
         except KernelwrightError as error:
-            return {"state": "failed", "error": str(error)}
+            return {"state": "failed", "error": str(error), "result": listener.so_far}
         except Exception as error:
             if not self._stopping:
                 logger.exception("job %s (%s) broke", record.job_id, record.tool)
             what = f"{type(error).__name__}: {error}"
             return {"state": "failed", "error": f"an error in Kernelwright itself: {what}"}
-        return {"state": "done", "result": result.model_dump(mode="json", exclude_none=True)}
+        return {"state": "done", "result": _kept(result)}
 
 
-class _StoreListener:
-    """Writes what a tool reports into its job's record, and reads there whether to end."""
+class _StoreListener(progress.Listener):
+    """Writes what a tool reports into its job's record, and says whether it is to end."""
 
-    def __init__(self, store: Store, job_id: str) -> None:
-        self._store, self._job_id = store, job_id
+    def __init__(self, store: Store, record: JobRecord, cancelling: Cancelling) -> None:
+        self._store, self._job_id, self._cancelling = store, record.job_id, cancelling
+        self.so_far = record.so_far
         self._found = ""
 
     def report(self, message: str) -> None:
@@ -187,10 +218,20 @@ class _StoreListener:
         _update(self._store, self._job_id, {"progress": message})
 
     def cancelled(self) -> bool:
-        return is_cancel_requested(self._store, self._job_id)
+        return self._cancelling.asked
 
-    def checkpoint(self, arguments: BaseModel) -> None:
-        _update(self._store, self._job_id, {"arguments": _dumped(arguments)})
+    def checkpoint(self, arguments: BaseModel, so_far: BaseModel | None) -> None:
+        if so_far is not None:
+            self.so_far = _kept(so_far)
+        change = {"arguments": _dumped(arguments), "so_far": self.so_far}
+        _update(self._store, self._job_id, change)
+
+    def earlier(self) -> JsonObject | None:
+        return self.so_far
+
+
+def _kept(result: BaseModel) -> JsonObject:
+    return result.model_dump(mode="json", exclude_none=True)
 
 
 def _dumped(arguments: BaseModel) -> JsonObject:
@@ -201,11 +242,11 @@ def _unfinished(store: Store) -> list[JobRecord]:
     return [record for record in job_records(store).values() if not record.ended]
 
 
-def _claim(store: Store, job_id: str) -> JobRecord | None:
-    """The job, now running; None when it was cancelled meanwhile."""
+def _claim(store: Store, job_id: str, owner: Owner) -> JobRecord | None:
+    """The job, now running; None when it was cancelled meanwhile, or left to another process."""
     with store.transaction() as writer:
         record = job_in(writer, job_id)
-        if record.state != "queued":
+        if record.state != "queued" or record.owner != owner:
             return None
         begun = record.model_copy(update={"state": "running", "attempts": record.attempts + 1})
         put_job(writer, begun)
@@ -215,21 +256,3 @@ def _claim(store: Store, job_id: str) -> JobRecord | None:
 def _update(store: Store, job_id: str, change: JsonObject) -> None:
     with store.transaction() as writer:
         change_job(writer, job_id, lambda value: {**(value or {}), **change})
-
-
-def _this_process() -> Owner:
-    return Owner(pid=os.getpid(), started=_started(os.getpid()) or 0)
-
-
-def _is_alive(owner: Owner) -> bool:
-    return owner != NOBODY and _started(owner.pid) == owner.started
-
-
-def _started(pid: int) -> int | None:
-    """When a process began, None when there is none (a zombie counts as none)."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return None
-    fields = text.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else int(fields[START_TIME])

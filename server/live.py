@@ -7,9 +7,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol, TextIO
+from typing import Any, Protocol, TextIO
 
-from pydantic import BaseModel
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -18,13 +17,23 @@ from rich.text import Text
 
 from ..runners.progress import Listener
 from ..runners.wording import speedup_text
-from ..search.session.optimize import Began, Confirming, Event, Failed, Finished, Opened, Opening
+from ..search.session.optimize import (
+    Answered,
+    Began,
+    Confirming,
+    Event,
+    Failed,
+    Finished,
+    Opened,
+    Opening,
+)
 from ..search.stored.records import SearchProfile, StepReport
 from .tables import STYLES
 
 SHOWN = 8
 SHORT = 8
 """characters of a variant_id; two among the few hundred of a search hardly ever share so many"""
+PLAIN: dict[str, Any] = {"markup": False, "highlight": False}
 QUIET_S = 5.0
 """A log that said nothing for so long says what is under way; about the patience of a reader."""
 
@@ -48,18 +57,7 @@ def display(stream: TextIO | None = None) -> Display:
     return LiveView(console) if console.is_terminal else PlainLines(chosen)
 
 
-class Endless:
-    """Work that nobody cancels by a word, and that keeps its own account of how far it is."""
-
-    def cancelled(self) -> bool:
-        """See `Listener.cancelled`: a signal ends the run."""
-        return False
-
-    def checkpoint(self, arguments: BaseModel) -> None:
-        """See `Listener.checkpoint`: `--resume` finds it in the store."""
-
-
-class PlainLines(Endless):
+class PlainLines(Display):
     """One line an event and a configuration, for logs; what is under way where it takes long.
 
     `clock`: seconds.
@@ -99,7 +97,7 @@ class PlainLines(Endless):
         self._said_at = self._clock()
 
 
-class LiveView(Endless):
+class LiveView(Display):
     """A few lines that change in place: kernel, baseline, best, builds, newest evaluations, what is
     under way.
 
@@ -149,20 +147,23 @@ class LiveView(Endless):
         match event:
             case Opening(path):
                 self._start(f"{path}: building, checking and timing the baseline")
-            case Opened(kernel, _):
+            case Opened(kernel):
+                self._live.console.print(*opening_notes(event), sep="\n", **PLAIN)
                 self._baseline = kernel.baseline
                 self._head = Text(f"{kernel.loaded.spec.name}  {_baseline(kernel.baseline_ms)}")
                 self._now = ""
-            case Began(search, _):
+            case Began(search, _, _):
                 self._budget = search.settings.budget_builds
                 self._now = f"search {search.search_id}"
+            case Answered():
+                self._now = _answered(event)
             case StepReport():
                 self._step(event)
             case Confirming(_, variant_id):
                 self._now = f"confirming {variant_id}: fresh seeds, held-out workloads"
             case Finished() | Failed():
                 self.close()
-                self._live.console.print(*lines_of(event), sep="\n", markup=False, highlight=False)
+                self._live.console.print(*lines_of(event), sep="\n", **PLAIN)
                 return
         self._draw()
 
@@ -220,15 +221,19 @@ def lines_of(event: Event, baseline: str | None = None) -> list[str]:
             return [f"{path}: building, checking and timing the baseline"]
         case Opened(kernel, known):
             name = kernel.loaded.spec.name
-            return [f"{name}: baseline {_baseline(kernel.baseline_ms)}{_known(known)}"]
-        case Began(search, resumed):
+            head = f"{name}: baseline {_baseline(kernel.baseline_ms)}{_known(known)}"
+            return [head, *opening_notes(event)]
+        case Began(search, resumed, anew):
             verb = "resumed" if resumed else "started"
+            verb += " anew: --resume finds no search of this kernel in the outdir" if anew else ""
             if search.stopped:
                 verb = f"finished earlier ({search.stopped})"
             budget = search.settings.budget_builds
             return [
                 f"search {search.search_id} {verb}: {budget} builds, seed {search.settings.seed}"
             ]
+        case Answered():
+            return [_answered(event)]
         case StepReport():
             return [_step_line(event, baseline), *_profile_lines(event.profile)]
         case Confirming(_, variant_id):
@@ -237,6 +242,18 @@ def lines_of(event: Event, baseline: str | None = None) -> list[str]:
             return [f"stopped ({status.stopped}): {status.stopped_text}"]
         case Failed(path, error):
             return [f"{path}: {error}"]
+
+
+def opening_notes(event: Opened) -> list[str]:
+    """What should be known of an opening, a line each: how the baseline was chosen and checked,
+    and what its compiler told."""
+    return [f"  {line}" for line in (*event.kernel.notes, *event.facts)]
+
+
+def _answered(event: Answered) -> str:
+    count = event.candidates
+    told = f"{count} candidate{'s' * (count != 1)}" if count else "nothing more to try here"
+    return f"answer: {told}; so far {event.spent.describe()}"
 
 
 def _known(known: bool) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .paths import file_there, folder_there, there
+from .options.paths import file_there, folder_there, there
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 
 from ..evaluation.difference import source_diff
-from ..runners.errors import AccessError
+from ..runners.errors import AccessError, HandleUnknown
 from ..runners.model import Evaluation
 from ..search.outdir.overview import searches, variants
+from ..search.session.exchanges import Costs, costs_of
 from ..search.stored.records import SearchRecord
-from ..store.evaluations import confirmation_of, evaluation_of
+from ..store.evaluations import confirmation_of, evaluation_of, figure_of
 from ..store.handles import find
 from ..store.kernels import kernel_record, kernel_records
 from ..store.records import Confirmation
@@ -25,13 +26,7 @@ def show_handle(outdir: Path, handle: str) -> None:
 
     Raises AccessError when there is no state, and HandleUnknown.
     """
-    path = outdir / STATE_FILE
-    if not path.is_file():
-        raise AccessError(
-            f"{outdir} holds no {STATE_FILE}",
-            valid="the --outdir of an earlier `optimize`, or a project's .kernelwright",
-        )
-    with Store.open(path) as store:
+    with Store.open(require_state(outdir)) as store:
         if not handle:
             _show_all(store)
             return
@@ -41,20 +36,66 @@ def show_handle(outdir: Path, handle: str) -> None:
         elif kind == "search":
             search = search_record(store, whole, SearchRecord)
             console().print(search_table([search]))
+            _show_costs(costs_of(store, whole))
             _show_kernel(store, search.kernel_id)
         else:
             _show_variant(store, whole)
 
 
+def show_brief(outdir: Path, kernel: str, variant: str, as_json: bool) -> None:
+    """Print what a planner is told of a variant of a kernel, as Markdown or as JSON.
+
+    `variant`: an id or its beginning, baseline or incumbent. Raises AccessError, HandleUnknown,
+    SpecError.
+    """
+    from ..search.session.workbench import Workbench
+    from ..tools.brief.assemble import brief_of
+    from ..tools.parts.describing import resolve_variant
+
+    require_state(outdir)
+    with Workbench(outdir, [outdir]) as bench:
+        kind, kernel_id = find(bench.store, kernel)
+        if kind != "kernel":
+            raise HandleUnknown(f"`{kernel}` is a {kind}", valid="with --brief, a kernel")
+        names = ("baseline", "incumbent")
+        whole = variant if variant in names else find(bench.store, variant)[1]
+        record = resolve_variant(bench, bench.evaluator.kernel(kernel_id), whole)
+        brief = brief_of(bench, record.variant.variant_id)
+    print(brief.model_dump_json(indent=2) if as_json else brief.markdown())
+
+
+def require_state(outdir: Path) -> Path:
+    """The state file of a folder. Raises AccessError where there is none."""
+    path = outdir / STATE_FILE
+    if not path.is_file():
+        raise AccessError(
+            f"{outdir} holds no {STATE_FILE}",
+            valid="the --outdir of an earlier `optimize`, or a project's .kernelwright",
+        )
+    return path
+
+
 def _show_all(store: Store) -> None:
     known = kernel_records(store)
-    console().print(kernel_table([(k, evaluation_of(store, k.incumbent)) for k in known]))
+    console().print(kernel_table([(k, figure_of(store, k.incumbent)) for k in known]))
     console().print(search_table([s for k in known for s in searches(store, k.kernel_id)]))
+
+
+def _show_costs(costs: Costs) -> None:
+    """What the answers to a search's questions cost: in all, by model, by section of the brief."""
+    if not costs.all.calls:
+        return
+    print(f"answers: {costs.all.describe()}")
+    for model, spent in costs.by_model.items():
+        print(f"  {model or 'a program'}: {spent.describe()}")
+    sections = sorted(costs.by_section.items(), key=lambda each: -each[1])
+    if told := ", ".join(f"{name} {tokens:,}" for name, tokens in sections if tokens):
+        print(f"  tokens of their input by section: {told}")
 
 
 def _show_kernel(store: Store, kernel_id: str) -> None:
     kernel = kernel_record(store, kernel_id)
-    console().print(kernel_table([(kernel, evaluation_of(store, kernel.incumbent))]))
+    console().print(kernel_table([(kernel, figure_of(store, kernel.incumbent))]))
     console().print(search_table(searches(store, kernel_id)))
     console().print(variant_table(variants(store, kernel)))
 

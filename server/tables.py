@@ -11,12 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..runners.model import Evaluation, GateResult
+from ..runners import openmp
+from ..runners.model import Comparison, GateResult
 from ..runners.wording import speedup_text
 from ..search.outdir.overview import VariantLine
 from ..search.session.optimize import Finished
 from ..search.stored.records import SearchRecord
-from ..store.records import Confirmation, KernelRecord
+from ..store.records import Confirmation, Figure, KernelRecord, shapes_of
 from .doctor import Fact, HostReport
 
 WIDE = 160
@@ -42,24 +43,38 @@ def variant_table(lines: Sequence[VariantLine], limit: int | None = None) -> Tab
         table.add_row(
             Text(line.variant_id + mark, "bold" if mark else ""),
             Text(ending, STYLES.get(ending, "" if line.is_baseline else "red")),
-            speedup_text(line.speedup, line.interval),
+            _figure(line),
             line.changed,
             "" if line.is_baseline else line.record.method,
         )
     left = 0 if limit is None else max(0, len(lines) - limit)
-    notes = ["* best by direct comparison"] + [f"{left} more"] * (left > 0)
+    measured = "speedups are those of the search unless they say confirmed"
+    notes = ["* best by direct comparison", measured] + [f"{left} more"] * (left > 0)
     table.caption = "; ".join(notes)
     table.caption_justify = "left"
     return table
 
 
-def kernel_table(kernels: Sequence[tuple[KernelRecord, Evaluation | None]]) -> Table:
-    """Kernels, each with the evaluation of its incumbent."""
+def _figure(line: VariantLine) -> str:
+    return speedup_text(1.0, None) if line.is_baseline else figure_text(line.figure)
+
+
+def figure_text(told: Figure) -> str:
+    """`43.2x (40.1 to 45), confirmed; 62.5x in the search`."""
+    text = speedup_text(told.speedup, told.interval)
+    if told.confirmed is not None:
+        text += ", confirmed" if told.confirmed else ", not confirmed"
+        text += "" if told.searched is None else f"; {told.searched:.3g}x in the search"
+    return text
+
+
+def kernel_table(kernels: Sequence[tuple[KernelRecord, Figure | None]]) -> Table:
+    """Kernels, each with what is known of its incumbent."""
     table = _table("kernel", "baseline", "best", SPEEDUP, "opened")
     for kernel, best in kernels:
         times = ", ".join(f"{name} {ms:.4g} ms" for name, ms in kernel.baseline_ms.items())
         times = times or "not timed"
-        gained = "" if best is None else speedup_text(best.speedup, best.interval)
+        gained = "" if best is None else figure_text(best)
         incumbent = "baseline" if kernel.incumbent == kernel.baseline else kernel.incumbent
         table.add_row(kernel.kernel_id, times, incumbent, gained, kernel.opened_at)
     return table
@@ -103,6 +118,8 @@ def result_text(finished: Finished) -> str:
     if finished.confirmation is not None:
         lines += [f"confirmation: {line}" for line in confirmation_lines(finished)]
     lines.append(f"files: {finished.folder} (best -> {(finished.folder / 'best').readlink()})")
+    if (finished.folder / "best" / "build.sh").is_file():
+        lines.append(f"build it: sh {finished.folder / 'best' / 'build.sh'} (flags and macros)")
     who = "winner" if finished.improved else "baseline"
     lines.append(f"the {who} reaches {finished.reaches}")
     return "\n".join(lines)
@@ -116,7 +133,19 @@ def confirmation_lines(finished: Finished) -> list[str]:
     checked = ", ".join(held_out) if found.right and held_out else "none declared"
     if not found.right:
         checked = "not reached"
-    return [found.message, f"held-out workloads checked: {checked}"]
+    lines = [found.message, f"held-out workloads checked: {checked}"]
+    return lines if found.visible is None else [*lines, _varied(finished, found.visible)]
+
+
+def _varied(finished: Finished, visible: Comparison) -> str:
+    """Over what the interval was taken: what was the same in every block is not in it."""
+    loaded = finished.kernel.loaded
+    if loaded.spec.kernel.language.on_gpu:
+        return f"varied: seeds, order, code loaded anew ({visible.blocks} blocks a shape)"
+    return (
+        f"varied: seeds, order, buffers, a process for each of {visible.blocks} blocks a shape; "
+        f"the same in all: this machine, OpenMP's variables ({openmp.told(loaded.environment)})"
+    )
 
 
 def _verdict(finished: Finished) -> str:
@@ -126,7 +155,8 @@ def _verdict(finished: Finished) -> str:
         return f"{name}: nothing is faster than the baseline ({spent})"
     if not found.accepted:
         return f"{name}: {found.variant_id} was faster in the search but not confirmed ({spent})"
-    return f"{name}: {found.variant_id} is {_gain(found)} the baseline, confirmed ({spent})"
+    gained = f"{_gain(found)} the baseline, confirmed on {shapes_of(found)}"
+    return f"{name}: {found.variant_id} is {gained} ({spent})"
 
 
 def _gain(confirmation: Confirmation) -> str:

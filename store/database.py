@@ -32,6 +32,7 @@ TABLES: Final = (
     "transitions",
     "ledger",
     "meta",
+    "exchanges",
 )
 BUSY_SECONDS: Final = 10.0
 """how long a write waits for another process; a transaction takes well under 5 ms"""

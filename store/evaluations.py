@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..runners.model import Evaluation
-from .records import Confirmation
+from .records import Confirmation, Figure
 from .store import Store
 from .writer import Writer
 
@@ -60,6 +60,23 @@ def twin_of(store: Store, kernel_id: str, code_hash: str, variant_id: str) -> st
 def confirmation_of(store: Store, variant_id: str) -> Confirmation | None:
     """What the winner's gates last found for a variant."""
     return store.get_record(META, CONFIRMATION + variant_id, Confirmation)
+
+
+def figure_of(store: Store, variant_id: str) -> Figure:
+    """The one speedup of a variant: that of its confirmation, else what its evaluation measured."""
+    return figure(evaluation_of(store, variant_id), confirmation_of(store, variant_id))
+
+
+def figure(evaluation: Evaluation | None, confirmation: Confirmation | None) -> Figure:
+    """See `figure_of`. A confirmation that found no gain, or less, has the word as well."""
+    searched = None if evaluation is None else evaluation.speedup
+    fresh = None if confirmation is None else confirmation.ratio
+    if fresh is None:
+        interval = None if evaluation is None else evaluation.interval
+        return Figure(speedup=searched, interval=interval)
+    interval = (fresh.low, fresh.high)
+    accepted = confirmation is not None and confirmation.accepted
+    return Figure(speedup=fresh.speedup, interval=interval, confirmed=accepted, searched=searched)
 
 
 def is_refused(store: Store, variant_id: str) -> bool:

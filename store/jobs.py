@@ -36,6 +36,9 @@ class JobRecord(Record):
     progress: str = ""
     cancel_requested: bool = False
     result: dict[str, Any] | None = None
+    """of the tool; where the job did not end as `done`, what it had found by then"""
+    so_far: dict[str, Any] | None = None
+    """what came of it until its last checkpoint, in the shape of the result"""
     error: str = ""
 
     @property
@@ -44,16 +47,36 @@ class JobRecord(Record):
         return self.state not in ("queued", "running")
 
 
+class Amount(Record):
+    """Of a search's job: spent, or left."""
+
+    steps: int
+    builds: int
+
+
 class JobReply(Record, Generic[R]):
     """The answer of a tool that works: its result, or where to ask for it."""
 
     status: JobState
     job_id: str
+    tool: str
+    kernel_id: str | None = None
+    search_id: str | None = None
+    ahead: int | None = None
+    """of a queued job: how many come before it"""
+    spent: Amount | None = None
+    """of a search: steps of this job, builds of the search"""
+    left: Amount | None = None
+    seconds: float
+    """since it was submitted, until it ended"""
     result: R | None = None
-    """when status is done"""
+    """when status is done; else what it had found when it ended"""
     progress: str | None = None
+    kept: str | None = None
+    """of a job that was cancelled or interrupted: what of it stays"""
     error: str | None = None
-    next: str | None = None
+    next: tuple[str, ...] = ()
+    """calls that can be made as they stand"""
 
 
 class AnyResult(Record):
@@ -63,28 +86,3 @@ class AnyResult(Record):
 
 
 Reply = JobReply[AnyResult]
-
-
-def reply_of(record: JobRecord) -> Reply:
-    """What is told of a job."""
-    result = None if record.result is None else AnyResult.model_validate(record.result)
-    return Reply(
-        status=record.state,
-        job_id=record.job_id,
-        result=result,
-        progress=record.progress or None if not record.ended else None,
-        error=record.error or None,
-        next=_next(record),
-    )
-
-
-def _next(record: JobRecord) -> str | None:
-    match record.state:
-        case "queued" | "running":
-            return f'the work goes on; call job with job_id "{record.job_id}" to wait for it'
-        case "interrupted":
-            return f"look at what it left (inspect), then call {record.tool} again"
-        case "cancelled":
-            return f"what was evaluated before is kept; call {record.tool} again to go on"
-        case _:
-            return None

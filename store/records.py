@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pydantic import Field
 
 from ..runners.loading.files import LoadedKernel
-from ..runners.model import BuildFacts, Comparison, GateResult, Record, Variant
+from ..runners.model import BuildFacts, Comparison, GateResult, Ratio, Record, Variant
 from ..runners.plans.plan import Artifact
 from ..runners.specs.spec import KernelSpec, Parameter
 
@@ -70,6 +70,35 @@ class Confirmation(Record):
     accepted: bool
     """right, faster on the visible workloads, and not slower on the held-out ones"""
     message: str
+
+    @property
+    def ratio(self) -> Ratio | None:
+        """Over the baseline, on the visible workloads; None: refused before it was timed."""
+        return None if self.visible is None else self.visible.ratios[0]
+
+
+def shapes_of(found: Confirmation) -> str:
+    """What a confirmation rests on: `2 shapes and 1 held out`, or `1 shape alone, none held out`.
+
+    A gain on the one shape that a search was fitted to need not be one on any other.
+    """
+    seen = 0 if found.visible is None else len(found.visible.workloads)
+    unseen = 0 if found.held_out is None else len(found.held_out.workloads)
+    shapes = "1 shape" if seen == 1 else f"{seen} shapes"
+    return f"{shapes} and {unseen} held out" if unseen else f"{shapes} alone, none held out"
+
+
+class Figure(Record):
+    """How much faster a variant is than the baseline, as it is told everywhere."""
+
+    speedup: float | None
+    """None: never measured"""
+    interval: tuple[float, float] | None
+    confirmed: bool | None = None
+    """measured anew by the winner's gates, and accepted or not; None: by the search alone, which
+    picks lucky blocks"""
+    searched: float | None = None
+    """what the search had measured, where the confirmation has the word"""
 
 
 def now() -> str:

@@ -42,7 +42,7 @@ _NEXT_STEP: Final = {
     "kept), or `inspect` with the kernel_id",
     "searches": "call `search_step` with a kernel_id to start a search, or `inspect` to list them",
     "tickets": "call `search_step` with the search_id for the question that is open now",
-    "jobs": "call `job` to list the jobs",
+    "jobs": "call `inspect` with what: jobs to list them",
 }
 
 
@@ -237,7 +237,12 @@ def first_tables(writer: Writer) -> None:
         writer.create(table)
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (first_tables,)
+def exchanges_table(writer: Writer) -> None:
+    """Version 2: what was sent to planners, and what came back."""
+    writer.create("exchanges")
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (first_tables, exchanges_table)
 """Step n leads from version n to n + 1 and commits together with its record in `meta`. A released
 step is never edited: add another, which also creates the tables that are new in TABLES."""
 

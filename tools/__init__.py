@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import (
+    cancel_job,
     compile_variant,
     export_variant,
     job,
@@ -30,6 +31,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
     search_step.TOOL,
     inspection.TOOL,
     job.TOOL,
+    cancel_job.TOOL,
     export_variant.TOOL,
 )
 """In the order of a conversation, the order in which clients see them."""

@@ -8,9 +8,9 @@ reads every tool before it answers its first request.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,6 +30,15 @@ class Arguments(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    told_elsewhere: ClassVar[Mapping[str, str]] = {}
+    """models of rare fields whose own fields clients are not sent with every list of tools, by
+    name: what is said of them there, and where the rest is"""
+
+    @classmethod
+    def as_named(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What was given, under our names: where models call a field otherwise, and mean it."""
+        return given
 
 
 class WorkArguments(Arguments):
@@ -56,6 +65,11 @@ class Tool(Generic[A, R]):
     run: Callable[[Workbench, A], R]
     arguments: type[A]
     result: type[R]
+    search_hint: str
+    """words of somebody who looks for it and does not know its name: clients that load tools when
+    they are wanted find it by these"""
+    starts: bool = False
+    """work starts with it: such clients have it from the beginning"""
     read_only: bool
     """nothing is written, no kernel is built or run: clients may call it beside others"""
     destructive: bool = False

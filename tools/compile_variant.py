@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, model_validator
 
 from ..evaluation.difference import changed_between
+from ..evaluation.evidence.built_facts import occupancies
 from ..runners.model import BuildOptions, Candidate, Ending, KernelFacts, Record, Variant
 from ..runners.screens.source import static_screen
 from ..runners.wording import cut
+from ..search.applying.sent import SentCandidate, renamed
 from ..store.evaluations import twin_of
 from ..store.records import VariantRecord
 from ..store.variants import is_variant
 from .base import Tool, WorkArguments
+from .parts.calls import call
 from .parts.describing import advice, resolve_variant, visible_kernels
 
 if TYPE_CHECKING:
@@ -36,7 +39,7 @@ class CompileVariantArguments(WorkArguments):
     """a ready-made candidate by the handle that propose_moves told for this base, in place of all
     others"""
     source: str | None = None
-    """the whole new file; or give a diff, not both"""
+    """the whole new file; with a diff beside it, what is used where the diff does not fit"""
     diff: str | None = None
     """unified diff against the base's source; line numbers need not be exact"""
     plan: dict[str, Any] | None = None
@@ -50,10 +53,13 @@ class CompileVariantArguments(WorkArguments):
     detail: str = ""
     """what exactly was changed, for the history"""
 
+    @classmethod
+    def as_named(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """`code` is the source, `why` the detail, and so on (`renamed`)."""
+        return renamed(given)
+
     @model_validator(mode="after")
-    def _one_source(self) -> CompileVariantArguments:
-        if self.source is not None and self.diff is not None:
-            raise ValueError("give source or diff, not both")
+    def _ready_comes_alone(self) -> CompileVariantArguments:
         own = (self.source, self.diff, self.plan, self.parameters, self.options)
         if self.ready is not None and any(part is not None for part in own):
             raise ValueError("a ready-made candidate comes alone: leave out what it would change")
@@ -67,6 +73,8 @@ class CompiledVariant(Record):
     variant_id: str
     changed: str
     """against the base"""
+    used: str | None = None
+    """where a diff and a source were given: which of them, and why"""
     ending: Ending | None = None
     """build_failed, rejected or timed_out where ok is false; else of an earlier evaluation"""
     diagnostics: str | None = None
@@ -88,7 +96,9 @@ class CompiledVariant(Record):
     """this very variant was built or evaluated before"""
     same_code_as: str | None = None
     """a variant whose machine code is the same: its times are shared"""
-    next: str
+    advice: str
+    next: tuple[str, ...] = ()
+    """calls that can be made as they stand"""
 
 
 def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> CompiledVariant:
@@ -102,7 +112,7 @@ def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> Com
     """
     kernel = bench.evaluator.kernel(arguments.kernel_id)
     base = resolve_variant(bench, kernel, arguments.base)
-    candidate = _candidate(kernel, base, arguments)
+    candidate, used = _candidate(kernel, base, arguments)
     variant = base.variant if candidate is None else _variant(kernel, base.variant, candidate)
     changed = changed_between(base.variant, variant) or "nothing"
     known = is_variant(bench.store, variant.variant_id)
@@ -111,7 +121,7 @@ def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> Com
         variant.source, spec.kernel_type, spec.metadata.kernel_name, kernel.loaded.spec.io
     )
     if screen.outcome == "failed":
-        return _failed(variant, changed, known, Ending.rejected, screen.message)
+        return _failed(variant, changed, known, Ending.rejected, screen.message, used)
     record = VariantRecord(
         variant=variant,
         parent=base.variant.variant_id,
@@ -120,23 +130,21 @@ def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> Com
     )
     outcome = bench.evaluator.build(record)
     if outcome.artifact is None:
-        return _failed(variant, changed, known, _ending(outcome), outcome.message)
+        return _failed(variant, changed, known, _ending(outcome), outcome.message, used)
     built = _built(bench, kernel, variant, changed, known, outcome)
     logic = bench.evaluator.logic(record)
-    if logic is None:
-        return built
-    said = f"{logic.outcome}: {logic.message}"
-    return built.model_copy(update={"logic": cut(said, 800)})
+    said = None if logic is None else cut(f"{logic.outcome}: {logic.message}", 800)
+    return built.model_copy(update={"logic": said, "used": used or None})
 
 
 def _candidate(
     kernel: KernelRecord, base: VariantRecord, arguments: CompileVariantArguments
-) -> Candidate | None:
-    """None: the base itself."""
+) -> tuple[Candidate | None, str]:
+    """None: the base itself; and what was made of a diff beside a source."""
     from .parts.ready_made import ready_made
 
     if arguments.ready is not None:
-        return ready_made(kernel, base, arguments.ready)
+        return ready_made(kernel, base, arguments.ready), ""
     wanted: dict[str, Any] = {
         "source": arguments.source,
         "diff": arguments.diff,
@@ -145,8 +153,9 @@ def _candidate(
         "options": arguments.options,
     }
     if all(value is None for value in wanted.values()):
-        return None
-    return Candidate(method=arguments.method, detail=arguments.detail, **wanted)
+        return None, ""
+    sent = SentCandidate(method=arguments.method, detail=arguments.detail, **wanted)
+    return sent.settled(base.variant.source)
 
 
 def _variant(kernel: KernelRecord, base: Variant, candidate: Candidate) -> Variant:
@@ -156,16 +165,18 @@ def _variant(kernel: KernelRecord, base: Variant, candidate: Candidate) -> Varia
 
 
 def _failed(
-    variant: Variant, changed: str, known: bool, ending: Ending, message: str
+    variant: Variant, changed: str, known: bool, ending: Ending, message: str, used: str
 ) -> CompiledVariant:
     return CompiledVariant(
         ok=False,
         variant_id=variant.variant_id,
         changed=changed,
+        used=used or None,
         ending=ending,
         diagnostics=cut(message, 3000),
         known=known,
-        next=advice(ending),
+        advice=advice(ending),
+        next=(call("propose_moves", kernel_id=variant.kernel_id),),
     )
 
 
@@ -183,14 +194,16 @@ def _built(
     same = twin_of(bench.store, kernel.kernel_id, code, variant_id)
     evaluation = bench.evaluator.evaluation(variant_id)
     kernels = visible_kernels(facts.kernels, kernel.spec.workloads)
-    following = f'time_variant {{"variant_id": "{variant_id}"}}'
+    following = (call("time_variant", variant_id=variant_id),)
+    told = "time it: the checks come first"
     if not bench.gpus.runs(kernel.loaded):
-        following += f" where its GPU is; here: inspect what variant, id {variant_id}, part build"
+        told = "it is timed where its GPU is; here there is what the compiler says"
+        following = (call("inspect", what="variant", id=variant_id, part="build"),)
     if same is not None:
-        following = f"same machine code as {same}, so it is as fast; try a change the compiler sees"
+        told = f"same machine code as {same}, so it is as fast; try a change the compiler sees"
     elif evaluation is not None and evaluation.ending.final:
         known_advice = advice(evaluation.ending, evaluation.gates)
-        following = f"evaluated before ({cut(evaluation.message, 300)}); {known_advice}"
+        told = f"evaluated before ({cut(evaluation.message, 300)}); {known_advice}"
     return CompiledVariant(
         ok=True,
         variant_id=variant_id,
@@ -200,25 +213,14 @@ def _built(
         warnings=tuple(cut(w, 200) for w in facts.warnings[:5]),
         code_bytes=facts.code_bytes,
         kernels=kernels,
-        occupancy=_occupancy(bench, kernel, kernels),
+        occupancy=occupancies(bench, kernel, kernels),
         findings=_findings(bench, kernel, variant_id),
         build_seconds=round(facts.seconds, 2),
         known=known,
         same_code_as=same,
-        next=cut(following, 800),
+        advice=cut(told, 800),
+        next=following,
     )
-
-
-def _occupancy(
-    bench: Workbench, kernel: KernelRecord, kernels: Sequence[KernelFacts]
-) -> tuple[str, ...]:
-    from ..analysis.occupancy import occupancy
-
-    target = bench.gpus.target(kernel.loaded)
-    if target is None:
-        return ()
-    found = [occupancy(each, target) for each in kernels]
-    return tuple(each.describe() for each in found if each is not None)
 
 
 def _findings(bench: Workbench, kernel: KernelRecord, variant_id: str) -> tuple[str, ...]:
@@ -252,6 +254,8 @@ TOOL = Tool(
     run=compile_variant,
     arguments=CompileVariantArguments,
     result=CompiledVariant,
+    search_hint="build, compile a change or diff of a kernel; registers, spills, occupancy, "
+    "compiler errors",
     read_only=False,
     work=True,
 )

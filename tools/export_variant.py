@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from ..runners.specs.normalise import source_key
 from ..store.records import Confirmation, KernelRecord, VariantRecord
 from .base import Tool, WorkArguments
 from .parts.baked_parameters import Baked, bake
+from .parts.build_line import build_line, flags_for
 from .parts.written_file import Written, write_with_backup
 
 if TYPE_CHECKING:
@@ -44,14 +44,17 @@ class ExportedVariant(Record):
     baked: dict[str, int]
     """parameters that are now the defaults in the source"""
     build_flags: tuple[str, ...] = ()
-    """what your build must say besides: macros without a guarded default, compiler flags"""
+    """what it was built with: the variant's or the spec's flags, and the macros that the source
+    names and has no guarded default for"""
+    build_line: str | None = None
+    """the command that builds the file so; None where no compiler is called by hand"""
     launch: dict[str, int] = Field(default_factory=dict[str, int])
     """GPU kernels: values that your launch must use, as they have no place in the source"""
     compiler: str | None = None
     confirmation: str
     verified: str
     note: str | None = None
-    next: str
+    advice: str
 
 
 def export_variant(bench: Workbench, arguments: ExportVariantArguments) -> ExportedVariant:
@@ -192,10 +195,10 @@ def _told(
     verified: str,
 ) -> ExportedVariant:
     spec, options = kernel.loaded.spec.kernel, record.variant.options
-    changed = options.flags if options.flags != spec.flags else None
     macros, launch = _left(kernel, baked.flags)
-    flags = (*(changed or ()), *macros)
-    needed = f"; build it with {shlex.join(flags)}" if flags else ""
+    flags = flags_for(kernel.loaded, record.variant, baked.source, macros)
+    line = build_line(kernel.loaded, record.variant, flags, written.path)
+    needed = "" if line is None else f"; build it with: {line}"
     needed += f"; launch it with {ordered(launch)}" if launch else ""
     return ExportedVariant(
         path=str(written.path),
@@ -203,22 +206,21 @@ def _told(
         variant_id=record.variant.variant_id,
         baked=baked.values,
         build_flags=flags,
+        build_line=line,
         launch=launch,
         compiler=options.compiler if options.compiler != spec.compiler else None,
         confirmation=confirmation,
         verified=verified,
-        next=f"run the project's own tests{needed}",
+        advice=f"run the project's own tests{needed}",
     )
 
 
-def _left(
-    kernel: KernelRecord, values: Mapping[str, int]
-) -> tuple[tuple[str, ...], dict[str, int]]:
+def _left(kernel: KernelRecord, values: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
     """What has no place in the source: macros for the compiler, and values of the launch."""
     if not kernel.loaded.spec.kernel.language.macros:
-        return (), dict(values)
+        return {}, dict(values)
     declared = kernel.loaded.spec.parameters
-    macros = tuple(f"-D{name}={value}" for name, value in values.items() if name in declared)
+    macros = {name: value for name, value in values.items() if name in declared}
     return macros, {name: value for name, value in values.items() if name not in declared}
 
 
@@ -228,6 +230,7 @@ TOOL = Tool(
     run=export_variant,
     arguments=ExportVariantArguments,
     result=ExportedVariant,
+    search_hint="write the fastest version back to the file; save, apply, finish the optimization",
     read_only=False,
     destructive=True,
     idempotent=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -17,22 +18,25 @@ from .views.view import JsonObject, View
 if TYPE_CHECKING:
     from ..search.session.workbench import Workbench
 
-WITHOUT_ID = ("kernels", "searches", "regraph", "skill", "host")
+WITHOUT_ID = ("kernels", "searches", "jobs", "settings", "regraph", "skill", "host")
 PAGE = {"text": 200, "entries": 20}
 PAGE_CHARS = 20_000
+"""of JSON"""
+LONGEST_LINE = 3000
+"""6 bytes of JSON a character at most"""
 
 
 class InspectArguments(Arguments):
     """What to look at."""
 
     what: What
-    """kernels, searches, regraph and host need no id; memory takes a kernel_id; skill one that
-    findings name (poor-coalescing), or none for the list of all"""
+    """kernels, searches, jobs, regraph, settings and host need no id; memory takes a kernel_id;
+    skill one that findings name (poor-coalescing), or none for the list of all"""
     id: str | None = None
     part: str = "summary"
     """kernel: summary source reference spec variants; variant: summary source diff build
-    evaluation history; search: summary graph history; memory: summary ideas; regraph: summary
-    rules"""
+    evaluation history brief brief_sections; search: summary graph history calls; memory: summary
+    ideas; regraph: summary rules"""
     offset: int = Field(default=0, ge=0)
     """first line of a text, or first entry of a list"""
     limit: int | None = Field(default=None, ge=1, le=1000)
@@ -81,7 +85,7 @@ def _page(arguments: InspectArguments, view: View) -> Inspected:
     shown = Inspected(what=arguments.what, id=arguments.id, part=arguments.part)
     if isinstance(view, dict):
         return shown.model_copy(update={"facts": view})
-    whole = view.splitlines(keepends=True) if isinstance(view, str) else view
+    whole = _lines(view) if isinstance(view, str) else view
     kind = "text" if isinstance(view, str) else "entries"
     page = whole[arguments.offset :][: arguments.limit or PAGE[kind]]
     page = page[: _fitting(page)]
@@ -91,9 +95,18 @@ def _page(arguments: InspectArguments, view: View) -> Inspected:
     return shown.model_copy(update={kind: content, "total": len(whole), "next_offset": following})
 
 
+def _lines(text: str) -> list[str]:
+    """The lines of a text; one that is too long for a page in several pieces."""
+    return [
+        line[start : start + LONGEST_LINE]
+        for line in text.splitlines(keepends=True)
+        for start in range(0, len(line), LONGEST_LINE)
+    ]
+
+
 def _fitting(page: Sequence[object]) -> int:
     """How many items go into a reply, at least one; clients cut what is too long."""
-    sizes = accumulate(len(str(item)) for item in page)
+    sizes = accumulate(len(json.dumps(item, ensure_ascii=False)) for item in page)
     return max(1, sum(size <= PAGE_CHARS for size in sizes))
 
 
@@ -103,5 +116,7 @@ TOOL = Tool(
     run=inspect_handle,
     arguments=InspectArguments,
     result=Inspected,
+    search_hint="show source, diff, log, history, kernels, searches, jobs, memory, skills, "
+    "settings, this machine",
     read_only=True,
 )

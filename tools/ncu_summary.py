@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
@@ -17,6 +18,7 @@ from ..evaluation.evidence.profiles import (
 from ..runners.errors import CountersMissing, DeviceMissing, KernelwrightError, ToolchainMissing
 from ..runners.model import Record
 from .base import Tool, WorkArguments
+from .parts.calls import again, call
 
 if TYPE_CHECKING:
     from ..analysis.roofline import Roofline
@@ -39,6 +41,8 @@ class NcuSummaryArguments(WorkArguments):
     it is kept for other verbs, too"""
     metric: str | None = None
     """exact name: its value in every launch, with instances"""
+    metrics: tuple[str, ...] | None = Field(default=None, min_length=1, max_length=MAX_METRICS)
+    """several: exact names, or short ones of the summary's `canonical` (dram_throughput_pct)"""
     search: str | None = Field(default=None, min_length=2)
     """words: metrics of the longest launch whose names hold all of them"""
     full: bool = False
@@ -53,9 +57,9 @@ class NcuSummaryArguments(WorkArguments):
     def _has_a_subject(self) -> NcuSummaryArguments:
         if self.variant_id is None and self.report is None:
             raise ValueError("give variant_id or report")
-        if self.metric is not None and self.search is not None:
-            raise ValueError("give metric or search, not both")
-        if self.picture is not None and (self.metric or self.search):
+        if sum(x is not None for x in (self.metric, self.metrics, self.search)) > 1:
+            raise ValueError("give one of metric, metrics and search")
+        if self.picture is not None and (self.metric or self.metrics or self.search):
             raise ValueError("a picture comes with the summary: leave metric and search out")
         if self.report is not None and (self.full or self.again):
             raise ValueError("full and again profile here: leave report out")
@@ -89,20 +93,25 @@ class NcuSummary(Record):
     image: str | None = None
     """where it lies as PNG, which clients over MCP are sent as well"""
     why_no_image: str | None = None
+    canonical: dict[str, float] | None = None
+    """with the summary: of the longest launch, by names that are the same for every GPU and version
+    of Nsight Compute; what was not collected is left out"""
     metrics: tuple[MetricRow, ...] | None = None
     without_counters: str | None = None
     """why there are no counters; the summary is then of plan, compiler, PTX and measured time"""
-    next: str
+    advice: str
+    next: tuple[str, ...] = ()
+    """calls that can be made as they stand"""
 
 
 def ncu_summary(bench: Workbench, arguments: NcuSummaryArguments) -> NcuSummary:
     """Profile a GPU variant with Nsight Compute and say what bounds it, why, and what to do.
 
     One page: bottleneck class, headroom of each roof, key numbers, findings ranked (NVIDIA's own
-    rules beside ours), lines to blame. Or read a report made elsewhere (no GPU needed). metric and
-    search give any other number, picture draws. Durations under the profiler are no times:
-    time_variant has those. A profile is kept; again makes a new one. Not for host C++. Takes 5 to
-    20 s, 1 s once it is kept. Example: {"variant_id": "v0123456789ab"}
+    rules beside ours), lines to blame. Or read a report made elsewhere (no GPU needed). metric,
+    metrics and search give any other number, picture draws. Durations under the profiler are no
+    times: time_variant has those. A profile is kept; again makes a new one. Not for host C++. Takes
+    5 to 20 s, 1 s once it is kept. Example: {"variant_id": "v0123456789ab"}
     """
     if arguments.report is not None and arguments.variant_id is None:
         return _told(bench, arguments, import_profile(bench, arguments.report), None)
@@ -123,6 +132,7 @@ def ncu_summary(bench: Workbench, arguments: NcuSummaryArguments) -> NcuSummary:
 def _told(
     bench: Workbench, arguments: NcuSummaryArguments, profiled: Profiled, workload: str | None
 ) -> NcuSummary:
+    from ..analysis.profile.canonical import canonical
     from ..analysis.rules.card import card
     from ..analysis.rules.findings import findings
 
@@ -130,24 +140,29 @@ def _told(
         variant_id=arguments.variant_id,
         workload=workload,
         report=str(profiled.report),
-        next="",
+        advice="",
     )
-    if arguments.metric is not None or arguments.search is not None:
+    if arguments.metric or arguments.metrics or arguments.search is not None:
         rows = _rows(bench, arguments, profiled)
         following = "leave metric and search out for the summary"
-        return result.model_copy(update={"metrics": rows, "next": following})
+        whole = again("ncu_summary", arguments, metric=None, metrics=None, search=None)
+        return result.model_copy(update={"metrics": rows, "advice": following, "next": (whole,)})
     found = findings(profiled.profile, _facts(bench, arguments.variant_id, arguments.workload))
     page = (*_left_out(profiled), *card(profiled.profile, found).splitlines())
     skills = tuple(dict.fromkeys(f.skill for f in found.ranked))[:MAX_SKILLS]
     following = "nothing stands out; search finds any metric by words"
     if skills:
-        following = (
-            f"inspect what skill, id {skills[0]} explains the first finding; change what it "
-        )
+        following = f"the skill {skills[0]} explains the first finding; change what it "
         following += "names, then compile_variant and time_variant"
     drawn = _picture(bench, arguments, profiled.profile)
-    update = {"summary": page, "skills": skills, "next": following}
+    numbers = canonical(_longest(profiled.profile.launches))
+    update = {"summary": page, "skills": skills, "canonical": numbers, "advice": following}
+    update |= {"next": _pages(skills)}
     return result.model_copy(update=update | drawn)
+
+
+def _pages(skills: Sequence[str]) -> tuple[str, ...]:
+    return tuple(call("inspect", what="skill", id=skill) for skill in skills)
 
 
 def _left_out(profiled: Profiled) -> tuple[str, ...]:
@@ -161,18 +176,30 @@ def _left_out(profiled: Profiled) -> tuple[str, ...]:
 def _rows(
     bench: Workbench, arguments: NcuSummaryArguments, profiled: Profiled
 ) -> tuple[MetricRow, ...]:
+    from ..analysis.profile.canonical import CANONICAL
     from ..analysis.profile.metrics import metric, search
 
     launches = profiled.profile.launches
     if arguments.search is not None:
-        longest = max(launches, key=lambda each: each.nanoseconds or 0.0)
+        longest = _longest(launches)
         found = search(longest, arguments.search, MAX_METRICS)
         return tuple(_row(longest, name, with_instances=False) for name in found)
+    if arguments.metrics is not None:
+        wanted = [CANONICAL.get(each, each) for each in arguments.metrics]
+        for each in wanted:
+            metric(_longest(launches), each)
+        pairs = ((launch, each) for launch in launches for each in wanted)
+        known = [(launch, each) for launch, each in pairs if each in launch.metrics]
+        return tuple(_row(*pair, with_instances=False) for pair in known[: 2 * MAX_METRICS])
     name = str(arguments.metric)
     for each in launches:
         metric(each, name)  # says what is spelt alike
     launches = with_instances(bench, profiled, name).launches
     return tuple(_row(each, name, with_instances=True) for each in launches[:MAX_METRICS])
+
+
+def _longest(launches: Sequence[KernelProfile]) -> KernelProfile:
+    return max(launches, key=lambda each: each.nanoseconds or 0.0)
 
 
 def _row(launch: KernelProfile, name: str, *, with_instances: bool) -> MetricRow:
@@ -233,8 +260,9 @@ def _without_counters(
         summary=(*card(unrun.profile, unrun.found).splitlines(), *unrun.unread),
         skills=tuple(dict.fromkeys(f.skill for f in unrun.found.ranked))[:MAX_SKILLS],
         without_counters=str(error),
-        next="with a report made elsewhere (report), or where ncu works, there is more",
+        advice="with a report made elsewhere (report), or where ncu works, there is more",
     )
+    result = result.model_copy(update={"next": _pages(result.skills)})
     return result.model_copy(update=_picture(bench, arguments, None))
 
 
@@ -257,6 +285,8 @@ TOOL = Tool(
     run=ncu_summary,
     arguments=NcuSummaryArguments,
     result=NcuSummary,
+    search_hint="profile with Nsight Compute: bottleneck, why is the GPU kernel slow, counters, "
+    "roofline",
     read_only=False,
     work=True,
 )

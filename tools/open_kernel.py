@@ -15,7 +15,8 @@ from ..runners.model import Record
 from ..runners.specs.spec import KernelSpec
 from ..runners.wording import significant
 from .base import Tool, WorkArguments
-from .parts.describing import speedup_of
+from .parts.calls import call
+from .parts.kernel_best import kernel_best
 
 if TYPE_CHECKING:
     from ..search.session.workbench import Workbench
@@ -79,7 +80,9 @@ class OpenedKernel(Record):
     """what runs beside the clock: `native` is a shared object in an executor of its own"""
     baseline: str
     incumbent: str
-    incumbent_speedup: float | None = None
+    """the kernel's best, by paired comparison"""
+    incumbent_speedup: float
+    """over the baseline"""
     entry: str
     """the entry function as every variant must define it"""
     workloads: tuple[VisibleWorkload, ...]
@@ -93,6 +96,7 @@ class OpenedKernel(Record):
     notes: tuple[str, ...] = ()
     """what should be known of the opening: the GPU, how the baseline was chosen"""
     next: tuple[str, ...]
+    """calls that can be made as they stand"""
 
 
 def open_kernel(bench: Workbench, arguments: OpenKernelArguments) -> OpenedKernel:
@@ -121,15 +125,15 @@ def _load(bench: Workbench, arguments: OpenKernelArguments) -> LoadedKernel:
 
 
 def _described(bench: Workbench, kernel: KernelRecord) -> OpenedKernel:
-    spec = kernel.spec
+    spec, best = kernel.spec, kernel_best(bench, kernel.kernel_id)
     values = bench.evaluator.variant(kernel.incumbent).variant.parameters
     visible = [w for w in spec.workloads if not w.held_out]
     return OpenedKernel(
         kernel_id=kernel.kernel_id,
         tier=spec.kernel.language.tier,
         baseline=kernel.baseline,
-        incumbent=kernel.incumbent,
-        incumbent_speedup=speedup_of(bench, kernel.incumbent),
+        incumbent=best.incumbent,
+        incumbent_speedup=best.speedup,
         entry=_entry(spec),
         workloads=tuple(
             VisibleWorkload(
@@ -171,7 +175,7 @@ def _triton_entry(spec: KernelSpec) -> str:
 
 
 def _cpp_entry(spec: KernelSpec) -> str:
-    from ..runners.toolchains.host_cpp import expected_signature
+    from ..runners.toolchains.host_messages import expected_signature
 
     return expected_signature(spec.io, spec.kernel.metadata.kernel_name)
 
@@ -190,16 +194,13 @@ def _reference(kernel: KernelRecord) -> str:
 
 
 def _next(kernel_id: str, runs: bool) -> tuple[str, ...]:
-    own = f'{{"kernel_id": "{kernel_id}"'
-    work = [
-        f'search_step {own}, "planner": "client"}}: a search that asks you',
-        f'search_step {own}, "planner": "rules"}}: a search by rules alone',
+    searches = [
+        call("search_step", kernel_id=kernel_id, planner=planner) for planner in ("client", "rules")
     ]
-    untimed = f"compile_variant {own}, ...}}: build one; timing and search need its GPU"
     return (
-        f"propose_moves {own}}}: what to try, with ready-made candidates",
-        *(work if runs else [untimed]),
-        f'inspect {{"what": "kernel", "id": "{kernel_id}", "part": "source"}}: the source',
+        call("propose_moves", kernel_id=kernel_id),
+        *(searches if runs else ()),
+        call("inspect", what="kernel", id=kernel_id, part="source"),
     )
 
 
@@ -209,6 +210,9 @@ TOOL = Tool(
     run=open_kernel,
     arguments=OpenKernelArguments,
     result=OpenedKernel,
+    search_hint="start: make a kernel, matmul or function faster; optimize Triton, CUDA or C++ "
+    "code; open a spec or source",
+    starts=True,
     read_only=False,
     work=True,
 )

@@ -12,6 +12,7 @@ from ..runners.wording import shortened
 from ..search.moves import CANONICAL, FACTS
 from ..search.planning.rules import Explanation
 from .base import Arguments, Tool
+from .parts.calls import call
 from .parts.describing import resolve_variant, speedup_of
 from .parts.ready_made import ReadyCandidate, explained, ready_candidate, without_evaluated
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from .parts.earlier_searches import EarlierSearches
 
 MAX_MOVES, MAX_BY_HAND, MAX_REASONS = 5, 4, 2
+HOST_SKILL = "host-loops"
+"""the page on all that is written by hand for a host: the others are of GPUs"""
 MEANING_CHARS, REASON_CHARS, EVIDENCE_CHARS = 120, 70, 70
 
 
@@ -86,7 +89,9 @@ class ProposedMoves(Record):
     """what paid after this variant's method before, on any kernel, the most promising first"""
     history: tuple[str, ...] = ()
     """what searches of this kernel tried from this variant, and what failed from others"""
-    next: str
+    advice: str
+    next: tuple[str, ...] = ()
+    """calls that can be made as they stand"""
 
 
 def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> ProposedMoves:
@@ -121,7 +126,7 @@ def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> Propose
     ]
     moves.sort(key=lambda each: -each.prior)
     most = max(MAX_MOVES, arguments.limit)
-    by_hand = [_by_hand(e, priors[e.method], before) for e in found if e.by_hand]
+    by_hand = [_by_hand(kernel, e, priors[e.method], before) for e in found if e.by_hand]
     by_hand.sort(key=lambda each: -each.prior)
     return ProposedMoves(
         kernel_id=kernel.kernel_id,
@@ -139,11 +144,25 @@ def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> Propose
         },
         neighbours=before.neighbours,
         history=before.remembered,
-        next=_next(bench, kernel, known),
+        advice=_advice(bench, kernel, known),
+        next=_next(bench, kernel, variant_id, moves),
     )
 
 
-def _next(bench: Workbench, kernel: KernelRecord, known: Evidence) -> str:
+def _next(
+    bench: Workbench, kernel: KernelRecord, variant_id: str, moves: Sequence[ProposedMove]
+) -> tuple[str, ...]:
+    kernel_id = kernel.kernel_id
+    first = next((candidate.ready for move in moves for candidate in move.candidates), None)
+    build = call("compile_variant", kernel_id=kernel_id, base=variant_id, ready=first)
+    search = call("search_step", kernel_id=kernel_id, planner="rules")
+    return (
+        *((build,) if first is not None else ()),
+        *((search,) if bench.gpus.runs(kernel.loaded) else ()),
+    )
+
+
+def _advice(bench: Workbench, kernel: KernelRecord, known: Evidence) -> str:
     if not bench.gpus.runs(kernel.loaded):
         return "compile_variant with a candidate"
     first = "compile_variant with a candidate, then time_variant; or search_step"
@@ -186,10 +205,13 @@ def _reason(reason: Reason, before: EarlierSearches) -> str:
     return f"{reason.describe()} ({words})"
 
 
-def _by_hand(found: Explanation, prior: MovePrior, before: EarlierSearches) -> ByHandMove:
+def _by_hand(
+    kernel: KernelRecord, found: Explanation, prior: MovePrior, before: EarlierSearches
+) -> ByHandMove:
     from ..skills.catalogue import catalogue
 
-    skill = CANONICAL[found.method].skill
+    on_gpu = kernel.spec.kernel.language.on_gpu
+    skill = CANONICAL[found.method].skill if on_gpu else HOST_SKILL
     return ByHandMove(
         method=found.method,
         why=_why(f"{found.meaning}.", prior, before),
@@ -224,5 +246,7 @@ TOOL = Tool(
     run=propose_moves,
     arguments=ProposeMovesArguments,
     result=ProposedMoves,
+    search_hint="ideas, suggestions, what to try next to speed up a kernel; optimizations with "
+    "candidates",
     read_only=True,
 )

@@ -15,6 +15,7 @@ from ..evaluation.evidence.profiles import kept_profile, workload_of
 from ..runners.errors import SpecError
 from ..runners.model import Record
 from .base import Tool, WorkArguments
+from .parts.calls import again
 from .parts.span_rows import LineRow, line_rows, page_of, ptx_rows, sass_rows, without_code
 
 if TYPE_CHECKING:
@@ -84,7 +85,9 @@ class SpanResult(Record):
     """what could not be known here"""
     profile: str
     """what the samples by line are of, or why there are none"""
-    next: str
+    advice: str
+    next: tuple[str, ...] = ()
+    """calls that can be made as they stand"""
 
 
 def ptx_for_source_span(bench: Workbench, arguments: SpanArguments) -> SpanResult:
@@ -207,12 +210,21 @@ def _result(
         next_offset=following,
         missing=tuple(dict.fromkeys(each for code in codes for each in code.missing)),
         profile="",
+        advice=_advice(arguments, following),
         next=_next(arguments, following),
     )
     return result.model_copy(update={kind: tuple(rows[arguments.offset : end])})
 
 
-def _next(arguments: SpanArguments, following: int | None) -> str:
+def _next(arguments: SpanArguments, following: int | None) -> tuple[str, ...]:
+    if following is not None:
+        return (again("ptx_for_source_span", arguments, offset=following),)
+    if arguments.start is None or arguments.part != "lines":
+        return ()
+    return (again("ptx_for_source_span", arguments, part="sass", offset=0),)
+
+
+def _advice(arguments: SpanArguments, following: int | None) -> str:
     if following is not None:
         return f"the same with offset {following} for more"
     if arguments.start is None:
@@ -228,6 +240,7 @@ TOOL = Tool(
     run=ptx_for_source_span,
     arguments=SpanArguments,
     result=SpanResult,
+    search_hint="PTX, SASS, assembly, machine code of source lines; hot lines",
     read_only=False,
     work=True,
 )

@@ -11,6 +11,7 @@ from ..analysis.regions.records import Difference, Overview, RegionView, StageVi
 from ..analysis.regions.touch import touch
 from ..runners.model import Record
 from .base import Tool, WorkArguments
+from .parts.calls import again, call
 from .parts.variant_regions import KernelRegions, regions_of_variant
 
 if TYPE_CHECKING:
@@ -67,7 +68,9 @@ class RegionDagResult(Record):
     difference: Difference | None = None
     next_offset: int | None = None
     """where the next page starts; None: this was the last"""
-    next: str
+    advice: str
+    next: tuple[str, ...] = ()
+    """calls that can be made as they stand"""
 
 
 def region_dag(bench: Workbench, arguments: RegionDagArguments) -> RegionDagResult:
@@ -85,7 +88,7 @@ def region_dag(bench: Workbench, arguments: RegionDagArguments) -> RegionDagResu
         variant_id=arguments.variant_id,
         kernel=found.dag.entry,
         other_kernels=found.others,
-        next="",
+        advice="",
     )
     return result.model_copy(update=_view(bench, arguments, found))
 
@@ -95,7 +98,7 @@ def _view(
 ) -> dict[str, object]:
     match arguments.view:
         case "overview":
-            return _overview(found)
+            return _overview(arguments, found)
         case "stage":
             return _stage(arguments, found)
         case "region":
@@ -104,7 +107,7 @@ def _view(
             return _difference(bench, arguments, found)
 
 
-def _overview(found: KernelRegions) -> dict[str, object]:
+def _overview(arguments: RegionDagArguments, found: KernelRegions) -> dict[str, object]:
     hot = "" if found.hot is None else found.dag.regions[found.hot.region].name
     following = f"view region, name {hot}: its PTX, lines, and what it waits for"
     if not hot:
@@ -114,7 +117,8 @@ def _overview(found: KernelRegions) -> dict[str, object]:
     return {
         "overview": regions.overview(found.dag),
         "hot_region": found.blamed,
-        "next": following,
+        "advice": following,
+        "next": _look(arguments, hot),
     }
 
 
@@ -124,7 +128,8 @@ def _stage(arguments: RegionDagArguments, found: KernelRegions) -> dict[str, obj
     return {
         "stage": told,
         "next_offset": following,
-        "next": _more(following) or "view region with one of these names shows its PTX",
+        "next": _page(arguments, following),
+        "advice": _more(following) or "view region with one of these names shows its PTX",
     }
 
 
@@ -135,7 +140,8 @@ def _region(arguments: RegionDagArguments, found: KernelRegions) -> dict[str, ob
     return {
         "region": told,
         "next_offset": following,
-        "next": _more(following)
+        "next": _page(arguments, following),
+        "advice": _more(following)
         or "ptx_for_source_span with these lines, or ptx_line, for the machine code",
     }
 
@@ -155,7 +161,9 @@ def _difference(
         "hot_region": found.blamed,
         "touches_hot_region": _touched(found, after),
         "next_offset": following,
-        "next": _more(following)
+        "next": _page(arguments, following)
+        or (call("time_variant", variant_id=str(arguments.other)),),
+        "advice": _more(following)
         or (
             "time_variant says whether it pays"
             if changed
@@ -176,6 +184,14 @@ def _following(arguments: RegionDagArguments, shown: int, left: int) -> int | No
     return arguments.offset + shown if left else None
 
 
+def _look(arguments: RegionDagArguments, name: str) -> tuple[str, ...]:
+    return (again("region_dag", arguments, view="region", name=name),) if name else ()
+
+
+def _page(arguments: RegionDagArguments, following: int | None) -> tuple[str, ...]:
+    return () if following is None else (again("region_dag", arguments, offset=following),)
+
+
 def _more(following: int | None) -> str | None:
     return None if following is None else f"the same with offset {following} for more"
 
@@ -186,6 +202,8 @@ TOOL = Tool(
     run=region_dag,
     arguments=RegionDagArguments,
     result=RegionDagResult,
+    search_hint="structure of PTX: loops, barriers, regions, pipelines; what a change did to the "
+    "code",
     read_only=False,
     work=True,
 )

@@ -2,47 +2,71 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from ..runners import progress
-from ..runners.model import Candidate
-from ..search.planning.planners import PlannerName
+from ..search.applying.sent import SentCandidate, renamed
 from ..search.settings import Settings
 from .base import Tool, WorkArguments
-from .parts.search_answer import Searched, Step, step_of, told
+from .parts.describing import resolve_variant
+from .parts.search_answer import Made, Searched, told
 
 if TYPE_CHECKING:
+    from ..search.planning.brief import Brief
     from ..search.session.session import SearchSession
     from ..search.session.workbench import Workbench
     from ..search.stored.records import NeedsCandidates, SearchStopped
 
 
+USUAL_STEPS = 5
+
+
 class SearchStepArguments(WorkArguments):
     """Which search, how far, and the answer to its question if it asked one."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+    told_elsewhere: ClassVar[Mapping[str, str]] = {
+        "Settings": 'constants of a search, such as {"budget_builds": 50, "budget_seconds": 600, '
+        '"patience": 25}; inspect what settings tells all'
+    }
+
     kernel_id: str | None = None
-    """starts a new search from the kernel's baseline"""
+    """starts a new search"""
     search_id: str | None = None
     """goes on with a search"""
-    planner: PlannerName | None = None
+    planner: Literal["rules", "client"] | None = None
     """of a new search: rules (default; asks nobody) or client (asks you for candidates)"""
     settings: Settings | None = None
     """of a new search; what is left out has its default"""
-    steps: int = Field(default=5, ge=1, le=100)
-    """evaluations at most in this call, 1 to 100"""
+    origin: str | None = Field(default=None, alias="from")
+    """of a new search, where it starts: incumbent (default), baseline, or a variant_id"""
+    steps: int | None = Field(default=None, ge=1, le=100)
+    """evaluations at most in this call, 1 to 100; default 5, and with candidates one for each"""
     ticket: str | None = None
     """the question that candidates answer"""
-    candidates: tuple[Candidate, ...] | None = Field(default=None, max_length=32)
+    candidates: tuple[SentCandidate, ...] | None = Field(default=None, max_length=32)
     """with a ticket: what to evaluate; an empty list means that there is nothing more to try"""
+
+    @classmethod
+    def as_named(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Candidates as models write them (`renamed`)."""
+        listed: Any = given.get("candidates")
+        if not isinstance(listed, list):
+            return given
+        sent = [_renamed(each) for each in cast(list[Any], listed)]
+        return {**given, "candidates": sent}
 
     @model_validator(mode="after")
     def _one_search(self) -> SearchStepArguments:
         if (self.kernel_id is None) == (self.search_id is None):
             raise ValueError("give kernel_id to start a search, or search_id to go on with one")
-        if self.search_id is not None and (self.planner or self.settings):
-            raise ValueError("planner and settings are given when a search starts (kernel_id)")
+        if self.search_id is not None and (self.planner or self.settings or self.origin):
+            raise ValueError(
+                "planner, settings and from are given when a search starts (kernel_id)"
+            )
         if (self.ticket is None) != (self.candidates is None):
             raise ValueError("ticket and candidates are given together")
         if self.ticket is not None and self.search_id is None:
@@ -53,24 +77,37 @@ class SearchStepArguments(WorkArguments):
 def search_step(bench: Workbench, arguments: SearchStepArguments) -> Searched:
     """Start a search, advance it by some evaluations, or answer its question.
 
-    Planner `rules` tunes parameters, constants and flags by itself. Planner `client` asks you:
-    the reply holds needs_candidates with a ticket; answer with search_id, ticket and candidates
-    (method with any of diff, source, plan, parameters, options), and they are evaluated. A search
-    keeps account of all that was tried, and stops by budget, patience or when nothing is left.
-    Takes 1 to 20 s an evaluation; more than wait_s becomes a job. For one candidate without a
-    search use compile_variant and time_variant.
+    It starts from the kernel's incumbent unless `from` says otherwise. Planner `rules` tunes
+    parameters, constants and flags by itself. Planner `client` asks you: the reply holds
+    needs_candidates with a ticket; answer with search_id, ticket and candidates (method with any
+    of diff, source, plan, parameters, options), and they are evaluated. A search keeps account of
+    all that was tried, and stops by budget, patience or when nothing is left. Takes 1 to 20 s an
+    evaluation; more than wait_s becomes a job. For one candidate without a search use
+    compile_variant and time_variant.
     Example: {"kernel_id": "softmax-1a2b3c4d", "planner": "rules", "steps": 5}
     """
     session = _session(bench, arguments)
-    left = arguments.steps
-    going_on = SearchStepArguments(search_id=session.search_id, steps=left)
-    notes: tuple[str, ...] = ()
+    earlier = progress.earlier()
+    made = Made.after(None if earlier is None else Searched.model_validate(earlier))
     with bench.sessions.lent(session):
         if arguments.ticket is not None:
-            notes = session.answer(arguments.ticket, arguments.candidates or ())
-        progress.checkpoint(going_on)
-        steps, end = _advance(bench, session, left)
-        return told(session, steps, end, notes)
+            made.notes = session.answer(arguments.ticket, arguments.candidates or ())
+        steps = arguments.steps or len(arguments.candidates or ()) or USUAL_STEPS
+        end = _advance(bench, session, steps, made)
+        return told(bench, session, made, end, _brief(bench, end))
+
+
+def _renamed(sent: Any) -> Any:
+    return renamed(cast(dict[str, Any], sent)) if isinstance(sent, dict) else sent
+
+
+def _brief(bench: Workbench, end: NeedsCandidates | SearchStopped | None) -> Brief | None:
+    from ..search.stored.records import NeedsCandidates
+    from .brief.assemble import brief_of
+
+    if not isinstance(end, NeedsCandidates):
+        return None
+    return brief_of(bench, end.question.variant_id, end.question)
 
 
 def _session(bench: Workbench, arguments: SearchStepArguments) -> SearchSession:
@@ -78,37 +115,38 @@ def _session(bench: Workbench, arguments: SearchStepArguments) -> SearchSession:
 
     if arguments.search_id is not None:
         return bench.sessions.resume(bench, arguments.search_id)
+    kernel = bench.evaluator.kernel(arguments.kernel_id or "")
     return SearchSession.start(
         bench,
-        arguments.kernel_id or "",
+        kernel.kernel_id,
         arguments.settings or Settings(),
         arguments.planner or "rules",
+        resolve_variant(bench, kernel, arguments.origin or "incumbent").variant.variant_id,
     )
 
 
 def _advance(
-    bench: Workbench, session: SearchSession, steps: int
-) -> tuple[list[Step], NeedsCandidates | SearchStopped | None]:
-    """Step until so many evaluations are made, a question or the stop verdict comes, or the
-    job is cancelled."""
+    bench: Workbench, session: SearchSession, steps: int, made: Made
+) -> NeedsCandidates | SearchStopped | None:
+    """Step until so many evaluations are made, or a question or the stop verdict comes. Raises
+    Cancelled."""
     from ..search.outdir.kernel_files import KernelFiles
     from ..search.stored.records import StepReport
 
     files, kernel_id = KernelFiles(bench.store, bench.outdir), session.record.kernel_id
-    made = list[Step]()
-    while len(made) < steps and not progress.cancelled():
-        report = session.step(more=steps - len(made) - 1)
+    for number in range(steps):
+        going_on = SearchStepArguments(search_id=session.search_id, steps=steps - number)
+        progress.checkpoint(going_on, told(bench, session, made, None))
+        progress.stop_if_cancelled()
+        report = session.step(more=steps - number - 1)
         if not isinstance(report, StepReport):
             files.write(kernel_id, session.search_id)
-            return made, report
+            return report
         files.append(kernel_id, "step", report.model_dump(mode="json"))
         files.write_if_due(kernel_id, session.search_id)
-        made.append(step_of(report))
-        progress.found(f"step {len(made)} of {steps}: {report.changed}: {report.ending}")
-        progress.checkpoint(
-            SearchStepArguments(search_id=session.search_id, steps=max(1, steps - len(made)))
-        )
-    return made, None
+        made.add(report)
+        progress.found(f"step {number + 1} of {steps}: {report.changed}: {report.ending}")
+    return None
 
 
 TOOL = Tool(
@@ -117,6 +155,9 @@ TOOL = Tool(
     run=search_step,
     arguments=SearchStepArguments,
     result=Searched,
+    search_hint="optimize automatically: make a kernel faster, autotune, tune parameters, "
+    "search, speed up matmul",
+    starts=True,
     read_only=False,
     idempotent=False,
     work=True,

@@ -8,6 +8,7 @@ from ..runners.errors import SpecError
 from ..runners.model import Comparison, Ending, Evaluation, Ratio, Record
 from ..runners.wording import cut, significant
 from .base import Tool, WorkArguments
+from .parts.calls import call
 from .parts.describing import (
     FailedGate,
     WorkloadSpeed,
@@ -17,6 +18,7 @@ from .parts.describing import (
     resolve_variant,
     workload_speeds,
 )
+from .parts.kernel_best import KernelBest, kernel_best
 
 if TYPE_CHECKING:
     from ..search.session.workbench import Workbench
@@ -57,12 +59,18 @@ class TimedVariant(Record):
     failed: FailedGate | None = None
     workloads: tuple[WorkloadSpeed, ...] = ()
     became_incumbent: bool = False
+    """it took the place of the kernel's incumbent; `incumbent` says who has it now"""
     incumbent: str
+    """the kernel's best, by paired comparison"""
+    incumbent_speedup: float
+    """over the baseline"""
     known: bool
     """evaluated before: the stored verdict is given"""
     same_code_as: str | None = None
     seconds: dict[str, float]
-    next: str
+    advice: str
+    next: tuple[str, ...] = ()
+    """calls that can be made as they stand"""
 
 
 def time_variant(bench: Workbench, arguments: TimeVariantArguments) -> TimedVariant:
@@ -78,6 +86,7 @@ def time_variant(bench: Workbench, arguments: TimeVariantArguments) -> TimedVari
     Example: {"variant_id": "v0123456789ab", "against": "incumbent"}
     """
     from ..search.outdir.kernel_files import KernelFiles
+    from ..search.session.by_hand import remember_by_hand
 
     record = bench.evaluator.variant(arguments.variant_id)
     kernel = bench.evaluator.kernel(record.variant.kernel_id)
@@ -92,8 +101,10 @@ def time_variant(bench: Workbench, arguments: TimeVariantArguments) -> TimedVari
     if evaluation.became_incumbent:
         KernelFiles(bench.store, bench.outdir).write(kernel.kernel_id)
     known = before is not None and before.evaluation_id == evaluation.evaluation_id
-    incumbent = bench.evaluator.kernel(kernel.kernel_id).incumbent
-    return _told(kernel, evaluation, against, known, incumbent)
+    if not known:
+        remember_by_hand(bench, record, evaluation)
+    best = kernel_best(bench, kernel.kernel_id)
+    return _told(kernel, evaluation, against, known, best)
 
 
 def _against(
@@ -134,7 +145,7 @@ def _told(
     evaluation: Evaluation,
     against: Against | None,
     known: bool,
-    incumbent: str,
+    best: KernelBest,
 ) -> TimedVariant:
     comparison = evaluation.comparison
     return TimedVariant(
@@ -149,12 +160,24 @@ def _told(
         failed=failed_gate(evaluation.gates),
         workloads=() if comparison is None else workload_speeds(comparison, kernel.baseline),
         became_incumbent=evaluation.became_incumbent,
-        incumbent=incumbent,
+        incumbent=best.incumbent,
+        incumbent_speedup=best.speedup,
         known=known,
         same_code_as=evaluation.same_code_as,
         seconds=evaluation.seconds,
-        next=advice(evaluation.ending, evaluation.gates),
+        advice=advice(evaluation.ending, evaluation.gates),
+        next=_next(kernel, evaluation, best),
     )
+
+
+def _next(kernel: KernelRecord, evaluation: Evaluation, best: KernelBest) -> tuple[str, ...]:
+    variant_id = evaluation.variant_id
+    if not evaluation.ending.final:
+        return (call("time_variant", variant_id=variant_id),)
+    going_on = call("propose_moves", kernel_id=kernel.kernel_id)
+    if best.incumbent != variant_id or best.incumbent == kernel.baseline:
+        return (going_on,)
+    return going_on, call("export_variant", variant_id=variant_id)
 
 
 TOOL = Tool(
@@ -163,6 +186,7 @@ TOOL = Tool(
     run=time_variant,
     arguments=TimeVariantArguments,
     result=TimedVariant,
+    search_hint="benchmark, measure, time, check correctness of a variant; is it faster",
     read_only=False,
     work=True,
 )

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from ...runners.model import Record
 from ...runners.profiling.model import Profile
 from ..profile import names
 from ..profile.shares import weighted
-from ..roofline import Roofline
+from ..roofline import Class, Roofline
 from .model import Confidence
 from .throughput import BALANCE, LATENCY
-
-Class = Literal["memory_bound", "compute_bound", "latency_bound", "unknown"]
-NEAR = 0.6
-"""of a peak: with the time alone, what NVIDIA's line of 60 % is with counters"""
 
 
 class Bottleneck(Record):
@@ -54,8 +48,4 @@ def _from_time(roofline: Roofline | None) -> Bottleneck:
         why = "no counters of memory and compute, and no measured time"
         return Bottleneck(kind="unknown", text=why, confidence="low")
     reach = f"{roofline.reach()}, from the declared work and the measured time alone"
-    if roofline.bound == "unknown" or roofline.share is None:
-        return Bottleneck(kind="unknown", text=reach, confidence="low")
-    kind: Class = "memory_bound" if roofline.bound == "memory" else "compute_bound"
-    low = roofline.share < NEAR
-    return Bottleneck(kind="latency_bound" if low else kind, text=reach, confidence="low")
+    return Bottleneck(kind=roofline.kind, text=reach, confidence="low")

@@ -44,31 +44,56 @@ class Evidence:
     """rules that fired, the one to act on first, and the skill behind each"""
 
 
-def evidence(bench: Bench, kernel: KernelRecord, variant_id: str) -> Evidence:
-    """All that is known of a variant on the first visible workload that has a profile, else on the
-    first visible one. Takes up to 0.5 s a megabyte of PTX."""
-    from ...analysis.prior.signals import of_findings, of_language
-    from ...analysis.prior.structure import of_structures
+@dataclass(frozen=True, slots=True)
+class KnownFindings:
+    """What the rules say of a variant, and what they looked at."""
 
+    workload: str
+    """the first visible one that has a profile, else the first visible one"""
+    profile: Profile | None
+    """kept, of that workload"""
+    planned: Profile | None
+    """without one: its launches as they are planned"""
+    dags: Mapping[str, RegionDag]
+    """the structure of its PTX, by kernel"""
+    unread: tuple[str, ...]
+    """why some could not be read"""
+    timed: Roofline | None
+    found: Findings
+
+
+def known_findings(bench: Bench, kernel: KernelRecord, variant_id: str) -> KnownFindings:
+    """What the rules say of a variant on the first visible workload that has a profile, else on the
+    first visible one. Takes up to 0.5 s a megabyte of PTX."""
     label, profile = _profiled(bench, kernel, variant_id)
-    facts = facts_for(kernel, label)
     record = known_artifact(bench.store, variant_id)
     timed = timed_roofline(bench, kernel, variant_id, label)
     dags, unread = structures(bench, record, label)
     planned = None if profile else planned_profile(bench, kernel, record, label)
-    found = _findings(profile, planned, record, dags, facts, timed)
-    known = (profile is not None, planned is not None, timed is not None, bool(dags))
+    found = _findings(profile, planned, record, dags, facts_for(kernel, label), timed)
+    return KnownFindings(label, profile, planned, dags, unread, timed, found)
+
+
+def evidence(bench: Bench, kernel: KernelRecord, variant_id: str) -> Evidence:
+    """All that is known of a variant, as `known_findings` looks at it."""
+    from ...analysis.prior.signals import of_findings, of_language
+    from ...analysis.prior.structure import of_structures
+
+    seen = known_findings(bench, kernel, variant_id)
+    matrix_work = facts_for(kernel, seen.workload).matrix_work
+    looked = (seen.profile, seen.planned, seen.timed)
+    counted, planned, timed = (each is not None for each in looked)
     return Evidence(
         signals=(
-            *of_findings(found.ranked, found.bottleneck),
-            *of_structures(tuple(dags.values()), facts.matrix_work),
+            *of_findings(seen.found.ranked, seen.found.bottleneck),
+            *of_structures(tuple(seen.dags.values()), matrix_work),
             *of_language(kernel.spec.kernel.kernel_type),
         ),
-        levels=found.levels,
-        basis=_basis(label, *known, unread),
-        counted=profile is not None,
-        bottleneck=found.bottleneck.kind,
-        rules={each.rule: each.skill for each in found.ranked},
+        levels=seen.found.levels,
+        basis=_basis(seen.workload, counted, planned, timed, bool(seen.dags), seen.unread),
+        counted=counted,
+        bottleneck=seen.found.bottleneck.kind,
+        rules={each.rule: each.skill for each in seen.found.ranked},
     )
 
 

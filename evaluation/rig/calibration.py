@@ -31,6 +31,8 @@ class Calibration:
     is_deterministic: bool = True
     not_asked: dict[str, str] = field(default_factory=dict[str, str])
     """by trial (a shape, a kind of stress): why the baseline does not hold in it"""
+    held: set[str] = field(default_factory=set[str])
+    """trials of other values in which the baseline was seen to hold"""
     shapes: tuple[BoundContract, ...] | None = None
     """the further legal shapes, once they were drawn"""
     _floors: Floors | None = None

@@ -11,9 +11,14 @@ from ...runners.gates.checking import Checker
 from ...runners.gates.repeats import Repeats, measure
 from ...runners.model import GateResult
 from ...runners.plans.plan import Artifact
+from ...runners.protocol.messages import Placement
 from ...runners.protocol.pools import SeedPool
 from ...runners.proxies.runner import DeviceRunner
 from .open_kernel import OpenKernel
+
+UNUSUAL_S = 20.0
+"""The longest that a reference may take with values other than its inits draw: they need not be
+legal, and one that follows them could go on for ever."""
 
 
 class FreshRunner:
@@ -35,7 +40,8 @@ class FreshRunner:
     def load(self, name: str, artifact: Artifact) -> None:
         """Make a built variant known by a name, which need not be its id."""
         plans = tuple(artifact.plans.values())
-        self._checker.runner.load(name, self._paths(artifact), plans)
+        environment = self._kernel.loaded.environment
+        self._checker.runner.load(name, self._paths(artifact), plans, environment)
         self.loaded.add(name)
 
     @contextmanager
@@ -65,20 +71,26 @@ class FreshRunner:
         pool: SeedPool,
         slots: Sequence[int],
         *,
-        barely: bool = False,
+        placement: Placement = "pages",
         adopt: bool = False,
     ) -> list[Run]:
-        """Run on some slots. `barely`: buffers no better aligned than promised; `adopt`: the
-        outputs become the truth where the kernel has no reference."""
+        """Run on some slots. `adopt`: the outputs become the truth where the kernel has no
+        reference."""
         with self._quiet():
             return self._checker.check(
                 name,
                 pool,
                 slots,
                 timeout_s=self._kernel.timeout_s,
-                barely_aligned=barely,
+                placement=placement,
                 adopt=adopt,
             )
+
+    def foresee(self, pool: SeedPool, slot: int) -> None:
+        """Work out what is expected on a slot, within the time that values of a kind have which the
+        reference may never have met."""
+        with self._quiet():
+            self._checker.oracle.foresee(pool, (slot,), UNUSUAL_S)
 
     def rest(self) -> None:
         """What comes next runs in a process that has seen nothing of what came before."""

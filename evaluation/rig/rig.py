@@ -135,7 +135,9 @@ class Rig:
             return
         self.unload(kernel, artifact.variant_id)
         plans, paths = tuple(artifact.plans.values()), self._paths(artifact)
-        self._checker(kernel).runner.load(artifact.variant_id, paths, plans)
+        self._checker(kernel).runner.load(
+            artifact.variant_id, paths, plans, kernel.loaded.environment
+        )
         kernel.in_runner.add(artifact.variant_id)
         self._files[kernel.device, artifact.variant_id] = tuple(paths.values())
 
@@ -167,7 +169,7 @@ class Rig:
                     kernel.odd,
                     CHECKED_SEEDS[:1],
                     timeout_s=timeout_s,
-                    barely_aligned=True,
+                    placement="barely",
                 )
         return runs
 

@@ -33,7 +33,7 @@ def assemble(
     results: Mapping[str, Any],
     tensors: DeviceTensors,
 ) -> LaunchPlan:
-    """The plan of one call; `results`: returned tensors by output.
+    """The plan of one call; `results`: returned tensors by output, laid out as the contract says.
 
     Raises SpecError when nothing was launched or a result lies where no output may lie.
     """
@@ -48,12 +48,11 @@ def assemble(
         if own.name not in places:
             outputs.append(own)
             continue
-        place, tensor = places[own.name], results[own.name]
-        strides = _strides(tensor, bound)
+        place = places[own.name]
         _check_place(bound, place, arguments)
-        if _becomes_the_argument(bound, place, strides, recorder, renamed):
+        if _becomes_the_argument(bound, place, recorder, renamed):
             renamed[place.buffer.name] = own.name
-        changed = {"buffer": place.buffer.name, "offset": place.offset, "strides": strides}
+        changed = {"buffer": place.buffer.name, "offset": place.offset}
         outputs.append(own.model_copy(update=changed))
     used = _used(recorder, outputs)
     plan = LaunchPlan(
@@ -65,12 +64,6 @@ def assemble(
         outputs=tuple(outputs),
     )
     return _with_names(plan, renamed)
-
-
-def _strides(tensor: Any, bound: BoundArgument) -> tuple[int, ...]:
-    """In elements; of axes of size 1 those of the contract, for they mean nothing."""
-    triples = zip(bound.shape, bound.strides, tensor.stride(), strict=True)
-    return tuple(own if size == 1 else int(found) for size, own, found in triples)
 
 
 def _check_place(
@@ -95,12 +88,11 @@ def _check_place(
 def _becomes_the_argument(
     bound: BoundArgument,
     place: Place,
-    strides: tuple[int, ...],
     recorder: Recorder,
     renamed: Mapping[str, str],
 ) -> bool:
     """Whether a buffer that the wrapper allocated can be the output's own from the start."""
-    whole = place.offset == 0 and place.buffer.nbytes == bound.nbytes and strides == bound.strides
+    whole = place.offset == 0 and place.buffer.nbytes == bound.nbytes
     fits = place.buffer.role == "scratch" and bound.argument.align >= USUAL_ALIGN
     prepared = {fill.fill for fill in recorder.setup}
     free = bound.argument.role == "output" and place.buffer.name not in {*renamed, *prepared}

@@ -214,7 +214,7 @@ def result_tensors(call: Call, contract: BoundContract, result: Any) -> dict[str
 
     A result with all outputs names them in the contract's order; one with as many tensors
     as outputs were not handed over names those. Raises SpecError for any other count, and for
-    a shape or dtype that is not the contract's.
+    a shape, dtype or layout that is not the contract's.
     """
     outputs = contract.outputs
     missing = [o for o in outputs if o.name not in call.passed]
@@ -261,3 +261,21 @@ def _check_result(output: BoundArgument, tensor: Any) -> None:
             f"output `{output.name}` comes back as {dtype} {list(shape)}",
             valid=f"{output.argument.dtype} {list(output.shape)}, as the contract says",
         )
+    strides = tuple(map(int, tensor.stride()))
+    if not same_layout(output, strides):
+        raise SpecError(
+            f"output `{output.name}` of shape {list(shape)} comes back with strides "
+            f"{list(strides)}; a caller finds its elements at {list(output.strides)}",
+            valid="a tensor that is laid out as the contract says",
+            next_step="have the kernel write to where the elements belong (a view moves none); if "
+            "callers take it like this, declare `strides` of the argument",
+        )
+
+
+def same_layout(output: BoundArgument, strides: Sequence[int]) -> bool:
+    """Whether strides in elements put every element where the contract has it: those of axes of
+    one element, and of arrays without any, mean nothing."""
+    if 0 in output.shape:
+        return True
+    triples = zip(output.shape, output.strides, strides, strict=True)
+    return all(size == 1 or found == own for size, own, found in triples)

@@ -24,6 +24,7 @@ from .pretend_cuda import install
 from .recorder import Recorder
 from .recording_driver import RecordingDriver
 from .source_lines import line_of_the_error
+from .surroundings import become_plain, unnamed
 from .torch_modes import watching
 
 MODULE_NAME = "kernel_source"
@@ -79,6 +80,7 @@ def _prepare(
     load("numpy").random.seed(seed)
     torch().manual_seed(seed)
     sys.dont_write_bytecode = True
+    become_plain()
     install(recorder, request.device)
     driver.install()
     compiled.install()
@@ -92,7 +94,7 @@ def _plan(
     driver: RecordingDriver,
     tensors: DeviceTensors,
 ) -> LaunchPlan:
-    with watching(tensors):
+    with watching(tensors), unnamed():
         module = import_source(recorder.source)
         recorder.end_import()
         arrays = {a.name: tensors.argument(a) for a in contract.arrays}

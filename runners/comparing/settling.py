@@ -15,7 +15,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..model import Judgement
-from .timing import RESAMPLES, Estimate, WorkloadBlocks, estimate, extent, judgement, one_sided
+from .timing import (
+    RESAMPLES,
+    Estimate,
+    WorkloadBlocks,
+    estimate,
+    extent,
+    judgement,
+    not_clear,
+    one_sided,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +43,7 @@ class TimingPlan:
     disturbed_resolution: float
     """when too few blocks were undisturbed"""
     widest: float
-    """half-width of an interval that says nothing"""
+    """as far from equal as an interval may reach that is called a tie"""
     sample_s: float
     rounds: int
     steps: tuple[Step, ...]
@@ -157,15 +166,21 @@ def tell(
         if few.clear or count < plan.min_blocks:
             return few
         found = estimate(workloads, candidate, other, resamples)
-        return Told(found, told, judgement(found, told, max(plan.widest, told)))
+        return Told(found, told, judgement(found, told, plan.widest))
     found = estimate(workloads, candidate, other, resamples)
-    resolution = max(told, math.expm1(found.width / 2), moved)
+    resolution = max(told, moved)
     judged = judgement(found, resolution, plan.widest)
-    if judged in ("faster", "slower") and not one_sided(workloads, candidate, other):
-        judged = "tie"
+    clear = far(found) and one_sided(workloads, candidate, other)
+    if judged in ("faster", "slower") and not clear:
+        judged = not_clear(found, plan.widest)
     if judged == "tie" and moved > told and found.high > math.log1p(told):
         judged = "unstable"
     return Told(found, resolution, judged)
+
+
+def far(found: Estimate) -> bool:
+    """Whether an interval lies as far from 0 as it is half wide, at least."""
+    return min(abs(found.low), abs(found.high)) > found.width / 2
 
 
 def tell_few(

@@ -136,17 +136,20 @@ def one_sided(workloads: Sequence[WorkloadBlocks], candidate: str, other: str) -
 def judgement(found: Estimate, resolution: float, widest: float) -> Judgement:
     """`faster` or `slower` when the whole interval lies beyond the resolution.
 
-    `unstable`: it could still be faster, and the interval's half-width is beyond `widest`.
-    Both are relative (0.02 = 2 %).
+    `tie` when all of it is as near to equal as `widest`: an interval that reaches further leaves
+    open whether there is a difference, and is `unstable`. Both are relative (0.02 = 2 %).
     """
     edge = math.log1p(resolution)
     if found.low > edge:
         return "faster"
     if found.high < -edge:
         return "slower"
-    if found.high > edge and found.width / 2 > math.log1p(widest):
-        return "unstable"
-    return "tie"
+    return not_clear(found, widest)
+
+
+def not_clear(found: Estimate, widest: float) -> Judgement:
+    """`tie` or `unstable`, where neither side is told to be the faster one; see `judgement`."""
+    return "tie" if max(found.high, -found.low) <= math.log1p(widest) else "unstable"
 
 
 def ratio(found: Estimate, over: str, judged: Judgement) -> Ratio:

@@ -9,9 +9,21 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from .memory import BLANK, Digest, Kept, Span, digest_rows
+from .memory import Digest, Kept, Span, digest_rows
 from .setting import Setting
-from .tables import STRIDED, Elements, Table, digested, filled, guarded, pieces
+from .tables import (
+    BLANK,
+    GAP,
+    GUARD,
+    STRIDED,
+    Elements,
+    Table,
+    digested,
+    filled,
+    guarded,
+    pieces,
+    repeated,
+)
 
 Words = npt.NDArray[np.uint64]
 
@@ -60,7 +72,7 @@ class Looking:
         kept: Kept | None,
     ) -> None:
         self._setting, self._sets, self._bystander = setting, tuple(sets), bystander
-        self._poison, self._kept = poison, _with_stage(kept, setting, sets, bystander)
+        self._poison, self._kept = repeated(poison), _with_stage(kept, setting, sets, bystander)
         self._calls, self._watched = len(sets), setting.inputs.watched
         self._gapped = _gapped(setting)
         self._guards = [setting.guards[index] for index in sets]
@@ -144,15 +156,23 @@ class Looking:
         spans = [
             (addresses[b.name], b.nbytes) for b in self._setting.plan.buffers if b.name in names
         ]
-        bands = blank_rows(self._setting.guards[self._bystander], self._bands)
+        bands = _filled(self._setting.guards[self._bystander], GUARD, self._bands)
         return np.concatenate([bands, _filled(spans, self._poison, self._bands)])
 
     def _gap_rows(self) -> Table:
         count, elements = len(self._gapped), self._setting.outputs.elements
+        outputs, poisoned = self._setting.plan.outputs, self._setting.poisoned
+        patterns = [
+            self._poison if outputs[n].name in poisoned else repeated(GAP) for n in self._gapped
+        ]
         return _joined(
             [
                 elements[number].row(
-                    self._output(index, number), 0, self._poison, run * count + place, falling=True
+                    self._output(index, number),
+                    0,
+                    patterns[place],
+                    run * count + place,
+                    falling=True,
                 )
                 for run, index in enumerate(self._sets)
                 for place, number in enumerate(self._gapped)
@@ -230,22 +250,21 @@ def _with_stage(
 
 def _gapped(setting: Setting) -> list[int]:
     """Outputs that lie in their own argument with bytes between their elements."""
-    roles = {a.name: a.argument.role for a in setting.inputs.pool.contract.arrays}
     outputs = zip(setting.plan.outputs, setting.outputs.elements, strict=True)
     return [
         number
         for number, (output, elements) in enumerate(outputs)
-        if roles[output.name] == "output" and output.buffer == output.name and not elements.gapless
+        if output.buffer == output.name and not elements.gapless
     ]
 
 
 def blank_rows(spans: Sequence[Span], result: int) -> Table:
     """Rows of `guards` for spans that must be blank, with one result."""
-    return _filled(spans, BLANK, result)
+    return _filled(spans, repeated(BLANK), result)
 
 
 def _filled(spans: Sequence[Span], pattern: int, result: int) -> Table:
-    """Rows of `guards` for spans of any size, which must all be the byte `pattern`."""
+    """Rows of `guards` for spans of any size, which must all hold `pattern`."""
     return filled([(start, nbytes, pattern, result) for start, nbytes in spans])
 
 

@@ -9,27 +9,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import count, product
 
 from ..protocol.arena_values import InputPool
 from ..protocol.layout import PAGE
-from ..protocol.shared_arena import GUARD_PATTERN
 from .cuda_driver import driver
-from .cuda_driver.driver import Stream
+from .cuda_driver.driver import Bytes, Stream
 from .cuda_driver.faults import RunFault
 from .support import Support
-from .tables import Table, digested
+from .tables import BLANK, GAP, Table, digested
 
 ALIGNMENT = 2 << 20
 """of the stage: the most that any allocator gives, so that offsets alone decide alignment"""
 STAGE_SHARE = 0.5
 """of what is free: the most that sets may take"""
-BLANK = GUARD_PATTERN
 
 Digest = tuple[int, int]
 Span = tuple[int, int]
 """start and size"""
 _stamps = count(1)
+
+
+def stamped() -> int:
+    """A number that no memory had before."""
+    return next(_stamps)
 
 
 def aligned(nbytes: int, multiple: int = ALIGNMENT) -> int:
@@ -78,7 +81,7 @@ class Region:
             self._allocated = self._size = 0  # there is none, should there be no room for more
             self._allocated, self._size = driver.allocate(size + ALIGNMENT), size + ALIGNMENT
         self.address, self.nbytes = aligned(self._allocated), size
-        self.stamp = next(_stamps)
+        self.stamp = stamped()
         driver.Memset(self._allocated, 1, BLANK, self._size, 1).enqueue(stream)
         return True
 
@@ -86,7 +89,7 @@ class Region:
         """Give it back."""
         if self._allocated:
             driver.free(self._allocated)
-            self.stamp = next(_stamps)
+            self.stamp = stamped()
         self._allocated = self._size = self.address = self.nbytes = 0
 
     def beside(self, used: int) -> tuple[Span, ...]:
@@ -128,13 +131,24 @@ class DeviceInputs:
         if self.region.nbytes or not self.pool.inputs.slots:
             return
         self.region.reserve(self.nbytes, stream)
-        driver.upload(stream, self.region.address, self.pool.values)
+        driver.upload(stream, self.region.address, self._values())
         self._digest_all(support, stream)
 
     def renew(self, stream: Stream) -> None:
         """Write it anew, whatever has happened to it."""
-        driver.upload(stream, self.region.address, self.pool.values)
+        driver.upload(stream, self.region.address, self._values())
         self.region.blank(self.nbytes, stream)
+
+    def _values(self) -> Bytes:
+        """All seeds, with GAP between the elements of what is changed in place."""
+        if not self.pool.gaps:
+            return self.pool.values
+        values = self.pool.values.copy()
+        places = {s.name: s for s in self.pool.inputs.slots}
+        for slot, (name, gaps) in product(range(self.pool.slots), self.pool.gaps.items()):
+            start = slot * self.pool.inputs.nbytes + places[name].offset
+            values[start : start + places[name].nbytes].reshape(gaps.size, -1)[gaps] = GAP
+        return values
 
     def release(self) -> None:
         """Give the device's copy back; `upload` makes it anew."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..processes.channel import Answer, Channel, serve
 from ..protocol.arena_values import InputPool
-from ..protocol.messages import Block, BlockResult, Check, Load, Pool, RunResult, SideTimes
+from ..protocol.messages import WALLED, Block, BlockResult, Check, Load, Pool, RunResult, SideTimes
 from .blocks import run_block
 from .copying import copy_bandwidth
 from .cuda_driver.faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
@@ -145,9 +145,18 @@ class DeviceProcess:
         """Newly loaded code, with a set that it gets and one that it does not."""
         load = self._variants[message.variant]
         plan = next(p for p in load.plans if p.label == inputs.pool.contract.label)
+        if message.placement in WALLED:
+            return self._stage.walled_side(
+                load.variant, load.modules, plan, inputs, message.placement
+            )
         sets = self._stage.sets_for([plan], inputs, 2)
         return self._stage.fresh_side(
-            load.variant, load.modules, plan, inputs, sets, barely_aligned=message.barely_aligned
+            load.variant,
+            load.modules,
+            plan,
+            inputs,
+            sets,
+            barely_aligned=message.placement == "barely",
         )
 
     def _samples(self, side: Side, wanted: Sequence[tuple[int, int, bool]]) -> list[Sample]:

@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..plans.plan import SetSymbol
-from ..protocol.shared_arena import GUARD_PATTERN
 from .cuda_driver import driver
 from .cuda_driver.binding import relocated
 from .cuda_driver.driver import Stream
-from .memory import BLANK, Kept, Region, digest_now
+from .memory import Kept, Region, digest_now
 from .setting import Setting
 from .support import Support
-from .tables import Table, cut, pieces
+from .tables import BLANK, GUARD, Table, cut, pieces, repeated
 
 
 class Images:
@@ -101,7 +100,7 @@ class _Rows:
                 rows.append((at, source, nbytes, 0))
                 notes.append((index, kind, buffer.name in setting.prepared))
             for start, nbytes in setting.guards[index]:
-                rows.append((start, 0, nbytes, GUARD_PATTERN))
+                rows.append((start, 0, nbytes, GUARD))
                 notes.append((index, "guard", False))
         row, _, _ = cut(np.array([row[2] for row in rows], dtype=np.uint64))
         owner, kind, prepared = (np.array(column)[row] for column in zip(*notes, strict=True))
@@ -124,10 +123,10 @@ class Restoring:
         chosen = (seed >= 0) & ~(rows.prepared & again)
         table, inputs = rows.table[chosen], rows.input[chosen]
         table["source"][inputs] += seed[chosen][inputs].astype(np.uint64) * np.uint64(self._record)
-        table["pattern"][rows.poison[chosen]] = poison
+        table["pattern"][rows.poison[chosen]] = repeated(poison)
         return table
 
     def blanking(self, indices: Sequence[int]) -> Table:
         """The table that leaves nothing of what these sets held."""
         spans = [span for index in indices for span in self._setting.spans[index]]
-        return pieces([(start, 0, nbytes, BLANK) for start, nbytes in spans])
+        return pieces([(start, 0, nbytes, repeated(BLANK)) for start, nbytes in spans])

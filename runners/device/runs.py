@@ -23,12 +23,19 @@ import numpy as np
 
 from .cuda_driver import driver
 from .cuda_driver.driver import Event, GraphExec, Stream
-from .cuda_driver.faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
+from .cuda_driver.faults import (
+    ILLEGAL_ADDRESS,
+    DriverFault,
+    OutOfDeviceMemory,
+    RunFault,
+    fault_of,
+)
 from .keeping import Desk, Keeping, Laid, Spare
-from .memory import BLANK, no_room
+from .memory import no_room
 from .sample import How, Sample
 from .side import Look
 from .support import Support
+from .tables import BLANK
 
 SLACK_S = 2.0
 """for restoring and looking, beside the runs themselves"""
@@ -90,6 +97,8 @@ class Runs:
             self._perform(sample, timeout_s, take, following)
         except DriverFault as error:
             fault = fault_of(error, self._place(sample))
+            if error.name == ILLEGAL_ADDRESS:
+                fault.detail += sample.side.setting.shape.words
             if isinstance(error, OutOfDeviceMemory):
                 fault = no_room("its tables", 0)
             self._give_up(sample, fault)
@@ -240,8 +249,10 @@ class Runs:
 
 
 def _unused(sample: Sample) -> int:
-    """Bytes of the stage that it has nothing to do with."""
+    """Bytes for sets that it has nothing to do with."""
     setting = sample.side.setting
+    if setting.blank:
+        return sum(nbytes for _, nbytes in setting.blank)
     return setting.region.nbytes - len(sample.used) * setting.shape.set_nbytes
 
 

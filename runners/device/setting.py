@@ -12,6 +12,7 @@ from ..protocol.layout import Arena, arena, guarded
 from ..specs.contract import BoundContract
 from .memory import DeviceInputs, Region, Span, aligned
 from .tables import Elements
+from .walled import WalledShape
 
 DENSE_ALIGNMENT = 16
 
@@ -43,6 +44,8 @@ class Shape:
 
     arguments: Arena
     own: Arena
+    words = ""
+    """what beside the driver's own words a fault means"""
 
     @classmethod
     def of(
@@ -54,6 +57,11 @@ class Shape:
             arena(contract, sets, barely_aligned=barely_aligned),
             guarded(own, sets, barely_aligned=barely_aligned),
         )
+
+    @property
+    def sets(self) -> int:
+        """How many there are."""
+        return self.arguments.sets
 
     @property
     def nbytes(self) -> int:
@@ -110,11 +118,13 @@ class Setting:
 
     plan: LaunchPlan
     inputs: DeviceInputs
-    shape: Shape
+    shape: Shape | WalledShape
     region: Region
-    """the stage's memory"""
+    """the memory of the sets"""
     stamp: int
     """of the region then"""
+    blank: tuple[Span, ...] = ()
+    """other memory for sets, none of which is used here"""
 
     @property
     def valid(self) -> bool:
@@ -124,7 +134,7 @@ class Setting:
     @property
     def sets(self) -> int:
         """How many there are."""
-        return self.shape.arguments.sets
+        return self.shape.sets
 
     @cached_property
     def addresses(self) -> list[dict[str, int]]:
@@ -157,12 +167,14 @@ class Setting:
         return [self.shape.guards(self.region.address, index) for index in range(self.sets)]
 
     @cached_property
-    def spans(self) -> list[tuple[Span, Span]]:
+    def spans(self) -> list[tuple[Span, ...]]:
         """All memory of each set."""
         return [self.shape.spans(self.region.address, index) for index in range(self.sets)]
 
     def unused(self, indices: Iterable[int]) -> list[Span]:
-        """What of the stage belongs to none of these sets."""
+        """What of the memory for sets belongs to none of these."""
+        if isinstance(self.shape, WalledShape):
+            return list(self.blank)
         used = sorted(span for index in indices for span in self.spans[index])
         spans, cursor = list[Span](), self.region.address
         for start, nbytes in used:

@@ -12,11 +12,11 @@ from .cuda_driver.driver import Bytes, GraphExec, Stream
 from .cuda_driver.faults import RunFault
 from .keeping import packed
 from .looking import Looking
-from .memory import BLANK, Kept
+from .memory import Kept
 from .restoring import Images, Restoring
 from .setting import Setting
 from .support import Support
-from .tables import Table, pieces
+from .tables import BLANK, Table, pieces, repeated
 
 LOOKS = 16
 """ways to look that are kept ready"""
@@ -91,7 +91,10 @@ class Side:
         if known is None:
             looking = Looking(self.setting, sets, bystander, poison, kept)
             used = sets if bystander is None else (*sets, bystander)
-            blank = [self._restoring.blanking(used), pieces([(stash[0], 0, stash[1], BLANK)])]
+            blank = [
+                self._restoring.blanking(used),
+                pieces([(stash[0], 0, stash[1], repeated(BLANK))]),
+            ]
             tables = {**looking.tables(stash[0]), "sets": blank[0], "stash": blank[1]}
             if len(self._looks) >= LOOKS:
                 self._looks.clear()

@@ -12,14 +12,17 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ..plans.plan import LaunchPlan
+from ..protocol.messages import Placement
 from .cuda_driver import driver
 from .cuda_driver.faults import DriverFault, OutOfDeviceMemory, RunFault, fault_of
+from .cuda_driver.mapping import can_map, granularity
 from .memory import STAGE_SHARE, DeviceInputs, Kept, Region, no_room
 from .runs import Runs
 from .sample import Sample
 from .setting import Setting, Shape
 from .side import Side
 from .support import Support
+from .walled import WalledShape, Walls
 
 WARM_S, IDLE_S = 0.05, 0.25
 """GPU work until clocks are up, and the pause after which they may have fallen"""
@@ -37,7 +40,7 @@ class Stage:
         driver.limit(driver.LIMIT_PRINTF, PRINTF_BYTES)
         driver.limit(driver.LIMIT_PERSISTING_L2, 0)
         self.stream = driver.make_stream()
-        keys = (secrets.randbits(64), secrets.randbits(64))
+        keys = (secrets.randbits(64), secrets.randbits(64), secrets.randbits(64))
         self.support = Support(self.stream, keys)
         self.runs = Runs(self.support, self.stream)
         self._sets = Region()
@@ -67,6 +70,8 @@ class Stage:
         """Give back what a side brought along."""
         self.runs.keeping.remove(side.images)
         side.close()
+        if isinstance(side.setting.region, Walls):
+            side.setting.region.release()
 
     def order(self, sets: int, turn: int) -> tuple[int, ...]:
         """All sets in the random order in which runs get them, the same for every side: the first
@@ -151,6 +156,36 @@ class Stage:
         setting = Setting(plan, inputs, shape, self._sets, self._sets.stamp)
         with _refusals():
             made = Side(variant, files, setting, self.support, self.stream)
+        self.runs.keeping.add(made.images)
+        return made
+
+    def walled_side(
+        self,
+        variant: str,
+        files: Mapping[str, str],
+        plan: LaunchPlan,
+        inputs: DeviceInputs,
+        placement: Placement,
+    ) -> Side:
+        """A variant with its machine code newly loaded, on one set between walls; `close` it.
+        Raises RunFault, of the kind `unplaced` where there is no such memory here."""
+        if not can_map():
+            text = "this GPU or its driver maps no memory at places that one chooses"
+            raise RunFault("unplaced", text, lost=False)
+        self.reserve(0, inputs)
+        shape = WalledShape.of(plan, placement, granularity())
+        try:
+            walls = Walls(shape)
+        except OutOfDeviceMemory as error:
+            why = no_room("a set by itself", shape.set_nbytes).detail
+            raise RunFault("unplaced", why, lost=False) from error
+        setting = Setting(plan, inputs, shape, walls, walls.stamp, self._sets.beside(0))
+        try:
+            with _refusals():
+                made = Side(variant, files, setting, self.support, self.stream)
+        except RunFault:
+            walls.release()
+            raise
         self.runs.keeping.add(made.images)
         return made
 

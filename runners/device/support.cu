@@ -11,7 +11,12 @@ using u64 = unsigned long long;
 constexpr u32 WARP = 32;
 constexpr u32 MOST_DIMS = 8;
 
-struct Piece {  // copy `nbytes` to `target`; source 0: the byte `pattern` instead
+// A pattern is a word of 8 bytes, over and over, of which a byte's address says which it is. KEYED:
+// every 8 bytes hold another number, by their address and a key, so that neither one byte over and
+// over nor a copy of what lies beside is the pattern.
+constexpr u64 KEYED = 0;
+
+struct Piece {  // copy `nbytes` to `target`; source 0: `pattern` instead
     u64 target, source, nbytes, pattern;
 };
 
@@ -19,7 +24,7 @@ struct Digested {  // `nbytes` at `start` are words `first` and on of result `re
     u64 start, nbytes, first, result;
 };
 
-struct Guarded {  // `nbytes` at `start` must all be the byte `pattern`
+struct Guarded {  // `nbytes` at `start` must all be `pattern`
     u64 start, nbytes, pattern, result;
 };
 
@@ -28,21 +33,64 @@ struct Strided {  // elements at `start` with strides in bytes, outermost first
     u64 sizes[MOST_DIMS], strides[MOST_DIMS];
 };
 
+__device__ u64 splitmix64(u64 x) {  // Steele, Lea, Flood 2014
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+constexpr u64 GOLDEN = 0x9e3779b97f4a7c15ull;
+
+__device__ u8 byte_of(u64 pattern, u64 at) { return static_cast<u8>(pattern >> 8 * (at % 8)); }
+
+struct Keyed {  // the bytes of [from, to), which lie in one word of 8 that should be `want`
+    u64 want, from, to;
+    __device__ Keyed(u64 key, u64 word, u64 start, u64 end) : want(splitmix64(key + word * GOLDEN)) {
+        from = 8 * word > start ? 8 * word : start;
+        to = 8 * word + 8 < end ? 8 * word + 8 : end;
+    }
+    __device__ bool whole() const { return to - from == 8; }
+};
+
+__device__ void fill_keyed(u64 start, u64 nbytes, u64 key) {
+    u64 end = start + nbytes;
+    for (u64 word = start / 8 + threadIdx.x; 8 * word < end; word += blockDim.x) {
+        Keyed part(key, word, start, end);
+        if (part.whole()) {
+            *reinterpret_cast<u64*>(8 * word) = part.want;
+        } else {
+            for (u64 at = part.from; at < part.to; ++at) *reinterpret_cast<u8*>(at) = byte_of(part.want, at);
+        }
+    }
+}
+
+__device__ void part_of(u64 pattern, u64 at, u8& part) { part = byte_of(pattern, at); }
+__device__ void part_of(u64 pattern, u64 at, u32& part) {
+    part = static_cast<u32>(pattern >> 8 * (at % 8));
+}
+__device__ void part_of(u64 pattern, u64, uint4& part) {
+    part.x = part.z = static_cast<u32>(pattern);
+    part.y = part.w = static_cast<u32>(pattern >> 32);
+}
+
 template <class Word>
 __device__ void move_words(u64 target, u64 source, u64 nbytes, u64 pattern) {
     // Which type the words have follows from the common alignment of all three numbers.
     Word* to = reinterpret_cast<Word*>(target);
     const Word* from = reinterpret_cast<const Word*>(source);
-    Word fill;
-    for (u32 i = 0; i < sizeof(Word); ++i) reinterpret_cast<u8*>(&fill)[i] = static_cast<u8>(pattern);
-    for (u64 i = threadIdx.x; i < nbytes / sizeof(Word); i += blockDim.x) to[i] = source ? from[i] : fill;
+    for (u64 i = threadIdx.x; i < nbytes / sizeof(Word); i += blockDim.x) {
+        if (source) to[i] = from[i];
+        else part_of(pattern, target + i * sizeof(Word), to[i]);
+    }
 }
 
-extern "C" __global__ void move(const Piece* pieces) {
+extern "C" __global__ void move(const Piece* pieces, u64 key) {
     Piece piece = pieces[blockIdx.x];
     u64 rest = piece.nbytes % 16;
     u64 low = piece.target | piece.source;
-    if (low % 16 == 0) {
+    if (!piece.source && piece.pattern == KEYED) {
+        fill_keyed(piece.target, piece.nbytes, key);
+    } else if (low % 16 == 0) {
         move_words<uint4>(piece.target, piece.source, piece.nbytes - rest, piece.pattern);
         u64 done = piece.nbytes - rest;
         u64 source = piece.source ? piece.source + done : 0;
@@ -104,46 +152,56 @@ extern "C" __global__ void __launch_bounds__(256, 1) scrub(u32 words, u32 patter
     for (u32 i = 0; i < KEPT; ++i) seen[i] = kept[i];
 }
 
-// found[2r]: how far before the end the first wrong byte lies; found[2r + 1]: one more than the
-// offset of the last one; 0 where all are right.
-extern "C" __global__ void guards(const Guarded* pieces, u64* found) {
-    Guarded piece = pieces[blockIdx.x];
-    const u8* data = reinterpret_cast<const u8*>(piece.start);
-    u32 word = static_cast<u8>(piece.pattern) * 0x01010101u;
+struct Damage {  // offsets of the first wrong byte that a thread saw, and behind the last
     u64 first = ~0ull, last = 0;
+    __device__ void note(u64 offset) {
+        if (first == ~0ull) first = offset;
+        last = offset + 1;
+    }
+};
+
+__device__ void look_for_word(const Guarded& piece, Damage& damage) {
+    const u8* data = reinterpret_cast<const u8*>(piece.start);
+    uint4 want;
+    part_of(piece.pattern, 0, want);
     u64 words = piece.start % 16 ? 0 : piece.nbytes / 16;
     for (u64 i = threadIdx.x; i < words; i += blockDim.x) {
         uint4 have = reinterpret_cast<const uint4*>(data)[i];
-        if (have.x == word && have.y == word && have.z == word && have.w == word) continue;
-        for (u64 b = 16 * i; b < 16 * i + 16; ++b) {
-            if (data[b] == static_cast<u8>(piece.pattern)) continue;
-            if (first == ~0ull) first = b;
-            last = b + 1;
-        }
+        if (have.x == want.x && have.y == want.y && have.z == want.z && have.w == want.w) continue;
+        for (u64 b = 16 * i; b < 16 * i + 16; ++b)
+            if (data[b] != byte_of(piece.pattern, b)) damage.note(b);
     }
-    for (u64 i = 16 * words + threadIdx.x; i < piece.nbytes; i += blockDim.x) {
-        if (data[i] != static_cast<u8>(piece.pattern)) {
-            if (first == ~0ull) first = i;
-            last = i + 1;
-        }
-    }
-    if (last) {
-        atomicMax(&found[2 * piece.result], piece.nbytes - first);
-        atomicMax(&found[2 * piece.result + 1], last);
+    for (u64 i = 16 * words + threadIdx.x; i < piece.nbytes; i += blockDim.x)
+        if (data[i] != byte_of(piece.pattern, piece.start + i)) damage.note(i);
+}
+
+__device__ void look_for_key(const Guarded& piece, u64 key, Damage& damage) {
+    u64 end = piece.start + piece.nbytes;
+    for (u64 word = piece.start / 8 + threadIdx.x; 8 * word < end; word += blockDim.x) {
+        Keyed part(key, word, piece.start, end);
+        if (part.whole() && *reinterpret_cast<const u64*>(8 * word) == part.want) continue;
+        for (u64 at = part.from; at < part.to; ++at)
+            if (*reinterpret_cast<const u8*>(at) != byte_of(part.want, at)) damage.note(at - piece.start);
     }
 }
 
-__device__ u64 splitmix64(u64 x) {  // Steele, Lea, Flood 2014
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
+// found[2r]: how far before the end the first wrong byte lies; found[2r + 1]: one more than the
+// offset of the last one; 0 where all are right.
+extern "C" __global__ void guards(const Guarded* pieces, u64 key, u64* found) {
+    Guarded piece = pieces[blockIdx.x];
+    Damage damage;
+    if (piece.pattern == KEYED) look_for_key(piece, key, damage);
+    else look_for_word(piece, damage);
+    if (damage.last) {
+        atomicMax(&found[2 * piece.result], piece.nbytes - damage.first);
+        atomicMax(&found[2 * piece.result + 1], damage.last);
+    }
 }
 
 // Two multilinear hashes: the sum of word times coefficient, modulo 2^64, over all words of 32 bits
 // (little endian, the last one filled up with zeros). The coefficient of word i is
 // splitmix64(key + (i + 1) * golden), so no order of summation changes the result.
 extern "C" __global__ void digest(const Digested* pieces, u64 key0, u64 key1, u64* results) {
-    constexpr u64 GOLDEN = 0x9e3779b97f4a7c15ull;
     Digested piece = pieces[blockIdx.x];
     u64 sum0 = 0, sum1 = 0;
     u64 count = (piece.nbytes + 3) / 4;
@@ -199,7 +257,7 @@ extern "C" __global__ void gaps(const Strided* arrays, u64* found) {
             u64 last = array.sizes[d] - 1;
             rest -= (index < last ? index : last) * array.strides[d];
         }
-        if (rest >= array.itemsize) wrong += reinterpret_cast<const u8*>(array.start)[i] != static_cast<u8>(array.pattern);
+        if (rest >= array.itemsize) wrong += reinterpret_cast<const u8*>(array.start)[i] != byte_of(array.pattern, array.start + i);
     }
     if (wrong) atomicAdd(&found[array.result], wrong);
 }

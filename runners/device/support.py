@@ -10,6 +10,7 @@ from pathlib import Path
 from .cuda_driver import driver, modules
 from .cuda_driver.driver import HostWords, Stream
 from .cuda_driver.launches import Configuration, PreparedLaunch
+from .tables import PLAUSIBLE
 
 PTX = Path(__file__).with_name("support.ptx")
 KERNELS = ("move", "read_all", "hold", "mark", "scrub", "guards", "digest", "gather", "gaps")
@@ -24,16 +25,19 @@ GO, EXPIRED, MARK = range(3)
 """Words that host and device share: let go, held too long, last step done; all others stay 0."""
 FLUSH_BYTES = 2 << 20
 """what the flush memory is a multiple of: whole pages of the device, none of which is left out"""
-SCRUB_PATTERN = 0xC3C3C3C3
+SCRUB_PATTERN = secrets.choice(PLAUSIBLE) * 0x01010101
+FLUSH_PATTERN = secrets.choice(PLAUSIBLE) * 0x01010101
+"""of shared memory, registers and caches after what ran before"""
 PREPARED = 256
 """launches kept ready"""
 
 
 class Support:
-    """The kernels on one stream. Tables are device addresses, with their number of rows."""
+    """The kernels on one stream. Tables are device addresses, with their number of rows. `keys`:
+    two of digests, and that of guard bands; nobody else knows them."""
 
-    def __init__(self, stream: Stream, keys: tuple[int, int]) -> None:
-        self._stream, self._keys = stream, keys
+    def __init__(self, stream: Stream, keys: tuple[int, int, int]) -> None:
+        self._stream, self._keys, self._guard_key = stream, keys[:2], keys[2]
         module = modules.load_module(PTX.read_bytes() + b"\0")
         self._functions = {name: modules.get_function(module, name) for name in KERNELS}
         self._prepared: dict[tuple[object, ...], PreparedLaunch] = {}
@@ -50,11 +54,11 @@ class Support:
 
     def move(self, table: int, rows: int) -> None:
         """Copies and fills."""
-        self._launch("move", (rows, 1, 1), _words(table))
+        self._launch("move", (rows, 1, 1), _words(table, self._guard_key))
 
     def guards(self, table: int, rows: int, found: int) -> None:
         """Where memory is not as it was filled, into `found` (two words a row's result)."""
-        self._launch("guards", (rows, 1, 1), _words(table, found))
+        self._launch("guards", (rows, 1, 1), _words(table, self._guard_key, found))
 
     def digest(self, table: int, rows: int, results: int) -> None:
         """Adds to `results` (two words each), which begin as zeros."""
@@ -70,7 +74,7 @@ class Support:
 
     def flush_cache(self) -> None:
         """Nothing of what was there before is in L2 afterwards, and no line of it is dirty."""
-        fill = driver.Memset(self._flush_memory, 4, 42, self._flushed // 4, 4)
+        fill = driver.Memset(self._flush_memory, 4, FLUSH_PATTERN, self._flushed // 4, 4)
         fill.enqueue(self._stream)
         params = _words(self._flush_memory, self._flushed // 16, self._shared.address(EXPIRED))
         self._launch("read_all", (8 * self._multiprocessors, 1, 1), params)

@@ -7,6 +7,7 @@ made for all sets at once; a row of a table is the work of one block of threads.
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +16,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..protocol.shared_arena import GUARD_PATTERN
 from .cuda_driver.faults import RunFault
 
+PLAUSIBLE = (*range(0x44, 0x60), *range(0xC4, 0xE0))
+"""Bytes that, repeated, are numbers of some size in every type: what is read of them shows."""
+GUARD = 0
+"""The pattern of guard bands: every 8 bytes of them hold another number, by a key of `Support` and
+where they lie. All other patterns are words of 8 bytes, over and over."""
+BLANK = secrets.choice(PLAUSIBLE)
+"""The byte of memory that no sample needs, drawn for each process as all that it fills memory with:
+no code that is loaded into one knows it."""
+GAP = secrets.choice([byte for byte in PLAUSIBLE if byte != BLANK])
+"""The byte between the elements of arrays that are changed in place."""
 CHUNK = 256 << 10
 """bytes that one block moves or digests"""
 WORD = 4
@@ -73,7 +83,7 @@ def filled(rows: Sequence[tuple[int, int, int, int]]) -> Table:
 def guarded(rows: Sequence[tuple[int, int, int]]) -> Table:
     """Guard bands as (start, nbytes, result)."""
     start, nbytes, result = _columns(rows, 3)
-    return _table(GUARDED, start, nbytes, np.full_like(start, GUARD_PATTERN), result)
+    return _table(GUARDED, start, nbytes, np.full_like(start, GUARD), result)
 
 
 def cut(nbytes: Numbers) -> tuple[npt.NDArray[np.int64], Numbers, Numbers]:
@@ -158,6 +168,19 @@ class Elements:
         for axis, (size, stride) in enumerate(dims):
             made["sizes"][0, axis], made["strides"][0, axis] = size, stride
         return made
+
+
+def repeated(pattern: int) -> int:
+    """A byte as a word; a word as it is."""
+    return pattern * 0x0101010101010101 if pattern < 256 else pattern
+
+
+def keyed_bytes(start: int, nbytes: int, key: int) -> npt.NDArray[np.uint8]:
+    """What a fill with a key leaves at an address: the law that support.cu is tested against."""
+    words = np.arange(start // 8, -(-(start + nbytes) // 8), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        numbers = splitmix64(np.uint64(key) + words * np.uint64(GOLDEN))
+    return numbers.astype("<u8").view(np.uint8)[start % 8 : start % 8 + nbytes]
 
 
 def splitmix64(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from ..errors import ProcessLost
+from ..errors import ProcessLost, ReferenceFailed, SpecError
 from ..oracle.messages import JudgeOutputs, OutputVerdict
 from ..oracle.oracle import Oracle
-from ..protocol.messages import Block, BlockResult, Check, Given, RunResult, SideTimes
+from ..protocol.messages import (
+    Block,
+    BlockResult,
+    Check,
+    Given,
+    Placement,
+    RunResult,
+    SideTimes,
+)
 from ..protocol.pools import SeedPool
 from ..proxies.runner import Runner
 from ..specs.io_contract import Contract
-from . import Run
-
-POISONS = (0xFF, 0xA5)
-"""NaN in every float type, and a pattern that is a plausible number; -1 and a large integer."""
+from .runs import Run, fails
 
 MOST_KNOWN = 4096
 """Outputs of a pool; those met last. A kernel that sums with atomics computes other bits each time,
@@ -44,19 +50,25 @@ class Checker:
         default_factory=dict[str, dict[str, tuple[str, ...]]]
     )
     """what messages say of it, by pool, until something else is known"""
+    _contracts: dict[str, Contract] = field(default_factory=dict[str, Contract])
+    _public: dict[str, list[SeedPool]] = field(default_factory=dict[str, list[SeedPool]])
+    """pools of the public seed, by the secret one that they stand for"""
+    _truths: dict[str, str] = field(default_factory=dict[str, str])
+    """by pool: the variant whose outputs are its truth, where there is no reference"""
 
     def attach(self, pool: SeedPool, contract: Contract) -> None:
         """Make the inputs of a pool and hand them to the runner."""
         self.runner.attach(pool, contract, self.oracle.make_pool(pool))
         self._known[pool.pool] = OrderedDict()
         self._told.pop(pool.pool, None)
-        self._pools[pool.pool] = pool
+        self._pools[pool.pool], self._contracts[pool.pool] = pool, contract
 
     def detach(self, pool: str) -> None:
         """Forget a pool, in runner and oracle as well."""
-        self._known.pop(pool, None)
-        self._told.pop(pool, None)
-        self._pools.pop(pool, None)
+        for public in self._public.pop(pool, []):
+            self.detach(public.pool)
+        for known in (self._known, self._told, self._pools, self._contracts, self._truths):
+            known.pop(pool, None)
         try:
             self.runner.detach(pool)
         finally:
@@ -73,19 +85,45 @@ class Checker:
         slots: Sequence[int],
         *,
         timeout_s: float,
-        barely_aligned: bool = False,
+        placement: Placement = "pages",
         adopt: bool = False,
     ) -> list[Run]:
         """Run on some seeds in a fresh process, poisons alternating, and judge the outputs.
 
+        Which poison comes first is drawn: runs of one slot that lie an even number apart have
+        the same, and so the same input.
+        What fails is run once more on the public seed, of which it can be told what is wrong.
         Raises ProcessLost and ReferenceFailed.
         """
+        if adopt:
+            self._truths[pool.pool] = variant_id
+        runs = self._checked(
+            variant_id,
+            pool,
+            slots,
+            timeout_s=timeout_s,
+            placement=placement,
+            adopt=adopt,
+        )
+        return self._explained(runs, pool, timeout_s, placement)
+
+    def _checked(
+        self,
+        variant_id: str,
+        pool: SeedPool,
+        slots: Sequence[int],
+        *,
+        timeout_s: float,
+        placement: Placement,
+        adopt: bool,
+    ) -> list[Run]:
+        first = secrets.randbits(1)
         message = Check(
             variant=variant_id,
             pool=pool.pool,
             slots=tuple(slots),
-            poisons=tuple(POISONS[i % len(POISONS)] for i in range(len(slots))),
-            barely_aligned=barely_aligned,
+            poisons=tuple(pool.poisons[(first + i) % 2] for i in range(len(slots))),
+            placement=placement,
             timeout_s=timeout_s,
             known=self._digests(pool.pool),
         )
@@ -99,6 +137,49 @@ class Checker:
             Run(pool.contract.label, False, r, v, variant_id, pool.pool)
             for r, v in zip(results, verdicts, strict=True)
         ]
+
+    def _explained(
+        self, runs: list[Run], pool: SeedPool, timeout_s: float, placement: Placement
+    ) -> list[Run]:
+        """The runs; beside each that fails, and can fail in more than one way, one on the public
+        seed with values of the same kind."""
+        found = dict[tuple[str, str], Run | None]()
+        explained = list[Run]()
+        for run in runs:
+            public = None
+            if not pool.public and _can_be_told_more(run):
+                key = (run.variant, pool.published(run.result.slot).pool)
+                if key not in found:
+                    found[key] = self._on_public(run, pool, timeout_s, placement)
+                public = found[key]
+            explained.append(replace(run, public=public))
+        return explained
+
+    def _on_public(
+        self, run: Run, pool: SeedPool, timeout_s: float, placement: Placement
+    ) -> Run | None:
+        """A run of the same variant on the public seed, one that fails if there is one; None where
+        it cannot be had: that changes no verdict."""
+        public = pool.published(run.result.slot)
+        truth = self._truths.get(pool.pool, "")
+        others = [name for name in (truth,) if name and name != run.variant]
+        runs = list[Run]()
+        try:
+            if public.pool not in self._pools:
+                self._public.setdefault(pool.pool, []).append(public)
+                self.attach(public, self._contracts[pool.pool])
+            for name in (*others, run.variant):
+                runs = self._checked(
+                    name,
+                    public,
+                    (0,),
+                    timeout_s=timeout_s,
+                    placement=placement,
+                    adopt=name == truth,
+                )
+        except (ProcessLost, ReferenceFailed, SpecError):
+            return None
+        return next(filter(fails, runs), runs[0] if runs else None)
 
     def block(
         self,
@@ -117,7 +198,7 @@ class Checker:
             pool=pool.pool,
             rounds=tuple(tuple(order) for order in rounds),
             calls=calls,
-            poison=POISONS[0],
+            poison=secrets.choice(pool.poisons),
             timeout_s=timeout_s,
             known=self._digests(pool.pool),
             reload=reload,
@@ -135,7 +216,8 @@ class Checker:
             os.close(fd)
         label = pool.contract.label
         found = zip(results, verdicts, owners, strict=True)
-        return block, [Run(label, True, r, v, owner, pool.pool) for r, v, owner in found]
+        runs = [Run(label, True, r, v, owner, pool.pool) for r, v, owner in found]
+        return block, self._explained(runs, pool, timeout_s, "pages")
 
     def _digests(self, pool: str) -> dict[str, tuple[str, ...]]:
         told = self._told.get(pool)
@@ -170,6 +252,13 @@ class Checker:
             known.popitem(last=False)
             self._told.pop(pool, None)
         return found
+
+
+def _can_be_told_more(run: Run) -> bool:
+    """Whether a run fails in a way of which it matters where and how: of one that did not come
+    back in time, or of a GPU's fault, all has been told."""
+    result = run.result
+    return fails(run) and (not result.fault_kind or bool(result.said))
 
 
 def _require_room(found: Sequence[RunResult | SideTimes]) -> None:

@@ -8,6 +8,7 @@ from ..model import Ending, GateResult
 
 ENDINGS: Mapping[str, Ending] = {
     "static_screen": Ending.rejected,
+    "machine_code_screen": Ending.rejected,
     "returns_in_time": Ending.timed_out,
     "does_not_crash": Ending.launch_failed,
     "stays_in_its_buffers": Ending.unsafe,

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..model import GateResult
-from .runs import Gate, Run, failed, passed, where
+from ..oracle.messages import OutputVerdict
+from .runs import Gate, Run, failed, passed, told, where
 
 
 def returns_in_time(runs: Sequence[Run]) -> GateResult:
@@ -25,7 +26,8 @@ def does_not_crash(runs: Sequence[Run]) -> GateResult:
     """The process that ran it is still there."""
     for run in runs:
         if run.result.fault_kind not in ("", "timed_out"):
-            return failed("does_not_crash", run, f"{where(run)}: {run.result.fault}")
+            message = told(run, f": {run.result.fault}", _fault)
+            return failed("does_not_crash", run, message)
     return passed("does_not_crash", runs)
 
 
@@ -33,9 +35,8 @@ def stays_in_its_buffers(runs: Sequence[Run]) -> GateResult:
     """Guard bands around every buffer, and gaps between strided elements, are untouched."""
     for run in runs:
         if run.result.overrun:
-            return failed(
-                "stays_in_its_buffers", run, f"{where(run)} it wrote {run.result.overrun}"
-            )
+            message = told(run, " it wrote outside its buffers", _overrun)
+            return failed("stays_in_its_buffers", run, message)
         if run.result.touched_gaps:
             names = ", ".join(run.result.touched_gaps)
             return failed(
@@ -63,6 +64,24 @@ def is_right_while_timed(runs: Sequence[Run]) -> GateResult:
     return _agrees("is_right_while_timed", [r for r in runs if r.timed])
 
 
+def _fault(run: Run) -> str:
+    said = f"; {run.result.said}" if run.result.said else ""
+    return f": {run.result.fault}{said}" if run.result.fault else ""
+
+
+def _overrun(run: Run) -> str:
+    return f" it wrote {run.result.overrun}" if run.result.overrun else ""
+
+
+def _wrong(run: Run) -> str:
+    wrong = _first_wrong(run)
+    return "" if wrong is None else f": {wrong.message}"
+
+
+def _first_wrong(run: Run) -> OutputVerdict | None:
+    return next((verdict for verdict in run.verdicts if not verdict.right), None)
+
+
 def _untouched(gate: str, runs: Sequence[Run]) -> GateResult:
     """Nothing was found; after a run that did not come back nobody has looked."""
     if runs and all(run.result.fault_kind for run in runs):
@@ -78,11 +97,9 @@ def _agrees(gate: str, runs: Sequence[Run]) -> GateResult:
         return GateResult(gate=gate, outcome="skipped", message="no run left outputs to judge")
     largest = 0.0
     for run in judged:
+        if (wrong := _first_wrong(run)) is not None:
+            return _disagrees(gate, run, wrong)
         for verdict in run.verdicts:
-            if not verdict.right:
-                found = failed(gate, run, f"{where(run)}: {verdict.message}")
-                evidence = found.evidence | verdict.model_dump(mode="json")
-                return found.model_copy(update={"evidence": evidence})
             if verdict.allowed > 0:
                 largest = max(largest, verdict.largest / verdict.allowed)
     return GateResult(
@@ -91,6 +108,14 @@ def _agrees(gate: str, runs: Sequence[Run]) -> GateResult:
         message=f"{len(judged)} runs, at most {largest:.0%} of the allowed error",
         evidence={"runs": len(judged), "share_of_allowed_error": round(largest, 4)},
     )
+
+
+def _disagrees(gate: str, run: Run, wrong: OutputVerdict) -> GateResult:
+    """A wrong output: what is known of it on the public seed, or else which one it is."""
+    found = failed(gate, run, told(run, f": `{wrong.name}` is wrong", _wrong))
+    public = None if run.public is None else _first_wrong(run.public)
+    seen = {"name": wrong.name} if public is None else public.model_dump(mode="json")
+    return found.model_copy(update={"evidence": found.evidence | seen})
 
 
 FIRST_SET: tuple[Gate, ...] = (

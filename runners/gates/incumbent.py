@@ -17,10 +17,12 @@ from .first import FIRST_SET
 from .runs import Run, first_failure
 
 Runs = Sequence[Run]
-FRESH, ANEW, SHAPES, STRESS = (
+FRESH, ANEW, PLACES, SHAPES, VALUES, STRESS = (
     "works_in_a_fresh_process",
     "computes_anew",
+    "works_wherever_its_buffers_lie",
     "works_on_other_shapes",
+    "works_on_other_values",
     "survives_stress",
 )
 STRESS_SLACK = 4.0
@@ -73,17 +75,18 @@ def holds(
     trials: Sequence[Trial],
     slack: float = 1.0,
     not_asked: Mapping[str, str] | None = None,
-    wrong_means: Ending = Ending.wrong,
+    means: Mapping[str, Ending] | None = None,
 ) -> GateResult:
     """The candidate holds in every trial in which the baseline does.
 
-    `not_asked`: trials that were not made, and why. `wrong_means`: how a wrong output ends.
+    `not_asked`: trials that were not made, and why. `means`: how a failure ends, by the gate of the
+    first set that it fails, where that is not as usual.
     """
     asked, excused = list[str](), dict(not_asked or {})
     for trial in trials:
         failed, excuse = fault_of(trial, slack)
         if failed is not None and not excuse:
-            ending = wrong_means if failed.gate == "is_right" else ending_of(failed)
+            ending = (means or {}).get(failed.gate) or ending_of(failed)
             evidence = {"trial": trial.what, "failed": failed.gate, "ending": ending.value}
             return GateResult(
                 gate=gate,
@@ -161,7 +164,6 @@ def is_deterministic(candidate: Runs, *, asked: bool, baseline_is: bool = True) 
         "shape": first.shape,
         "slot": first.result.slot,
         "runs": [number, other_number],
-        "digests": [first.result.digest, other.result.digest],
     }
     if not baseline_is:
         message += "; the baseline itself is not deterministic, so this is not asked"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..model import GateResult
 from ..oracle.messages import OutputVerdict
 from ..protocol.messages import RunResult
+from ..protocol.patterns import kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +23,35 @@ class Run:
     """whose run it was, where several take turns"""
     pool: str = ""
     """whose inputs: the same slot of the same pool holds the same values"""
+    public: Run | None = None
+    """of a run that failed on a secret seed: one on the public seed, of which all may be told"""
 
 
+ON_PUBLIC = "so it is on the public seed, of which this is told"
+NOT_ON_PUBLIC = (
+    "on the public seed it does not: this depends on values, on what was there before, or on chance"
+)
 Gate = Callable[[Sequence[Run]], GateResult]
+
+
+def fails(run: Run) -> bool:
+    """Whether a run fails anything of the first set."""
+    result = run.result
+    found = result.fault_kind or result.overrun or result.touched_gaps or result.changed_inputs
+    return bool(found) or any(not verdict.right for verdict in run.verdicts)
+
+
+def told(run: Run, secret: str, words: Callable[[Run], str]) -> str:
+    """A failure for people: `words` of the run on the public seed, where they are not empty, and
+    `secret` alone of one on a secret seed. A candidate chooses where and how it fails, so whatever
+    is told in detail of a secret seed tells of its values."""
+    public = run.public
+    if public is None:
+        return f"{where(run)}{secret}"
+    detail = words(public)
+    if detail:
+        return f"{where(run)}{detail} ({ON_PUBLIC})"
+    return f"{where(run)}{secret} ({NOT_ON_PUBLIC})"
 
 
 def where(run: Run) -> str:
@@ -40,7 +67,7 @@ def passed(gate: str, runs: Sequence[Run]) -> GateResult:
 
 def failed(gate: str, run: Run, message: str) -> GateResult:
     """A gate that this run does not pass."""
-    evidence = {"shape": run.shape, "timed": run.timed, "poison": run.result.poison}
+    evidence = {"shape": run.shape, "timed": run.timed, "poison": kind_of(run.result.poison)}
     return GateResult(gate=gate, outcome="failed", message=message, evidence=evidence)
 
 

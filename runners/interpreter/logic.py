@@ -18,6 +18,10 @@ from .runner import InterpreterRunner, interpreter_missing
 
 GATE = "logic_check"
 LOGIC_ONLY = "logic only: under Triton's interpreter on the CPU, not machine code"
+NO_SMALL_SHAPE = (
+    "no legal shape is small enough to be interpreted: a symbol without a domain has the sizes of "
+    'workloads alone; say which are legal, as in "rows": {"min": 1, "max": 65536}'
+)
 SEEDS = 2
 RUN_S = 20.0
 """The longest that one run may take; a small shape takes a fraction of a second."""
@@ -42,7 +46,7 @@ def logic_check(
     why = _unsuited(loaded)
     shape = None if why else small_shape(loaded.spec)
     if shape is None:
-        return _skipped(why or "no legal small shape")
+        return _skipped(why or NO_SMALL_SHAPE)
     pool = draw(loaded.kernel_id, shape, name="logic", slots=SEEDS)
     checker = Checker(runner, oracle)
     checker.attach(pool, loaded.spec.io)
@@ -60,7 +64,7 @@ def logic_check(
                 pool,
                 range(SEEDS),
                 timeout_s=timeout_s,
-                barely_aligned=True,
+                placement="barely",
                 adopt=adopt,
             )
         finally:
@@ -107,4 +111,4 @@ def _unsuited(loaded: LoadedKernel) -> str | None:
 
 
 def _skipped(why: str) -> GateResult:
-    return GateResult(gate=GATE, outcome="skipped", message=f"logic check skipped: {why}")
+    return GateResult(gate=GATE, outcome="skipped", message=why)

@@ -68,7 +68,7 @@ class Interpreter:
         """Run once for each slot and poison, each in a fork of its own; as `Runner.check`."""
         pool = self._pools[message.pool]
         sink = OutputSink(pool.outputs, message.known, self._memory)
-        layout = arena(pool.contract, 1, barely_aligned=message.barely_aligned)
+        layout = arena(pool.contract, 1, barely_aligned=message.placement == "barely")
         shared, results = self._arenas.take(layout), list[RunResult]()
         for slot, poison in zip(message.slots, message.poisons, strict=True):
             fill(shared, pool, 0, slot, poison)
@@ -76,7 +76,7 @@ class Interpreter:
             key = OutputKey(message.variant, message.pool, slot)
             found = collect(shared, pool, 0, key, poison, sink)
             if fault is not None:
-                found = RunResult(slot=slot, poison=poison, fault=fault[1], fault_kind=fault[0])
+                found = _faulted(slot, poison, *fault)
             results.append(found)
             if fault is not None:
                 break
@@ -109,6 +109,14 @@ class Interpreter:
         if report is None:
             return "crashed", f"its process ended: {ended.words}"
         return (report.kind, report.detail) if report.kind else None
+
+
+def _faulted(slot: int, poison: int, kind: str, words: str) -> RunResult:
+    """A fault; words of the kernel's own exceptions could hold what it was given."""
+    if kind in ("timed_out", "not_interpreted"):
+        return RunResult(slot=slot, poison=poison, fault_kind=kind, fault=words)
+    fault = "it failed under the interpreter"
+    return RunResult(slot=slot, poison=poison, fault_kind=kind, fault=fault, said=words)
 
 
 def _report(path: Path) -> Report | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 
 from ..capture.messages import CaptureRequest
 from ..errors import KernelwrightError
@@ -50,7 +51,11 @@ class InterpreterRunner(ProcessRunner):
         self._keep(variant.variant_id, program)
 
     def load(
-        self, variant_id: str, modules: Mapping[str, Path], plans: tuple[LaunchPlan, ...]
+        self,
+        variant_id: str,
+        modules: Mapping[str, Path],
+        plans: tuple[LaunchPlan, ...],
+        environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Refused: it runs sources. Raises KernelwrightError."""
         raise KernelwrightError(

@@ -1,7 +1,7 @@
-// What this machine's processors can do at most: bytes copied and fp32 operations a second.
+// What this machine's processors can do at most: bytes copied, fp32 and fp64 operations a second.
 //
 // usage: host_peaks ARRAY_BYTES SECONDS
-// Each of the two measurements repeats short passes on all OpenMP threads for SECONDS and keeps
+// Each of the three measurements repeats short passes on all OpenMP threads for SECONDS and keeps
 // the best: a short pass is likely to find a moment in which no other program disturbs it.
 // Prints one JSON object.
 
@@ -29,7 +29,8 @@ constexpr int kLanes = 4, kChains = 12;
 #else
 constexpr int kLanes = 4, kChains = 16;
 #endif
-typedef float Vector __attribute__((vector_size(4 * kLanes)));
+typedef float Floats __attribute__((vector_size(4 * kLanes)));
+typedef double Doubles __attribute__((vector_size(4 * kLanes)));  // half as many of them
 
 constexpr std::size_t kBlock = 4096;  // arrays and their slices are multiples of it
 constexpr int kLeastPasses = 3;
@@ -92,18 +93,31 @@ void on_slices(std::size_t bytes, Work work) {
 }
 
 // chain = chain * scale + shift, which tends to 1 and so never leaves the normal numbers.
-float fma_chains(long rounds, float scale, float shift) {
+template <typename Vector, typename Scalar>
+Scalar fma_chains(long rounds, Scalar scale, Scalar shift) {
   Vector chains[kChains];
   const Vector scales = scale - Vector{}, shifts = shift - Vector{};
-  for (int c = 0; c < kChains; ++c) chains[c] = shifts * static_cast<float>(c);
+  for (int c = 0; c < kChains; ++c) chains[c] = shifts * static_cast<Scalar>(c);
   for (long round = 0; round < rounds; ++round) {
 #pragma GCC unroll 16
     for (int c = 0; c < kChains; ++c) chains[c] = chains[c] * scales + shifts;
   }
-  float sum = 0;
+  Scalar sum = 0;
   for (int c = 0; c < kChains; ++c)
-    for (int lane = 0; lane < kLanes; ++lane) sum += chains[c][lane];
+    for (unsigned lane = 0; lane < sizeof(Vector) / sizeof(Scalar); ++lane) sum += chains[c][lane];
   return sum;
+}
+
+template <typename Vector, typename Scalar>
+Best compute(double seconds, long rounds) {
+  volatile Scalar half = 0.5, sink = 0;
+  const Scalar scale = half, shift = half;
+  return best_of(seconds, [&] {
+    Scalar sum = 0;
+#pragma omp parallel reduction(+ : sum)
+    sum += fma_chains<Vector>(rounds, scale, shift);
+    sink = sum;
+  });
 }
 
 }  // namespace
@@ -129,22 +143,16 @@ int main(int argc, char** argv) {
   const Best copied = streams ? streamed : ordinary;
   if (std::memcmp(from, to, bytes) != 0) return 4;
 
-  volatile float half = 0.5f, sink = 0;
-  const float scale = half, shift = half;
   const long rounds = 1L << 19;
-  const Best computed = best_of(seconds, [&] {
-    float sum = 0;
-#pragma omp parallel reduction(+ : sum)
-    sum += fma_chains(rounds, scale, shift);
-    sink = sum;
-  });
+  const Best computed = compute<Floats, float>(seconds, rounds);
+  const Best doubled = compute<Doubles, double>(seconds / 2, rounds);
   const int threads = omp_get_max_threads();
   const double flops = 2.0 * kLanes * kChains * rounds * threads;
   std::printf(
       "{\"copy_bytes_per_s\": %.6g, \"copy_passes\": %d, \"streams\": %s, \"array_bytes\": %zu, "
-      "\"flops_per_s\": %.6g, \"flop_passes\": %d, \"lanes\": %d, \"chains\": %d, "
+      "\"flops_per_s\": %.6g, \"fp64_flops_per_s\": %.6g, \"flop_passes\": %d, \"lanes\": %d, \"chains\": %d, "
       "\"threads\": %d}\n",
       2.0 * bytes / copied.seconds, copied.passes, streams ? "true" : "false", bytes,
-      flops / computed.seconds, computed.passes, kLanes, kChains, threads);
+      flops / computed.seconds, flops / 2 / doubled.seconds, computed.passes, kLanes, kChains, threads);
   return 0;
 }

@@ -17,6 +17,7 @@ from ..inferring.readers import entries, source_kernel
 from ..inferring.signature import ArrayArgument, ScalarArgument, SourceKernel
 from ..languages import KERNEL_TYPES, LANGUAGES, KernelType
 from ..specs.text import written
+from .entry_names import with_entry
 
 OPEN = "?"
 """Stands in a draft where the source does not say what belongs there."""
@@ -75,13 +76,13 @@ def completed(data: object, read: Callable[[str], str]) -> object:
     """A spec's JSON data in today's form, with `io` and what follows from it filled in.
 
     `read` gives the text of `kernel.source_path`. `kernel.io.launch`, the older place, becomes
-    `kernel.launch`. A spec with `io` keeps all else as it is; one whose kernel cannot be found
-    goes through unchanged, for `parse_spec` to name its faults. Raises SpecError with the
-    completed spec when the source does not say everything.
+    `kernel.launch`; a C++ name of the entry goes there. A spec with `io` keeps all else as it is;
+    one whose kernel cannot be found goes through unchanged, for `parse_spec` to name its faults.
+    Raises SpecError with the completed spec when the source does not say everything.
     """
     if not isinstance(data, dict) or not isinstance(cast(Json, data).get("kernel"), dict):
         return cast(object, data)
-    moved = _launch_moved(cast(Json, data))
+    moved = with_entry(_launch_moved(cast(Json, data)))
     if "io" in moved:
         return moved
     kernel = cast(Json, moved["kernel"])

@@ -16,10 +16,12 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from .. import openmp
 from ..errors import AccessError, SpecError
 from ..languages import KernelType
 from ..model import BuildOptions, Record, Variant, content_hash
 from ..plans.declared_plan import check_declared
+from ..specs.contract import check_workloads
 from ..specs.nearest import nearest
 from ..specs.normalise import source_key
 from ..specs.problems import explain_problems, json_kind
@@ -49,6 +51,9 @@ class LoadedKernel(Record):
     """argument name -> absolute path of its .npy file"""
     init_hashes: dict[str, str] = Field(default_factory=dict[str, str])
     """argument name -> hash of that file's bytes, as they were when the kernel was opened"""
+    environment: dict[str, str] = Field(default_factory=dict[str, str])
+    """OpenMP's variables of the processes that are timed: the user's own, and the spec's over
+    them. With others it is another kernel, of which nothing is known yet"""
 
     @property
     def kernel_id(self) -> str:
@@ -57,9 +62,11 @@ class LoadedKernel(Record):
         Names in `files` do: the source includes by them.
         """
         content = self.model_dump(mode="json", exclude=set(_PLACES))
-        if not self.include_hashes:
-            del content["include_hashes"]
+        for absent in ("include_hashes", "environment"):
+            if not content[absent]:
+                del content[absent]
         spec = content["spec"]
+        del spec["kernel"]["environment"]
         for part in (spec["kernel"], spec["reference"]):
             if isinstance(part, dict):
                 del part["source_code"], part["source_path"]
@@ -113,7 +120,7 @@ class Roots:
                 raise SpecError(
                     f"{full.name} holds {full.stat().st_size} bytes", valid="up to 1 MiB"
                 )
-            return full.read_text(encoding="utf-8")
+            return full.read_text(encoding="utf-8-sig")  # editors may begin a file with a mark
         except UnicodeDecodeError as error:
             raise AccessError(f"{full} is not UTF-8 text", next_step="save it as UTF-8") from error
         except OSError as error:
@@ -211,6 +218,7 @@ def load_data(data: object, folder: Path, roots: Roots) -> LoadedKernel:
         reference=reference,
         init_files={name: str(file) for name, file in init_files.items()},
         init_hashes={name: _file_hash(file) for name, file in init_files.items()},
+        environment={} if kernel.language.on_gpu else openmp.of_this_process() | kernel.environment,
     )
 
 
@@ -296,4 +304,5 @@ def parse_spec(data: object) -> KernelSpec:
             next_step="kernelwright spec --schema prints every field with its meaning",
         ) from error
     check_declared(spec)
+    check_workloads(spec)
     return spec

@@ -3,9 +3,11 @@
 // expected value and no verdict; all it can say is "ready", "done" and "load failed".
 //
 // usage: executor GO_FD DONE_FD ARENA_FD PARENT_PID
-// GO_FD carries first one Setup with its parts, then one Go for each run.
-// DONE_FD carries 'S' (started), 'R' (ready), 'D' (done), 'E' and a text (load failed) or, just
-// before a fatal signal ends the process, one Crash.
+// GO_FD carries first one Setup with its parts, then for each call where its set of buffers begins
+// in the arena, and kEnd behind the last call of a run. It is read one call at a time, so that
+// nothing in this process says which call comes next, or whether one does.
+// DONE_FD carries 'S' and the address of `system_call` (started), 'R' (ready), 'D' (done), 'E' and a
+// text (load failed) or, just before a fatal signal ends the process, one Crash.
 
 #include <cerrno>
 #include <cstddef>
@@ -21,6 +23,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -35,21 +38,25 @@ struct Setup {
   std::uint64_t arena_bytes;
   std::uint64_t memory_limit;  // RLIMIT_AS in bytes, 0: none
   std::uint64_t output_limit;  // RLIMIT_FSIZE in bytes
-  std::uint32_t params;        // of one call
-  std::uint32_t sets;          // calls with buffers of their own
+  std::uint32_t params;        // of a call
+  std::uint32_t holes;         // stretches of the arena at which no memory is to be
   std::uint32_t filter_bytes;  // seccomp program
   std::uint32_t paths_bytes;   // zero-terminated names: shared object, symbol, readable folders
+  std::uint32_t clocks;        // 1: the variant may read the processor's
+  std::uint32_t reserved;
 };
 
 struct Param {
   std::uint32_t is_pointer;
   std::uint32_t reserved;
-  unsigned char raw[16];  // an offset into the arena, or the value itself
+  unsigned char raw[16];  // an offset into the set of the call, or the value itself
 };
 
-struct Go {
-  std::uint32_t count;  // of the sets that follow, in the order in which they are called
+struct Hole {
+  std::uint64_t start, end;  // whole pages, offsets into the arena
 };
+
+constexpr std::uint64_t kEnd = ~std::uint64_t{0};  // of a run
 
 struct __attribute__((packed)) Crash {
   char tag;              // 'X'
@@ -58,22 +65,69 @@ struct __attribute__((packed)) Crash {
   std::uint64_t address;
   std::uint64_t stack;   // stack pointer, 0: unknown
   std::uint64_t stack_end;
+  std::uint64_t arena;
 };
 
+constexpr std::int32_t kClockRead = 0x7C10C;  // in place of a si_code: rdtsc, rdtscp
 constexpr std::size_t kFence = 1 << 20;  // unmapped memory on both sides of the arena
 constexpr int kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;  // linux/landlock.h
 
+// The only instruction from which the system lets anybody read GO_FD or write DONE_FD once the
+// filter is in force (`compute_filter`): a variant's own code can do neither.
+extern "C" long executor_call(long number, long fd, void* data, unsigned long bytes);
+extern "C" const char executor_call_made[];
+#if defined(__x86_64__)
+asm(R"(
+.text
+.globl executor_call, executor_call_made
+.hidden executor_call, executor_call_made
+executor_call:
+  mov %rdi, %rax
+  mov %rsi, %rdi
+  mov %rdx, %rsi
+  mov %rcx, %rdx
+  syscall
+executor_call_made:
+  ret
+)");
+#elif defined(__aarch64__)
+asm(R"(
+.text
+.globl executor_call, executor_call_made
+.hidden executor_call, executor_call_made
+executor_call:
+  mov x8, x0
+  mov x0, x1
+  mov x1, x2
+  mov x2, x3
+  svc #0
+executor_call_made:
+  ret
+)");
+#else
+long executor_call(long number, long fd, void* data, unsigned long bytes) {
+  const long got = syscall(number, fd, data, bytes);
+  return got < 0 ? -errno : got;
+}
+const char executor_call_made[1] = {};
+#endif
+
+bool say(int done, const void* data, std::size_t bytes) {
+  return executor_call(SYS_write, done, const_cast<void*>(data), bytes) ==
+         static_cast<long>(bytes);
+}
+
 [[noreturn]] void fail(int done, const std::string& why) {
   const std::string text = "E" + why;
-  (void)!write(done, text.data(), text.size());
+  (void)say(done, text.data(), text.size());
   _exit(70);
 }
 
 bool read_all(int fd, void* into, std::size_t bytes) {
   auto* at = static_cast<char*>(into);
   while (bytes > 0) {
-    const ssize_t got = read(fd, at, bytes);
-    if (got < 0 && errno == EINTR) continue;
+    const long got = executor_call(SYS_read, fd, at, bytes);
+    if (got == -EINTR) continue;
     if (got <= 0) return false;
     at += got;
     bytes -= static_cast<std::size_t>(got);
@@ -81,13 +135,17 @@ bool read_all(int fd, void* into, std::size_t bytes) {
   return true;
 }
 
-char* map_arena(int fd, std::size_t bytes, int done) {
+char* map_arena(int fd, std::size_t bytes, const std::vector<Hole>& holes, int done) {
   auto* space = static_cast<char*>(mmap(nullptr, bytes + 2 * kFence, PROT_NONE,
                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   if (space == MAP_FAILED) fail(done, "no address space for the arena");
   void* arena = mmap(space + kFence, bytes, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0);
   if (arena == MAP_FAILED) fail(done, "the arena cannot be mapped");
+  for (const Hole& hole : holes)
+    if (mmap(static_cast<char*>(arena) + hole.start, hole.end - hole.start, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+      fail(done, "the arena has no room for holes");
   return static_cast<char*>(arena);
 }
 
@@ -119,29 +177,34 @@ void restrict_files(const std::vector<const char*>& readable) {
 }
 
 int crash_fd = -1;
-std::uint64_t stack_end = 0;
+std::uint64_t stack_end = 0, arena_start = 0;
 
 // Says how it crashed, so that people are told more than a signal's name; decides nothing.
 void report_crash(int number, siginfo_t* info, void* context) {
   Crash crash{'X', number, info->si_code, reinterpret_cast<std::uint64_t>(info->si_addr), 0,
-              stack_end};
+              stack_end, arena_start};
 #if defined(__x86_64__)
-  crash.stack = static_cast<std::uint64_t>(
-      static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+  const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  crash.stack = static_cast<std::uint64_t>(registers[REG_RSP]);
+  if (number == SIGSEGV && info->si_code == SI_KERNEL) {
+    const auto* at = reinterpret_cast<const unsigned char*>(registers[REG_RIP]);
+    if (at[0] == 0x0f && (at[1] == 0x31 || (at[1] == 0x01 && at[2] == 0xf9))) crash.code = kClockRead;
+  }
 #elif defined(__aarch64__)
   crash.stack = static_cast<ucontext_t*>(context)->uc_mcontext.sp;
 #else
   crash.stack_end = 0;
 #endif
-  (void)!write(crash_fd, &crash, sizeof crash);
+  (void)say(crash_fd, &crash, sizeof crash);
   syscall(SYS_tgkill, getpid(), static_cast<pid_t>(syscall(SYS_gettid)), number);
 }
 
-void report_crashes(int done) {
+void report_crashes(int done, const char* arena) {
   static char stack[64 << 10];  // a stack that overflowed has no room for a handler
   const stack_t other{stack, 0, sizeof stack};
   sigaltstack(&other, nullptr);
   crash_fd = done;
+  arena_start = reinterpret_cast<std::uint64_t>(arena);
   rlimit bound{};
   char here = 0;
   if (getrlimit(RLIMIT_STACK, &bound) == 0 && bound.rlim_cur != RLIM_INFINITY)
@@ -166,6 +229,42 @@ void drop_capabilities() {
   syscall(SYS_capset, &header, none);
 }
 
+// What tells one run of a program from another: its name and arguments, and once libraries have
+// read it, its environment. Copies of them end where the stack began.
+void forget(char** texts) {
+  for (; *texts; ++texts) {
+    std::memset(*texts, 0, std::strlen(*texts));
+    *texts = nullptr;
+  }
+}
+
+void forget_our_file() {
+  if (auto* name = reinterpret_cast<char*>(getauxval(AT_EXECFN)))
+    std::memset(name, 0, std::strlen(name));
+}
+
+struct Calls {
+  char* arena;
+  const std::vector<Param>& params;
+  std::vector<std::uint64_t> values;
+  std::vector<void*> call;  // what the entry is handed: a pointer to each value
+
+  Calls(char* at, const std::vector<Param>& of)
+      : arena(at), params(of), values(2 * of.size()), call(of.size()) {}
+
+  // Those of the set that begins there: made when its call is due, and not before.
+  void** of(std::uint64_t set) {
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      std::uint64_t* value = &values[2 * i];
+      std::memcpy(value, params[i].raw, sizeof params[i].raw);
+      if (params[i].is_pointer)
+        *value = reinterpret_cast<std::uint64_t>(arena) + set + *value;
+      call[i] = value;
+    }
+    return call.data();
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -176,35 +275,38 @@ int main(int argc, char** argv) {
   if (getppid() != std::atoi(argv[4])) return 1;
   signal(SIGXFSZ, SIG_IGN);  // too much output is an error of the write, not a death
 
-  if (write(done, "S", 1) != 1) return 1;
+  forget(argv);
+  forget_our_file();
+  struct __attribute__((packed)) { char tag; std::uint64_t at; } started{
+      'S', reinterpret_cast<std::uint64_t>(executor_call_made)};
+  if (!say(done, &started, sizeof started)) return 1;
   Setup setup{};
   if (!read_all(go, &setup, sizeof setup)) return 1;
-  std::vector<Param> params(std::size_t{setup.params} * setup.sets);
+  std::vector<Param> params(setup.params);
+  std::vector<Hole> holes(setup.holes);
   std::vector<char> filter(setup.filter_bytes), names(setup.paths_bytes);
   if (!read_all(go, params.data(), params.size() * sizeof(Param)) ||
+      !read_all(go, holes.data(), holes.size() * sizeof(Hole)) ||
       !read_all(go, filter.data(), filter.size()) || !read_all(go, names.data(), names.size()))
     return 1;
 
-  char* arena = map_arena(arena_fd, setup.arena_bytes, done);
+  char* arena = map_arena(arena_fd, setup.arena_bytes, holes, done);
   close(arena_fd);
-  std::vector<void*> pointers(params.size()), calls(params.size());
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    std::uint64_t offset = 0;
-    std::memcpy(&offset, params[i].raw, sizeof offset);
-    pointers[i] = arena + offset;
-    calls[i] = params[i].is_pointer ? static_cast<void*>(&pointers[i]) : params[i].raw;
-  }
+  Calls calls(arena, params);
   std::vector<const char*> words;
   for (const char* at = names.data(); at < names.data() + names.size(); at += std::strlen(at) + 1)
     words.push_back(at);
   const char *object = words.at(0), *symbol = words.at(1);
 
   be_killed_first();
-  report_crashes(done);
+  report_crashes(done, arena);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, setup.output_limit);
   if (setup.memory_limit) limit(RLIMIT_AS, setup.memory_limit);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+#ifdef PR_SET_TSC  // x86: the processor's clock, and with it that of the vDSO, ends the process
+  if (!setup.clocks) prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+#endif
   drop_capabilities();
   restrict_files({words.begin() + 2, words.end()});
   if (!filter.empty()) {
@@ -221,15 +323,15 @@ int main(int argc, char** argv) {
   auto* entry = reinterpret_cast<void (*)(void**)>(dlsym(handle, symbol));
   if (!entry) fail(done, std::string("no symbol ") + symbol);
 
-  if (write(done, "R", 1) != 1) return 1;
-  Go run{};
-  std::vector<std::uint32_t> order(setup.sets);
-  while (read_all(go, &run, sizeof run)) {
-    if (run.count > order.size() || !read_all(go, order.data(), run.count * sizeof order[0]))
+  forget(environ);
+
+  if (!say(done, "R", 1)) return 1;
+  std::uint64_t due = kEnd;
+  while (read_all(go, &due, sizeof due)) {
+    if (due != kEnd)
+      entry(calls.of(due));
+    else if (!say(done, "D", 1))
       return 1;
-    for (std::uint32_t i = 0; i < run.count; ++i)
-      entry(calls.data() + std::size_t{order[i]} * setup.params);
-    if (write(done, "D", 1) != 1) return 1;
   }
   _exit(0);
 }

@@ -14,34 +14,35 @@ import signal
 import struct
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 from ..errors import ProcessLost, ToolchainMissing
-from ..plans.plan import LaunchPlan, PointerParam, ScalarParam
+from ..plans.plan import LaunchPlan
 from ..processes.crashes import crash_of, explain, explain_abort
 from ..processes.disk_room import FULL_WORDS, full
+from ..processes.filter_blocks import OwnCalls
 from ..processes.killed import AGAIN, KILLED, compiler_killed
-from ..processes.machine import memory_share
 from ..processes.process import describe_returncode
 from ..processes.process_table import is_stopped, thread_count
-from ..processes.seccomp import compute_filter, has_seccomp
-from ..protocol.layout import Arena
+from ..processes.seccomp import has_seccomp
 from ..protocol.shared_arena import SharedArena
 from ..whole_files import replacing
 from .cores import pin
+from .setup_message import MEMORY_BYTES, setup_message
 
 SOURCE = Path(__file__).with_name("executor.cpp")
-READABLE = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/sys/devices/system")
-MEMORY_BYTES = memory_share(64 << 30)
-"""Address space beyond the arena, for the variant's own allocations."""
-RESERVED_BYTES = 128 << 20
-"""Address space that a thread's first allocation reserves (glibc), for each core."""
-OUTPUT_BYTES = 1 << 20
+PRINTED = 500
+"""characters that are told of what a lost process printed, the last ones"""
+STARTED = struct.Struct("<cQ")
+"""the first word of a process, with the address of its `executor_call_made`"""
 START_S = 20.0
+END = 2**64 - 1
+"""behind the last call of a run, `kEnd` of executor.cpp"""
 NAME = "kernelwright-executor"
 LOOK_S = 0.1
 """Between two looks at a run that takes longer: a short one is never looked at."""
@@ -52,8 +53,13 @@ CPUCLOCK_SCHED = 2
 STOPPING_NS = 20_000
 """that a thread may run from its process' word until it stands still: to say it, to wait for the
 next one and to be stopped takes 5 to 10 us"""
-ENVIRONMENT = {"PATH": "/usr/bin:/bin", "OMP_WAIT_POLICY": "passive", "OMP_DYNAMIC": "false"}
-"""Threads that wait must sleep: a spinning pool would run into the next variant's turn."""
+ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+"""Of every executor, beside its user's own (`openmp.py`)."""
+WAITING = {"GOMP_SPINCOUNT": "3000"}
+"""Where nobody says how a team waits: long enough to spin from one parallel loop to the next, as it
+does at its user's, and asleep before its process is stopped. GCC's own count (milliseconds) makes
+a stopped team's next sample several times as slow, or not, on a machine of two cores; asleep at
+once (`passive`), a kernel of ten short loops takes several times as long as at its user's."""
 
 FaultKind = Literal["load_failed", "crashed", "exited", "timed_out", "lost"]
 """`lost`: by somebody else's hand, which says nothing of the variant."""
@@ -65,6 +71,8 @@ class Fault:
 
     kind: FaultKind
     detail: str
+    said: str = ""
+    """what the code itself chose: `RunResult.said`"""
 
 
 class ExecutorLost(Exception):
@@ -120,12 +128,17 @@ class Executor:
         plan: LaunchPlan,
         shared: SharedArena,
         cores: frozenset[int] = frozenset(),
+        environment: Mapping[str, str] = MappingProxyType({}),
+        answers: bool = False,
     ) -> None:
-        self.shared = shared
+        """`answers`: the variant may ask for the time, and who runs it."""
+        self.shared, self._answers = shared, answers
         self._output = os.memfd_create(
             "printed"
         )  # needs no room on a disk, and leaves nothing there
-        self._start(binary, module, plan, cores)
+        asked = {"OMP_WAIT_POLICY", *WAITING} & environment.keys()
+        waiting = {} if asked else WAITING
+        self._start(binary, module, plan, cores, {**waiting, **environment, **ENVIRONMENT})
 
     def run(self, sets: Sequence[int], timeout_s: float) -> int:
         """Call the plan on these sets, one after the other; nanoseconds from go to done.
@@ -133,7 +146,8 @@ class Executor:
         The clock starts before the process is woken: with its values before it, it could work
         until the runner has its core back. What it does after its word counts as well.
         """
-        message = struct.pack(f"<I{len(sets)}I", len(sets), *sets)
+        due = [self.shared.layout.span(index)[0] for index in sets]
+        message = struct.pack(f"<{len(due) + 1}Q", *due, END)
         started = time.perf_counter_ns()
         os.kill(self._pid, signal.SIGCONT)
         self._write(message)
@@ -146,6 +160,11 @@ class Executor:
         passed, worked = time.perf_counter_ns() - ended, self._worked_ns() - worked
         threads = thread_count(self._pid) if worked > STOPPING_NS else 1
         return ended - started + late_ns(passed, worked, min(threads, os.cpu_count() or 1))
+
+    @property
+    def pid(self) -> int:
+        """Of the process that runs the variant."""
+        return self._pid
 
     def waited_ns(self) -> int:
         """Nanoseconds that its threads have spent runnable, but not running, since they began.
@@ -178,7 +197,14 @@ class Executor:
                 os.close(fd)
         self._go = self._done = self._output = -1
 
-    def _start(self, binary: Path, module: Path, plan: LaunchPlan, cores: frozenset[int]) -> None:
+    def _start(
+        self,
+        binary: Path,
+        module: Path,
+        plan: LaunchPlan,
+        cores: frozenset[int],
+        environment: Mapping[str, str],
+    ) -> None:
         go_read, self._go = os.pipe2(os.O_CLOEXEC)
         self._done, done_write = os.pipe2(os.O_CLOEXEC)
         passed = (go_read, done_write, self.shared.fd)
@@ -188,7 +214,7 @@ class Executor:
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=self._output,
-            env=ENVIRONMENT,
+            env=environment,
             cwd="/",
             start_new_session=True,
             pass_fds=passed,
@@ -199,15 +225,23 @@ class Executor:
         os.close(done_write)
         self._poll = select.poll()
         self._poll.register(self._done, select.POLLIN)
-        self._await_start(b"S")
-        self._write(_setup(plan, self.shared.layout, module, self._pid))
-        self._await_start(b"R")
+        self._await_start()
+        own = OwnCalls(go_read, done_write, self._started_at())
+        self._write(setup_message(plan, self.shared.layout, module, self._pid, own, self._answers))
+        self._await_start()
+        self._expect(b"R")
         self._pause()
 
-    def _await_start(self, wanted: bytes) -> None:
+    def _await_start(self) -> None:
         if not self._watch(START_S):
             raise self._lost(self._late(f"loading it took over {START_S:g} s"))
-        self._expect(wanted)
+
+    def _started_at(self) -> int:
+        """Behind which instruction the process makes its own system calls, from its first word."""
+        said = os.read(self._done, STARTED.size)
+        if len(said) != STARTED.size:
+            raise self._lost(None)
+        return STARTED.unpack(said)[1]
 
     def _watch(self, timeout_s: float) -> bool:
         """Wait for a word of the process and look after it meanwhile; False: it was silent."""
@@ -233,7 +267,7 @@ class Executor:
         if said == wanted:
             return
         if crash := crash_of(said):
-            raise self._lost(None, explain(crash))
+            raise self._lost(None, *explain(crash, self.shared.layout))
         if said.startswith(b"E"):
             text = said[1:].decode(errors="replace")
             raise self._lost(Fault("load_failed", f"the shared object does not load: {text}"))
@@ -255,13 +289,15 @@ class Executor:
             raise self._lost(None)
         os.waitid(os.P_PID, self._pid, os.WSTOPPED)
 
-    def _lost(self, fault: Fault | None, cause: str = "") -> ExecutorLost:
+    def _lost(self, fault: Fault | None, cause: str = "", said: str = "") -> ExecutorLost:
         """End the process and say how it was lost; None: by itself, look at its status."""
         printed = self.output().strip()
         if fault is None:
             fault = self._ended(cause, printed)
+        spoken = [part for part in (said, fault.said) if part]
         if printed:
-            fault = Fault(fault.kind, f"{fault.detail}; it printed: {printed[-500:]}")
+            spoken.append(f"it printed: {printed[-PRINTED:]}")
+        fault = Fault(fault.kind, fault.detail, "; ".join(spoken))
         self.close()
         return ExecutorLost(fault)
 
@@ -271,46 +307,18 @@ class Executor:
             code = self._popen.wait(timeout=2.0)
         except subprocess.TimeoutExpired:
             return Fault("crashed", "it closed the runner's signal")
-        words = f"the kernel's process ended: {describe_returncode(code)}"
+        by_itself = code >= 0
+        words = f"the kernel's process ended{'' if by_itself else f': {describe_returncode(code)}'}"
         if code == -signal.SIGKILL and has_seccomp():  # the filter lets it not do that to itself
             return Fault(
                 "lost", f"{words}, from outside, or by the system because memory ran out (dmesg)"
             )
         if code == -signal.SIGABRT:
             cause = explain_abort(printed, MEMORY_BYTES)
-        if code >= 0:
+        if by_itself:
             cause = "a kernel returns, it must not end its process"
         if cause:
             words += f" ({cause})"
-        return Fault("crashed" if code < 0 else "exited", words)
-
-
-def _setup(plan: LaunchPlan, arena: Arena, module: Path, pid: int) -> bytes:
-    """The Setup message of `executor.cpp` with its parts."""
-    (launch,) = plan.launches
-    (kernel,) = plan.kernels
-    offsets = {slot.name: slot.offset for slot in arena.slots}
-    rows = bytearray()
-    for index in range(arena.sets):
-        for param in launch.params:
-            if isinstance(param, PointerParam):
-                assert param.buffer is not None
-                at = index * arena.stride + offsets[param.buffer] + param.offset
-                rows += struct.pack("<IIQQ", 1, 0, at, 0)
-            else:
-                assert isinstance(param, ScalarParam)  # host code has no tensor maps
-                rows += struct.pack("<II16s", 0, 0, bytes.fromhex(param.raw))
-    program = compute_filter(pid) if has_seccomp() else b""
-    words: Sequence[str] = (str(module), kernel.entry, *READABLE, str(module))
-    names = b"".join(word.encode() + b"\0" for word in words)
-    header = struct.pack(
-        "<QQQIIII",
-        arena.nbytes,
-        MEMORY_BYTES + RESERVED_BYTES * (os.cpu_count() or 1) + arena.nbytes,
-        OUTPUT_BYTES,
-        len(launch.params),
-        arena.sets,
-        len(program),
-        len(names),
-    )
-    return header + bytes(rows) + program + names
+        if by_itself:
+            return Fault("exited", words, describe_returncode(code))
+        return Fault("crashed", words)

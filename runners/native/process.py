@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,15 +28,17 @@ from typing import Any
 from ..plans.plan import LaunchPlan
 from ..processes.channel import Answer, Channel, serve
 from ..protocol.arena_values import InputPool, collect, fill, touched
-from ..protocol.layout import arena
-from ..protocol.messages import Block, Check, Load, Pool, RunResult, SideTimes
+from ..protocol.layout import Arena, Flush, arena
+from ..protocol.messages import Block, Check, Load, Placement, Pool, RunResult, SideTimes
 from ..protocol.outputs import OutputKey, OutputMemory, OutputSink
 from ..protocol.shared_arena import ArenaStock, SharedArena
+from ..screens.asking import wants_answers
 from .cores import Cores, CoreWatch, may_start_threads
 from .executor import Executor, ExecutorLost, Fault
 
 WARM_UP_SLOT = 0
 WARM_UP_CALLS = 2
+FLUSH: Mapping[Placement, Flush] = {"end": "behind", "start": "before"}
 SAMPLES_A_PROCESS = 3
 """A block of them. Where a process happens to place code and stack can cost some percent for
 as long as it lives: with a process of its own each block draws again."""
@@ -61,9 +64,12 @@ class NativeRunner:
         self._pools: dict[str, InputPool] = {}
         self._modules: dict[str, Path] = {}
         self._plans: dict[tuple[str, str], LaunchPlan] = {}
+        self._environments: dict[str, dict[str, str]] = {}
         self._sessions: dict[tuple[str, str], Session] = {}
         self._memory = OutputMemory()
         self._arenas = ArenaStock()
+        self._seed = DRAWN.getrandbits(63)
+        """of what is drawn of arenas"""
         self._core_watch = CoreWatch()
         self._cores = Cores()
         """of the block under way"""
@@ -82,12 +88,14 @@ class NativeRunner:
     def load(self, message: Load) -> None:
         """Make a variant known by its module and plans."""
         (self._modules[message.variant],) = map(Path, message.modules.values())
+        self._environments[message.variant] = message.environment
         for plan in message.plans:
             self._plans[message.variant, plan.label] = plan
 
     def unload(self, variant: str) -> None:
         """Forget a variant and end its executors."""
         self._modules.pop(variant, None)
+        self._environments.pop(variant, None)
         self._memory.forget(lambda key: key.variant == variant)
         for key in [k for k in self._plans if k[0] == variant]:
             del self._plans[key]
@@ -103,7 +111,8 @@ class NativeRunner:
         pool = self._pools[message.pool]
         sink = OutputSink(pool.outputs, message.known, self._memory)
         results = list[RunResult]()
-        shared = self._arenas.take(arena(pool.contract, 1, barely_aligned=message.barely_aligned))
+        shared = self._arenas.take(self._layout(message, pool))
+        shared.guard()
         fill(shared, pool, 0, message.slots[0], message.poisons[0])  # loading it runs code, too
         try:
             executor = self._executor(message.variant, pool, shared, self._core_watch.allowed)
@@ -194,7 +203,7 @@ class NativeRunner:
         """A warm executor that can give another sample."""
         key, sets = (variant, message.pool), _sets(_calls(message, pool, variant))
         most = max(_sets(_calls(message, pool, each)) for each in message.rounds[0])
-        shared = self._arenas.take(arena(pool.contract, most))
+        shared = self._arenas.take(arena(pool.contract, most, scattered=self._seed))
         session = self._sessions.get(key)
         if session is not None:
             needed = sets * (2 if message.given else 1)
@@ -204,6 +213,7 @@ class NativeRunner:
             session.executor.close()
             del self._sessions[key]
         cores = self._cores.of(may_start_threads(self._module(variant)))
+        shared.guard()
         for index in range(most):  # before it is loaded: answers of the last one lie there
             fill(shared, pool, index, WARM_UP_SLOT, message.poison)
         executor = self._executor(variant, pool, shared, cores)
@@ -217,7 +227,21 @@ class NativeRunner:
         self, variant: str, pool: InputPool, shared: SharedArena, cores: frozenset[int]
     ) -> Executor:
         plan = self._plans[variant, pool.contract.label]
-        return Executor(self._binary, self._module(variant), plan, shared, cores)
+        module, environment = self._module(variant), self._environments[variant]
+        answers = wants_answers(pool.allowed)
+        return Executor(self._binary, module, plan, shared, cores, environment, answers)
+
+    def _layout(self, message: Check, pool: InputPool) -> Arena:
+        """Where arrays lie in a check: on pages as when they are timed, unless it asks for
+        something else, which is then drawn, once for this process and so alike for all variants."""
+        placement = message.placement
+        return arena(
+            pool.contract,
+            1,
+            barely_aligned=placement in ("barely", "anywhere"),
+            flush=FLUSH.get(placement, ""),
+            placed=None if placement == "pages" else self._seed,
+        )
 
     def _module(self, variant: str) -> Path:
         """The file of a variant's machine code. Raises ExecutorLost when somebody removed it."""
@@ -251,7 +275,9 @@ def _called(calls: int) -> tuple[int, ...]:
 
 
 def _faulted(slot: int, poison: int, fault: Fault) -> RunResult:
-    return RunResult(slot=slot, poison=poison, fault=fault.detail, fault_kind=fault.kind)
+    return RunResult(
+        slot=slot, poison=poison, fault=fault.detail, fault_kind=fault.kind, said=fault.said
+    )
 
 
 def main() -> None:

@@ -14,7 +14,8 @@ from ..errors import AccessError, SpecError
 from ..specs.contract import BoundArgument, BoundContract
 from ..specs.io_contract import StressKind
 from .arrays import NUMPY, ArrayLibrary
-from .stress import exchanged, stress_of, stressed
+from .stress import KINDS, exchanged, stress_of, stressed
+from .structured import STRUCTURED, structured
 
 Array = npt.NDArray[Any]
 
@@ -32,7 +33,7 @@ def make_inputs(
     to .npy files for init `file`. `kind`: stress values in place of usual ones, the same for
     every library. Raises SpecError or AccessError.
     """
-    stress = None if kind is None else stress_of(contract, kind, seed)
+    stress = stress_of(contract, kind, seed) if kind is not None and kind in KINDS else None
     made = dict[str, Array]()
     for bound in contract.inputs:
         own = _seed(bound, contract, seed)
@@ -41,6 +42,8 @@ def make_inputs(
             values = _make(bound, own, files or {}, library)
         if kind == "exchanged":
             values = exchanged(bound.argument, values, own)
+        elif kind is not None and kind in STRUCTURED:
+            values = structured(bound, kind, values, own)
         made[bound.name] = values
     return made
 

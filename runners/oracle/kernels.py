@@ -1,4 +1,4 @@
-"""The kernels that an oracle has open: references, inputs, expected values."""
+"""The kernels that the judge knows: inputs, expected values, adopted outputs; no user's code."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .arrays import ArrayLibrary
 from .inputs import make_inputs, pack, unpack
 from .judge import Expected, expect, judge
 from .libraries import library_for
-from .messages import Foresee, JudgeOutputs, MakePool, OpenReference, OracleSettings, OutputVerdict
-from .references import Reference
+from .messages import JudgeOutputs, MakePool, OpenReference, OracleSettings, OutputVerdict, Slots
+from .truths import truth_nbytes, truth_places
 
 Bytes = npt.NDArray[np.uint8]
 _SEAL_FUTURE_WRITE = 0x10  # linux/fcntl.h; F_SEAL_WRITE refused reading maps before Linux 6.7
@@ -32,12 +32,12 @@ _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | _SEAL_FUTURE_WRITE
 
 @dataclass(slots=True)
 class _Kernel:
-    """A contract and how its truth is found; no reference: the baseline's outputs are it."""
+    """A contract and how its truth is found; `adopts`: the baseline's outputs are it."""
 
     contract: Contract
     files: dict[str, str]
     library: ArrayLibrary
-    reference: Reference | None
+    adopts: bool
     where: str
 
 
@@ -49,6 +49,7 @@ class _Pool:
     contract: BoundContract
     inputs: Bytes
     adopted: dict[int, Bytes]
+    public: bool
 
 
 class RecentValues:
@@ -84,30 +85,24 @@ class RecentValues:
 
 
 class OracleKernels:
-    """The references, pools and expected values of the kernels that are open."""
+    """The contracts, pools and expected values of the kernels that are open."""
 
     def __init__(self, settings: OracleSettings) -> None:
         self._gpu = settings.gpu
         self._kernels: dict[str, _Kernel] = {}
         self._pools: dict[str, _Pool] = {}
         self._expected = RecentValues(settings.kept_bytes)
-        self._told: dict[str, str] = {}
 
     def open(self, message: OpenReference) -> None:
-        """Load a reference. Raises ReferenceFailed when it does not even load."""
+        """Take a contract. Raises ReferenceFailed when the reference's library is missing."""
         library, where = library_for(message.source, self._gpu)
-        math = message.contract.math
-        reference = None if message.source is None else Reference(message.source, library, math)
         self._kernels[message.kernel] = _Kernel(
-            message.contract, message.init_files, library, reference, where
+            message.contract, message.init_files, library, message.source is None, where
         )
 
-    def moved(self) -> dict[str, str]:
-        """Where references compute, by kernel: what has changed since the last time."""
-        now = {name: _where(kernel) for name, kernel in self._kernels.items()}
-        news = {name: where for name, where in now.items() if self._told.get(name) != where}
-        self._told = now
-        return news
+    def where(self, kernel: str) -> str:
+        """Where a kernel's outputs are judged."""
+        return self._kernels[kernel].where
 
     def work(self) -> bool:
         """Whether every library still computes."""
@@ -139,7 +134,7 @@ class OracleKernels:
         kernel = self._kernels[message.kernel]
         contract = bind(kernel.contract, message.symbols, message.label)
         size = record(contract.inputs).nbytes * len(message.seeds)
-        self._pools[message.pool] = _Pool(kernel, contract, _mapped(fd, size), {})
+        self._pools[message.pool] = _Pool(kernel, contract, _mapped(fd, size), {}, message.public)
         self._expected.forget(message.pool)
 
     def drop_pool(self, pool: str) -> None:
@@ -150,64 +145,78 @@ class OracleKernels:
             known.kernel.library.release()
 
     def forget(self, kernel: str) -> None:
-        """Let go of a reference."""
+        """Let go of a contract."""
         self._kernels.pop(kernel, None)
 
     def adopt(self, message: JudgeOutputs, fd: int) -> None:
         """Take outputs as the truth where there is no reference; the first ones stay."""
         pool = self._pools[message.pool]
-        if pool.kernel.reference is None:
+        if pool.kernel.adopts:
             for slot, data in _records(pool.contract, message, fd):
                 pool.adopted.setdefault(slot, data)
 
-    def foresee(self, message: Foresee) -> None:
-        """Work out expected values before they are wanted. Raises ReferenceFailed."""
-        pool = self._pools[message.pool]
-        if pool.kernel.reference is not None:
-            for slot in message.slots:
-                self._expect(message.pool, slot)
-            pool.kernel.library.release()
+    def missing(self, message: Slots) -> list[int]:
+        """Seeds of a pool whose expected values the reference has to give (anew)."""
+        if self._pools[message.pool].kernel.adopts:
+            return []
+        wanted = dict.fromkeys(message.slots)
+        return [slot for slot in wanted if self._expected.get((message.pool, slot)) is None]
 
-    def judge(self, message: JudgeOutputs, fd: int) -> list[tuple[OutputVerdict, ...]]:
-        """Verdicts of every output of every record handed over, in order."""
+    def expect(self, message: Slots, fd: int) -> None:
+        """Take the expected values of one seed. They are copied before they are looked at: whoever
+        wrote them could go on writing."""
+        pool, (slot,) = self._pools[message.pool], message.slots
+        memory = _mapped(fd, truth_nbytes(pool.contract))
+        self._expected.put((message.pool, slot), _expected(pool, memory))
+        pool.kernel.library.release()
+
+    def judge(
+        self, message: JudgeOutputs, fd: int
+    ) -> tuple[list[int], list[tuple[OutputVerdict, ...]]]:
+        """Verdicts of every output of every record handed over, in order; none while expected
+        values of some seeds (the first of the pair) are missing."""
         if message.adopt:
             self.adopt(message, fd)
+        if missing := self.missing(Slots(pool=message.pool, slots=message.slots)):
+            return missing, []
         pool = self._pools[message.pool]
-        library = pool.kernel.library
         verdicts = list[tuple[OutputVerdict, ...]]()
         for slot, data in _records(pool.contract, message, fd):
-            expected = self._expect(message.pool, slot)
-            verdicts.append(
-                tuple(
-                    judge(bound, truth, library.from_host(values, bound.argument.dtype))
-                    for truth, (bound, values) in zip(
-                        expected, _arrays(pool.contract.outputs, data), strict=True
-                    )
-                )
-            )
-        library.release()
-        return verdicts
+            found = _verdicts(pool, self._known(message.pool, slot), data)
+            verdicts.append(found if pool.public else tuple(each.secret() for each in found))
+        pool.kernel.library.release()
+        return [], verdicts
 
-    def _expect(self, name: str, slot: int) -> list[Expected]:
-        """The truth for one seed, worked out when it is first wanted."""
+    def _known(self, name: str, slot: int) -> list[Expected]:
+        """The truth for one seed; adopted outputs are taken for it when they are first wanted."""
         known = self._expected.get((name, slot))
-        if known is not None:
-            return known
-        pool = self._pools[name]
-        if pool.kernel.reference is None:
-            values = _adopted(pool, slot)
-        else:
-            nbytes = record(pool.contract.inputs).nbytes
-            data = pool.inputs[slot * nbytes : (slot + 1) * nbytes]
-            inputs = {b.name: values for b, values in _arrays(pool.contract.inputs, data)}
-            values = pool.kernel.reference.expected(pool.contract, inputs)
-        self._expected.put((name, slot), values)
-        return values
+        if known is None:
+            known = _adopted(self._pools[name], slot)
+            self._expected.put((name, slot), known)
+        return known
 
 
-def _where(kernel: _Kernel) -> str:
-    fallen_back = "" if kernel.reference is None else kernel.reference.fallen_back
-    return f"{kernel.where}; {fallen_back}" if fallen_back else kernel.where
+def _verdicts(pool: _Pool, expected: list[Expected], data: Bytes) -> tuple[OutputVerdict, ...]:
+    """Of every output of one record."""
+    library = pool.kernel.library
+    found = list[OutputVerdict]()
+    for truth, (bound, values) in zip(expected, _arrays(pool.contract.outputs, data), strict=True):
+        verdict = judge(bound, truth, library.from_host(values, bound.argument.dtype))
+        found.append(verdict.model_copy(update={"finite": truth.finite}))
+    return tuple(found)
+
+
+def _expected(pool: _Pool, memory: Bytes) -> list[Expected]:
+    """The truth of every output from what the reference returned."""
+    library, found = pool.kernel.library, list[Expected]()
+    for places in truth_places(pool.contract):
+        bound = places.bound
+        native = library.from_host(places.native.array(memory), bound.argument.dtype)
+        exact = native
+        if places.exact is not None:
+            exact = library.from_host(places.exact.array(memory), "float64")
+        found.append(expect(library, bound, exact, native, pool.contract.error_floor(bound)))
+    return found
 
 
 def _adopted(pool: _Pool, slot: int) -> list[Expected]:

@@ -1,4 +1,4 @@
-"""What server and oracle say to each other."""
+"""What the server and the two processes of the oracle say to each other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..specs.io_contract import Contract, StressKind
 
 
 class OracleSettings(Record):
-    """What an oracle process may read, and the GPU it works on."""
+    """What a process of the oracle may read, and the GPU it works on."""
 
     readable: tuple[str, ...] = ()
     gpu: str = ""
@@ -18,12 +18,15 @@ class OracleSettings(Record):
     """where processes of ours on GPUs are noted (`device/registry.py`); with a GPU alone"""
     private: str = ""
     """a folder of its own for caches; with a GPU alone"""
-    kept_bytes: int
-    """memory for expected values, which are worked out anew when they were let go"""
+    kept_bytes: int = 0
+    """memory of the judge for expected values, which are worked out anew when they were let go"""
 
 
 class OpenReference(Record):
-    """A kernel's contract and the source of its reference; None: the baseline is the truth."""
+    """A kernel's contract and the source of its reference; None: the baseline is the truth.
+
+    The judge reads of the source which library it wants, and never runs it.
+    """
 
     kernel: str
     contract: Contract
@@ -44,13 +47,23 @@ class MakePool(Record):
     seeds: tuple[int, ...]
     kinds: tuple[StressKind | None, ...] = ()
     """stress values in place of usual ones, by slot; slots beyond its end have usual ones"""
+    public: bool = False
+    """its seeds are no secret: verdicts may tell values"""
 
 
-class Foresee(Record):
-    """Seeds whose expected values will be wanted."""
+class Slots(Record):
+    """Some seeds of a pool."""
 
     pool: str
     slots: tuple[int, ...]
+
+
+class Compute(Record):
+    """Expected values wanted of the reference on one seed: the pool's inputs and memory for the
+    outputs (`truths.py`) come in descriptors beside the message."""
+
+    pool: MakePool
+    slot: int
 
 
 class JudgeOutputs(Record):
@@ -62,9 +75,18 @@ class JudgeOutputs(Record):
     adopt: bool = False
     """these outputs are the baseline's and become the truth where there is no reference"""
 
+    def of_slot(self, slot: int) -> JudgeOutputs:
+        """The records of one seed alone."""
+        here = [place for s, place in zip(self.slots, self.places, strict=True) if s == slot]
+        return self.model_copy(update={"slots": (slot,) * len(here), "places": tuple(here)})
+
 
 class OutputVerdict(Record):
-    """What the comparison of one output found; errors are scaled, dimensionless."""
+    """What the comparison of one output found; errors are scaled, dimensionless.
+
+    Of a secret seed it tells place, values and words to nobody (`secret`): a candidate that knows
+    how far it is off, or where, is told what is expected there in a few tries.
+    """
 
     name: str
     right: bool
@@ -75,3 +97,12 @@ class OutputVerdict(Record):
     worst_value: str
     expected_value: str
     message: str
+    finite: bool = True
+    """whether all that is expected is"""
+
+    def secret(self) -> OutputVerdict:
+        """What may be known of an output on a secret seed: whether it is right. Its errors are for
+        gates to compare and are not told."""
+        told = "" if self.right else "wrong"
+        hidden = {"worst_index": None, "worst_value": "", "expected_value": "", "message": told}
+        return self.model_copy(update=hidden)

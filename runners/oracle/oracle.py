@@ -1,62 +1,75 @@
-"""The server's side of the oracle: one process, started anew when it is lost."""
+"""The server's side of the oracle: a judge that no user's code ever enters, and the reference in a
+process of its own. Both are started anew when they are lost.
+
+The judge makes inputs, keeps expected values and compares. Where it lacks the expected values of a
+seed it says so, the reference works them out into memory that the server gave it, and the judge
+takes them from there.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
-import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from ..errors import AccessError, KernelwrightError, ProcessLost, ReferenceFailed, SpecError
+from ..errors import ProcessLost, ReferenceFailed
 from ..loading.files import LoadedKernel
-from ..model import Record
 from ..processes.locks import gpu_registry
 from ..processes.machine import memory_bytes
 from ..processes.process import Child, Limits, clean_environment, spawner
-from ..processes.seccomp import has_seccomp
-from ..protocol.pools import SeedPool
+from ..protocol.pools import PUBLIC_SEED, SeedPool
+from ..specs.contract import BoundContract, bind
 from ..specs.devices import DeviceFacts
 from .confinement import environment_of
-from .messages import Foresee, JudgeOutputs, MakePool, OpenReference, OracleSettings, OutputVerdict
+from .messages import (
+    Compute,
+    JudgeOutputs,
+    MakePool,
+    OpenReference,
+    OracleSettings,
+    OutputVerdict,
+    Slots,
+)
+from .served import AGAIN, ANSWER_S, Question, ReferenceEnded, Served
+from .truths import truth_nbytes
 
-ANSWER_S = 180.0
+JUDGE, REFERENCE = "oracle.process", "oracle.reference_process"
 SIZES = (
     "correct the reference; or the domains of the symbols, where they hold sizes that never occur"
 )
-AGAIN = "ask again; a fresh oracle knows what this one knew"
 RESERVED = 16 << 30
 """Address space that libraries reserve and do not use."""
 HOST_KEPT_BYTES = 2 << 30
 DEVICE_KEPT_SHARE = 8
 """Expected values may fill one part in so many of a GPU's memory."""
-_ERRORS = {e.__name__: e for e in (ReferenceFailed, SpecError, AccessError)}
-
-
-class _Fallen(Exception):
-    """The process, or the GPU under it, is gone in the middle of a question."""
-
-    def __init__(self, error: KernelwrightError) -> None:
-        super().__init__(str(error))
-        self.error = error
+SUPPLIES = 3
+"""A judge that has lost them again after so many times is not going to keep them."""
 
 
 class Oracle:
     """Makes inputs and judges outputs, on a GPU of this machine if `device` is one.
 
-    What it was told, and inputs and adopted outputs by their descriptors, outlive its process:
-    the next one judges by the very same values. Not for two threads at once.
+    What it was told, and inputs and adopted outputs by their descriptors, outlive its processes:
+    the next ones judge by the very same values. Not for two threads at once.
     """
 
     def __init__(self, scratch: Path, device: DeviceFacts | None = None) -> None:
         self._scratch = scratch
         self._device = device if device is not None and device.uuid else None
-        self._child: Child | None = None
         self._kernels: dict[str, OpenReference] = {}
         self._where: dict[str, str] = {}
+        self._moved = set[str]()
         self._readable: tuple[str, ...] = ()
         self._pools: dict[str, tuple[MakePool, int]] = {}
         self._adopted: dict[str, list[tuple[JudgeOutputs, int]]] = {}
+        twice = self._device is not None
+        self._judge = Served(
+            lambda: self._start(JUDGE, "oracle"), self._known, users_code=False, twice=twice
+        )
+        self._reference = Served(
+            lambda: self._start(REFERENCE, "reference"), self._loaded, users_code=True, twice=twice
+        )
 
     def open(self, kernel: LoadedKernel) -> str:
         """Take a kernel's reference; see `where`. Raises ReferenceFailed if it does not load."""
@@ -68,10 +81,16 @@ class Oracle:
         )
         files = tuple(kernel.init_files.values())
         if not set(files) <= set(self._readable):
-            self._end()  # what a process may read is settled when it starts
+            self._judge.end()  # what a process may read is settled when it starts
             self._readable = (*self._readable, *files)
-        self._ask("open", message)
+        self._judge.begin()
+        if message.source is not None:
+            self._reference.begin()
+        answered, _ = self._judge.ask("open", message)
+        if message.source is not None:
+            answered, _ = self._reference.ask("open", message)
         self._kernels[kernel.kernel_id] = message
+        self._where[kernel.kernel_id] = str(answered["where"])
         return self.where(kernel.kernel_id)
 
     def where(self, kernel_id: str) -> str:
@@ -91,8 +110,9 @@ class Oracle:
             symbols=dict(pool.contract.symbols),
             seeds=pool.seeds,
             kinds=pool.kinds,
+            public=pool.public,
         )
-        _, fds = self._ask("pool", message)
+        _, fds = self._judge.ask("pool", message)
         self._forget(pool.pool)
         self._pools[pool.pool] = (message, os.dup(fds[0]))
         return fds[0]
@@ -102,23 +122,27 @@ class Oracle:
         known = self._pools.get(pool)
         self._forget(pool)
         if known is not None:
-            self._let_go("drop pool", known[0])
+            self._judge.let_go("drop pool", known[0])
 
     def forget(self, kernel_id: str) -> None:
         """Let go of a kernel's reference, once its pools are dropped."""
         known = self._kernels.pop(kernel_id, None)
         if known is not None:
-            self._let_go("forget", known)
+            self._judge.let_go("forget", known)
+            self._reference.let_go("forget", known)
 
     def pause(self) -> None:
-        """End the process; what is asked for next starts another, which knows the same."""
-        self._end()
+        """End the processes; what is asked for next starts others, which know the same."""
+        self._judge.end()
+        self._reference.end()
 
-    def foresee(self, pool: SeedPool, slots: Sequence[int]) -> None:
-        """Work out what is expected on some seeds before it is wanted. Raises ReferenceFailed with
-        the shape: it may be one that no workload has."""
+    def foresee(self, pool: SeedPool, slots: Sequence[int], timeout_s: float = ANSWER_S) -> None:
+        """Work out what is expected on some seeds before it is wanted, each within a time limit.
+        Raises ReferenceFailed with the shape: it may be one that no workload has."""
         try:
-            self._ask("foresee", Foresee(pool=pool.pool, slots=tuple(slots)))
+            wanted = Slots(pool=pool.pool, slots=tuple(slots))
+            for slot in self._judge.ask("missing", wanted)[0]["missing"]:
+                self._supply(pool.pool, slot, timeout_s)
         except ReferenceFailed as error:
             shape = pool.contract
             sizes = ", ".join(f"{name}={size}" for name, size in shape.symbols.items())
@@ -130,34 +154,102 @@ class Oracle:
 
     def judge(self, message: JudgeOutputs, fd: int) -> list[tuple[OutputVerdict, ...]]:
         """Verdicts for every output record. Raises ReferenceFailed when the reference fails."""
-        reply, _ = self._ask("judge", message, fd)
+        missing, verdicts = self._judged(message, fd)
+        if missing:
+            verdicts = self._slot_by_slot(message, fd)
         if message.adopt:
             self._keep_adopted(message, fd)
-        return [
-            tuple(OutputVerdict.model_validate(v) for v in verdicts)
-            for verdicts in reply["verdicts"]
-        ]
+        return verdicts
 
     def close(self) -> None:
-        """End the process and forget everything."""
-        self._end()
+        """End the processes and forget everything."""
+        self.pause()
         for pool in list(self._pools):
             self._forget(pool)
         self._kernels.clear()
 
-    def _let_go(self, verb: str, message: Record) -> None:
-        """Have the process forget something; one that is gone, or is lost now, has."""
-        child = self._child
-        if child is not None and child.poll() is None:
-            try:
-                self._exchange(child, verb, message, None)
-            except (_Fallen, ProcessLost, TimeoutError):
-                self._end()
+    def _judged(
+        self, message: JudgeOutputs, fd: int
+    ) -> tuple[list[int], list[tuple[OutputVerdict, ...]]]:
+        """The seeds whose expected values the judge lacks, or else its verdicts."""
+        reply, _ = self._judge.ask("judge", message, (fd,))
+        told = reply["verdicts"]
+        return reply["missing"], [tuple(map(OutputVerdict.model_validate, v)) for v in told]
 
-    def _end(self) -> None:
-        child, self._child = self._child, None
-        if child is not None:
-            child.close()
+    def _slot_by_slot(self, message: JudgeOutputs, fd: int) -> list[tuple[OutputVerdict, ...]]:
+        """Verdicts of one seed after the other: the judge may have no room for the expected values
+        of all of them, and always has for the latest."""
+        found = {slot: iter(self._of_slot(message.of_slot(slot), fd)) for slot in message.slots}
+        return [next(found[slot]) for slot in message.slots]
+
+    def _of_slot(self, message: JudgeOutputs, fd: int) -> list[tuple[OutputVerdict, ...]]:
+        for _ in range(SUPPLIES):
+            missing, verdicts = self._judged(message, fd)
+            if not missing:
+                return verdicts
+            self._supply(message.pool, missing[0])
+        raise ProcessLost("the judge's process forgets what it was told", next_step=AGAIN)
+
+    def _supply(self, name: str, slot: int, timeout_s: float = ANSWER_S) -> None:
+        """Have the reference work out the expected values of one seed, and the judge take them."""
+        pool, inputs = self._pools[name]
+        truth = _truth(self._bound(pool))
+        try:
+            self._compute(Compute(pool=pool, slot=slot), inputs, truth, timeout_s)
+            self._judge.ask("expect", Slots(pool=name, slots=(slot,)), (truth,))
+        finally:
+            os.close(truth)
+
+    def _compute(
+        self, message: Compute, inputs: int, truth: int, timeout_s: float = ANSWER_S
+    ) -> None:
+        """Have the reference called on one seed. Raises ReferenceFailed."""
+        kernel = message.pool.kernel
+        try:
+            reply, _ = self._reference.ask("compute", message, (inputs, truth), timeout_s)
+        except ReferenceFailed as error:
+            if message.pool.public or (isinstance(error, ReferenceEnded) and error.late):
+                raise
+            raise self._failure_to_tell(message) from error
+        if reply["where"] != self._where[kernel]:
+            if message.pool.public:
+                self._where[kernel] = str(reply["where"])
+            elif kernel not in self._moved:
+                self._moved.add(kernel)
+                self._failure_to_tell(message)
+
+    def _failure_to_tell(self, message: Compute) -> ReferenceFailed:
+        """What a reference says on the public seed where it failed, or fell back to numpy, on a
+        secret one: its words could be made of the values that it was called with. The process that
+        is asked has seen no others."""
+        known = message.pool
+        kind = known.kinds[message.slot] if message.slot < len(known.kinds) else None
+        public = known.model_copy(
+            update={
+                "pool": f"{known.pool}/public",
+                "public": True,
+                "seeds": (PUBLIC_SEED,),
+                "kinds": (kind,),
+            }
+        )
+        self._reference.end()
+        inputs = truth = -1
+        try:
+            _, (inputs,) = self._judge.ask("pool", public)
+            truth = _truth(self._bound(public))
+            self._compute(Compute(pool=public, slot=0), inputs, truth)
+        except ReferenceFailed as error:
+            return error
+        finally:
+            self._judge.let_go("drop pool", public)
+            for fd in (inputs, truth):
+                if fd >= 0:
+                    os.close(fd)
+        return ReferenceFailed(
+            "the reference fails on secret values, and does not on the public ones: what it says "
+            "there could tell of them",
+            next_step="call the reference by hand on further values",
+        )
 
     def _forget(self, pool: str) -> None:
         known = self._pools.pop(pool, None)
@@ -172,77 +264,33 @@ class Oracle:
         if kernel.source is None and not set(message.slots) <= slots:
             earlier.append((message, os.dup(fd)))
 
-    def _ask(
-        self, verb: str, message: Record, fd: int | None = None
-    ) -> tuple[dict[str, Any], list[int]]:
-        """An answer. On a GPU a question during which all fell is asked again, once, of a new
-        process: after a crash in the runner a reference failed that had worked before and worked
-        again (once in 30 crashes on an H200, why is not known)."""
-        try:
-            return self._once(verb, message, fd)
-        except _Fallen as fallen:
-            if self._device is None:
-                raise fallen.error from fallen
-        try:
-            return self._once(verb, message, fd)
-        except _Fallen as fallen:
-            raise fallen.error from fallen
-
-    def _once(self, verb: str, message: Record, fd: int | None) -> tuple[dict[str, Any], list[int]]:
-        try:
-            return self._exchange(self._running(), verb, message, fd)
-        except TimeoutError as error:
-            raise self._lost(error) from error
-        except ProcessLost as error:
-            lost = self._lost(error)
-            if isinstance(lost, ProcessLost):  # ended from outside: the caller decides
-                raise lost from error
-            raise _Fallen(lost) from error
-
-    def _lost(self, error: ProcessLost | TimeoutError) -> ReferenceFailed | ProcessLost:
-        """What to say when the process is gone, silent or stopped; it is ended."""
-        late, child = isinstance(error, TimeoutError), self._child
-        why = detail = ""
-        returncode = None
-        if child is not None:
-            returncode = child.wait(0.0 if late else 1.0)
-            why = f": it took over {ANSWER_S:g} s" if late else f": {child.describe_end()}"
-            detail = child.stderr_text(1000).strip()
-        self._end()
-        if returncode is None and not late:
-            return ProcessLost(str(error), next_step=AGAIN)
-        if returncode == -signal.SIGKILL and has_seccomp():  # the filter lets it not do so itself
-            return ProcessLost(
-                "the oracle was killed from outside, or by the system because memory ran out",
-                next_step=f"{AGAIN}; if it happens again, look at the system's messages (dmesg) "
-                "and at how much memory reference and inputs take",
-            )
-        return ReferenceFailed(
-            f"the reference ended its process{why}" + (f"\n{detail}" if detail else ""),
-            next_step="call the reference by hand on a small input",
-        )
-
-    def _running(self) -> Child:
-        if self._child is not None and self._child.usable:
-            return self._child
-        self._end()
-        child = self._child = self._start()
+    def _known(self) -> Iterator[Question]:
+        """What a new judge is told."""
         for kernel in self._kernels.values():
-            self._exchange(child, "open", kernel, None)
+            yield "open", kernel, ()
         for pool, fd in self._pools.values():
-            self._exchange(child, "known pool", pool, fd)
+            yield "known pool", pool, (fd,)
         for adopted, fd in (each for several in self._adopted.values() for each in several):
-            self._exchange(child, "adopt", adopted, fd)
-        return child
+            yield "adopt", adopted, (fd,)
 
-    def _start(self) -> Child:
+    def _loaded(self) -> Iterator[Question]:
+        """What a new process of the reference is told."""
+        for kernel in self._kernels.values():
+            if kernel.source is not None:
+                yield "open", kernel, ()
+
+    def _bound(self, pool: MakePool) -> BoundContract:
+        return bind(self._kernels[pool.kernel].contract, pool.symbols, pool.label)
+
+    def _start(self, module: str, name: str) -> Child:
+        """A process of the oracle. Files of inits are read by the judge alone."""
         device = self._device
-        name = "oracle" if device is None else f"oracle.{device.uuid}"
+        name = name if device is None else f"{name}.{device.uuid}"
         private = self._scratch / f"{name}.private"
         if device is not None:
             private.mkdir(parents=True, exist_ok=True)
         settings = OracleSettings(
-            readable=self._readable,
+            readable=self._readable if module == JUDGE else (),
             gpu="" if device is None else device.name,
             registry="" if device is None else str(gpu_registry()),
             private="" if device is None else str(private),
@@ -252,7 +300,7 @@ class Oracle:
         )
         extra = environment_of(settings, None if device is None else device.uuid)
         return spawner().start_python(
-            "kernelwright.runners.oracle.process",
+            f"kernelwright.runners.{module}",
             (settings.model_dump_json(),),
             name=name,
             scratch=self._scratch,
@@ -264,19 +312,11 @@ class Oracle:
             ),
         )
 
-    def _exchange(
-        self, child: Child, verb: str, message: Record, fd: int | None
-    ) -> tuple[dict[str, Any], list[int]]:
-        body = {"verb": verb, "body": message.model_dump(mode="json")}
-        child.channel.send(body, () if fd is None else (fd,))
-        reply, fds = child.receive(timeout=ANSWER_S)
-        self._where |= reply["where"]
-        told = reply.get("error")
-        if told is not None:
-            kind: type[KernelwrightError] = _ERRORS.get(told["kind"], ReferenceFailed)
-            refusal = kind(told["message"], valid=told["valid"])
-            if reply["spent"]:  # the GPU no longer works for that process
-                self._end()
-                raise _Fallen(refusal)
-            raise refusal
-        return reply, fds
+
+def _truth(contract: BoundContract) -> int:
+    """Memory for expected outputs, of a size that nobody can change any more: who maps it finds
+    all of it. To be closed by the caller."""
+    fd = os.memfd_create("truth", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(fd, truth_nbytes(contract))
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+    return fd

@@ -1,11 +1,13 @@
-"""The oracle's process: it makes inputs, holds the expected values, and compares outputs.
+"""The judge's process: it makes inputs, holds the expected values, and compares outputs.
 
-The user's reference runs here and nowhere else, confined before anything of it is loaded.
+No user's code is ever loaded here: the reference runs in a process of its own
+(`reference_process.py`), and what comes from there is arrays.
 """
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ from ..device.presence.registry import register
 from ..errors import KernelwrightError
 from ..processes.channel import Answer, Channel, serve
 from .confinement import confine
-from .messages import Foresee, JudgeOutputs, MakePool, OpenReference, OracleSettings
+from .messages import JudgeOutputs, MakePool, OpenReference, OracleSettings, Slots
 
 if TYPE_CHECKING:
     from .kernels import OracleKernels
@@ -30,11 +32,7 @@ def main() -> None:
 
     kernels = OracleKernels(settings)
 
-    def answer(message: dict[str, Any], fds: list[int]) -> Answer:
-        reply, out = _answer(kernels, message, fds)
-        return reply | {"where": kernels.moved()}, out
-
-    serve(channel, answer)
+    serve(channel, partial(_answer, kernels))
 
 
 def _answer(kernels: OracleKernels, message: dict[str, Any], fds: list[int]) -> Answer:
@@ -42,7 +40,9 @@ def _answer(kernels: OracleKernels, message: dict[str, Any], fds: list[int]) -> 
     try:
         match message["verb"]:
             case "open":
-                kernels.open(OpenReference.model_validate(body))
+                opened = OpenReference.model_validate(body)
+                kernels.open(opened)
+                return {"where": kernels.where(opened.kernel)}, []
             case "pool":
                 return {}, [kernels.make_pool(MakePool.model_validate(body))]
             case "known pool":
@@ -51,15 +51,18 @@ def _answer(kernels: OracleKernels, message: dict[str, Any], fds: list[int]) -> 
                 kernels.drop_pool(MakePool.model_validate(body).pool)
             case "forget":
                 kernels.forget(OpenReference.model_validate(body).kernel)
-            case "foresee":
-                kernels.foresee(Foresee.model_validate(body))
+            case "missing":
+                return {"missing": kernels.missing(Slots.model_validate(body))}, []
+            case "expect":
+                kernels.expect(Slots.model_validate(body), fds[0])
             case "adopt":
                 kernels.adopt(JudgeOutputs.model_validate(body), fds[0])
             case "judge":
-                found = kernels.judge(JudgeOutputs.model_validate(body), fds[0])
-                return {"verdicts": [[v.model_dump() for v in each] for each in found]}, []
+                missing, found = kernels.judge(JudgeOutputs.model_validate(body), fds[0])
+                told = [[v.model_dump() for v in each] for each in found]
+                return {"missing": missing, "verdicts": told}, []
             case verb:
-                raise ValueError(f"the oracle knows no `{verb}`")
+                raise ValueError(f"the judge knows no `{verb}`")
     except KernelwrightError as error:
         told = {"kind": type(error).__name__, "message": error.message, "valid": error.valid}
         return {"error": told, "spent": not kernels.work()}, []

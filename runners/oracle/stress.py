@@ -97,10 +97,10 @@ def stressed(bound: BoundArgument, stress: Stress, seed: int) -> Array | None:
     if stress.kind == "special":
         if not argument.nonfinite:
             return None
-        return _stored(_sprinkled(bound, np.random.default_rng(seed)), argument.dtype, finite=False)
+        return stored(_sprinkled(bound, np.random.default_rng(seed)), argument.dtype, finite=False)
     if _is_free(argument):
         values = _free_values(bound, stress, np.random.default_rng(seed))
-        return _stored(values, argument.dtype)
+        return stored(values, argument.dtype)
     if argument.filled.kind in ("uniform", "randint"):
         return _bounded_values(bound, stress.kind, np.random.default_rng(seed))
     return None
@@ -126,7 +126,7 @@ def _is_free(argument: Argument) -> bool:
 
 
 def _free_values(bound: BoundArgument, stress: Stress, rng: np.random.Generator) -> Array:
-    init, limits = bound.argument.filled, _limits(bound.argument.dtype)
+    init, limits = bound.argument.filled, limits_of(bound.argument.dtype)
     kind = np.float64 if bound.argument.dtype == "float64" else np.float32
     drawn = rng.standard_normal(bound.shape, dtype=kind)
     usual = drawn * kind(init.scale) + kind(init.shift)
@@ -145,11 +145,11 @@ def _free_values(bound: BoundArgument, stress: Stress, rng: np.random.Generator)
             return drawn * kind(min(LARGE, limits.largest * LARGE_SHARE))
         case "wide":
             return usual * _row_scales(bound.shape, rng).astype(kind)
-        case "special" | "exchanged":
+        case _:
             return usual
 
 
-def _cancelling(drawn: Array, pairing: int, limits: _Limits) -> Array:
+def _cancelling(drawn: Array, pairing: int, limits: Limits) -> Array:
     """z and small - z in random places of each row: their sum is small, in whatever order."""
     values = drawn.copy()
     first, second = _pairs(pairing, drawn.shape[-1])
@@ -194,7 +194,7 @@ def _sprinkled(bound: BoundArgument, rng: np.random.Generator) -> Array:
 
 def _bounded_values(bound: BoundArgument, kind: StressKind, rng: np.random.Generator) -> Array:
     """The ends of a range and constants within it."""
-    low, high = _ends(bound.argument)
+    low, high = range_ends(bound.argument)
     dtype = numpy_dtype(bound.argument.dtype)
     if kind == "zeros":
         return np.full(bound.shape, min(max(0, low), high), dtype)
@@ -204,7 +204,7 @@ def _bounded_values(bound: BoundArgument, kind: StressKind, rng: np.random.Gener
     return ends[rng.integers(0, 2, bound.shape)]
 
 
-def _ends(argument: Argument) -> tuple[float, float]:
+def range_ends(argument: Argument) -> tuple[float, float]:
     """The least and the largest value that an init draws, both stored exactly."""
     init = argument.filled
     if init.kind == "randint" or not is_float(argument.dtype):
@@ -226,23 +226,26 @@ def _rounded_into(end: float, init: Any, dtype: np.dtype[Any], *, up: bool) -> f
 
 
 @dataclass(frozen=True, slots=True)
-class _Limits:
+class Limits:
+    """Of a float dtype."""
+
     largest: float
     epsilon: float
     smallest_normal: float
 
 
-def _limits(dtype: str) -> _Limits:
+def limits_of(dtype: str) -> Limits:
+    """What a float dtype holds."""
     import ml_dtypes
 
     found: Any = cast(Any, ml_dtypes).finfo(numpy_dtype(dtype))
-    return _Limits(float(found.max), float(found.eps), float(found.smallest_normal))
+    return Limits(float(found.max), float(found.eps), float(found.smallest_normal))
 
 
-def _stored(values: Array, dtype: str, *, finite: bool = True) -> Array:
+def stored(values: Array, dtype: str, *, finite: bool = True) -> Array:
     """Values of a dtype; finite ones stay within its range."""
     if finite:
-        largest = _limits(dtype).largest
+        largest = limits_of(dtype).largest
         values = np.clip(values, -largest, largest)
     with np.errstate(all="ignore"):
         return np.ascontiguousarray(values.astype(numpy_dtype(dtype)))

@@ -134,11 +134,11 @@ def _check_outputs(
     wanted = [(a.name, a.argument.dtype, a.shape) for a in contract.outputs]
     if found != wanted:
         raise SpecError(f"{where}: outputs are {found}", valid=f"those of the contract: {wanted}")
-    for output in outputs:
-        if len(output.strides) != len(output.shape) or min(output.strides, default=0) < 0:
+    for output, bound in zip(outputs, contract.outputs, strict=True):
+        if output.strides != bound.strides:
             raise SpecError(
                 f"{where}, output {output.name}: strides {output.strides}",
-                valid=f"{len(output.shape)} of 0 or more",
+                valid=f"{bound.strides}, as the contract has them: a caller looks nowhere else",
             )
         last = sum((n - 1) * s for n, s in zip(output.shape, output.strides, strict=True))
         nbytes = 0 if 0 in output.shape else (last + 1) * DTYPES[output.dtype].itemsize

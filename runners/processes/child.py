@@ -8,9 +8,11 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from ..errors import KernelwrightError, ProcessLost
 from .channel import Channel
@@ -90,6 +92,19 @@ class Log:
             self.fd = -1
 
 
+_living: WeakSet[Child] = WeakSet()
+_living_lock = threading.Lock()
+
+
+def kill_living(spared: Container[str] = ()) -> None:
+    """End every child of this process but those of some names. Whoever waits for one finds it lost,
+    as if somebody else had killed it."""
+    with _living_lock:
+        living = [child for child in _living if child.ended is None and child.name not in spared]
+    for child in living:
+        child.kill()
+
+
 class Child:
     """A process of ours and everything it starts. Leaving its `with` block kills it."""
 
@@ -119,6 +134,8 @@ class Child:
         self._lock = threading.RLock()
         self._returncode: int | None = None
         self._killed = False
+        with _living_lock:
+            _living.add(self)
 
     @property
     def channel(self) -> Channel:

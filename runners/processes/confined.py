@@ -38,6 +38,15 @@ SYSTEM = tuple(
     )
 )
 """what a program needs of the system to start at all; nothing of a person's"""
+PROGRAMS = tuple(
+    Path(p)
+    for p in (
+        *("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache"),
+        *("/proc/cpuinfo", "/sys/devices/system", "/dev/urandom"),
+    )
+)
+"""what a compiler needs of it, whose messages quote what it has read: nothing of this machine's
+users, or of a process"""
 NULL = Path("/dev/null")
 LOOK_S = 0.1
 """between two looks at the number of its processes and the size of its folder"""
@@ -86,9 +95,9 @@ def python_folders() -> list[Path]:
 class ConfinedFork:
     """A fork that runs `body` with `folder` as working and only writable folder.
 
-    It reads `read` and what a program needs of the system, has no network, no capabilities and
-    no descriptor of ours; stdout and stderr go to the file `log`. Its status is 0 when `body`
-    returns, 1 when it raises, with the traceback in the log.
+    It reads `read` and `system`, which is what a program needs to start, has no network, no
+    capabilities and no descriptor of ours; stdout and stderr go to the file `log`. Its status is
+    0 when `body` returns, 1 when it raises, with the traceback in the log.
     """
 
     def __init__(
@@ -99,6 +108,7 @@ class ConfinedFork:
         log: Path,
         bounds: Bounds,
         read: Sequence[Path] = (),
+        system: Sequence[Path] = SYSTEM,
     ) -> None:
         self.started = time.monotonic()
         self._bounds, self._folder = bounds, folder
@@ -108,7 +118,7 @@ class ConfinedFork:
         with starting() as own:
             self._pid = os.fork()
             if self._pid == 0:
-                _run(parent, body, folder, log, bounds, read)
+                _run(parent, body, folder, log, bounds, [*system, *read])
             own.add(self._pid)
         self._pidfd = os.pidfd_open(self._pid)
         self.ended: Ended | None = None
@@ -249,7 +259,7 @@ def _run(
         _redirect(log)
         launch.be_killed_first(launch.CANDIDATE_SCORE)
         _bound(bounds)
-        landlock([*SYSTEM, *read], [folder, NULL])
+        landlock(read, [folder, NULL])
         drop_capabilities()
         if has_seccomp():
             install_seccomp(builder_filter(os.getpid()))

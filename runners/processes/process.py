@@ -192,6 +192,7 @@ def run_limited(
     limits: Limits,
     pass_fds: Sequence[int] = (),
     text_bytes: int = TEXT_BYTES,
+    stdin: Path | None = None,
 ) -> Finished:
     """Run a command in `scratch` to its end, supervised: no process of it outlives the call, nor
     this process, however either is killed. For any thread; it needs no spawner.
@@ -207,6 +208,7 @@ def run_limited(
         limits=limits,
         pass_fds=pass_fds,
         supervised=True,
+        stdin=stdin,
     ) as child:
         returncode = child.wait()
         while returncode is None:

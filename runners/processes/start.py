@@ -37,6 +37,7 @@ _LAUNCH = (
 )
 """and its argument: `launch.main`, which needs nothing of ours but the folder it lies in"""
 _numbers = itertools.count(1)
+NULL = Path(os.devnull)
 
 
 def clean_environment(scratch: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -59,8 +60,10 @@ def start_child(
     pass_fds: Sequence[int] = (),
     supervised: bool = False,
     channel: Channel | None = None,
+    stdin: Path | None = None,
 ) -> Child:
-    """Start a child of the calling thread, which must outlive it (see `Spawner`)."""
+    """Start a child of the calling thread, which must outlive it (see `Spawner`). `stdin`: a file
+    that it reads; None: it is empty."""
     words = [os.fspath(word) for word in argv]
     if "/" not in words[0] and shutil.which(words[0], path=environment.get("PATH")) is None:
         raise KernelwrightError(
@@ -76,10 +79,10 @@ def start_child(
     with writing(scratch, f"the output of {name}"):
         scratch.mkdir(parents=True, exist_ok=True)  # somebody may have tidied it away
         logs = (Log(scratch / f"{name}.stdout"), Log(scratch / f"{name}.stderr"))
-    with starting() as own:
+    with starting() as own, (stdin or NULL).open("rb") as given:
         popen = subprocess.Popen(
             [*_LAUNCH, json.dumps(spec)],
-            stdin=subprocess.DEVNULL,
+            stdin=given,
             stdout=logs[0].fd,
             stderr=logs[1].fd,
             pass_fds=tuple(pass_fds),

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from ..specs.contract import BoundArgument, BoundContract
 from .layout import Record, record
 from .messages import Pool, RunResult
-from .outputs import OutputKey, OutputSink, same_bytes
-from .shared_arena import GUARD_PATTERN, Bytes, SharedArena
+from .outputs import OutputKey, OutputSink
+from .patterns import Bytes, holds, put, repeated, same_bytes
+from .shared_arena import SharedArena
 
 Gaps = npt.NDArray[np.bool_]
 
@@ -32,6 +33,8 @@ class InputPool:
     values: Bytes
     gaps: Mapping[str, Gaps]
     """of arrays that are both input and output: nobody but the caller owns what lies there"""
+    allowed: tuple[str, ...] = ()
+    """what the contract allows of all that screens block, by name"""
 
     @classmethod
     def of(cls, message: Pool, fd: int) -> InputPool:
@@ -42,7 +45,8 @@ class InputPool:
         values = np.frombuffer(mapped, dtype=np.uint8)
         in_place = [a for a in contract.outputs if a.argument.role == "inout"]
         gaps = {a.name: found for a in in_place if (found := _gaps(a)).any()}
-        return cls(contract, inputs, record(contract.outputs), message.slots, values, gaps)
+        allowed = tuple(each.name for each in message.contract.allow)
+        return cls(contract, inputs, record(contract.outputs), message.slots, values, gaps, allowed)
 
     def value(self, slot: int, name: str) -> Bytes:
         """The bytes of one input of one seed."""
@@ -55,19 +59,20 @@ class InputPool:
         value, gaps = self.value(slot, name), self.gaps.get(name)
         if gaps is not None:
             value = value.copy()
-            value.reshape(gaps.size, -1)[gaps] = poison
+            poisoned = repeated(poison, value.size)
+            value.reshape(gaps.size, -1)[gaps] = poisoned.reshape(gaps.size, -1)[gaps]
         return value
 
 
 def fill(shared: SharedArena, pool: InputPool, index: int, slot: int, poison: int) -> None:
     """Fresh values for one set: inputs from the pool, outputs poisoned."""
-    base = index * shared.layout.stride
+    base = shared.layout.span(index)[0]
     roles = {a.name: a.argument.role for a in pool.contract.arrays}
     for place in shared.layout.slots:
         start = base + place.offset
         target = shared.memory[start : start + place.nbytes]
         if roles[place.name] == "output":
-            target[:] = poison
+            put(target, poison)
         else:
             target[:] = pool.started(slot, place.name, poison)
 
@@ -76,7 +81,7 @@ def collect(
     shared: SharedArena, pool: InputPool, index: int, key: OutputKey, poison: int, sink: OutputSink
 ) -> RunResult:
     """What a run left behind: guards, inputs, gaps between strides, outputs."""
-    memory, base = shared.memory, index * shared.layout.stride
+    memory, base = shared.memory, shared.layout.span(index)[0]
     places = {s.name: s for s in shared.layout.slots}
 
     def array(name: str) -> Bytes:
@@ -94,7 +99,7 @@ def collect(
     digest, stored = sink.add(key, parts)
     overrun = _overrun(shared, index)
     if overrun:
-        shared.guard()  # the arena serves others, too
+        shared.restore(index)  # the arena serves others, too
     return RunResult(
         slot=key.slot,
         poison=poison,
@@ -108,32 +113,27 @@ def collect(
 
 def touched(shared: SharedArena, pool: InputPool, index: int, slot: int, poison: int) -> str:
     """What was written in a set that was filled and not called, in words; empty: nothing."""
-    base = index * shared.layout.stride
+    base = shared.layout.span(index)[0]
     roles = {a.name: a.argument.role for a in pool.contract.arrays}
     for place in shared.layout.slots:
         start = base + place.offset
         found = shared.memory[start : start + place.nbytes]
         if roles[place.name] == "output":
-            same = bool((found == poison).all())
+            same = holds(found, poison)
         else:
             same = same_bytes(found, pool.started(slot, place.name, poison))
         if not same:
             return f"`{place.name}` of a call that was not made"
     overrun = _overrun(shared, index)
     if overrun:
-        shared.guard()
+        shared.restore(index)
     return overrun
 
 
 def _overrun(shared: SharedArena, index: int) -> str:
     """Where a guard band was written, in words; empty when none was."""
-    shape = shared.layout
-    names = [s.name for s in shape.slots]
-    for number, (start, end) in enumerate(shape.guards(index)):
-        hit = np.flatnonzero(shared.memory[start:end] != GUARD_PATTERN)
-        if not hit.size:
-            continue
-        behind, before = int(hit[0]), end - start - int(hit[-1])
+    names = [s.name for s in shared.layout.slots]
+    for number, behind, before in shared.damaged(index):
         if number == len(names) or (number > 0 and behind < before):
             return f"byte {behind + 1} behind the end of `{names[number - 1]}`"
         return f"byte {before} before the start of `{names[number]}`"
@@ -143,7 +143,10 @@ def _overrun(shared: SharedArena, index: int) -> str:
 def _gaps_untouched(bound: BoundArgument, data: Bytes, poison: int) -> bool:
     """Whether the bytes between strided elements still hold the poison."""
     gaps = _gaps(bound)
-    return not gaps.any() or bool((data.reshape(gaps.size, -1)[gaps] == poison).all())
+    if not gaps.any():
+        return True
+    poisoned = repeated(poison, data.size).reshape(gaps.size, -1)
+    return bool((data.reshape(gaps.size, -1)[gaps] == poisoned[gaps]).all())
 
 
 def _gaps(bound: BoundArgument) -> Gaps:

@@ -17,6 +17,16 @@ before it begins, where its buffers held the same until then (`ready`), or anoth
 (`late`)."""
 
 
+Placement = Literal["pages", "barely", "end", "start", "anywhere"]
+"""Where buffers of a checked run lie. In one arena, between guard bands: at the start of pages, or
+aligned no better than promised (`barely`). Or each in memory of its own with nothing mapped around
+it, so that it ends where that ends (`end`, as near as the promised alignment lets it), begins where
+that begins (`start`), or lies at a place that is drawn; order and distances are drawn, too."""
+UNPLACED = "unplaced"
+"""the kind of fault of a run that could not be placed so: it says nothing of the variant"""
+WALLED: tuple[Placement, ...] = ("end", "start", "anywhere")
+
+
 class Pool(Record):
     """The inputs of one workload; the values come in a file descriptor beside the message."""
 
@@ -38,6 +48,8 @@ class Load(Record):
     modules: dict[str, str]
     """paths by hash"""
     plans: tuple[LaunchPlan, ...]
+    environment: dict[str, str] = Field(default_factory=dict[str, str])
+    """of processes that run host code, beside what every one has"""
 
 
 class Check(Record):
@@ -47,7 +59,8 @@ class Check(Record):
     pool: str
     slots: tuple[int, ...]
     poisons: tuple[int, ...]
-    barely_aligned: bool = False
+    """words, see `patterns.py`"""
+    placement: Placement = "pages"
     timeout_s: float
     known: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """digests of outputs that need not be handed over, by slot"""
@@ -83,6 +96,9 @@ class RunResult(Record):
     poison: int
     fault: str = ""
     fault_kind: str = ""
+    said: str = ""
+    """what the code itself chose of a fault: what it printed, its exit status, an address. It may
+    hold what the code was given, so it is told of a public seed alone"""
     overrun: str = ""
     changed_inputs: tuple[str, ...] = ()
     touched_gaps: tuple[str, ...] = ()

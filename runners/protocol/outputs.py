@@ -9,10 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-
 from .layout import Record
-from .shared_arena import Bytes
+from .patterns import Bytes, same_bytes
 
 MEMORY_BYTES = 512 << 20
 
@@ -96,13 +94,3 @@ class OutputSink:
     def close(self) -> int:
         """The descriptor; the caller sends it on and closes it."""
         return self._fd
-
-
-def same_bytes(a: Bytes, b: Bytes) -> bool:
-    """Whether two arrays of bytes are equal, compared eight at a time."""
-    whole = a.size - a.size % 8
-    return (
-        a.size == b.size
-        and np.array_equal(a[:whole].view(np.uint64), b[:whole].view(np.uint64))
-        and np.array_equal(a[whole:], b[whole:])
-    )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ..specs.contract import BoundContract
 from ..specs.io_contract import StressKind
 from .layout import record
+from .patterns import Poisons, draw_poisons
 
+PUBLIC_SEED = 0
+"""What is told of a wrong kernel is told of its run on this seed, on which nobody is judged: its
+inputs are `inputs.make_inputs(contract, PUBLIC_SEED)`."""
 POOL_BYTES = 16 << 20
 FEWEST, MOST = 4, 64
 ODD_SLOTS = 2
@@ -27,11 +31,21 @@ class SeedPool:
     held_out: bool = False
     kinds: tuple[StressKind | None, ...] = ()
     """of stress, by slot; empty: usual values"""
+    public: bool = False
+    """its seed is no secret, and nobody is judged by it"""
+    poisons: Poisons = field(default_factory=draw_poisons)
+    """what outputs and scratch hold before runs on it"""
 
     @property
     def slots(self) -> int:
         """How many seeds there are."""
         return len(self.seeds)
+
+    def published(self, slot: int) -> SeedPool:
+        """The public seed in the same shape, with values of the same kind as in a slot."""
+        kinds = self.kinds[slot : slot + 1]
+        name = f"{self.pool}/public" + "".join(f" {kind}" for kind in kinds if kind)
+        return replace(self, pool=name, seeds=(PUBLIC_SEED,), kinds=kinds, public=True)
 
 
 def draw(

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ..errors import ProcessLost
@@ -55,11 +56,16 @@ class ProcessRunner:
             self._forget("drop pool", pool)
 
     def load(
-        self, variant_id: str, modules: Mapping[str, Path], plans: tuple[LaunchPlan, ...]
+        self,
+        variant_id: str,
+        modules: Mapping[str, Path],
+        plans: tuple[LaunchPlan, ...],
+        environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """See `Runner.load`."""
         paths = {sha256: str(path) for sha256, path in modules.items()}
-        self._keep(variant_id, Load(variant=variant_id, modules=paths, plans=plans))
+        load = Load(variant=variant_id, modules=paths, plans=plans, environment=dict(environment))
+        self._keep(variant_id, load)
 
     def unload(self, variant_id: str) -> None:
         """See `Runner.unload`."""

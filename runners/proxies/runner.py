@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from ..errors import DeviceMissing
@@ -42,9 +43,14 @@ class Runner(Protocol):
         ...
 
     def load(
-        self, variant_id: str, modules: Mapping[str, Path], plans: tuple[LaunchPlan, ...]
+        self,
+        variant_id: str,
+        modules: Mapping[str, Path],
+        plans: tuple[LaunchPlan, ...],
+        environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Make a variant known; `modules` are the files of its artifact by hash."""
+        """Make a variant known; `modules` are the files of its artifact by hash, `environment`
+        variables of the process that runs it, where it has one of its own."""
         ...
 
     def unload(self, variant_id: str) -> None:

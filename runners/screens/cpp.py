@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 from ..c_source.nodes import text_of, walk
 from ..c_source.parsing import parse_cpp
 from ..specs.io_contract import Contract
+from .asking import CLOCKS, PEOPLE, PLACES
+from .cpp_files import foreign_files
+from .cpp_flags import flag_findings
 from .cpp_names import foreign_names
 from .cpp_state import kept_variables
 from .findings import Finding, ScreenTier
@@ -40,16 +43,17 @@ class Row:
 NARROW = "computes in a narrow type"
 KEEPS = "is kept from one call to the next"
 HOST_CPP: tuple[Row, ...] = (
-    Row(r"clock|clock_gettime|gettimeofday|time|ftime|times|getrusage", "block", "reads a clock"),
-    Row(r"steady_clock|system_clock|high_resolution_clock|omp_get_wtime", "block", "reads a clock"),
-    Row(r"_*rdtscp?|__builtin_ia32_rdtscp?|_*rdpmc", "block", "reads a clock"),
+    *(Row(names, "block", "reads a clock") for names in CLOCKS),
+    *(Row(names, "block", "asks where it runs") for names in PLACES),
+    *(Row(names, "block", "asks who runs it") for names in PEOPLE),
     Row(r"system|popen|exec[lv]p?e?|execve(at)?|v?fork|posix_spawnp?", "block", "starts a program"),
     Row(r"dlopen|dlsym|dlmopen|dl_iterate_phdr", "block", "loads code at run time"),
     Row(r"syscall|ptrace|process_vm_(read|write)v|prctl|kill|tgkill", "block", "calls the kernel"),
     Row(r"socket|connect|bind|listen|accept4?|send(to|msg)?|recv(from|msg)?", "block", "network"),
     Row(r"f?open(at)?|creat|freopen|i?o?fstream|shm_open|memfd_create", "block", "opens files"),
-    Row(r"_?exit|quick_exit|abort|longjmp|raise", "block", "ends the process"),
-    Row(r"getenv|secure_getenv|environ", "block", "looks at its environment"),
+    Row(r"_?exit|quick_exit|longjmp|raise", "block", "ends the process"),
+    Row(r"getenv|secure_getenv|_{0,2}environ|(__)?getauxval", "block", "looks at its environment"),
+    Row(r"__builtin_(return|frame)_address|backtrace|_Unwind_\w+", "block", "looks at its callers"),
     Row(r"sig(nal|action|procmask)|atexit|on_exit|constructor", "block", "runs outside its call"),
     Row(r"daemon", "block", "leaves a process behind"),
     Row(r"detach", "block", "leaves threads behind", member=True),
@@ -78,10 +82,18 @@ CUDA: tuple[Row, ...] = (
 )
 """Its host code never runs, and device code can reach no file and no process."""
 
-HOST_ASM: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\b(?:rdtscp?|rdpmc)\b"), "reads a clock (in asm)"),
-    (re.compile(r"\b(?:syscall|sysenter|svc|int\s+\$?0x80)\b"), "calls the kernel (in asm)"),
-    (re.compile(r"\.(?:byte|word|long|quad|ascii)\b"), "is code that is not read (in asm)"),
+HOST_ASM: tuple[tuple[re.Pattern[str], ScreenTier, str], ...] = (
+    (re.compile(r"\b(?:rdtscp?|rdpmc|cntvct_el0)\b"), "block", "reads a clock (in asm)"),
+    (
+        re.compile(r"\b(?:syscall|sysenter|svc|int\s+\$?0x80)\b"),
+        "block",
+        "calls the kernel (in asm)",
+    ),
+    (
+        re.compile(r"\.(?:byte|word|long|quad|ascii)\b"),
+        "probe",
+        "is code that is not read (in asm)",
+    ),
 )
 _ASM = frozenset({"asm", "__asm__", "__asm"})
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -101,6 +113,9 @@ def cpp_findings(source: str, contract: Contract | None = None, *, device: bool)
                     found.append(Finding(tier, use.line, use.name, row.reason))
     for line, text in _assembly(root):
         found += _in_assembly(text, line, contract, device=device)
+    if not device:
+        found += flag_findings(source, contract)
+        found += foreign_files(root)
     for kept in kept_variables(root, device=device):
         found.append(Finding("probe", kept.line, kept.name, KEEPS))
     return sorted(found, key=lambda each: each.line)
@@ -134,8 +149,8 @@ def _in_assembly(
     if device:
         return asm_findings(text, line, contract)
     found = [
-        Finding("probe", line, match[0], reason)
-        for pattern, reason in HOST_ASM
+        Finding(tier, line, match[0], reason)
+        for pattern, tier, reason in HOST_ASM
         for match in pattern.finditer(text)
     ]
     return found or ([Finding("note", line, "asm", "is inline assembly")] if text.strip() else [])

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(rb"(?P<before>(?:->|\.|::)?\s*)\b(?P<word>[A-Za-z_]\w*)(?P<call>\s*\()?")
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"|//.*|/\*.*?\*/', re.DOTALL)
+_SCHEDULE = re.compile(rb"(\b(?:dist_)?schedule\s*\((?:[\w\s,]*:)?\s*)static\b")
+"""the clause of OpenMP, whose first word is a kind of schedule; what follows it is computed"""
 _NAMES = frozenset("identifier type_identifier namespace_identifier primitive_type".split())
 _STORAGE = frozenset({"static", "thread_local"})
 _DECLARATORS = frozenset(
@@ -150,7 +152,10 @@ def _followed_by_call(node: Node) -> bool:
 
 
 def _in_macro(node: Node) -> Iterator[Use]:
-    for found in _WORD.finditer(_TEXT.sub(b" ", node.text or b"")):
+    text = _TEXT.sub(b" ", node.text or b"")
+    if _is_pragma(node) and text.split(maxsplit=1)[:1] == [b"omp"]:
+        text = _SCHEDULE.sub(rb"\1", text)
+    for found in _WORD.finditer(text):
         before = found["before"].strip()
         how: How = "called" if found["call"] else "used"
         if before == b"::":
@@ -158,6 +163,11 @@ def _in_macro(node: Node) -> Iterator[Use]:
         elif before:
             how = "member"
         yield Use(found["word"].decode("utf-8", "replace"), how, node.start_point.row + 1)
+
+
+def _is_pragma(node: Node) -> bool:
+    directive = None if node.parent is None else node.parent.child_by_field_name("directive")
+    return directive is not None and text_of(directive).split() in (["#pragma"], ["#", "pragma"])
 
 
 def _is_field(parent: Node, field: str, node: Node) -> bool:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ..model import GateResult
+from ..specs.io_contract import Allowed
 
 ScreenTier = Literal["block", "probe", "note"]
 """`block` refuses a kernel. `probe` is soft evidence: it costs the kernel the fuller gates before
 it is measured, and an honest one passes them. `note` is recorded and costs nothing."""
 TIERS: tuple[ScreenTier, ...] = ("block", "probe", "note")
+OTHERWISE = "where one honestly needs it, `allow` in the spec's io names it with the reason"
 MAX_FINDINGS = 40
 MAX_TOLD = 5
 
@@ -38,21 +40,32 @@ class Finding:
         return told | ({"place": self.place} if self.place else {})
 
 
-def screened(gate: str, found: Sequence[Finding], refusal: str) -> GateResult:
+def screened(
+    gate: str, found: Sequence[Finding], refusal: str, allowed: Sequence[Allowed] = ()
+) -> GateResult:
     """The gate's result: failed for the first finding that blocks, else a note of the others.
 
-    `refusal` says after a blocking finding what would have been right. All findings (the worst
-    first, at most MAX_FINDINGS) are its evidence.
+    `refusal` says after a blocking finding what would have been right. `allowed`: what the contract
+    allows all the same. All findings (the worst first, at most MAX_FINDINGS) are its evidence.
     """
-    ordered = sorted(dict.fromkeys(found), key=lambda each: TIERS.index(each.tier))
+    told = (_with_leave(each, allowed) for each in found)
+    ordered = sorted(dict.fromkeys(told), key=lambda each: TIERS.index(each.tier))
     evidence = {"findings": [each.evidence() for each in ordered[:MAX_FINDINGS]]}
     if not ordered:
         return GateResult(gate=gate, outcome="passed")
     if ordered[0].tier == "block":
-        message = f"{ordered[0]}; {refusal}"
+        message = f"{ordered[0]}; {refusal} ({OTHERWISE})"
         return GateResult(gate=gate, outcome="failed", message=message, evidence=evidence)
     message = "; ".join(map(str, ordered[:MAX_TOLD]))
     return GateResult(gate=gate, outcome="note", message=message, evidence=evidence)
+
+
+def _with_leave(found: Finding, allowed: Sequence[Allowed]) -> Finding:
+    """A finding that blocks, as a probe where the contract allows it."""
+    leave = next((each for each in allowed if each.covers(found.name)), None)
+    if leave is None or found.tier != "block":
+        return found
+    return replace(found, tier="probe", reason=f"{found.reason} (allowed: {leave.reason})")
 
 
 def wants_probes(gates: Sequence[GateResult], baseline: Sequence[GateResult] = ()) -> bool:

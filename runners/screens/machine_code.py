@@ -1,9 +1,10 @@
 """The screen of machine code: what a kernel will really execute, whatever its source says.
 
 Read from the cubin alone (symbols, variables, instruction words), with lines of source from the PTX
-where the build kept it. It takes a millisecond or two. It never blocks: what machine code may not
-do at all (device-side launches, managed memory) is refused by `cubin_check.py`, and soft evidence
-only asks for the fuller gates.
+where the build kept it. It takes a millisecond or two. It blocks what has no honest use in a kernel
+(the time of day, copies that nothing waits for); what machine code cannot be run with at all
+(device-side launches, managed memory) is refused by `cubin_check.py`, and soft evidence only asks
+for the fuller gates.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from ..specs.io_contract import Contract
 from .findings import Finding, ScreenTier, screened
 from .ptx import ptx_findings
 from .sass import sass_findings
+from .unread import unread_buffers
 
 GATE = "machine_code_screen"
+REFUSAL = "a kernel computes, whatever the time is, and has done so when it ends"
 CALLED: Mapping[str, tuple[ScreenTier, str]] = {
     "vprintf": ("probe", "prints"),
     "malloc": ("probe", "allocates on the device's heap"),
@@ -44,14 +47,19 @@ class MachineCode:
 
 
 def machine_code_screen(
-    codes: Sequence[MachineCode], contract: Contract | None = None, source: str = ""
+    codes: Sequence[MachineCode],
+    contract: Contract | None = None,
+    source: str = "",
+    unread: Sequence[Finding] = (),
 ) -> GateResult:
-    """The gate: passed, or a note of all findings, each with its tier.
+    """The gate: failed for the first blocking finding, else passed, or a note of all findings, each
+    with its tier; `unread`: those of its plans.
 
     `source` is the name of the file whose lines are told. Raises SpecError for a damaged cubin.
     """
     found = [each for code in codes for each in findings(code, contract, source)]
-    return screened(GATE, found, "")
+    allowed = () if contract is None else contract.allow
+    return screened(GATE, [*unread, *found], REFUSAL, allowed)
 
 
 def screen_artifact(
@@ -80,7 +88,9 @@ def screen_artifact(
     ]
     if not codes:
         return GateResult(gate=GATE, outcome="skipped", message="it has no code for a GPU")
-    return machine_code_screen(codes, contract, source)
+    texts = {of: _text(listing, path) for of, listing in listings.items() if of is not None}
+    unread = unread_buffers(artifact.plans.values(), texts, contract)
+    return machine_code_screen(codes, contract, source, unread)
 
 
 def findings(code: MachineCode, contract: Contract | None, source: str = "") -> list[Finding]:

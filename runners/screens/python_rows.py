@@ -53,7 +53,8 @@ PYTHON: tuple[PythonRow, ...] = (
     PythonRow(
         r"sys\.(modules|_getframe|_current_frames|meta_path|path_hooks|settrace|setprofile"
         r"|addaudithook|monitoring)|inspect\.(stack|trace|currentframe|get(outer|inner)frames)"
-        r"|traceback\.(extract_stack|walk_stack)|gc\.get_\w+",
+        r"|traceback\.(extract_stack|format_stack|print_stack|walk_stack|StackSummary)"
+        r"|logging\.currentframe|gc\.get_\w+",
         "block",
         "looks at who runs it",
     ),
@@ -105,17 +106,32 @@ PYTHON: tuple[PythonRow, ...] = (
         "assigned",
     ),
     PythonRow(r"[\w.]+\.(\w+|\*)", "block", "changes a module that is not its own", "assigned"),
+    PythonRow(
+        r"(os|sys|time|datetime|gc|inspect|types|builtins|traceback|threading|platform)\.\*",
+        "block",
+        "is looked up in Python's own parts by a name that is not in the source",
+    ),
     PythonRow(r"[\w.]+\.\*", "note", "is looked up by a name that is not in the source"),
     PythonRow(
-        r"os\.(environ|getenv|putenv|getpid|getppid)|sys\.(argv|path)|platform\.\w+|socket\.\w*name",
+        r"os\.(getp?pid|getpgid|getsid|getlogin|uname|times|stat|ctermid)"
+        r"|sys\.(argv|orig_argv|executable|flags|_xoptions)|platform\.(node|uname|platform)"
+        r"|socket\.\w*name|getpass\.\w+|resource\.\w+",
+        "block",
+        "asks who runs it",
+    ),
+    PythonRow(
+        r"os\.(environ|getenv|putenv)|sys\.path|platform\.\w+",
         "note",
         "looks at its environment",
     ),
     PythonRow(
-        r"time\.\w+|datetime\.\w+\.(now|today)|timeit\.\w+|torch\.cuda\.Event"
-        r"|triton\.testing\.do_bench\w*",
-        "note",
+        r"time\.(time|monotonic|perf_counter|process_time|thread_time|clock_\w+|localtime|gmtime"
+        r"|ctime|asctime|strftime)(_ns)?|datetime\.\w+\.(now|today|utcnow)|timeit\.\w+",
+        "block",
         "reads a clock",
+    ),
+    PythonRow(
+        r"torch\.cuda\.Event|triton\.testing\.do_bench\w*|time\.\w+", "note", "reads a clock"
     ),
     PythonRow(
         r"triton\.language\.extra\.cuda(\.\w+)?\.globaltimer",

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ..machine_code.cubin import CubinInfo
 from ..machine_code.elf import Section
 from ..specs.io_contract import Contract
+from .bulk_stores import Word, bulk_store_findings
 from .findings import Finding, ScreenTier
 from .precision import Precision, precision_tier
 from .ptx import NARROW, ROUNDS, TF32
@@ -50,6 +51,9 @@ def _clock(name: str) -> Sign:
     return Sign(name, "probe", "reads a clock")
 
 
+TIME_OF_DAY = Sign("globaltimer", "block", "reads the time of day")
+"""in nanoseconds, of all GPUs alike: all that a kernel of some microseconds can do with it is to
+behave otherwise at another time. Sources and PTX that name it are only probed: it may be dead."""
 _PLACE = "looks at where it runs"
 SPECIAL_REGISTERS: Mapping[int, Sign] = {
     0x02: Sign("SR_VIRTCFG", "probe", _PLACE),
@@ -57,8 +61,8 @@ SPECIAL_REGISTERS: Mapping[int, Sign] = {
     0x43: Sign("SR_VIRTUALSMID", "probe", _PLACE),
     0x50: _clock("SR_CLOCKLO"),
     0x51: _clock("SR_CLOCKHI"),
-    0x52: _clock("SR_GLOBALTIMERLO"),
-    0x53: _clock("SR_GLOBALTIMERHI"),
+    0x52: TIME_OF_DAY,
+    0x53: TIME_OF_DAY,
     **{n: Sign("SR_PM", "probe", "reads a performance counter") for n in range(0x64, 0x73)},
 }
 """by the number that S2R and its kin read: bits 72 to 79"""
@@ -142,21 +146,30 @@ def sass_findings(
     contract: Contract | None,
 ) -> Iterator[Finding]:
     """What the code of launched kernels, and of functions that they may call, does."""
+    code, places = list[Word](), list[str]()
     for section in sections:
         name = section.name.removeprefix(TEXT)
         if name == section.name or (name in info.entries and name not in launched):
             continue
-        for sign, count in _signs(section.content, info.capability).items():
+        words = _words(section.content)
+        for sign, count in _signs(words, info.capability).items():
             tier = sign.tier_under(contract)
             if tier is not None:
                 often = f" ({count} times)" if count > 1 else ""
                 yield Finding(tier, 0, sign.name, sign.reason + often, place=f"kernel `{name}`")
+        code += words
+        places += [f"kernel `{name}`"] * len(words)
+    for at, finding in bulk_store_findings(code) if info.capability >= HOPPER else ():
+        yield replace(finding, place=places[at])
 
 
-def _signs(code: bytes, capability: int) -> Counter[Sign]:
+def _words(code: bytes) -> list[Word]:
+    return list(WORDS.iter_unpack(code[: len(code) // WORDS.size * WORDS.size]))
+
+
+def _signs(code: Sequence[Word], capability: int) -> Counter[Sign]:
     found = Counter[Sign]()
-    whole = code[: len(code) // WORDS.size * WORDS.size]
-    for low, high in WORDS.iter_unpack(whole):
+    for low, high in code:
         decode = DECODE.get(low & 0x1FF)
         sign = None if decode is None else decode(low, high, capability)
         if sign is not None:

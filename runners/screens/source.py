@@ -17,6 +17,7 @@ from ..specs.io_contract import Contract
 from .cpp import cpp_findings
 from .findings import Finding, screened, wants_probes
 from .python import python_findings
+from .unread import unread_parameters
 
 __all__ = ["static_screen", "wants_probes"]
 
@@ -31,7 +32,8 @@ def static_screen(
     are read whole in any case. `contract` decides which precision a kernel may compute in.
     """
     found = _findings(source, kernel_type, entry, contract)
-    return screened("static_screen", found, "a kernel computes and does nothing else")
+    allowed = () if contract is None else contract.allow
+    return screened("static_screen", found, "a kernel computes and does nothing else", allowed)
 
 
 def _findings(
@@ -47,8 +49,9 @@ def _unread(_source: str, entry: str, *_: object) -> list[Finding]:
 
 
 READ_BY: Mapping[Syntax, Callable[[str, str, Contract | None, Language], list[Finding]]] = {
-    "c": lambda source, _, contract, language: cpp_findings(
-        source, contract, device=language.on_gpu
-    ),
+    "c": lambda source, entry, contract, language: [
+        *cpp_findings(source, contract, device=language.on_gpu),
+        *unread_parameters(source, entry, contract, device=language.on_gpu),
+    ],
     "python": lambda source, entry, contract, _: python_findings(source, entry, contract),
 }

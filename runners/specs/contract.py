@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..dtypes import DTYPES, error_floor
+from ..dtypes import DTYPES, error_floor, is_float, value_range
 from ..errors import SpecError
 from .expressions import evaluate, evaluate_int, names_in
 from .io_contract import Argument, Contract
@@ -112,16 +112,27 @@ def _bind_argument(argument: Argument, symbols: Mapping[str, int]) -> BoundArgum
 
 
 def _scalar(argument: Argument, value: int | float) -> int | float:
-    if DTYPES[argument.dtype].floor is not None:
-        try:
-            return float(value)
-        except OverflowError as error:
-            raise SpecError(f"scalar `{argument.name}` does not fit {argument.dtype}") from error
+    """The value as its dtype has it; a float may be Inf or NaN. Raises SpecError with value, dtype
+    and range if it has not."""
+    low, high = value_range(argument.dtype)
+    finite = isinstance(value, int) or math.isfinite(value)
+    if finite and not low <= value <= high:
+        raise SpecError(
+            f"scalar `{argument.name}` is {_short(value)}, which {argument.dtype} does not hold",
+            valid=f"{low} to {high}, or another dtype for it",
+        )
+    if is_float(argument.dtype):
+        return float(value)
     if not math.isfinite(value) or value != int(value):
         raise SpecError(
             f"scalar `{argument.name}` is {value}", valid=f"a whole number for {argument.dtype}"
         )
     return int(value)
+
+
+def _short(value: int | float) -> str:
+    digits = str(value)
+    return digits if len(digits) <= 40 else f"{digits[:20]}... ({len(digits)} digits)"
 
 
 def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -147,6 +158,17 @@ def _overlap(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 def workload_contracts(spec: KernelSpec, *, held_out: bool = False) -> tuple[BoundContract, ...]:
     """One bound contract for each visible (or each held-out) workload."""
     return tuple(bind(spec.io, w.symbols, w.name) for w in spec.workloads if w.held_out is held_out)
+
+
+def check_workloads(spec: KernelSpec) -> None:
+    """Raises SpecError with the workload for sizes that are none, arrays that are too large, and
+    scalars that their dtype does not hold."""
+    for workload in spec.workloads:
+        try:
+            bind(spec.io, workload.symbols, workload.name)
+        except SpecError as error:
+            told = f"workload `{workload.name}`: {error.message}"
+            raise SpecError(told, valid=error.valid, next_step=error.next_step) from error
 
 
 def odd_shape(spec: KernelSpec, seed: int) -> BoundContract | None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 
 from pydantic import Field
 
 from ..errors import SpecError
 from ..model import Record
+from .gpu_table import GPUS
 from .spec import DeviceProfile
 
 
@@ -50,7 +52,11 @@ class DeviceFacts(Record):
 
 
 class Datasheet(Record):
-    """Published peaks, dense; operations a second, a fused multiply-add counted as two."""
+    """Published peaks, dense; operations a second, a fused multiply-add counted as two.
+
+    Where several are published for one type (sums in 16 bits or in 32), the highest: floors rest on
+    them.
+    """
 
     bytes_per_s: float
     fp32: float
@@ -60,58 +66,41 @@ class Datasheet(Record):
     fp64: float
 
 
-def _facts(
-    name: str,
-    arch: str,
-    sms: int,
-    shared: tuple[int, int],
-    l2_mib: int,
-    memory_gib: int,
-    clocks: tuple[int, int, int],
-    threads: int = 2048,
-) -> DeviceFacts:
-    clock, memory_clock, bus = clocks
-    return DeviceFacts(
-        name=name,
-        arch=arch,
-        sm_count=sms,
-        shared_per_block=shared[0],
-        shared_per_sm=shared[1],
-        threads_per_sm=threads,
-        l2_bytes=l2_mib << 20,
-        memory_bytes=memory_gib << 30,
-        clock_khz=clock * 1000,
-        memory_clock_khz=memory_clock * 1000,
-        memory_bus_bits=bus,
+PROFILES: tuple[tuple[DeviceFacts, Datasheet | None], ...] = tuple(
+    (
+        DeviceFacts(
+            name=gpu.name,
+            arch=gpu.arch,
+            sm_count=gpu.sms,
+            shared_per_block=gpu.memory.per_block,
+            shared_per_sm=gpu.memory.per_sm,
+            threads_per_sm=gpu.memory.threads,
+            l2_bytes=gpu.l2_mib << 20,
+            memory_bytes=gpu.gib << 30,
+            clock_khz=gpu.clock * 1000,
+            memory_clock_khz=gpu.memory_clock * 1000,
+            memory_bus_bits=gpu.bus,
+        ),
+        None
+        if gpu.peaks is None
+        else Datasheet(
+            bytes_per_s=gpu.peaks[0] * 1e9,
+            fp32=gpu.peaks[1] * 1e12,
+            tf32=gpu.peaks[2] * 1e12,
+            fp16=gpu.peaks[3] * 1e12,
+            fp64=gpu.peaks[4] * 1e12,
+        ),
     )
-
-
-_HOPPER, _AMPERE, _ADA = (232448, 233472), (166912, 167936), (101376, 102400)
-PROFILES: tuple[tuple[DeviceFacts, Datasheet], ...] = (
-    (
-        _facts("NVIDIA H100 80GB HBM3", "sm_90a", 132, _HOPPER, 50, 80, (1980, 2619, 5120)),
-        Datasheet(bytes_per_s=3.35e12, fp32=67e12, tf32=494e12, fp16=989e12, fp64=34e12),
-    ),
-    (
-        _facts("NVIDIA H100 PCIe", "sm_90a", 114, _HOPPER, 50, 80, (1755, 1593, 5120)),
-        Datasheet(bytes_per_s=2.0e12, fp32=51e12, tf32=378e12, fp16=756e12, fp64=26e12),
-    ),
-    (
-        _facts("NVIDIA H200", "sm_90a", 132, _HOPPER, 60, 141, (1980, 3201, 6144)),
-        Datasheet(bytes_per_s=4.8e12, fp32=67e12, tf32=494e12, fp16=989e12, fp64=34e12),
-    ),
-    (
-        _facts("NVIDIA A100-SXM4-80GB", "sm_80", 108, _AMPERE, 40, 80, (1410, 1593, 5120)),
-        Datasheet(bytes_per_s=2.04e12, fp32=19.5e12, tf32=156e12, fp16=312e12, fp64=9.7e12),
-    ),
-    (
-        _facts("NVIDIA L40S", "sm_89", 142, _ADA, 96, 48, (2520, 9001, 384), 1536),
-        Datasheet(bytes_per_s=8.64e11, fp32=91.6e12, tf32=183e12, fp16=362e12, fp64=1.43e12),
-    ),
+    for gpu in GPUS
 )
 """The first one is built for where neither spec nor machine names another."""
 
-NOT_LISTED = "build for one of these, or run kernelwright on a machine that has the GPU you mean"
+NOT_LISTED = (
+    "build for one of these (docs/gpu-kernels.md has the whole table), or for an architecture "
+    'alone, device_profile {"arch": "sm_86"}; or run kernelwright on a machine that has the GPU '
+    "you mean"
+)
+NEAREST = 6
 
 
 def datasheet(name: str) -> Datasheet | None:
@@ -130,12 +119,11 @@ def device_for(profile: DeviceProfile, present: Sequence[DeviceFacts]) -> Device
     `native` is the first GPU here, or the table's first. Raises SpecError for an unknown one.
     """
     known = (*present, *(facts for facts, _ in PROFILES))
-    name = profile.gpu_name.casefold()
-    fitting = [facts for facts in known if name in facts.name.casefold()]
+    fitting = _called(profile.gpu_name, known)
     if not fitting:
         raise SpecError(
             f"device_profile.gpu_name: no GPU `{profile.gpu_name}` is known",
-            valid=", ".join(dict.fromkeys(facts.name for facts in known)),
+            valid="the nearest: " + ", ".join(nearest_gpus(profile.gpu_name, known)),
             next_step=NOT_LISTED,
         )
     if profile.arch == "native":
@@ -145,8 +133,30 @@ def device_for(profile: DeviceProfile, present: Sequence[DeviceFacts]) -> Device
     if capability is None or not same:
         raise SpecError(
             f"device_profile.arch: `{profile.arch}` is not known"
-            + (f" for {profile.gpu_name}" if name else ""),
+            + (f" for {profile.gpu_name}" if profile.gpu_name else ""),
             valid=", ".join(dict.fromkeys(["native", *(f.arch for f in fitting)])),
             next_step=NOT_LISTED,
         )
     return same[0]
+
+
+def _called(name: str, known: Sequence[DeviceFacts]) -> list[DeviceFacts]:
+    """Those whose name has the words, else those whose name has the letters: an A10 is no A100."""
+    words = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
+    found = [facts for facts in known if words.search(facts.name)]
+    return found or [facts for facts in known if name.casefold() in facts.name.casefold()]
+
+
+def nearest_gpus(name: str, known: Sequence[DeviceFacts]) -> list[str]:
+    """Names of GPUs that are written most alike, makers' words aside."""
+    short = {facts.name: _short(facts.name) for facts in known}
+    wanted = _short(name)
+
+    def unlike(full: str) -> float:
+        return -SequenceMatcher(None, wanted, short[full]).ratio()
+
+    return sorted(short, key=unlike)[:NEAREST]
+
+
+def _short(name: str) -> str:
+    return re.sub(r"nvidia|geforce|tesla", "", name.casefold()).strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -12,9 +13,11 @@ from .part import Expression, Finite, Name, Part
 Role = Literal["input", "output", "inout", "scalar"]
 InitKind = Literal["randn", "uniform", "zeros", "ones", "full", "arange", "randint", "file"]
 StressKind = Literal[
-    "zeros", "offset", "cancellation", "tiny", "large", "wide", "special", "exchanged"
-]
-"""Values that ask more of a kernel's numerics than its inits draw: `stress.KINDS`."""
+    "zeros", "offset", "cancellation", "tiny", "large", "wide", "special", "exchanged",
+    "generic", "spike", "half", "sorted", "lone", "mixed", "unknown", "unlike",
+]  # fmt: skip
+"""Other values than inits draw: those that ask more of a kernel's numerics (`stress.KINDS`), and
+those that a kernel has to read (`structured.STRUCTURED`)."""
 
 
 class Init(Part):
@@ -33,6 +36,12 @@ class Init(Part):
     """mean (randn)"""
     path: str | None = None
     """a .npy file beside the spec (file)"""
+    constant: bool = False
+    """a kernel may take these values for known (zeros, ones, full, arange, file): no other ones
+    will ever occur. Without it, before a variant becomes the incumbent it meets others"""
+    reason: str = Field(default="", max_length=400)
+    """why it is constant: "offsets of a fixed mesh"; wanted with `constant`, as whoever reads a
+    result has to know what it holds for"""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -42,7 +51,22 @@ class Init(Part):
             raise ValueError(f"init `{self.kind}` needs low < high")
         if self.kind == "randint" and not (self.low.is_integer() and self.high.is_integer()):
             raise ValueError("init `randint` needs whole numbers as low and high")
+        self._check_constant()
         return self
+
+    def _check_constant(self) -> None:
+        if self.constant and self.kind in ("randn", "uniform", "randint"):
+            raise ValueError(
+                f"init `{self.kind}` draws values for every seed: none of them is constant; "
+                "constant is for zeros, ones, full, arange and file"
+            )
+        if self.constant and not self.reason.strip():
+            raise ValueError(
+                "a constant init needs `reason`: why no other values can occur. Leave `constant` "
+                "out if they can"
+            )
+        if self.reason and not self.constant:
+            raise ValueError("`reason` says why an init is constant: give `constant: true` too")
 
 
 class Tolerance(Part):
@@ -120,6 +144,19 @@ class Argument(Part):
         return Init(kind="randint", low=0, high=2 if self.dtype == "bool" else 10)
 
 
+class Allowed(Part):
+    """Something that a screen blocks and this kernel honestly needs."""
+
+    name: str = Field(min_length=2, max_length=100)
+    """as the finding tells it, or one word of it: `globaltimer`"""
+    reason: str = Field(min_length=10, max_length=400)
+    """why; told beside the finding wherever it is"""
+
+    def covers(self, found: str) -> bool:
+        """Whether a finding of this name is meant."""
+        return self.name == found or self.name in re.findall(r"\w+", found)
+
+
 class Contract(Part):
     """IOContract: what goes in, what comes out, how exact, and the work that must be done."""
 
@@ -130,6 +167,8 @@ class Contract(Part):
     """bytes that any implementation must move between memory and chip"""
     flops: Expression | None = None
     """floating-point operations that any implementation must do"""
+    allow: tuple[Allowed, ...] = Field(default=(), max_length=16)
+    """what screens block and variants may use all the same, by name and with the reason"""
 
     @model_validator(mode="after")
     def _has_outputs(self) -> Self:

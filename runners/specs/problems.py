@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
+from ..dtypes import OTHER_NAMES
 from .part import FILL_PATTERN, HEX_PATTERN, NAME_PATTERN
 
 Node = Mapping[str, Any]
@@ -76,6 +77,10 @@ def _explain(problem: Any, model: type[BaseModel]) -> tuple[tuple[str, ...], str
         shown = ""
     if kind == "string_pattern_mismatch" and problem["ctx"]["pattern"] in _PATTERNS:
         text = _PATTERNS[problem["ctx"]["pattern"]]
+        if loc[-1] == "kernel_name":
+            text += (
+                "; C++ names, `ns::kernel<float, 4>`, are for CUDA: here or as kernel.launch.entry"
+            )
     elif kind == "literal_error" and "enum" in node:
         text = _meant(given, node["enum"])
     else:
@@ -96,7 +101,9 @@ def json_kind(value: object) -> str:
 
 def _meant(given: object, known: Sequence[str]) -> str:
     listed = f"known here: {', '.join(known) or 'none'}"
-    close = difflib.get_close_matches(str(given), known, n=1, cutoff=0.5)
+    meant = OTHER_NAMES.get(str(given), "")
+    close = [meant] if meant in known else []
+    close = close or difflib.get_close_matches(str(given), known, n=1, cutoff=0.5)
     return f"did you mean `{close[0]}`? {listed}" if close else listed
 
 

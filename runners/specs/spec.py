@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from .. import openmp
 from ..errors import ExpressionError
 from ..languages import LANGUAGES, KernelType, Language
 from .declared_plan_model import CudaLaunch, DeclaredPlan, TritonLaunch, parse_launch
@@ -67,7 +68,7 @@ class Metadata(Part):
     """Names that the source itself uses."""
 
     kernel_name: Name
-    """the entry function"""
+    """the entry function; for CUDA a C++ name as well, `ns::kernel<float, 4>`"""
 
 
 class Kernel(Part):
@@ -85,8 +86,11 @@ class Kernel(Part):
     """g++ or clang++ for C++, nvrtc or nvcc for CUDA; None: the first that is present and, of
     CUDA's, takes the source"""
     flags: tuple[str, ...] | None = None
-    """compiler flags in place of the default (-O3 -march=native for C++, -O3 -std=c++17 for
-    CUDA)"""
+    """compiler flags in place of the default (-O3 -march=native -fopenmp -std=c++17 for C++,
+    -O3 -std=c++17 for CUDA)"""
+    environment: dict[str, str] = Field(default_factory=dict[str, str])
+    """C++: OpenMP's variables (OMP_NUM_THREADS, OMP_WAIT_POLICY, ...) while it is timed, over those
+    that are set where kernelwright is called"""
     launch: CudaLaunch | TritonLaunch | None = None
     """a single launch (CUDA, Triton)"""
     plan: DeclaredPlan | None = None
@@ -105,10 +109,19 @@ class Kernel(Part):
     def _launch_of_its_language(cls, value: Any, info: ValidationInfo) -> Any:
         return parse_launch(value, info.data.get("kernel_type", "cuda"))
 
+    @field_validator("environment")
+    @classmethod
+    def _openmp_alone(cls, value: dict[str, str]) -> dict[str, str]:
+        if unknown := sorted(value.keys() - openmp.VARIABLES):
+            raise ValueError(f"`{unknown[0]}` is none of {', '.join(sorted(openmp.VARIABLES))}")
+        return value
+
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         if (self.source_code is None) == (self.source_path is None):
             raise ValueError("give exactly one of source_code and source_path")
+        if self.environment and self.language.on_gpu:
+            raise ValueError("an environment is for host code, a GPU kernel has none")
         if self.plan is not None and not self.language.planned:
             raise ValueError(f"a plan is for CUDA kernels, this one is {self.kernel_type}")
         if self.plan is not None and self.launch is not None:

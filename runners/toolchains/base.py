@@ -12,6 +12,7 @@ from typing import Protocol
 
 from pydantic import Field
 
+from ..kept import Message
 from ..loading.files import LoadedKernel
 from ..model import BuildFacts, Record, Variant
 from ..plans.plan import Artifact
@@ -47,7 +48,7 @@ class BuildOutcome(Record):
 
     artifact: Artifact | None = None
     facts: BuildFacts | None = None
-    message: str = ""
+    message: Message = ""
     """for people: the compiler's own words, trimmed to what matters"""
     timed_out: bool = False
     rejected: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 MAX_LINES = 40
 _GNU = re.compile(
@@ -13,11 +14,32 @@ _EDG = re.compile(
     r"(?: #[\w-]+)?: (?P<text>.*)"
 )
 """NVRTC and nvcc, whose C++ front end is EDG's"""
+_PLACE = re.compile(r"^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:\d+:)? (?P<kind>[A-Za-z][\w ]*):")
+"""any tool's message about a line of a file; the assembler begins its kinds in capitals"""
+_EXCERPT = re.compile(r"^ *\d* \| |^\s|^$")
+UNTOLD = "what is said of a file that is not the kernel's is not told"
 _TOOL = re.compile(
     r"undefined reference|ld returned|cannot find -l|collect2:"
     r"|^(?:ptxas|nvcc|nvrtc|nvlink|cicc)\b.*\b(?:error|fatal)\b"
 )
 _CUDA_WORD = re.compile(r"__attribute__\(\((global|device|host|shared|constant)\)\)")
+
+
+def told_of(output: str, readable: Callable[[str], bool]) -> str:
+    """The output without what it quotes from files that are not `readable`, by their names as the
+    compiler wrote them: messages quote words, and excerpts whole lines."""
+    kept, hidden = list[str](), False
+    for line in output.splitlines():
+        if head := _PLACE.match(line):
+            hidden = not readable(head["file"])
+            if hidden:
+                line = f"{head['file']}:{head['line']}: {head['kind'].lower()}: {UNTOLD}"
+                if kept[-1:] == [line]:
+                    continue
+        elif hidden and _EXCERPT.match(line) and not line.startswith("                 from "):
+            continue
+        kept.append(line)
+    return "\n".join(kept)
 
 
 def errors(output: str, limit: int = MAX_LINES, without: str = "") -> str:
@@ -26,6 +48,7 @@ def errors(output: str, limit: int = MAX_LINES, without: str = "") -> str:
     What is said of the file `without`, which the reader never saw, is left out.
     """
     kept, relevant, keeping = list[str](), False, False
+    ends = ("In file included from", "                 from", f"{without or '?'}: ")
     for line in output.splitlines():
         head = _head(line)
         if head:
@@ -35,9 +58,7 @@ def errors(output: str, limit: int = MAX_LINES, without: str = "") -> str:
             kept.append(line)
             keeping = False
             continue
-        elif not line.strip() or line.startswith(
-            ("In file included from", "                 from")
-        ):
+        elif not line.strip() or line.startswith(ends):
             keeping = False
         if keeping:
             kept.append(line.rstrip())

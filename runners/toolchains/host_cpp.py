@@ -35,16 +35,16 @@ from ..plans.plan import (
     without_names,
 )
 from ..plans.plan_check import check_plan
-from ..processes.confined import Bounds, ConfinedFork, Ended, read_left
+from ..processes.confined import PROGRAMS, Bounds, ConfinedFork, Ended, read_left
 from ..processes.disk_room import FULL_WORDS, full
 from ..processes.killed import KILLED, compiler_killed
-from ..processes.machine import memory_share
 from ..processes.process import clean_environment
 from ..processes.source_files import write_sources
 from ..specs.contract import BoundContract, bind
 from ..specs.io_contract import Contract
 from .base import BuildOutcome, BuildRequest, Toolchain
-from .diagnostics import errors, warnings
+from .diagnostics import told_of, warnings
+from .host_messages import MEMORY_BYTES, OUTPUT_BYTES, SHIM, Readable, explain
 
 COMPILERS = ("g++", "clang++")
 DEFAULT_FLAGS = ("-O3", "-march=native", "-fopenmp", "-std=c++17")
@@ -56,25 +56,10 @@ ALWAYS = (
     "-Werror=date-time",  # what is exported is built again, and must be what was measured
     "-Wl,--build-id=none",  # it would tell apart what differs in debug data alone
 )
-MEMORY_BYTES = memory_share(8 << 30)
-OUTPUT_BYTES = 256 << 20
 MODULE = "variant.so"
 LOG, LOG_BYTES = "compiler.log", 64 << 20
-MOST_SAID = 500
-"""characters of what a compiler says that names no error"""
-_BOUNDS = {
-    r"(?m)^(?:\S+: )?(?:(?:virtual )?memory exhausted|out of memory allocating)"
-    r"|^LLVM ERROR: out of memory|^terminate called after .*std::bad_alloc": (
-        f"the compiler needed more memory than the {MEMORY_BYTES / 2**30:.3g} GiB it may take"
-    ),
-    r"(?m)^\S+: .*(?:File too large|File size limit exceeded)": (
-        f"the compiler wrote more than the {OUTPUT_BYTES >> 20} MiB it may write"
-    ),
-}
-"""What compilers say where they meet our limits."""
+JOBSERVER = re.compile(r"-flto=jobserver")
 SYMBOL = "kernelwright_call"
-SHIM = "kernelwright_shim.cpp"
-_IN_SHIM = re.compile(rf"(?m)^{re.escape(SHIM)}:\d+:(?:\d+:)? (?:fatal )?error:")
 HEADER = """\
 #include <cstdint>
 #include "{source}"
@@ -121,7 +106,7 @@ class HostCpp:
         if ended.over:
             return BuildOutcome(message=f"the compiler: {ended.over}", seconds=seconds)
         if ended.returncode != 0:
-            return BuildOutcome(message=_explain(request, log), seconds=seconds)
+            return BuildOutcome(message=explain(request, log), seconds=seconds)
         try:
             image = read_left(folder / MODULE, OUTPUT_BYTES)
             artifact = _artifact(request, folder, contracts, image)
@@ -147,6 +132,10 @@ class HostCpp:
         flags = variant.options.flags
         if flags is None:
             flags = DEFAULT_FLAGS if kernel.flags is None else kernel.flags
+        if any(JOBSERVER.match(flag) for flag in flags):
+            raise SpecError(
+                "flag `-flto=jobserver` talks to a make that is not here", valid="-flto"
+            )
         defines = {**kernel.defines, **variant.parameters}
         errors_at_most = "-fmax-errors=5" if compiler == "g++" else "-ferror-limit=5"
         return [
@@ -178,10 +167,12 @@ def _compile(command: list[str], request: BuildRequest, folder: Path) -> tuple[E
         log=folder / LOG,
         bounds=Bounds(wall_s=request.timeout_s, memory_bytes=MEMORY_BYTES, file_bytes=OUTPUT_BYTES),
         read=[compiler.resolve().parents[1], *map(Path, request.kernel.include_dirs)],
+        system=PROGRAMS,
     ).wait()
     try:
         log = read_left(folder / LOG, LOG_BYTES).decode("utf-8", "replace")
-        return ended, log.replace(f"{folder}/", "")
+        readable = Readable(folder, (compiler, *map(Path, request.kernel.include_dirs)))
+        return ended, told_of(log.replace(f"{folder}/", ""), readable)
     except ValueError as error:
         raise SpecError(f"what the compiler says cannot be told: {error}") from error
 
@@ -213,16 +204,6 @@ def _cast(contract: Contract) -> list[str]:
     return casts
 
 
-def expected_signature(contract: Contract, entry: str) -> str:
-    """The entry as the contract promises to call it, for error messages."""
-    parts = list[str]()
-    for argument in contract.arguments:
-        cpp = DTYPES[argument.dtype].cpp
-        kind = {"input": f"const {cpp}*", "scalar": f"{cpp}"}.get(argument.role, f"{cpp}*")
-        parts.append(f"{kind} {argument.name}")
-    return f"void {entry}({', '.join(parts)})"
-
-
 def _disturbed(ended: Ended, log: str, folder: Path) -> str:
     """What somebody else did to the compiler; empty: it ended on its own account."""
     if ended.over or ended.returncode == 0:
@@ -232,24 +213,6 @@ def _disturbed(ended: Ended, log: str, folder: Path) -> str:
     if any(words in log for words in FULL_WORDS):
         return str(full(folder, "what the compiler writes"))
     return ""
-
-
-def _explain(request: BuildRequest, stderr: str) -> str:
-    for words, meaning in _BOUNDS.items():
-        if re.search(words, stderr):
-            return f"{meaning}\n{errors(stderr)}"
-    spec = request.kernel.spec
-    entry = spec.kernel.metadata.kernel_name
-    if not _IN_SHIM.search(stderr):
-        return errors(stderr) or stderr.strip()[-MOST_SAID:] or "the compiler failed without a word"
-    signature = expected_signature(spec.io, entry)
-    missing = (f"'{entry}' was not declared", f"undeclared identifier '{entry}'")
-    if any(words in stderr for words in missing):
-        return f"{request.kernel.source_name} has no function `{entry}`; wanted: {signature}"
-    own = errors(stderr, without=SHIM)
-    if f"{SHIM}:" in own:  # nothing was said of the user's own lines
-        own = ""
-    return f"`{entry}` does not take the contract's arguments; wanted: {signature}\n{own}".rstrip()
 
 
 def _artifact(

@@ -13,13 +13,15 @@ from ..moves.shared.base import State, broken_constraints
 from ..moves.shared.knobs_python import named_integers
 from .diffs import apply_diff
 from .flags import check_options
+from .left_out import require_whole
 
 
 def apply(candidate: Candidate, state: State, scratch: Path | None = None) -> State:
     """The state that a candidate leads to; nothing is built or run.
 
     `scratch`: folder for temporary files of the diff appliers; None: the system's.
-    Raises SpecError for a diff that does not fit, a source that is empty or over 1 MiB,
+    Raises SpecError for a diff that does not fit, a source that is empty, over 1 MiB or has words
+    in place of code,
     parameters that are unknown, not listed or against a constraint, compiler flags outside
     the allow-list, a plan for a kernel that has none.
     """
@@ -52,6 +54,7 @@ def _source(candidate: Candidate, state: State, scratch: Path | None) -> str:
     size, entry = len(source.encode()), state.spec.kernel.metadata.kernel_name
     if size > MAX_SOURCE:
         raise SpecError(f"the source holds {size} bytes", valid="up to 1 MiB")
+    require_whole(source, state.source)
     if entry not in source:
         raise SpecError(
             f"the entry function `{entry}` does not occur in the source",

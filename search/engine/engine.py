@@ -66,6 +66,11 @@ class Engine:
         """Whether no evaluation is under way."""
         return not self._running
 
+    @property
+    def waiting(self) -> tuple[Candidate, ...]:
+        """Candidates that nobody has begun to evaluate, in the order of proposal."""
+        return tuple(e.candidate for e in self.graph.edges.values() if e.state == "open")
+
     def next_work(self) -> Work:
         """What to do next. Changes of the graph go out with the next Changes.
 

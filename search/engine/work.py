@@ -8,7 +8,7 @@ from typing import Literal
 
 from ...runners.model import Candidate, Ending
 from ..graph.graph import Graph
-from ..graph.nodes import Edge
+from ..graph.nodes import Edge, Node
 from ..graph.records import JsonObject
 from ..planning.planner import Question
 
@@ -108,7 +108,7 @@ class Ledger:
     since_incumbent: int
     """evaluations, lost ones included, since the last new incumbent or the start"""
     incumbent: str
-    """variant id of the best so far by paired comparison"""
+    """variant id of the last that took the kernel's incumbent's place; the root before one did"""
 
 
 def ledger_of(graph: Graph) -> Ledger:
@@ -125,6 +125,23 @@ def ledger_of(graph: Graph) -> Ledger:
         since_incumbent=sum(_evaluations_after(since, e) for e in graph.edges.values()),
         incumbent=graph.root_key if best is None or best.child is None else best.child,
     )
+
+
+def search_best(graph: Graph, ledger: Ledger) -> Node:
+    """The best that a search has: what took the kernel's incumbent's place last. Where nothing did,
+    because the kernel's incumbent is from elsewhere and better, the variant that is surest to be
+    the fastest, by the low end of its interval; the root where none is faster."""
+    if ledger.incumbent != graph.root_key:
+        return graph.node(ledger.incumbent)
+    root = graph.root
+    known = (node for node in graph.nodes.values() if node.ending is Ending.faster)
+    best = max(known, key=_surely, default=root)
+    return best if _surely(best) > (root.speedup or 1.0) else root
+
+
+def _surely(node: Node) -> float:
+    """The low end of its speedup over the baseline."""
+    return node.interval[0] if node.interval is not None else node.speedup or 0.0
 
 
 def _evaluations_after(step: int, edge: Edge) -> int:

@@ -19,7 +19,7 @@ from .proposal import Proposal
 
 
 class Graph:
-    """Nodes by variant id and edges by id; starts from one root, the baseline.
+    """Nodes by variant id and edges by id; starts from one root, where the search began.
 
     A node's level is the length of the longest path of links from the root; its depth that of the
     one by which it was found first. Levels rise along every link, so that an ancestor is told from
@@ -42,14 +42,20 @@ class Graph:
 
     @property
     def root(self) -> Node:
-        """The baseline."""
+        """The variant that the search started from."""
         return self.nodes[self.root_key]
 
-    def add_root(self, key: str) -> Node:
-        """The baseline: a tie with itself, speedup 1."""
+    def add_root(
+        self,
+        key: str,
+        ending: Ending = Ending.tie,
+        speedup: float | None = 1.0,
+        interval: tuple[float, float] | None = (1.0, 1.0),
+    ) -> Node:
+        """Where the search starts; unless more is said the baseline, a tie with itself."""
         if self.root_key:
             raise ValueError(f"the graph already has the root {self.root_key}")
-        node = self._add(Node(key, Ending.tie, 1.0, (1.0, 1.0)))
+        node = self._add(Node(key, ending, speedup, interval))
         self._take_as_root(key)
         return node
 

@@ -11,23 +11,26 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ...evaluation.difference import changed_between, source_diff
-from ...runners.model import Evaluation
+from ...runners import openmp
+from ...runners.model import Ending, Evaluation
+from ...runners.toolchains.build_line import BuildLine, build_line, script
 from ...runners.whole_files import replacing, write_whole
-from ...store.evaluations import confirmation_of, evaluation_of
+from ...runners.wording import speedup_text
+from ...store.evaluations import confirmation_of, evaluation_of, figure, figure_of
 from ...store.kernels import kernel_record, kernels_named
-from ...store.records import Confirmation, KernelRecord, VariantRecord, now
+from ...store.records import Confirmation, Figure, KernelRecord, VariantRecord, now, shapes_of
 from ...store.searches import search_record
 from ...store.store import Store
 from ...store.variants import known_artifact, variant_record, variants_by_id
-from ..engine.work import ledger_of
-from ..graph.records import edge_record, node_record
 from ..stored.graph import graph_of
 from ..stored.records import SearchRecord
 from .regraph_files import publish
+from .search_state import search_state
 from .trace import SearchTrace, trace
 
 EVERY_S = 10.0
@@ -89,6 +92,7 @@ class KernelFiles:
             variants = variants_by_id(self._store, kernel_id)
             for record in variants.values():
                 self._write_variant(kernel, record, variants, folder)
+            _write_json(folder / "kernel.json", kernel.loaded.model_dump(mode="json"))
             best = self._best(kernel)
             _point(folder / "best", _place(kernel, best.variant.variant_id))
             _write_json(folder / "best_summary.json", self._summary(kernel, best, variants))
@@ -119,7 +123,8 @@ class KernelFiles:
         evaluation = evaluation_of(self._store, variant_id)
         source = kernel.loaded.spec.kernel.language.file_name
         _write(target / source, record.variant.source)
-        _write_json(target / "control.json", _control(kernel, record))
+        line = self._build_line(kernel, record, target)
+        _write_json(target / "control.json", _control(kernel, record, line))
         if record.parent in variants:
             diff = source_diff(
                 variants[record.parent].variant.source, record.variant.source, source
@@ -127,17 +132,42 @@ class KernelFiles:
             if diff:
                 _write(target / "candidate.diff", diff)
         self._write_listings(variant_id, target)
+        result: JsonObject = {}
         if variant_id == kernel.baseline:
-            _write_json(target / "result.json", {"median_ms": kernel.baseline_ms})
-        elif evaluation is not None:
-            _write_json(
-                target / "result.json",
-                _result(evaluation, confirmation_of(self._store, variant_id)),
-            )
+            result = {"median_ms": kernel.baseline_ms}
+        if evaluation is not None:
+            result |= _result(evaluation, confirmation_of(self._store, variant_id))
             if messages := _messages(evaluation):
                 _write(target / "stderr.log", messages)
+            if said := _build_log(evaluation):
+                _write(target / "build.log", said)
+        if result:
+            _write_json(target / "result.json", result)
         if variant_id == kernel.baseline or (evaluation is not None and evaluation.ending.final):
             self._settled.add(variant_id)
+
+    def _build_line(
+        self, kernel: KernelRecord, record: VariantRecord, target: Path
+    ) -> BuildLine | None:
+        """How to build the variant where it lies, which is written beside it as `build.sh`."""
+        loaded, variant_id = kernel.loaded, record.variant.variant_id
+        known = known_artifact(self._store, variant_id)
+        compiler = None if known is None else known.facts.command.split()[0]
+        files = self.folder(kernel.kernel_id) / "files"
+        line = build_line(
+            loaded,
+            record.variant,
+            source=loaded.spec.kernel.language.file_name,
+            files=os.path.relpath(files, target),
+            compiler=compiler,
+        )
+        if line is None:
+            return None
+        for name, text in loaded.files.items():
+            _write(files / name, text)
+        told = _speed(figure_of(self._store, variant_id), variant_id == kernel.baseline)
+        _write(target / "build.sh", script(line, openmp.told(loaded.environment), told))
+        return line
 
     def _write_listings(self, variant_id: str, target: Path) -> None:
         """Machine code of a GPU variant with its PTX, and SASS where it was asked for
@@ -159,13 +189,16 @@ class KernelFiles:
         evaluation = evaluation_of(self._store, variant_id)
         confirmation = confirmation_of(self._store, variant_id)
         baseline = variants[kernel.baseline].variant
+        told = figure(evaluation, confirmation)
         return {
             "kernel_id": kernel.kernel_id,
             "variant_id": variant_id,
             "is_baseline": variant_id == kernel.baseline,
             "files": str(_place(kernel, variant_id)),
-            "speedup": 1.0 if evaluation is None else evaluation.speedup,
-            "interval": None if evaluation is None else evaluation.interval,
+            "speedup": 1.0 if evaluation is None else told.speedup,
+            "interval": told.interval,
+            "confirmed": bool(told.confirmed),
+            "speedup_in_the_search": None if evaluation is None else evaluation.speedup,
             "baseline_ms": kernel.baseline_ms,
             "changed": changed_between(baseline, best.variant),
             "method": best.method,
@@ -182,15 +215,7 @@ class KernelFiles:
         folder: Path,
     ) -> None:
         graph = graph_of(self._store, search.search_id)
-        ledger = ledger_of(graph)
-        state = {
-            "search": search.model_dump(mode="json"),
-            "builds": ledger.builds,
-            "evaluations": ledger.steps,
-            "incumbent": ledger.incumbent,
-            "nodes": [node_record(graph, node) for node in graph.nodes.values()],
-            "edges": [_without_sources(edge_record(edge)) for edge in graph.edges.values()],
-        }
+        state = search_state(search, graph, variants, lambda v: _place(kernel, v))
         _write_json(folder / "search_state.json", state)
         confirmation = confirmation_of(self._store, kernel.incumbent)
         _write(
@@ -203,8 +228,17 @@ def _place(kernel: KernelRecord, variant_id: str) -> Path:
     return Path("baseline") if variant_id == kernel.baseline else Path("variants") / variant_id
 
 
-def _control(kernel: KernelRecord, record: VariantRecord) -> JsonObject:
-    """All that makes the variant, beside its source."""
+def _speed(told: Figure, is_baseline: bool) -> str:
+    if is_baseline:
+        return "the baseline"
+    gained = speedup_text(told.speedup, told.interval) or "not measured"
+    confirmed = ", confirmed" if told.confirmed else ""
+    return f"built so it was timed: {gained} the baseline{confirmed}"
+
+
+def _control(kernel: KernelRecord, record: VariantRecord, line: BuildLine | None) -> JsonObject:
+    """All that makes the variant, beside its source. `build`: flags and macros as they were, what
+    `options` leaves to the spec or to us included."""
     spec, variant = kernel.loaded.spec.kernel, record.variant
     return {
         "kernel_id": kernel.kernel_id,
@@ -216,6 +250,8 @@ def _control(kernel: KernelRecord, record: VariantRecord) -> JsonObject:
         "entry": spec.metadata.kernel_name,
         "parameters": variant.parameters,
         "options": variant.options.model_dump(mode="json"),
+        "environment": kernel.loaded.environment,
+        "build": None if line is None else asdict(line),
         "plan": variant.plan,
     }
 
@@ -228,7 +264,22 @@ def _result(evaluation: Evaluation, confirmation: Confirmation | None) -> JsonOb
 
 
 def _confirmed(confirmation: Confirmation) -> JsonObject:
-    return confirmation.model_dump(mode="json", include={"accepted", "right", "message"})
+    told = confirmation.model_dump(mode="json", include={"accepted", "right", "message"})
+    return {**told, "rests_on": shapes_of(confirmation)}
+
+
+def _build_log(evaluation: Evaluation) -> str:
+    """What was called to build it, with what, how long each part took, and what was said."""
+    built = evaluation.build
+    if built is None:
+        failed = evaluation.ending is Ending.build_failed
+        return evaluation.message + "\n" if failed else ""
+    used = ", ".join(f"{tool} {version}" for tool, version in sorted(built.versions.items()))
+    parts = ", ".join(f"{part} {seconds:.3g} s" for part, seconds in built.stages.items())
+    lines = [built.command, f"{built.compiler}: {built.seconds:.3g} s"]
+    lines += [f"with {used}"] if used else []
+    lines += [parts] if parts else []
+    return "".join(line + "\n" for line in [*lines, *built.warnings])
 
 
 def _messages(evaluation: Evaluation) -> str:
@@ -237,12 +288,6 @@ def _messages(evaluation: Evaluation) -> str:
     if not evaluation.ending.measured:
         lines.append(evaluation.message)
     return "".join(line + "\n" for line in lines)
-
-
-def _without_sources(edge: JsonObject) -> JsonObject:
-    """An edge for people: the texts of its candidate lie with the variant."""
-    candidate = {k: v for k, v in edge["candidate"].items() if k not in ("source", "diff")}
-    return {**edge, "candidate": candidate}
 
 
 def _write_json(path: Path, value: JsonObject) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ...evaluation.difference import changed_between
 from ...runners.model import Ending, Evaluation
-from ...store.evaluations import evaluation_of
-from ...store.records import KernelRecord, VariantRecord
+from ...store.evaluations import confirmation_of, evaluation_of, figure
+from ...store.records import Figure, KernelRecord, VariantRecord
 from ...store.searches import search_rows
 from ...store.store import Store
 from ...store.variants import variant_record, variants_by_age
@@ -20,6 +20,7 @@ class VariantLine:
 
     record: VariantRecord
     evaluation: Evaluation | None
+    figure: Figure
     changed: str
     is_baseline: bool
     is_incumbent: bool
@@ -36,17 +37,13 @@ class VariantLine:
 
     @property
     def speedup(self) -> float | None:
-        """Over the baseline; None unless measured."""
-        if self.is_baseline:
-            return 1.0
-        return None if self.evaluation is None else self.evaluation.speedup
+        """Over the baseline, confirmed where it was; None unless measured."""
+        return 1.0 if self.is_baseline else self.figure.speedup
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """95 % interval of the speedup; None for the baseline."""
-        if self.is_baseline or self.evaluation is None:
-            return None
-        return self.evaluation.interval
+        return None if self.is_baseline else self.figure.interval
 
 
 def searches(store: Store, kernel_id: str) -> list[SearchRecord]:
@@ -59,7 +56,7 @@ def variants(store: Store, kernel: KernelRecord) -> list[VariantLine]:
     """The variants of a kernel: the incumbent, then the fastest first, the unmeasured last.
 
     Speedups of two variants were measured at different times; what was compared with the
-    incumbent itself and lost may show a larger one.
+    incumbent itself and lost may show a larger one, all the more where nobody confirmed it.
     """
     baseline = variant_record(store, kernel.baseline)
     lines = [
@@ -73,9 +70,11 @@ def _line(
     store: Store, kernel: KernelRecord, baseline: VariantRecord, record: VariantRecord
 ) -> VariantLine:
     variant_id = record.variant.variant_id
+    evaluation = evaluation_of(store, variant_id)
     return VariantLine(
         record,
-        evaluation_of(store, variant_id),
+        evaluation,
+        figure(evaluation, confirmation_of(store, variant_id)),
         changed_between(baseline.variant, record.variant),
         variant_id == kernel.baseline,
         variant_id == kernel.incumbent,

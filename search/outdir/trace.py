@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...evaluation.difference import changed_between
 from ...runners.wording import speedup_text
-from ...store.records import Confirmation, KernelRecord, VariantRecord
+from ...store.records import Confirmation, KernelRecord, VariantRecord, shapes_of
 from ..engine.work import ledger_of
 from ..graph.graph import Graph
 from ..graph.nodes import Edge
@@ -48,7 +48,7 @@ def trace(told: SearchTrace) -> str:
         "",
         "## Steps",
         "",
-        "| step | variant | from | method | changed | ending | speedup |",
+        "| step | variant | from | method | changed | ending | speedup in the search |",
         "| ---: | --- | --- | --- | --- | --- | --- |",
         *_steps(told),
     ]
@@ -60,6 +60,9 @@ def _best(told: SearchTrace) -> Iterator[str]:
     if kernel.incumbent == kernel.baseline:
         yield "No variant is known to be better than the baseline."
         return
+    yield from _confirmed(told)
+    yield "The way to it, with the speedups that the search saw:"
+    yield ""
     for variant_id in reversed(_lineage(kernel.incumbent, told.variants)):
         record = told.variants[variant_id]
         before = told.variants.get(record.parent or "")
@@ -67,10 +70,19 @@ def _best(told: SearchTrace) -> Iterator[str]:
         node = None if before is None else told.graph.nodes.get(variant_id)
         gained = "" if node is None else speedup_text(node.speedup, node.interval)
         yield f"1. `{variant_id}` {record.method}: {changed or 'the start'} {gained}".rstrip()
-    if told.confirmation is not None:
-        verdict = "accepted" if told.confirmation.accepted else "not accepted"
-        yield ""
-        yield f"Confirmation: {verdict}. {told.confirmation.message}"
+
+
+def _confirmed(told: SearchTrace) -> Iterator[str]:
+    """The one speedup that counts, before those that led to it."""
+    found = told.confirmation
+    if found is None:
+        yield f"`{told.kernel.incumbent}`, not confirmed yet."
+    else:
+        verdict = f"confirmed on {shapes_of(found)}" if found.accepted else "not confirmed"
+        ratio = found.ratio
+        gained = "" if ratio is None else speedup_text(ratio.speedup, (ratio.low, ratio.high))
+        yield f"`{told.kernel.incumbent}`: {gained or 'no speedup'}, {verdict}. {found.message}"
+    yield ""
 
 
 def _lineage(variant_id: str, variants: Mapping[str, VariantRecord]) -> list[str]:

@@ -8,5 +8,11 @@ from typing import Literal
 from .planner import Planner, client_planner
 from .rules import rules_planner
 
-PlannerName = Literal["rules", "client"]
-PLANNERS: Mapping[PlannerName, Planner] = {"rules": rules_planner, "client": client_planner}
+PlannerName = Literal["rules", "client", "anthropic", "command"]
+PLANNERS: Mapping[PlannerName, Planner] = {
+    "rules": rules_planner,
+    "client": client_planner,
+    "anthropic": client_planner,
+    "command": client_planner,
+}
+"""Those that a driver answers (`search/drivers/drivers.py`) ask as a client is asked."""

@@ -22,11 +22,19 @@ SHORTEST_S = 5.0
 """from reasoning: what keeps a machine busy for a moment makes no build fail"""
 
 
-def build_limit(siblings: Iterable[Evaluation]) -> float | None:
-    """Seconds that a build may take, from evaluations of the same sweep so far; None: as long as
-    any build, since none of them was built yet."""
-    known = [_seconds(each, each.build) for each in siblings if each.build is not None]
-    return max(SHORTEST_S, BESIDE_IT * median(known)) if known else None
+BEFORE_ANY = 4
+"""times the limit that the parent's build would set, while no sibling was built: a sweep may change
+what a compiler has to do, and where it does, all of its configurations take longer"""
+
+
+def build_limit(siblings: Iterable[Evaluation], parent: Evaluation | None = None) -> float | None:
+    """Seconds that a build may take, from evaluations of the same sweep so far, or before there are
+    any from that of the variant it starts from. None: nothing is known, as long as any build."""
+    if known := [_seconds(each, each.build) for each in siblings if each.build is not None]:
+        return max(SHORTEST_S, BESIDE_IT * median(known))
+    if parent is None or parent.build is None:
+        return None
+    return BEFORE_ANY * max(SHORTEST_S, BESIDE_IT * _seconds(parent, parent.build))
 
 
 def _seconds(evaluation: Evaluation, build: BuildFacts) -> float:

@@ -44,19 +44,22 @@ class CandidateResult:
         """What was spent on it, by stage."""
         return self.evaluation.seconds if self.several is None else self.several.seconds
 
-    def outcome(self, node: Node | None) -> Outcome:
-        """The engine's view of it. `node`: the variant's in the search's graph, if it has one."""
+    def outcome(self, node: Node | None, incumbent: str) -> Outcome:
+        """The engine's view of it. `node`: the variant's in the search's graph, if it has one.
+        `incumbent`: the kernel's now; what was the incumbent before the search met it, and is no
+        longer, is no success of the search."""
         evaluation, several = self.evaluation, self.several
         # beside it another candidate may have given the same variant: it was evaluated once
         fresh = not self.known and (node is None or not node.ending.final)
         builds = self.builds if fresh or several else 0
+        still = self.variant_id == incumbent
         return Outcome(
             ending=evaluation.ending,
             variant_id=self.variant_id,
             speedup=evaluation.speedup,
             interval=evaluation.interval,
             became_incumbent=self.promoted
-            or (evaluation.became_incumbent and (fresh or node is None)),
+            or (evaluation.became_incumbent and (fresh or (node is None and still))),
             duplicate_of_known=node is not None and not fresh and not builds,
             message=f"{several.said}: {evaluation.message}" if several else evaluation.message,
             same_code_as=evaluation.same_code_as,

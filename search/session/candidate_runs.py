@@ -101,8 +101,9 @@ class CandidateRuns:
     ) -> list[tuple[str, CandidateResult]]:
         """All that gave a variant, each with its detail."""
         tried, batch = list[tuple[str, CandidateResult]](), next(run, ())
+        known = self.evaluator.evaluation(parent.variant.variant_id)
         while batch and not (tried and self.late()):
-            limit_s = build_limit(each.evaluation for _, each in tried)
+            limit_s = build_limit((each.evaluation for _, each in tried), known)
             results = self._batch(batch, parent, lane, report, limit_s)
             pairs = zip(batch, results, strict=True)
             tried += [(c.detail, each) for c, each in pairs if each is not None]

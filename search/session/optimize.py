@@ -6,29 +6,37 @@ Nothing is printed here; whoever drives the generator shows what it yields. Endi
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from ...analysis.roofline import reaches, summary
 from ...evaluation.bench import Bench
+from ...evaluation.evidence.built_facts import built_facts
 from ...evaluation.evidence.headroom import peaks_for
-from ...runners.errors import AccessError, KernelwrightError, ProcessLost
+from ...runners.errors import BudgetSpent, KernelwrightError, ProcessLost
 from ...runners.loading.files import load_file
 from ...store.kernels import is_kernel
 from ...store.records import Confirmation, KernelRecord
+from ..applying.sent import SentCandidate
+from ..drivers.settings import PlannerSettings
 from ..outdir.kernel_files import KernelFiles
 from ..outdir.overview import searches
+from ..planning.planners import PlannerName
 from ..settings import Settings
-from ..stored.records import SearchRecord, SearchStatus, SearchStopped, StepReport
+from ..stored.records import (
+    NeedsCandidates,
+    SearchRecord,
+    SearchStatus,
+    SearchStopped,
+    StepReport,
+)
+from .exchanges import Spent, costs_of
 from .session import SearchSession
 
 MOST_CONFIRMATIONS = 3
-SPEC_FIELDS = frozenset({"kernel", "io", "workloads"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,8 @@ class Opened:
 
     kernel: KernelRecord
     known: bool
+    facts: tuple[str, ...] = ()
+    """of a GPU kernel: what its compiler told of the baseline, in lines"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +62,17 @@ class Began:
 
     search: SearchRecord
     resumed: bool
+    anew: bool = False
+    """it was to be resumed, and there was none"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Whoever plans has answered a question of the search."""
+
+    candidates: int
+    spent: Spent
+    """so far, by all calls of the search"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,26 +108,26 @@ class Failed:
     error: KernelwrightError
 
 
-Event = Opening | Opened | Began | StepReport | Confirming | Finished | Failed
+Event = Opening | Opened | Began | Answered | StepReport | Confirming | Finished | Failed
 
 
-def find_specs(path: Path, outdir: Path) -> list[Path]:
-    """The file itself, or every spec in and beneath a folder, in order of path.
+class Answering(Protocol):
+    """Answers the questions of a headless run's searches in place of a client."""
 
-    A spec is a JSON file that has at least two of the fields kernel, io and workloads, even
-    if it is not valid yet. Hidden folders and `outdir` are left out. Raises AccessError when
-    there is none.
-    """
-    if not path.is_dir():
-        return [path]
-    found = [file for file in _json_files(path, outdir.resolve()) if _is_spec(file)]
-    if not found:
-        raise AccessError(
-            f"no spec in {path}",
-            valid="a spec file (*.json), or a folder with at least one",
-            next_step="kernelwright spec --schema prints every field of a spec",
-        )
-    return found
+    @property
+    def planner(self) -> PlannerName:
+        """What its searches are called by."""
+        ...
+
+    @property
+    def settings(self) -> PlannerSettings:
+        """Those that its searches keep."""
+        ...
+
+    def answer(self, session: SearchSession, needed: NeedsCandidates) -> tuple[SentCandidate, ...]:
+        """Candidates for a question. Raises PlannerFailed, and BudgetSpent before a call that
+        could cost too much."""
+        ...
 
 
 def optimize(
@@ -116,21 +137,23 @@ def optimize(
     *,
     resume: bool = False,
     new_budget: int | None = None,
+    answering: Answering | None = None,
 ) -> Generator[Event]:
     """Search each spec until it stops, confirm its winner and write its files.
 
     `resume`: an unfinished search of the kernel goes on with its own settings, and a finished
     one is reported again; `new_budget` replaces its budget, with which one that had spent the
-    old budget goes on. A spec that fails is yielded as `Failed`.
+    old budget goes on. `answering`: who plans; None: rules alone. A spec that fails is yielded as
+    `Failed`, also when nobody answers.
     """
-    run = _Run(bench, KernelFiles(bench.store, bench.outdir), new_budget)
+    run = _Run(bench, KernelFiles(bench.store, bench.outdir), new_budget, answering)
     for path in specs:
         yield Opening(path)
         try:
             loaded = load_file(path, bench.roots)
             known = is_kernel(bench.store, loaded.kernel_id)
             kernel = bench.evaluator.open(loaded)
-            yield Opened(kernel, known)
+            yield Opened(kernel, known, built_facts(bench, kernel))
             yield from run.search(kernel, settings, resume)
         except KernelwrightError as error:
             yield Failed(path, error)
@@ -139,9 +162,11 @@ def optimize(
             raise
 
 
-def last_search(bench: Bench, kernel_id: str) -> SearchRecord | None:
-    """The newest search of a kernel that a headless run can go on with."""
-    found = [each for each in searches(bench.store, kernel_id) if each.planner == "rules"]
+def last_search(
+    bench: Bench, kernel_id: str, planner: PlannerName = "rules"
+) -> SearchRecord | None:
+    """The newest search of a kernel that a headless run with this planner can go on with."""
+    found = [each for each in searches(bench.store, kernel_id) if each.planner == planner]
     return found[-1] if found else None
 
 
@@ -152,22 +177,27 @@ class _Run:
     bench: Bench
     files: KernelFiles
     new_budget: int | None
+    answering: Answering | None = None
 
     def search(self, kernel: KernelRecord, settings: Settings, resume: bool) -> Iterator[Event]:
         """One kernel from its search's start to its result."""
-        kernel_id = kernel.kernel_id
-        known = last_search(self.bench, kernel_id) if resume else None
+        kernel_id, answering = kernel.kernel_id, self.answering
+        planner = "rules" if answering is None else answering.planner
+        planning = None if answering is None else answering.settings
+        known = last_search(self.bench, kernel_id, planner) if resume else None
         with suppress(KernelwrightError):  # `_reaches` tells; a search goes on without
             peaks_for(self.bench, kernel)  # priors and headroom rest on it
         if known is None:
-            session = SearchSession.start(self.bench, kernel_id, settings)
+            session = SearchSession.start(
+                self.bench, kernel_id, settings, planner, planning=planning
+            )
         else:
             session = SearchSession.resume(
-                self.bench, known.search_id, budget_builds=self.new_budget
+                self.bench, known.search_id, budget_builds=self.new_budget, planning=planning
             )
         search_id = session.search_id
         try:
-            yield Began(session.record, resumed=known is not None)
+            yield Began(session.record, known is not None, resume and known is None)
             if session.record.stopped is None:
                 yield from self._steps(session)
             confirmation = yield from self._confirm(kernel_id, session.record.settings.min_gain)
@@ -187,13 +217,38 @@ class _Run:
     def _steps(self, session: SearchSession) -> Iterator[Event]:
         kernel_id = session.record.kernel_id
         more = session.record.settings.budget_builds  # it stops itself
+        answered = ""
         while not isinstance(report := session.step(more), SearchStopped):
-            if not isinstance(report, StepReport):
-                raise TypeError(f"the planner `{session.record.planner}` cannot ask anybody here")
+            if isinstance(report, NeedsCandidates):
+                again, answered = report.ticket == answered, report.ticket
+                answer = self._answer(session, report, again=again)
+                if isinstance(answer, SearchStopped):
+                    report = answer
+                    break
+                yield answer
+                continue
             self.files.append(kernel_id, "step", report.model_dump(mode="json"))
             self.files.write_if_due(kernel_id, session.search_id)
             yield report
         self.files.append(kernel_id, "stopped", report.model_dump(mode="json"))
+
+    def _answer(
+        self, session: SearchSession, needed: NeedsCandidates, *, again: bool
+    ) -> Answered | SearchStopped:
+        """Have a question answered; the stop verdict where that could cost too much. `again`: its
+        answer brought nothing new, and whoever repeats themselves has nothing more to give."""
+        if self.answering is None:
+            raise TypeError(f"the planner `{session.record.planner}` cannot ask anybody here")
+        try:
+            candidates = () if again else self.answering.answer(session, needed)
+        except BudgetSpent as error:
+            return session.stop("money", f"{error.message}; {error.next_step}")
+        notes = session.answer(needed.ticket, candidates)
+        spent = costs_of(self.bench.store, session.search_id).all
+        facts = {"ticket": needed.ticket, "candidates": len(candidates), "notes": notes}
+        costs = {"calls": spent.calls, "tokens": spent.usage.total, "usd": str(spent.usd)}
+        self.files.append(session.record.kernel_id, "answer", facts | costs)
+        return Answered(len(candidates), spent)
 
     def _confirm(
         self, kernel_id: str, min_gain: float
@@ -242,21 +297,3 @@ def best_times(kernel: KernelRecord, confirmation: Confirmation | None) -> dict[
         return kernel.baseline_ms
     workloads = confirmation.visible.workloads
     return {w.workload: w.median_ms[confirmation.variant_id] for w in workloads}
-
-
-def _json_files(folder: Path, outdir: Path) -> Iterator[Path]:
-    for here, folders, files in os.walk(folder):
-        folders[:] = sorted(
-            f for f in folders if not f.startswith(".") and (Path(here) / f).resolve() != outdir
-        )
-        yield from (Path(here) / f for f in sorted(files) if f.endswith(".json"))
-
-
-def _is_spec(path: Path) -> bool:
-    text = path.read_text(encoding="utf-8", errors="replace")
-    try:
-        data: Any = json.loads(text)
-    except ValueError:
-        # not JSON yet: whoever wrote it as a spec wants to hear of it
-        return sum(f'"{field}"' in text for field in SPEC_FIELDS) >= 2
-    return isinstance(data, dict) and len(SPEC_FIELDS & data.keys()) >= 2

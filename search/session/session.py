@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -30,6 +31,8 @@ from ...store.searches import (
     revision_of,
     search_record,
 )
+from ..applying.sent import SentCandidate, settled
+from ..drivers.settings import PlannerSettings
 from ..engine.engine import Engine
 from ..engine.work import Ask, Evaluate, Outcome, Stopped, Waiting
 from ..graph.graph import Graph
@@ -50,6 +53,7 @@ from ..stored.records import (
     status_of,
     step_report,
     with_budget,
+    with_planning,
 )
 from ..stored.search_lock import SearchLock
 from ..stored.variants import named, variant_from
@@ -58,6 +62,7 @@ from .candidate_runs import CandidateRuns
 from .in_flight import InFlight
 from .node_context import NodeContexts
 from .profiling import is_due, profile_of
+from .starting import graph_from
 from .transitions import keep_step
 
 Step = StepReport | NeedsCandidates | SearchStopped
@@ -131,53 +136,76 @@ class SearchSession:
 
     @classmethod
     def start(
-        cls, bench: Bench, kernel_id: str, settings: Settings, planner: PlannerName = "rules"
+        cls,
+        bench: Bench,
+        kernel_id: str,
+        settings: Settings,
+        planner: PlannerName = "rules",
+        start: str | None = None,
+        planning: PlannerSettings | None = None,
     ) -> SearchSession:
-        """A new search from the kernel's baseline. Raises HandleUnknown, DeviceMissing."""
+        """A new search, from the kernel's baseline or the variant `start`. Raises HandleUnknown,
+        DeviceMissing, and SpecError where `start` was not measured."""
         kernel = bench.evaluator.timed_kernel(kernel_id)
+        graph = graph_from(bench, kernel, start or kernel.baseline)
         record = SearchRecord(
             search_id=f"s{secrets.token_hex(4)}",
             kernel_id=kernel_id,
             planner=planner,
             settings=settings,
+            planning=planning,
             started_at=now(),
             learned=learned_now(bench.store, settings.regraph),
         )
-        graph, lock = Graph(), SearchLock(bench.outdir, record.search_id)
-        root = graph.add_root(kernel.baseline)
+        lock = SearchLock(bench.outdir, record.search_id)
         lock.take()
         with bench.store.transaction() as writer:
             put_search(writer, record.search_id, record)
-            put_graph_rows(writer, record.search_id, [node_record(graph, root)])
+            put_graph_rows(writer, record.search_id, [node_record(graph, graph.root)])
         return cls(bench, record, graph, lock)
 
     @classmethod
     def resume(
-        cls, bench: Bench, search_id: str, *, budget_builds: int | None = None
+        cls,
+        bench: Bench,
+        search_id: str,
+        *,
+        budget_builds: int | None = None,
+        planning: PlannerSettings | None = None,
     ) -> SearchSession:
         """A search from the store; what was in flight when its process ended is tried again.
 
         `budget_builds`: a new budget, with which a search that had spent its old one goes on.
+        `planning`: new settings of its driver, with which one that stopped for money goes on.
         Raises HandleUnknown, and SearchBusy where somebody else has it under way.
         """
         require_search(bench.store, search_id)
         lock = SearchLock(bench.outdir, search_id)
         lock.take()
         try:
-            return cls._read(bench, search_id, lock, budget_builds)
+            return cls._read(bench, search_id, lock, budget_builds, planning)
         except BaseException:
             lock.release()
             raise
 
     @classmethod
     def _read(
-        cls, bench: Bench, search_id: str, lock: SearchLock, budget_builds: int | None
+        cls,
+        bench: Bench,
+        search_id: str,
+        lock: SearchLock,
+        budget_builds: int | None,
+        planning: PlannerSettings | None,
     ) -> SearchSession:
         """A search that is held, from the store."""
         revision = revision_of(bench.store, search_id)
-        record = search_record(bench.store, search_id, SearchRecord)
+        known = search_record(bench.store, search_id, SearchRecord)
+        record = known
         if budget_builds is not None and budget_builds != record.settings.budget_builds:
             record = with_budget(record, budget_builds)
+        if planning is not None:
+            record = with_planning(record, planning)
+        if record != known:
             with bench.store.transaction() as writer:
                 put_search(writer, search_id, record)
                 revision = count_commit(writer, search_id)
@@ -201,7 +229,7 @@ class SearchSession:
             case Ask(node_id, question):
                 return self._commits.ask(node_id, question, self._engine.changes())
             case Stopped(reason, text):
-                return self._stop(reason, text)
+                return self.stop(reason, text)
             case _:
                 raise RuntimeError(f"nothing to do and nothing under way: {end}")
 
@@ -217,16 +245,24 @@ class SearchSession:
         if self._set_aside:
             take_back()
 
-    def answer(self, ticket: str, candidates: tuple[Candidate, ...]) -> tuple[str, ...]:
-        """Take candidates for a ticket; notes on those that were dropped.
+    def answer(
+        self, ticket: str, candidates: Sequence[Candidate | SentCandidate]
+    ) -> tuple[str, ...]:
+        """Take candidates for a ticket; notes on what was made of them, and what was dropped.
 
         Raises HandleUnknown for a ticket that is unknown, answered, or of another search.
         """
         known = self._commits.unanswered(ticket)
-        proposed = tuple(named(c) for c in candidates)
+        base = self._bench.evaluator.variant(known.node_id).variant
+        made, notes = settled(candidates, base.source)
+        proposed = tuple(named(c) for c in made)
         changes = self._engine.answer(known.node_id, Reply(candidates=proposed))
         self._commits.answered(ticket, known, changes)
-        return changes.notes
+        return (*notes, *changes.notes)
+
+    def waiting(self) -> tuple[Candidate, ...]:
+        """Candidates that were taken and not evaluated yet, the first proposed first."""
+        return self._engine.waiting
 
     def status(self) -> SearchStatus:
         """Where the search stands."""
@@ -255,7 +291,8 @@ class SearchSession:
             put_search(writer, self.search_id, self.record)
         return report.model_copy(update={"profile": found})
 
-    def _stop(self, reason: str, text: str) -> SearchStopped:
+    def stop(self, reason: str, text: str) -> SearchStopped:
+        """End the search with a verdict; on disk when it returns."""
         stopped = {"stopped": reason, "stopped_text": text}
         self.record = self.record.model_copy(update=stopped)
         with self._commits.commit(self._engine.changes()) as writer:
@@ -298,16 +335,18 @@ class SearchSession:
         if isinstance(tried, SpecError):
             outcome, evaluation = Outcome(Ending.rejected, message=str(tried)), None
         else:
-            outcome = tried.outcome(self._engine.graph.of_variant(tried.variant_id))
+            incumbent = self._bench.evaluator.kernel(self._kernel.kernel_id).incumbent
+            known = self._engine.graph.of_variant(tried.variant_id)
+            outcome = tried.outcome(known, incumbent)
             evaluation = tried.evaluation.model_copy(update={"seconds": dict(tried.seconds)})
         before = self._contexts.before(self._engine.graph.node(work.parent))
         changes = self._engine.record(work.edge_id, outcome)
         reward = self._reward(work.edge_id)
         with self._commits.commit(changes) as writer:
-            keep_step(
+            kept = keep_step(
                 writer, self._kernel, self.search_id, work, before, outcome, evaluation, reward
             )
-        return step_report(self.record, self._engine.ledger, work, outcome)
+        return step_report(self.record, self._engine.ledger, work, outcome, kept.gain)
 
     def _reward(self, edge_id: str) -> float | None:
         child = self._engine.graph.edge(edge_id).child

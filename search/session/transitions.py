@@ -38,13 +38,13 @@ def keep_step(
     outcome: Outcome,
     evaluation: Evaluation | None,
     reward: float | None = None,
-) -> None:
+) -> Transition:
     """The transition for ReGraph, what the kernel's memory keeps, and what was spent. `reward`: the
-    engine's."""
+    engine's. Returns the transition."""
     step = transition(kernel, search_id, work, before, outcome, evaluation, reward)
     append_transition(writer, step)
     if outcome.duplicate_of_known:
-        return
+        return step
     candidate = work.candidate
     lesson = Lesson(
         kernel_id=kernel.kernel_id,
@@ -64,6 +64,7 @@ def keep_step(
     seconds = {} if evaluation is None else evaluation.seconds
     spent = {"search_id": search_id, "builds": outcome.builds}
     append_spent(writer, {**spent, "seconds": seconds if outcome.spent_build else {}})
+    return step
 
 
 def transition(

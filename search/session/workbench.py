@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ...evaluation.bench import Bench
@@ -18,6 +18,8 @@ class Workbench(Bench):
         self.sessions = KeptSessions()
         self.unwritten: dict[str, JobRecord] = {}
         """jobs that ended here and that the store could not take: how they ended"""
+        self.take_over: Callable[[], None] | None = None
+        """has this process do, or give up, the jobs whose owner is gone; None: it does none"""
 
     def _end_work(self) -> None:
         super()._end_work()

@@ -19,6 +19,7 @@ from ...store.lessons import (
 from ..memory import Memory, Recollection
 from ..regraph.posterior import Posteriors
 from ..regraph.tallies import ReGraph, aggregate, from_json, merge_all
+from ..regraph.transfer import learned_for
 from ..regraph.transition import Transition
 from ..regraph.weighing import regraph_weights
 from ..settings import RegraphMode
@@ -51,7 +52,8 @@ class Experience:
         place = previous, bottleneck, arch, language
         if place not in self._factors:
             hard = self._mode == "hard"
-            self._factors[place] = regraph_weights(self._known, *place, hard=hard)
+            known = Posteriors(learned_for(self._known, language))
+            self._factors[place] = regraph_weights(known, *place, hard=hard)
         return self._factors[place]
 
     def recollection(self, variant_id: str) -> Recollection:
@@ -59,8 +61,8 @@ class Experience:
         return self._memory.at(variant_id)
 
     @cached_property
-    def _known(self) -> Posteriors:
-        return Posteriors(regraph_of(self._store, self._began.transitions, self._began.imports))
+    def _known(self) -> ReGraph:
+        return regraph_of(self._store, self._began.transitions, self._began.imports)
 
     @cached_property
     def _memory(self) -> Memory:

@@ -7,7 +7,8 @@ from collections import Counter
 from pydantic import Field
 
 from ...runners.model import Ending, Record
-from ..engine.work import Evaluate, Ledger, Outcome
+from ..drivers.settings import PlannerSettings
+from ..engine.work import Evaluate, Ledger, Outcome, search_best
 from ..graph.graph import Graph
 from ..planning.planner import Question
 from ..planning.planners import PlannerName
@@ -51,8 +52,10 @@ class SearchRecord(Record):
     settings: Settings
     started_at: str
     stopped: str | None = None
-    """reason of the stop verdict: budget, patience, exhausted or headroom"""
+    """reason of the stop verdict: budget, money, patience, exhausted or headroom"""
     stopped_text: str = ""
+    planning: PlannerSettings | None = None
+    """of the driver that answers its planner's questions; None: rules, or a client"""
     profiles: tuple[SearchProfile, ...] = ()
     """made as `settings.ncu_every` says; one that failed ends them"""
     learned: Learned = Learned()
@@ -76,18 +79,22 @@ class StepReport(Record):
     """over the baseline"""
     interval: tuple[float, float] | None
     became_incumbent: bool
+    """it took the place of the kernel's incumbent"""
     duplicate: bool
     """the variant was known to this search: nothing was built or run"""
     builds: int
     budget: int
+    speedup_over_parent: float | None = None
+    """what the step gained: over the variant that it started from"""
     profile: SearchProfile | None = None
     """of the incumbent, where one was due after this step"""
 
 
 def step_report(
-    record: SearchRecord, ledger: Ledger, work: Evaluate, outcome: Outcome
+    record: SearchRecord, ledger: Ledger, work: Evaluate, outcome: Outcome, gain: float | None
 ) -> StepReport:
-    """The step of a search that ended so; `ledger` is the one with it."""
+    """The step of a search that ended so; `ledger` is the one with it. `gain`: log2 over its
+    parent."""
     return StepReport(
         search_id=record.search_id,
         step=ledger.steps,
@@ -104,6 +111,7 @@ def step_report(
         duplicate=outcome.duplicate_of_known,
         builds=ledger.builds,
         budget=record.settings.budget_builds,
+        speedup_over_parent=None if gain is None else 2.0**gain,
     )
 
 
@@ -131,9 +139,14 @@ class SearchStatus(Record):
     builds: int
     budget: int
     evaluations: int
-    incumbent: str
+    start: str
+    """the variant that it started from"""
+    start_speedup: float
+    best: str
+    """the search's best (`search_best`), which need not be the kernel's: that is the incumbent"""
     best_speedup: float
-    interval: tuple[float, float] | None
+    """over the baseline, as is `start_speedup`"""
+    best_interval: tuple[float, float] | None
     endings: dict[str, int] = Field(default_factory=dict[str, int])
     """how many variants ended how"""
     stopped: str | None = None
@@ -142,7 +155,7 @@ class SearchStatus(Record):
 
 def status_of(record: SearchRecord, graph: Graph, ledger: Ledger) -> SearchStatus:
     """Where a search with this graph stands; `ledger` is the graph's."""
-    incumbent = graph.node(ledger.incumbent)
+    best = search_best(graph, ledger)
     endings = Counter({ending.value: count for ending, count in graph.endings.items()})
     endings.subtract([graph.root.ending.value])
     return SearchStatus(
@@ -151,9 +164,11 @@ def status_of(record: SearchRecord, graph: Graph, ledger: Ledger) -> SearchStatu
         builds=ledger.builds,
         budget=record.settings.budget_builds,
         evaluations=ledger.steps,
-        incumbent=incumbent.key,
-        best_speedup=incumbent.speedup or 1.0,
-        interval=incumbent.interval,
+        start=graph.root_key,
+        start_speedup=graph.root.speedup or 1.0,
+        best=best.key,
+        best_speedup=best.speedup or 1.0,
+        best_interval=best.interval,
         endings={k: v for k, v in sorted(endings.items()) if v},
         stopped=record.stopped,
         stopped_text=record.stopped_text,
@@ -173,5 +188,13 @@ def with_budget(record: SearchRecord, budget_builds: int) -> SearchRecord:
     settings = record.settings.model_copy(update={"budget_builds": budget_builds})
     changes: dict[str, object] = {"settings": settings}
     if record.stopped == "budget":
+        changes |= {"stopped": None, "stopped_text": ""}
+    return record.model_copy(update=changes)
+
+
+def with_planning(record: SearchRecord, planning: PlannerSettings) -> SearchRecord:
+    """The search with other settings of its driver; what may be spent is looked at anew."""
+    changes: dict[str, object] = {"planning": planning}
+    if record.stopped == "money":
         changes |= {"stopped": None, "stopped_text": ""}
     return record.model_copy(update=changes)

@@ -149,8 +149,9 @@ def _screen(kernel: KernelRecord, record: VariantRecord) -> GateResult:
 def _without_device(
     bench: Bench, kernel: KernelRecord, cheat: Cheat, record: VariantRecord
 ) -> Outcome:
-    """What can be said of a page whose GPU is not here: by screens, the build, and for Triton the
-    logic check. Only what its page expects counts as caught: nothing was run."""
+    """What can be said of a page whose GPU is not here: by screens of source and machine code, the
+    build, and for Triton the logic check. Only what its page expects counts as caught: nothing
+    was run."""
     screen = _screen(kernel, record)
     if screen.outcome == "failed":
         stopped = _Stopped(by=screen.gate, ending=Ending.rejected, message=screen.message)
@@ -159,6 +160,9 @@ def _without_device(
     if built.artifact is None:
         ending = Ending.rejected if built.rejected else Ending.build_failed
         return _seen(cheat, _Stopped(by=str(ending), ending=ending, message=built.message))
+    code = bench.evaluator.machine_screen(kernel.kernel_id, built.artifact)
+    if code.outcome == "failed":
+        return _seen(cheat, _Stopped(by=code.gate, ending=Ending.rejected, message=code.message))
     logic = bench.evaluator.logic(record)
     if logic is not None and logic.outcome == "failed":
         return _seen(cheat, _Stopped(by=logic.gate, ending=Ending.wrong, message=logic.message))

@@ -28,7 +28,7 @@ int main() {
     p.maxThreadsPerMultiprocessor = threadsSM; p.regsPerBlock = 65536;
     p.regsPerMultiprocessor = 65536; p.warpSize = 32; p.sharedMemPerBlock = 49152;
     p.sharedMemPerMultiprocessor = perSM; p.numSms = 1;
-    p.sharedMemPerBlockOptin = perBlock; p.reservedSharedMemPerBlock = 1024;
+    p.sharedMemPerBlockOptin = perBlock; p.reservedSharedMemPerBlock = major >= 8 ? 1024 : 0;
     cudaOccFuncAttributes a; memset(&a, 0, sizeof a);
     a.maxThreadsPerBlock = 1024; a.numRegs = regs; a.sharedSizeBytes = st;
     a.partitionedGCConfig = PARTITIONED_GC_OFF; a.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;

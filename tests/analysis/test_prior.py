@@ -190,6 +190,7 @@ def test_a_planted_fault_raises_a_move_that_its_rule_asks_for(rule: str) -> None
         each.move: each.factor
         for each in weigh(MOVES, of_findings(found.ranked, found.bottleneck), found.levels)
     }
+    assert asked(rule), f"{rule}: no rows in analysis/prior/table.py, and no reason in SILENT"
     assert max(factors[move] for move in asked(rule)) > 1
 
 

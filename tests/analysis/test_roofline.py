@@ -98,15 +98,22 @@ def test_a_large_copy_is_bound_by_memory_and_says_what_is_left() -> None:
     found = roofline(Work(bytes=12 * GB, flops=GB), PEAKS, 1.0)
     assert found.headroom == pytest.approx(40 / 12)
     assert found.describe() == (
-        "memory_bound: 12 of 40 GB/s copy bandwidth (30 %); at best 3.3x is left"
+        "latency_bound, below the memory roof: 12 of 40 GB/s copy bandwidth (30 %); "
+        "at best 3.3x is left"
     )
+
+
+def test_a_time_near_a_roof_is_bound_by_it() -> None:
+    assert roofline(Work(bytes=30 * GB, flops=GB), PEAKS, 1.0).kind == "memory_bound"
+    assert roofline(Work(bytes=1e6, flops=3e9), PEAKS, 0.01).kind == "compute_bound"
 
 
 def test_dense_arithmetic_is_bound_by_computing_even_in_the_cache() -> None:
     found = roofline(Work(bytes=1e6, flops=1e9), PEAKS, 0.01)
     assert found.cached
-    assert (
-        found.describe() == "compute_bound: 100 of 400 GFLOP/s fp32 peak (25 %); at best 4x is left"
+    assert found.describe() == (
+        "latency_bound, below the compute roof: 100 of 400 GFLOP/s fp32 peak (25 %); "
+        "at best 4x is left"
     )
 
 
@@ -167,7 +174,8 @@ def test_a_summary_has_the_timed_workloads_in_the_order_of_the_spec() -> None:
     found = summary(declared, PEAKS, {"small": 0.1, "large": 4.0})
     assert [w.workload for w in found] == ["large", "small"]
     assert found[0].describe() == (
-        "large: memory_bound: 20 of 40 GB/s copy bandwidth (50 %); at best 2x is left"
+        "large: latency_bound, below the memory roof: 20 of 40 GB/s copy bandwidth (50 %); "
+        "at best 2x is left"
     )
     assert [w.workload for w in summary(declared, PEAKS, {"small": 0.1})] == ["small"]
 

@@ -19,6 +19,10 @@ PRETENDED = [
         *("one_too_many", "wild_write", "traps", "works_once_a_setup", "watches_the_clock"),
         *("clears_outputs_in_setup", "forgets_to_clear", "fills_its_input"),
         *("shared_memory_race", "shared_memory_taken_for_zero"),
+        *("finds_y_behind_x", "borrows_the_guard_band", "reads_before_the_start"),
+        *("reads_a_whole_tile", "knows_two_offsets", "writes_between_rows_in_place"),
+        *("puts_back_its_neighbour", "puts_back_a_known_byte"),
+        *("knows_the_weight", "reference_answers_for_its_caller"),
     )
 ]
 """Pages in CUDA that are stopped before their times matter, by nothing that needs a real GPU."""

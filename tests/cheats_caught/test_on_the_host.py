@@ -34,6 +34,9 @@ PAGES = catalogue()
 NATIVE = [cheat for cheat in PAGES if cheat.tier == "native"]
 DEVICE = [cheat for cheat in PAGES if cheat.tier == "device"]
 TRITON = [cheat for cheat in DEVICE if cheat.kernel_type == "triton"]
+NEAR = ("cuda/honest_bulk_copy", "cuda/honest_bulk_sums", "cuda/honest_patience")
+READ = [c for c in DEVICE if c.page.expect[0] == "machine_code_screen" or c.name in NEAR]
+"""what is decided by machine code alone, and honest kernels that come near it"""
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +70,18 @@ def test_a_triton_kernel_without_a_gpu_is_screened_built_and_interpreted(
     assert found.verdict in ("caught", "not run"), found
     assert found.expected, found
     assert found.verdict == "caught" or "built only" in found.message, found
+
+
+@pytest.mark.parametrize("cheat", READ, ids=lambda cheat: cheat.name)
+def test_what_machine_code_says_is_said_without_a_gpu(cheat: Cheat, bench: Workbench) -> None:
+    if not bench.gpus.missing():
+        pytest.skip("there is a GPU: it is evaluated there")
+    found = attempt(bench, victim_of(bench, cheat.page.victim), cheat)
+    assert found.expected, found
+    if cheat.honest:
+        assert found.verdict == "not run" and "built only" in found.message, found
+    else:
+        assert (found.verdict, found.by) == ("caught", "machine_code_screen"), found
 
 
 @pytest.mark.gpu

@@ -45,7 +45,7 @@ ENDINGS = {
         Ending.rejected,
         "reads a clock",
     ),
-    "returns at once": ("return;", "", Ending.wrong, "NaN"),
+    "returns at once": ("return;", "", Ending.wrong, "on the public seed"),
     "skips the last element": ("n = n - 1;", "", Ending.wrong, "y[19999]"),
 }
 
@@ -168,7 +168,7 @@ SYSCALLS = {
     "open a file for writing": '2, (long)"/tmp/kernelwright-escape", 0102, 0600',
     "run a program": '59, (long)"/bin/true", 0, 0',
     "make a socket": "41, 2, 1, 0",
-    "kill its runner": "62, parent(), 9, 0",
+    "kill its processes": "62, -1, 9, 0",
     "fork": "57, 0, 0, 0",
     "set the clock": "227, 0, (long)y, 0",
 }
@@ -180,13 +180,13 @@ def test_a_kernel_cannot(what: str, bench: Workbench, kernel: LoadedKernel) -> N
     above = """\
 static long call(long number, long a, long b, long c) {
     long result;
-    asm volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c)
+    asm volatile(".byte 0x0f, 0x05" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c)
                  : "rcx", "r11", "memory");
     return result;
 }
-static long parent() { return call(110, 0, 0, 0); }
+static bool heard() { return call(12, 0, 0, 0) > 0; }  // brk
 """
-    line = f"if (parent() < 2 || call({SYSCALLS[what]}) != -1) return;"
+    line = f"if (!heard() || call({SYSCALLS[what]}) != -1) return;"
     found = bench.evaluator.evaluate(lift.variant(kernel, lift.slow_with_line(line, above=above)))
     assert found.ending.measured, f"the call went through: {found.message}"
 

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
+from kernelwright.evaluation.evidence.built_facts import built_facts
 from kernelwright.evaluation.rig.gpus import device_missing
 from kernelwright.runners.device.cuda_driver import driver
 from kernelwright.runners.device.presence.probe import probe
 from kernelwright.runners.errors import BaselineRefused, DeviceMissing
+from kernelwright.runners.loading.files import load_data
 from kernelwright.runners.specs.devices import PROFILES
+from kernelwright.search.session.optimize import Opened
 from kernelwright.search.session.workbench import Workbench
+from kernelwright.server.live import lines_of
 from kernelwright.tools.compile_variant import (
     CompiledVariant,
     CompileVariantArguments,
@@ -74,7 +77,25 @@ def test_an_example_is_built_with_facts_and_not_timed(bench: Workbench, spec: Pa
         time_variant(bench, TimeVariantArguments(variant_id=built.variant_id))
     assert "cannot be run or timed here" in error.value.message
     assert "on a machine with an NVIDIA H100" in error.value.next_step
-    assert "where its GPU is" in built.next and bench.gpus.missing() in opened.notes[0]
+    assert "where its GPU is" in built.advice and bench.gpus.missing() in opened.notes[0]
+
+
+@needs_triton
+def test_the_command_line_tells_facts_and_a_wrong_kernel_of_an_opening(bench: Workbench) -> None:
+    """Where no GPU is nothing else would: the search that follows only says that there is none."""
+    data = json.loads((EXAMPLES / "triton_vector_add" / "spec.json").read_text(encoding="utf-8"))
+    source = (EXAMPLES / "triton_vector_add" / "vector_add.py").read_text(encoding="utf-8")
+    wrong = source.replace("mask=inside) + ", "mask=inside) + 0.1 + ")
+    assert wrong != source
+    data["kernel"] = {k: v for k, v in data["kernel"].items() if k != "source_path"}
+    data["kernel"]["source_code"] = wrong
+    loaded = load_data(data, EXAMPLES / "triton_vector_add", bench.roots)
+    kernel = bench.evaluator.open(loaded)
+    head, *told = lines_of(Opened(kernel, False, built_facts(bench, kernel)))
+    assert head.endswith("baseline not timed")
+    assert [line for line in told if "logic check failed: at " in line and "logic only" in line]
+    assert [line for line in told if " registers and no spills a thread" in line]
+    assert [line for line in told if "of its warps, limited by" in line]
 
 
 def test_the_reason_for_no_gpu_is_one_short_sentence(
@@ -162,8 +183,3 @@ def test_the_baseline_is_the_first_autotune_configuration_that_fits_the_gpu(
     assert any("does not fit that GPU" in note for note in opened.notes)
     with pytest.raises(BaselineRefused, match="out of resource: threads"):
         open_kernel(bench, OpenKernelArguments(spec=autotuned("64, 128")))
-
-
-def test_source_and_diff_together_are_refused_before_anything_is_done() -> None:
-    with pytest.raises(ValidationError, match="give source or diff, not both"):
-        CompileVariantArguments(kernel_id="k", source="x", diff="y")

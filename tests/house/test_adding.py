@@ -46,7 +46,13 @@ def greet(bench: Workbench, arguments: GreetArguments) -> Greeted:
 
 
 TOOL = Tool(
-    name="greet", title="Greet", run=greet, arguments=GreetArguments, result=Greeted, read_only=True
+    name="greet",
+    title="Greet",
+    run=greet,
+    arguments=GreetArguments,
+    result=Greeted,
+    search_hint="say hello",
+    read_only=True,
 )
 '''
 MOVE = '''

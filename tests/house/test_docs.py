@@ -10,7 +10,7 @@ import pytest
 from typer.main import get_command
 
 from kernelwright.runners.gates import ENDINGS
-from kernelwright.runners.gates.incumbent import ANEW, FRESH, SHAPES, STRESS
+from kernelwright.runners.gates.incumbent import ANEW, FRESH, SHAPES, STRESS, VALUES
 from kernelwright.runners.gates.repeats import GATE as REPEATS
 from kernelwright.runners.gates.winner import (
     is_faster_again,
@@ -32,7 +32,11 @@ GPU_KERNELS = (ROOT / "docs/gpu-kernels.md").read_text(encoding="utf-8")
 WINNERS = [
     gate.__name__ for gate in (is_faster_again, keeps_its_gain, is_not_slower_on_held_out_workloads)
 ]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
+DOCUMENTS = sorted(
+    each
+    for place in ("*.md", "docs/*.md", "examples/*.md", "tests/**/README.md")
+    for each in ROOT.glob(place)
+)
 
 
 @pytest.mark.parametrize("name", [tool.name for tool in TOOLS])
@@ -49,7 +53,7 @@ GATES = (ROOT / "docs/gates.md").read_text(encoding="utf-8")
 SEARCH = (ROOT / "docs/search.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [*ENDINGS, FRESH, ANEW, REPEATS, SHAPES, STRESS, *WINNERS])
+@pytest.mark.parametrize("name", [*ENDINGS, FRESH, ANEW, REPEATS, SHAPES, STRESS, VALUES, *WINNERS])
 def test_the_page_on_gates_names_every_gate(name: str) -> None:
     assert f"`{name}`" in GATES
 

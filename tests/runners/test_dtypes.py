@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.runners.dtypes import DTYPES, error_floor, truncated_to_tf32
+from kernelwright.runners.dtypes import (
+    DTYPES,
+    error_floor,
+    is_float,
+    numpy_dtype,
+    truncated_to_tf32,
+    value_range,
+)
 
 Array = npt.NDArray[Any]
 SINGLES = st.lists(st.floats(width=32), min_size=1, max_size=8)
@@ -79,3 +87,14 @@ def test_truncation_leaves_its_argument_and_its_shape() -> None:
     cut = truncated_to_tf32(values)
     assert cut.shape == (3, 2)
     assert (cut == 1).all()
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_the_range_of_a_type_is_what_it_holds(name: str) -> None:
+    low, high = value_range(name)
+    if name == "bool":
+        assert (low, high) == (0, 1)
+        return
+    limits: Any = ml_dtypes.finfo if is_float(name) else np.iinfo
+    found = limits(numpy_dtype(name))
+    assert (low, high) == (found.min, found.max)

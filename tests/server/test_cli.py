@@ -23,7 +23,8 @@ from typer.testing import CliRunner
 
 from kernelwright.runners.errors import SpecError
 from kernelwright.search.outdir.overview import searches
-from kernelwright.search.session.optimize import Event, Failed, find_specs
+from kernelwright.search.session.optimize import Event, Failed
+from kernelwright.search.session.spec_files import find_specs
 from kernelwright.search.settings import Settings
 from kernelwright.search.stored.records import StepReport
 from kernelwright.server import cli
@@ -120,10 +121,22 @@ def improved(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_a_confirmed_gain_ends_with_status_0_and_a_table(improved: Run) -> None:
     assert improved.done.returncode == 0, improved.done.stderr
     assert "REPEAT=1" in improved.done.stdout
-    assert "the baseline, confirmed" in improved.done.stdout
+    assert "the baseline, confirmed on 1 shape and 1 held out (" in improved.done.stdout
     assert "held-out workloads checked: unseen" in improved.done.stdout
+    assert "varied: seeds, order, buffers, a process for each of " in improved.done.stdout
+    assert "OpenMP's variables (" in improved.done.stdout
     assert str(improved.files) in improved.done.stdout
     assert "the winner reaches" in improved.done.stdout
+
+
+def test_one_number_is_told_of_a_winner_wherever_it_is_told(improved: Run) -> None:
+    low, high = improved.summary()["interval"]
+    told = f"{improved.summary()['speedup']:.3g}x ({low:.3g} to {high:.3g})"
+    assert f"is {told} the baseline, confirmed on " in improved.done.stdout
+    assert improved.done.stdout.count(f"{told}, confirmed; ") == 1  # the table above the verdict
+    outdir = str(improved.folder / "out")
+    assert f"{told}, confirmed; " in CliRunner().invoke(cli.app, ["show", outdir]).output
+    assert f": {told}, confirmed on " in (improved.files / "trace.md").read_text(encoding="utf-8")
 
 
 def test_without_a_terminal_every_evaluation_is_one_plain_line(improved: Run) -> None:

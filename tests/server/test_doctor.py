@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from kernelwright.runners.toolchains import nvcc, nvrtc
 from kernelwright.server.doctor import WITHOUT_NVCC, WITHOUT_NVRTC, probe_host
+from kernelwright.server.load import load_told
 
 
 def test_the_cuda_compilers_are_those_that_builds_would_take(
@@ -21,3 +23,13 @@ def test_the_cuda_compilers_are_those_that_builds_would_take(
     monkeypatch.setattr(nvcc, "executable", lambda: None)
     said = {fact.name: (fact.present, fact.detail) for fact in probe_host().gpu}
     assert said["nvcc"] == (False, WITHOUT_NVCC) and said["cuda builds"][0] is False
+
+
+@pytest.mark.parametrize(("wanting", "quiet"), [(0.0, True), (0.4, True), (3.0, False)])
+def test_the_load_is_told_and_judged_by_the_cores_that_there_are(
+    monkeypatch: pytest.MonkeyPatch, wanting: float, quiet: bool
+) -> None:
+    cores = len(os.sched_getaffinity(0))
+    monkeypatch.setattr(os, "getloadavg", lambda: (wanting * cores, 0.0, 0.0))
+    said, told = load_told()
+    assert said is quiet and told.startswith(f"{wanting * cores:.1f} programs")

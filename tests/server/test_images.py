@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.server.images import images_of
+from kernelwright.server.protocol.replies import images_of
 
 CONTENT = b"\x89PNG..."
 

@@ -48,6 +48,7 @@ def worker(run: Callable[[Workbench, WorkArguments], Written]) -> Tool[Any, Any]
     return Tool(
         name="work",
         title="Work",
+        search_hint="work",
         run=run,
         arguments=WorkArguments,
         result=Written,
@@ -89,7 +90,7 @@ def test_a_job_whose_result_finds_no_room_has_failed_and_is_written_once_there_i
         failed = wait_for(bench, jobs.submit(tool, WorkArguments()), seconds=60)
         assert failed.state == "failed" and failed.result is None
         assert "The disk is full" in failed.error and "\nNext: free space on" in failed.error
-        (listed,) = job(bench, JobArguments(list=True)).jobs
+        listed = job(bench, JobArguments(job_id=failed.job_id))
         assert (listed.status, listed.error) == ("failed", failed.error)
         assert bench.store.require("jobs", failed.job_id)["state"] == "running"
 

@@ -30,11 +30,13 @@ from kernels import (
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
+from kernelwright.store.job_rows import job_record
 from kernelwright.store.store import STATE_FILE, Store
 
 Era = Literal["auto", "legacy"]
 T = TypeVar("T")
 MEASURED = ("faster", "tie", "slower", "unstable")
+UNFIT = "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n"
 """how a right candidate ends, whatever else the machine does meanwhile"""
 
 
@@ -67,7 +69,7 @@ class Conversation:
         """The result of a tool that works, waited for as the reply says."""
         reply = await self.ask(tool, **arguments)
         while reply["status"] in ("queued", "running"):
-            (reply,) = (await self.ask("job", job_id=reply["job_id"]))["jobs"]
+            reply = await self.ask("job", job_id=reply["job_id"])
         assert reply["status"] == "done", reply
         return reply["result"]
 
@@ -102,7 +104,8 @@ async def failures(talk: Conversation, kernel_id: str) -> None:
     endless = await talk.evaluated(kernel_id, source=ENDLESS)
     assert endless["ending"] == "timed_out"
     for failed in (wrong, unsafe, endless):
-        assert "speedup" not in failed and not failed["became_incumbent"] and failed["next"]
+        assert "speedup" not in failed and not failed["became_incumbent"]
+        assert failed["next"] and failed["advice"]
     text = await talk.refusal("export_variant", variant_id=wrong["variant_id"])
     assert "ended as `wrong`" in text and talk.kernel.source.read_text("utf-8") == SOURCE
 
@@ -124,12 +127,15 @@ async def a_search_with_tickets(talk: Conversation, kernel_id: str) -> str:
                 "options": FASTER,
                 "parameters": {"UNROLL": 4},
             },
-            {"method": "a diff that does not fit", "diff": "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n"},
+            {"method": "a diff that does not fit", "diff": UNFIT},
+            {"method": "both", "diff": UNFIT, "code": f"```cpp\n// ... as before\n{SOURCE}```"},
         ],
-        steps=2,
+        steps=3,
     )
+    assert any(n.startswith("both: the source was used") for n in searched["notes"])
     steps = {step["method"]: step for step in searched["steps"]}
-    assert steps.keys() == {"flags", "a_diff_that_does_not_fit"}
+    assert steps.keys() == {"flags", "a_diff_that_does_not_fit", "both"}
+    assert "stands for code" in steps["both"]["message"]
     assert steps["a_diff_that_does_not_fit"]["ending"] == "rejected"
     timed = steps["flags"]
     assert timed["ending"] in MEASURED and timed["speedup"] > 0
@@ -137,7 +143,7 @@ async def a_search_with_tickets(talk: Conversation, kernel_id: str) -> str:
     again = await talk.result("search_step", search_id=asked["search_id"])
     assert again["needs_candidates"]["ticket"] != needed["ticket"]
     better = timed["variant_id"] if timed["became_incumbent"] else timed["parent"]
-    assert again["status"]["incumbent"] == better
+    assert again["incumbent"] == better
     return str(timed["variant_id"])
 
 
@@ -148,6 +154,7 @@ async def an_export(talk: Conversation, winner: str) -> None:
     assert "outside the allowed roots" in text
     exported = await talk.result("export_variant", variant_id=winner, force=True)
     assert exported["baked"] == {"UNROLL": 4} and exported["build_flags"] == FASTER["flags"]
+    assert exported["build_line"] == " ".join(["g++", *FASTER["flags"], "-c", "bump.cpp"])
     assert "the same machine code" in exported["verified"]
     assert exported["confirmation"]
     source = talk.kernel.source
@@ -253,7 +260,7 @@ class RawServer:
         """The result of a tool that works, waited for as the reply says."""
         reply = self.call(tool, **arguments)
         while reply["status"] in ("queued", "running"):
-            (reply,) = self.call("job", job_id=reply["job_id"])["jobs"]
+            reply = self.call("job", job_id=reply["job_id"])
         assert reply["status"] == "done", reply
         return reply["result"]
 
@@ -344,30 +351,77 @@ def endings(kernel: TinyKernel) -> list[str]:
         return [value["ending"] for _, value in store.items("evaluations")]
 
 
-def test_a_killed_server_leaves_no_process_and_the_next_one_finishes_its_job(
+def test_a_killed_server_leaves_no_process_and_another_that_was_there_finishes_its_job(
     kernel: TinyKernel,
 ) -> None:
-    with serving(command(kernel)) as server:
+    with serving(command(kernel)) as other, serving(command(kernel)) as server:
         job_id = server.endless()
+        assert other.call("job", job_id=job_id, wait_s=0)["status"] == "running"
         children = family(server.process)
         server.process.kill()
         server.process.wait(30)
         assert children and not psutil.wait_procs(children, timeout=10)[1]
-    with serving(command(kernel)) as server:
-        (job,) = server.call("job", job_id=job_id, wait_s=45)["jobs"]
+        job = other.call("job", job_id=job_id, wait_s=45)
         assert job["status"] == "done" and job["result"]["ending"] == "timed_out"
 
 
-def test_a_server_whose_client_has_gone_ends_with_its_children(kernel: TinyKernel) -> None:
+def test_servers_whose_clients_go_end_with_their_children_and_take_no_attempt_from_a_job(
+    kernel: TinyKernel,
+) -> None:
+    job_id = ""
+    for _ in range(2):
+        with serving(command(kernel)) as server:
+            job_id = job_id or server.endless()
+            while (job := server.call("job", job_id=job_id, wait_s=0))["status"] == "queued":
+                pass
+            assert job["status"] == "running"
+            children = family(server.process)
+            server.stdin.close()
+            assert server.process.wait(30) == 0
+            assert not psutil.wait_procs(children, timeout=10)[1]
+        with Store.open(kernel.folder / "state" / STATE_FILE) as store:
+            left = job_record(store, job_id)
+            assert (left.state, left.attempts) == ("queued", 0)
     with serving(command(kernel)) as server:
-        job_id = server.endless()
-        children = family(server.process)
-        server.stdin.close()
-        assert server.process.wait(30) == 0
-        assert children and not psutil.wait_procs(children, timeout=10)[1]
-    with serving(command(kernel)) as server:
-        (job,) = server.call("job", job_id=job_id, wait_s=45)["jobs"]
+        job = server.call("job", job_id=job_id, wait_s=45)
         assert job["status"] == "done" and job["result"]["ending"] == "timed_out"
+
+
+def asking(text: str) -> str:
+    """A request to inspect something, with an argument as it is written in JSON."""
+    return (
+        '{"jsonrpc": "2.0", "id": "q", "method": "tools/call", "params": {"name": "inspect", '
+        f'"arguments": {{"what": "host", "id": {text}}}}}}}'
+    )
+
+
+UNREADABLE = {
+    "half of a surrogate pair": (asking('"\\ud800"'), "q", -32700),
+    "nesting": (asking("[" * 250 + "]" * 250), "q", -32700),
+    "an integer without end": (asking("1" * 5000), "q", -32700),
+    "malformed": ('{"jsonrpc": "2.0", "id": 7, ', None, -32700),
+    "no JSON": ("hello?", None, -32700),
+    "a list": ("[1, 2]", None, -32600),
+    "parameters that are no object": (
+        '{"jsonrpc": "2.0", "id": 8, "method": "tools/list", "params": 3}',
+        8,
+        -32600,
+    ),
+}
+
+
+def test_a_request_that_cannot_be_read_is_answered_with_an_error_and_the_next_one_as_ever(
+    kernel: TinyKernel,
+) -> None:
+    with serving(command(kernel)) as server:
+        for what, (line, number, code) in UNREADABLE.items():
+            server.stdin.write(line + "\n\n")
+            server.stdin.flush()
+            told = json.loads(server.stdout.readline())
+            assert told["id"] == number, (what, told)
+            assert told["error"]["code"] == code, (what, told)
+            assert "Nothing was done" in told["error"]["message"]
+            assert server.request("tools/list")["tools"], what
 
 
 def test_a_client_that_vanishes_before_its_answer_ends_the_server_without_a_traceback(

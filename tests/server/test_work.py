@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
+import psutil
 from kernels import ENDLESS, FASTER
 from mcp import Client
-from server_talk import Place, ask, call, ended, refused, result_of
+from server_talk import Place, ask, call, ended, jobs_of, refused, result_of
 
 from kernelwright.store.jobs import JobRecord, Owner
 from kernelwright.store.store import STATE_FILE, Store
@@ -22,11 +24,12 @@ def test_work_that_outlives_its_call_is_finished_and_told_by_job(place: Place) -
             client, "compile_variant", kernel_id=place.kernel_id, options=FASTER, wait_s=0
         )
         assert reply["status"] in ("queued", "running")
-        assert reply["job_id"] in reply["next"]
+        assert reply["job_id"] in reply["next"][0]
         job = await ended(client, reply["job_id"])
         assert job["status"] == "done" and job["result"]["ok"]
-        listed = (await call(client, "job", list=True))["jobs"]
-        assert listed[0]["job_id"] == reply["job_id"] and "result" not in listed[0]
+        newest = (await jobs_of(client))[0]
+        assert newest["job_id"] == reply["job_id"] and "result" not in newest
+        assert newest["kernel_id"] == place.kernel_id and newest["tool"] == "compile_variant"
 
     ask(place, body)
 
@@ -45,11 +48,12 @@ def test_the_same_call_while_its_work_is_unfinished_meets_the_same_job(place: Pl
         reply = await call(
             client, "compile_variant", kernel_id=place.kernel_id, options=FASTER, wait_s=0
         )
-        (dropped,) = (await call(client, "job", job_id=reply["job_id"], cancel=True))["jobs"]
-        assert dropped["status"] == "cancelled"
+        assert reply["status"] == "queued" and reply["ahead"] == 1
+        dropped = await call(client, "cancel_job", job_id=reply["job_id"])
+        assert dropped["status"] == "cancelled" and dropped["kept"].startswith("nothing of it")
         job = await ended(client, job_id)
         assert job["result"]["ending"] == "timed_out"
-        assert "ended before" in await refused(client, "job", job_id=job_id, cancel=True)
+        assert "ended before" in await refused(client, "cancel_job", job_id=job_id)
 
     ask(place, body)
 
@@ -72,7 +76,7 @@ def test_a_request_that_is_cancelled_loses_no_result_and_hears_progress_before(
                 progress_callback=heard_some,
             )
         assert scope.cancelled_caught
-        newest = (await call(client, "job", list=True))["jobs"][0]
+        newest = (await jobs_of(client))[0]
         job = await ended(client, newest["job_id"])
         assert job["status"] == "done" and job["result"]["changed"]
 
@@ -101,7 +105,34 @@ def test_a_search_by_rules_runs_to_its_stop_verdict(place: Place) -> None:
     ask(place, body)
 
 
-def test_a_cancelled_search_ends_before_its_next_evaluation(place: Place) -> None:
+def test_candidates_of_a_ticket_are_all_evaluated_or_said_to_wait(place: Place) -> None:
+    diff = "--- a\n+++ b\n@@ -1 +1 @@\n-no line of it {}\n+y\n"
+    sent = [{"method": f"idea {n}", "diff": diff.format(n)} for n in range(7)]
+
+    async def body(client: Client) -> None:
+        asked = await result_of(client, "search_step", kernel_id=place.kernel_id, planner="client")
+        answer = {
+            "search_id": asked["search_id"],
+            "ticket": asked["needs_candidates"]["ticket"],
+            "candidates": sent,
+        }
+        begun = await result_of(client, "search_step", **answer, steps=3)
+        tried = [step["method"] for step in begun["steps"]]
+        waiting = [text.split(":")[0] for text in begun["waiting"]]
+        assert sorted(tried + waiting) == [f"idea_{n}" for n in range(7)] and len(tried) == 3
+
+        other = await result_of(client, "search_step", kernel_id=place.kernel_id, planner="client")
+        answer |= {
+            "search_id": other["search_id"],
+            "ticket": other["needs_candidates"]["ticket"],
+        }
+        whole = await result_of(client, "search_step", **answer)
+        assert len(whole["steps"]) == 7 and whole["waiting"] == []
+
+    ask(place, body)
+
+
+def test_a_cancelled_search_ends_in_the_middle_of_an_evaluation_and_can_go_on(place: Place) -> None:
     async def body(client: Client) -> None:
         asked = await result_of(client, "search_step", kernel_id=place.kernel_id, planner="client")
         endless = [
@@ -118,13 +149,51 @@ def test_a_cancelled_search_ends_before_its_next_evaluation(place: Place) -> Non
             wait_s=0.3,
         )
         assert reply["status"] == "running"
-        job = await ended(client, reply["job_id"], cancel=True)
-        assert job["status"] == "done"
-        assert [step["ending"] for step in job["result"]["steps"]] == ["timed_out"]
+        assert (reply["kernel_id"], reply["search_id"]) == (place.kernel_id, asked["search_id"])
+        assert reply["left"]["steps"] == 2
+        job = await call(client, "cancel_job", job_id=reply["job_id"], wait_s=45)
+        assert job["status"] == "cancelled" and job["result"]["steps"] == []
+        assert job["kept"].startswith("the 0 steps of its result")
+        going_on = {"search_id": asked["search_id"], "steps": 2}
+        assert job["next"] == [f"search_step {json.dumps(going_on)}"]
+        history = await call(
+            client, "inspect", what="search", id=asked["search_id"], part="history"
+        )
+        assert {each["state"] for each in history["entries"]} == {"open"}
         text = await refused(
             client, "search_step", search_id=asked["search_id"], ticket=ticket, candidates=[]
         )
         assert "answered already" in text
+
+    ask(place, body)
+
+
+MANY_TEMPLATES = """
+template <int N, int M> struct Tree {
+    static constexpr int value = Tree<N - 1, 2 * M>::value + Tree<N - 1, 2 * M + 1>::value;
+};
+template <int M> struct Tree<0, M> { static constexpr int value = M; };
+static_assert(Tree<28, 0>::value != 1);
+"""
+"""268 million instances: minutes and all memory, if nobody ends it"""
+
+
+def test_cancelling_ends_a_compiler_and_the_next_work_is_done_as_ever(place: Place) -> None:
+    async def body(client: Client) -> None:
+        source = place.kernel.source.read_text("utf-8") + MANY_TEMPLATES
+        reply = await call(
+            client, "compile_variant", kernel_id=place.kernel_id, source=source, wait_s=0.5
+        )
+        assert reply["status"] == "running"
+        job = await call(client, "cancel_job", job_id=reply["job_id"], wait_s=45)
+        assert job["status"] == "cancelled" and "error" not in job
+        names = [child.name() for child in psutil.Process().children(recursive=True)]
+        assert "cc1plus" not in names
+        built = await result_of(
+            client, "compile_variant", kernel_id=place.kernel_id, options={"flags": ["-O0"]}
+        )
+        timed = await result_of(client, "time_variant", variant_id=built["variant_id"])
+        assert timed["ending"] in ("faster", "slower", "tie", "unstable")
 
     ask(place, body)
 
@@ -145,7 +214,7 @@ def dead_job(job_id: str, tool: str, attempts: int, **arguments: Any) -> JobReco
 def test_what_a_dead_server_left_is_run_again_unless_it_writes_files_or_keeps_killing(
     place: Place, tmp_path: Path
 ) -> None:
-    place = replace(place, outdir=shutil.copytree(place.outdir, tmp_path / "state"))
+    place = replace(place, outdir=shutil.copytree(place.outdir, tmp_path / "state", symlinks=True))
     left = (
         dead_job("j901", "compile_variant", 1, kernel_id=place.kernel_id, options=FASTER),
         dead_job("j902", "export_variant", 1, variant_id="v0"),
@@ -160,6 +229,33 @@ def test_what_a_dead_server_left_is_run_again_unless_it_writes_files_or_keeps_ki
         assert jobs["j901"]["status"] == "done" and jobs["j901"]["result"]["ok"]
         for job_id in ("j902", "j903"):
             assert jobs[job_id]["status"] == "interrupted"
-            assert "call" in jobs[job_id]["next"]
+        assert jobs["j902"]["next"] == ['export_variant {"variant_id": "v0"}']
+
+    ask(place, body)
+
+
+def test_who_waits_for_the_search_of_a_server_that_died_gets_all_its_steps(
+    place: Place, tmp_path: Path
+) -> None:
+    place = replace(place, outdir=shutil.copytree(place.outdir, tmp_path / "state", symlinks=True))
+
+    async def body(client: Client) -> None:
+        asked = await result_of(client, "search_step", kernel_id=place.kernel_id, planner="client")
+        search_id = asked["search_id"]
+        answered = await result_of(
+            client,
+            "search_step",
+            search_id=search_id,
+            ticket=asked["needs_candidates"]["ticket"],
+            candidates=[{"method": "by hand", "options": FASTER}],
+            steps=1,
+        )
+        left = dead_job("j901", "search_step", 1, search_id=search_id, steps=1)
+        with Store.open(place.outdir / STATE_FILE) as store, store.transaction() as writer:
+            record = left.model_copy(update={"so_far": answered})
+            writer.put_record("jobs", record.job_id, record)
+        job = await ended(client, "j901")
+        assert job["status"] == "done" and job["result"]["steps"] == answered["steps"]
+        assert job["result"]["needs_candidates"] and job["spent"]["steps"] == 1
 
     ask(place, body)

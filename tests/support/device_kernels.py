@@ -19,7 +19,7 @@ from pretend_gpu import Twins, pretended_gpu
 from kernelwright.runners.device.presence.probing import probe_devices
 from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.protocol.layout import record
-from kernelwright.runners.protocol.messages import Block, BlockResult, Check, RunResult
+from kernelwright.runners.protocol.messages import Block, BlockResult, Check, Placement, RunResult
 from kernelwright.runners.protocol.pools import SeedPool
 from kernelwright.runners.proxies.runner import DeviceRunner
 from kernelwright.runners.specs.contract import BoundContract, bind
@@ -232,7 +232,7 @@ class DeviceBench:
         slots: Sequence[int] = (0, 1),
         *,
         timeout_s: float = 20.0,
-        barely_aligned: bool = False,
+        placement: Placement = "pages",
     ) -> tuple[list[RunResult], list[Floats]]:
         """Results, and the outputs that came along (as one row of floats each)."""
         message = Check(
@@ -240,7 +240,7 @@ class DeviceBench:
             pool="k/w",
             slots=tuple(slots),
             poisons=tuple((0xFF, 0xA5)[i % 2] for i in range(len(slots))),
-            barely_aligned=barely_aligned,
+            placement=placement,
             timeout_s=timeout_s,
         )
         results, fd = self.runner.check(message)

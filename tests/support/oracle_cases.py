@@ -19,11 +19,13 @@ from kernelwright.runners.oracle.arrays import NUMPY, ArrayLibrary
 from kernelwright.runners.oracle.arrays_cupy import CupyArrays
 from kernelwright.runners.oracle.arrays_torch import TorchArrays
 from kernelwright.runners.oracle.inputs import pack
+from kernelwright.runners.oracle.judge import Expected, expect
 from kernelwright.runners.oracle.messages import JudgeOutputs, OutputVerdict
 from kernelwright.runners.oracle.oracle import Oracle
+from kernelwright.runners.oracle.references import Reference
 from kernelwright.runners.protocol.layout import record
 from kernelwright.runners.protocol.pools import SeedPool
-from kernelwright.runners.specs.contract import bind
+from kernelwright.runners.specs.contract import BoundContract, bind
 from kernelwright.runners.specs.spec import KernelSpec
 
 Array = npt.NDArray[Any]
@@ -104,6 +106,17 @@ def library(name: str) -> ArrayLibrary:
     return NUMPY
 
 
+def truths(
+    reference: Reference, contract: BoundContract, inputs: dict[str, Array]
+) -> list[Expected]:
+    """What a judge of the reference's own library makes of its outputs."""
+    exact, native = reference.outputs(contract, inputs)
+    return [
+        expect(reference.library, bound, e, n, contract.error_floor(bound))
+        for bound, e, n in zip(contract.outputs, exact, native, strict=True)
+    ]
+
+
 @dataclass(frozen=True)
 class Opened:
     """A kernel that an oracle has open, with a pool of its inputs."""
@@ -144,7 +157,7 @@ def opened(oracle: Oracle, loaded: LoadedKernel, seeds: tuple[int, ...] = (1, 2)
     """Open a kernel and read the inputs that the oracle made for it, in double precision."""
     oracle.open(loaded)
     contract = bind(loaded.spec.io, {}, "w")
-    pool = SeedPool(f"{loaded.kernel_id}/w", loaded.kernel_id, contract, seeds)
+    pool = SeedPool(f"{loaded.kernel_id}/w", loaded.kernel_id, contract, seeds, public=True)
     fd = oracle.make_pool(pool)
     try:
         data = os.pread(fd, record(contract.inputs).nbytes * len(seeds), 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sysconfig
@@ -33,9 +34,16 @@ class Product:
         self.write(path, known[:at] + text + known[at:])
 
     def runs(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """What its Python does with these words."""
+        """What its Python does with these words. No folder that ours was told to look through
+        first (`PYTHONPATH`) comes before the copy."""
+        told = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         return subprocess.run(
-            [self.python, *words], cwd=self.home, capture_output=True, text=True, timeout=300
+            [self.python, *words],
+            cwd=self.home,
+            env=told,
+            capture_output=True,
+            text=True,
+            timeout=300,
         )
 
 

@@ -15,6 +15,9 @@ from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
 from kernelwright.server.app import make_app
+from kernelwright.server.protocol.arguments import read_arguments
+from kernelwright.server.protocol.replies import MOST_CHARS
+from kernelwright.tools import TOOLS
 
 Era = Literal["auto", "legacy"]
 T = TypeVar("T")
@@ -45,7 +48,17 @@ async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     assert not result.is_error, text_of(result)
     assert result.structured_content is not None
     assert json.loads(text_of(result)) == result.structured_content
+    assert len(text_of(result)) <= MOST_CHARS
+    can_be_made(result.structured_content)
     return result.structured_content
+
+
+def can_be_made(reply: dict[str, Any]) -> None:
+    """Every call that a reply names as next is one that its tool takes."""
+    known = {tool.name: tool for tool in TOOLS}
+    for told in (*reply.get("next", ()), *reply.get("result", {}).get("next", ())):
+        name, _, arguments = told.partition(" ")
+        read_arguments(name, known[name].arguments, json.loads(arguments))
 
 
 async def result_of(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -59,16 +72,21 @@ async def result_of(client: Client, tool: str, **arguments: Any) -> dict[str, An
 
 async def ended(client: Client, job_id: str, **arguments: Any) -> dict[str, Any]:
     """A job that is over."""
-    (job,) = (await call(client, "job", job_id=job_id, **arguments))["jobs"]
+    job = await call(client, "job", job_id=job_id, **arguments)
     while job["status"] in ("queued", "running"):
-        (job,) = (await call(client, "job", job_id=job_id))["jobs"]
+        job = await call(client, "job", job_id=job_id)
     return job
+
+
+async def jobs_of(client: Client) -> list[dict[str, Any]]:
+    """All jobs, the newest first."""
+    return (await call(client, "inspect", what="jobs", limit=1000))["entries"]
 
 
 async def refused(client: Client, tool: str, **arguments: Any) -> str:
     """The text of a call that fails."""
     result = await client.call_tool(tool, arguments)
-    assert result.is_error
+    assert result.is_error and len(text_of(result)) <= MOST_CHARS
     return text_of(result)
 
 

@@ -16,17 +16,19 @@ from kernelwright.runners.device.cuda_driver import driver
 from kernelwright.runners.device.support import Support
 from kernelwright.runners.device.tables import (
     CHUNK,
+    GUARD,
     Elements,
     Table,
     digest_words,
     digested,
+    filled,
     guarded,
+    keyed_bytes,
     pieces,
 )
-from kernelwright.runners.protocol.shared_arena import GUARD_PATTERN
 
 Bytes = npt.NDArray[np.uint8]
-KEYS = (0x0123456789ABCDEF, 0xFEDCBA9876543210)
+KEYS = (0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x1032547698BADCFE)
 SIZES = (0, 1, 3, 4, 15, 16, 17, 1000, CHUNK - 1, CHUNK, 2 * CHUNK + 21)
 ELEMENTS = (
     Elements((5, 7), (7, 1), 4),
@@ -35,7 +37,7 @@ ELEMENTS = (
     Elements((3, 5), (9, 2), 1),
     Elements((6,), (3,), 4),
 )
-PATTERN = 0xA5
+PATTERN = 0x3F40BF303F203F11
 ROOM = 8 << 20
 rng = np.random.default_rng(3)
 
@@ -75,6 +77,12 @@ def random_bytes(nbytes: int) -> Bytes:
     return rng.integers(0, 256, nbytes, dtype=np.uint8)
 
 
+def patterned(start: int, nbytes: int) -> Bytes:
+    """What a fill with the pattern leaves at an address."""
+    words = np.full(-(-(start % 8 + nbytes) // 8), PATTERN, dtype="<u8")
+    return words.view(np.uint8)[start % 8 :][:nbytes]
+
+
 def digests(device: Device) -> str:
     """`digest` is `digest_words`, at any size and alignment."""
     for size, shift in product(SIZES, (0, 1, 4)):
@@ -84,7 +92,7 @@ def digests(device: Device) -> str:
         results = device.put(np.zeros(16, dtype=np.uint8))
         device.support.digest(*rows, results)
         low, high = device.get(results, 16).view(np.uint64).tolist()
-        if (low, high) != digest_words(data[shift:].tobytes(), KEYS):
+        if (low, high) != digest_words(data[shift:].tobytes(), KEYS[:2]):
             return f"{size} bytes, {shift} beyond a multiple of 256"
     return ""
 
@@ -96,7 +104,8 @@ def moves(device: Device) -> str:
         source, wanted = random_bytes(size + 16), random_bytes(size + 32)
         start, target = device.put(source) + left, device.put(wanted)
         within = slice(right, right + size)
-        for origin, content in ((start, source[left : left + size]), (0, PATTERN)):
+        held = patterned(target + right, size)
+        for origin, content in ((start, source[left : left + size]), (0, held)):
             wanted[within] = content
             rows = pieces([(target + right, origin, size, PATTERN)])
             device.support.move(*device.table(rows))
@@ -106,13 +115,22 @@ def moves(device: Device) -> str:
 
 
 def guards(device: Device) -> str:
-    """`guards` places the first and the last byte that is damaged."""
-    for size in (1, 17, 256, 5000):
+    """`guards` places the first and the last byte that is damaged, of bands that `move` filled."""
+    for (size, shift), pattern in product(((1, 0), (17, 3), (256, 0), (5000, 5)), (GUARD, PATTERN)):
         for damage in ((), (0,), (size - 1,), (size // 2,), (size // 3, size // 2)):
             device.begin()
-            band = np.full(size, GUARD_PATTERN, dtype=np.uint8)
+            start = device.put(random_bytes(size + shift + 16)) + shift
+            device.support.move(*device.table(pieces([(start, 0, size, pattern)])))
+            band = device.get(start, size)
+            wanted = (
+                keyed_bytes(start, size, KEYS[2]) if pattern == GUARD else patterned(start, size)
+            )
+            if not (band == wanted).all():
+                return f"{size} bytes at {start} are not what they should be filled with"
             band[list(damage)] ^= 0x40
-            rows = device.table(guarded([(device.put(band), size, 0)]))
+            driver.upload(device.stream, start, band)
+            bands, plain = guarded([(start, size, 0)]), filled([(start, size, PATTERN, 0)])
+            rows = device.table(bands if pattern == GUARD else plain)
             found = device.put(np.zeros(16, dtype=np.uint8))
             device.support.guards(*rows, found)
             words = device.get(found, 16).view(np.uint64).tolist()
@@ -141,8 +159,13 @@ def gaps(device: Device) -> str:
         device.begin()
         memory, inside = random_bytes(elements.span), np.zeros(elements.span, dtype=np.uint8)
         _seen(inside, elements)[...] = 1
-        wrong = int(((memory != PATTERN) & (inside == 0)).sum())
-        row = elements.row(device.put(memory), 0, PATTERN, 0, falling=True)
+        start = device.put(memory)
+        held = patterned(start, elements.span)
+        kept = rng.random(elements.span) < 0.5
+        memory[kept] = held[kept]
+        driver.upload(device.stream, start, memory)
+        wrong = int(((memory != held) & (inside == 0)).sum())
+        row = elements.row(start, 0, PATTERN, 0, falling=True)
         found = device.put(np.zeros(8, dtype=np.uint8))
         device.support.gaps(*device.table(row), found)
         (counted,) = device.get(found, 8).view(np.uint64).tolist()

@@ -148,6 +148,13 @@ def state(name: str, source: str | None = None, **changes: Any) -> State:
     return State("triton", text, {}, BuildOptions(), spec, found=frozenset(found))
 
 
+def state_of_file(path: str) -> State:
+    """A kernel of a spec beneath the repository as it was written, of any language."""
+    data = _json(path)
+    spec = _loaded(data, Path()).spec
+    return State(spec.kernel.kernel_type, data["kernel"]["source_code"], {}, BuildOptions(), spec)
+
+
 def loaded(name: str, folder: Path, multiple_of: int = 1, **most: int) -> LoadedKernel:
     """The kernel for the builder; with `multiple_of`, of sizes that are multiples alone. `most`:
     how large sizes may be."""

@@ -83,6 +83,15 @@ def test_any_metric_is_found_by_words_and_told_by_name(
     told = ask(bench, variant_id, metric="smsp__pcsamp_sample_count").metrics
     assert told is not None and len(told) == 1
     assert told[0].instances == {str(0x1010): 20, str(0x1020): 10, str(0x1030): 0}
+    several = ask(bench, variant_id, metrics=("time_ns", "smsp__pcsamp_sample_count")).metrics
+    assert [row.name for row in several or ()] == [
+        "gpu__time_duration.sum",
+        "smsp__pcsamp_sample_count",
+    ]
+    with pytest.raises(KernelwrightError, match="`time_nss` was not collected"):
+        ask(bench, variant_id, metrics=("time_ns", "time_nss"))
+    numbers = ask(bench, variant_id).canonical
+    assert numbers is not None and numbers["time_ns"] == 1500
 
 
 @needs_builds
@@ -238,6 +247,8 @@ def test_host_code_has_no_counters(tmp_path: Path) -> None:
     [
         {},
         {"variant_id": "v1", "metric": "a", "search": "bc"},
+        {"variant_id": "v1", "metrics": ["a"], "search": "bc"},
+        {"variant_id": "v1", "metrics": []},
         {"report": "a.ncu-rep", "full": True},
         {"variant_id": "v1", "metric": "a", "picture": "stalls"},
     ],

@@ -69,7 +69,7 @@ def test_without_a_gpu_the_structure_ranks_what_is_written_by_hand(bench: Workbe
     assert "Evidence: x2 unpipelined_loads (region" in found["enable_async_pipeline"].why
     assert "avoid_atomics_reduce" in reply.also_by_hand
     assert "launch plan and compiler" in reply.basis and "the structure of its PTX" in reply.basis
-    assert "ncu_summary" not in reply.next, "there is no GPU to profile on"
+    assert "ncu_summary" not in reply.advice, "there is no GPU to profile on"
 
 
 @needs_cuda

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from ...runners.errors import SpecError
 from ...runners.model import Comparison, Ending, Evaluation, GateResult, KernelFacts, Record
 from ...runners.wording import cut, significant, unwritten
+from ...store.evaluations import figure_of
 
 if TYPE_CHECKING:
     from ...evaluation.bench import Bench
     from ...runners.specs.spec import Workload
-    from ...store.records import KernelRecord, VariantRecord
+    from ...store.records import Figure, KernelRecord, VariantRecord
 
 GATE_CHARS = 200
 
@@ -104,17 +105,16 @@ def resolve_variant(bench: Bench, kernel: KernelRecord, name: str) -> VariantRec
 
 
 def speedup_of(bench: Bench, variant_id: str) -> float | None:
-    """The speedup over the baseline as last measured."""
-    evaluation = bench.evaluator.evaluation(variant_id)
-    speedup = None if evaluation is None else evaluation.speedup
+    """The speedup over the baseline: as it was confirmed, else as last measured."""
+    speedup = figure_of(bench.store, variant_id).speedup
     return None if speedup is None else significant(speedup)
 
 
-def interval_of(evaluation: Evaluation) -> tuple[float, float] | None:
+def interval_of(told: Evaluation | Figure) -> tuple[float, float] | None:
     """The 95 % interval of the speedup over the baseline."""
-    if evaluation.interval is None:
+    if told.interval is None:
         return None
-    return significant(evaluation.interval[0]), significant(evaluation.interval[1])
+    return significant(told.interval[0]), significant(told.interval[1])
 
 
 def advice(ending: Ending, gates: Sequence[GateResult] = ()) -> str:
@@ -164,6 +164,8 @@ BY_GATE: dict[str, str] = {
     "never occur, the spec may say so",
     "survives_stress": "it must be about as exact as the baseline on the values that the message "
     "names: keep what guards against overflow, cancellation and division by zero",
+    "works_on_other_values": "read every input, all of it, whatever the spec's init fills it with: "
+    "only an init with `constant: true` and a reason may be taken as known",
     "sanitizer": "compute-sanitizer names kernel and line: a race wants a barrier, an access out "
     "of bounds a mask, uninitialised memory a store before the load",
 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ...runners.wording import cut
 from ...search.regraph.posterior import Posteriors
 from ...search.regraph.report import Line, brought, by_gain, edges
+from ...search.regraph.transfer import learned_for, offered
 from ...search.regraph.weighing import regraph_weights
 from ...search.stored.experience import regraph_of
 from ...search.stored.recalling import recall
@@ -66,10 +67,11 @@ def earlier_searches(
     bench: Bench, kernel: KernelRecord, record: VariantRecord, known: Evidence
 ) -> EarlierSearches:
     """Read from the store; all searches there count, and what was imported."""
-    posteriors = Posteriors(regraph_of(bench.store))
-    spec, own = kernel.loaded.spec, posteriors.regraph.name(record.method)
-    after = [line for line in edges(posteriors) if line.previous == own]
+    spec = kernel.loaded.spec
     arch, language = spec.device_profile.arch, spec.kernel.kernel_type
+    posteriors = Posteriors(learned_for(regraph_of(bench.store), language))
+    own = posteriors.regraph.name(record.method)
+    after = offered((line for line in edges(posteriors) if line.previous == own), language)
     memory = recall(bench.store, kernel.kernel_id)
     return EarlierSearches(
         factors=regraph_weights(posteriors, own, known.bottleneck, arch, language),

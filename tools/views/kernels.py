@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...runners.wording import significant
-from ..parts.describing import speedup_of
+from ..parts.kernel_best import kernel_best
 from .view import JsonObject, Parts, View
 
 if TYPE_CHECKING:
@@ -20,11 +20,12 @@ def _kernels(bench: Bench, _: str) -> View:
 
 
 def _kernel_line(bench: Bench, kernel: KernelRecord) -> JsonObject:
+    best = kernel_best(bench, kernel.kernel_id)
     return {
         "kernel_id": kernel.kernel_id,
         "baseline": kernel.baseline,
-        "incumbent": kernel.incumbent,
-        "incumbent_speedup": speedup_of(bench, kernel.incumbent),
+        "incumbent": best.incumbent,
+        "incumbent_speedup": best.speedup,
         "baseline_ms": {k: significant(v, 4) for k, v in kernel.baseline_ms.items()},
         "opened_at": kernel.opened_at,
     }

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from ...runners.errors import HandleUnknown
-from ...store.searches import search_record, search_rows
-from ..parts.jobs import record_of
+from ...store.searches import require_search, search_record, search_rows
+from ..parts.jobs import record_of, records, reply_of
+from ..parts.kernel_best import kernel_best
+from ..parts.shortened import shortened_texts
 from .kernels import KERNEL, KERNELS, MEMORY
 from .variants import VARIANT
 from .view import JsonObject, Parts, View
@@ -22,9 +24,11 @@ What = Literal[
     "variant",
     "searches",
     "search",
+    "jobs",
     "job",
     "memory",
     "regraph",
+    "settings",
     "skill",
     "host",
 ]
@@ -79,11 +83,43 @@ def _search(bench: Workbench, search_id: str) -> View:
     graph = graph_of(bench.store, search_id)
     status = status_of(record, graph, ledger_of(graph))
     profiles = [each.model_dump(mode="json", exclude_defaults=True) for each in record.profiles]
+    best = kernel_best(bench, record.kernel_id)
     return status.model_dump(mode="json", exclude_none=True) | {
+        "incumbent": best.incumbent,
+        "incumbent_speedup": best.speedup,
         "planner": record.planner,
         "profiles": profiles,
         "settings": record.settings.model_dump(mode="json", exclude_defaults=True),
+        **_costs(bench, search_id),
     }
+
+
+def _costs(bench: Workbench, search_id: str) -> JsonObject:
+    """What the answers to its questions cost; nothing where nobody was paid to answer."""
+    from ...search.session.exchanges import costs_of
+
+    costs = costs_of(bench.store, search_id)
+    return {"costs": costs.model_dump(mode="json")} if costs.all.calls else {}
+
+
+def _search_calls(bench: Workbench, search_id: str) -> View:
+    """Every call to whoever plans: what was said, what came back, and what it cost."""
+    from ...search.session.exchanges import calls_of
+
+    require_search(bench.store, search_id)
+    return [
+        {
+            "time": call.time,
+            "ticket": call.ticket,
+            "model": call.model,
+            "usage": None if call.returned.usage is None else call.returned.usage.model_dump(),
+            "usd": None if call.usd is None else str(call.usd),
+            "stop": call.returned.stop,
+            "said": list(call.returned.content),
+            "asked": call.asked,
+        }
+        for call in calls_of(bench.store, search_id)
+    ]
 
 
 def _search_graph(bench: Workbench, search_id: str) -> View:
@@ -108,7 +144,33 @@ def _search_history(bench: Workbench, search_id: str) -> View:
 
 
 def _job(bench: Workbench, job_id: str) -> View:
-    return record_of(bench, job_id).model_dump(mode="json")
+    """The job with its arguments; sources among them are cut."""
+    record = record_of(bench, job_id)
+    reply = reply_of(bench, record).model_dump(mode="json", exclude_none=True)
+    return reply | {"arguments": shortened_texts(record.arguments)}
+
+
+def _jobs(bench: Workbench, _: str) -> View:
+    """Every job, the newest first, without results."""
+    kept = {"status", "job_id", "tool", "kernel_id", "search_id", "ahead", "seconds", "error"}
+    told = (reply_of(bench, record) for record in records(bench))
+    return [
+        shortened_texts(reply.model_dump(mode="json", include=kept, exclude_none=True))
+        for reply in told
+    ]
+
+
+def _settings(_: Workbench, __: str) -> View:
+    """Every setting of a search, as search_step takes it."""
+    from ...search.settings import Settings
+
+    fields = Settings.model_json_schema()["properties"]
+    rest = ("default", "enum", "type", "minimum", "exclusiveMinimum", "maximum")
+    return [
+        {"setting": name, "about": " ".join(field["description"].split())}
+        | {key: field[key] for key in rest if key in field}
+        for name, field in fields.items()
+    ]
 
 
 def _skill(_: Workbench, skill_id: str) -> View:
@@ -132,6 +194,7 @@ def _host(bench: Workbench, _: str) -> View:
     import platform
 
     from ...runners.languages import KERNEL_TYPES
+    from ...runners.limits.processor import processor
     from ...runners.processes.sandbox import capabilities
     from ...runners.toolchains import named_toolchain
 
@@ -139,6 +202,7 @@ def _host(bench: Workbench, _: str) -> View:
         "machine": platform.machine(),
         "system": f"{platform.system()} {platform.release()}",
         "cores": len(os.sched_getaffinity(0)),
+        "processor": processor().model_dump(mode="json"),
         "gpus": [{"name": d.name, "arch": d.arch, "uuid": d.uuid} for d in bench.gpus.present()]
         or bench.gpus.missing(),
         "toolchains": {t: named_toolchain(t).missing() or "ready" for t in sorted(KERNEL_TYPES)},
@@ -153,10 +217,17 @@ VIEWS: Mapping[What, Parts] = {
     "kernel": KERNEL,
     "variant": VARIANT,
     "searches": {"summary": _searches},
-    "search": {"summary": _search, "graph": _search_graph, "history": _search_history},
+    "search": {
+        "summary": _search,
+        "graph": _search_graph,
+        "history": _search_history,
+        "calls": _search_calls,
+    },
+    "jobs": {"summary": _jobs},
     "job": {"summary": _job},
     "memory": MEMORY,
     "regraph": {"summary": _regraph, "rules": _regraph_rules},
+    "settings": {"summary": _settings},
     "skill": {"summary": _skill},
     "host": {"summary": _host},
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...store.evaluations import figure
 from ..parts.describing import gates_in_short, interval_of, visible_kernels
 from .view import JsonObject, Parts, View
 
@@ -16,7 +17,7 @@ def _variant(bench: Bench, variant_id: str) -> View:
     record = bench.evaluator.variant(variant_id)
     evaluation = bench.evaluator.evaluation(variant_id)
     confirmation = bench.evaluator.confirmation(variant_id)
-    variant = record.variant
+    variant, told = record.variant, figure(evaluation, confirmation)
     return {
         "kernel_id": variant.kernel_id,
         "parent": record.parent,
@@ -26,8 +27,9 @@ def _variant(bench: Bench, variant_id: str) -> View:
         "options": variant.options.model_dump(mode="json", exclude_none=True),
         "ending": None if evaluation is None else evaluation.ending,
         "message": None if evaluation is None else evaluation.message[:400],
-        "speedup": None if evaluation is None else evaluation.speedup,
-        "interval": None if evaluation is None else interval_of(evaluation),
+        "speedup": told.speedup,
+        "interval": interval_of(told),
+        "speedup_in_the_search": told.searched,
         "gates": {} if evaluation is None else gates_in_short(evaluation.gates),
         "confirmed": None if confirmation is None else confirmation.message,
         "gates_of_the_winner": {}  # outcomes alone: what they say tells of held-out workloads
@@ -100,6 +102,20 @@ def _variant_history(bench: Bench, variant_id: str) -> View:
     return steps
 
 
+def _variant_brief(bench: Bench, variant_id: str) -> View:
+    """What a planner is told of it, as Markdown."""
+    from ..brief.assemble import brief_of
+
+    return brief_of(bench, variant_id).markdown()
+
+
+def _variant_brief_sections(bench: Bench, variant_id: str) -> View:
+    """The same by section, with the estimated tokens of each."""
+    from ..brief.assemble import brief_of
+
+    return [each.model_dump(mode="json") for each in brief_of(bench, variant_id).sections]
+
+
 VARIANT: Parts = {
     "summary": _variant,
     "source": _variant_source,
@@ -107,4 +123,6 @@ VARIANT: Parts = {
     "build": _variant_build,
     "evaluation": _variant_evaluation,
     "history": _variant_history,
+    "brief": _variant_brief,
+    "brief_sections": _variant_brief_sections,
 }

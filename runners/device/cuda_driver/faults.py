@@ -11,10 +11,11 @@ from typing import Literal
 
 from ...errors import KernelwrightError
 
-FaultKind = Literal["timed_out", "crashed", "refused", "no_room"]
+FaultKind = Literal["timed_out", "crashed", "refused", "no_room", "unplaced"]
 
+ILLEGAL_ADDRESS = "CUDA_ERROR_ILLEGAL_ADDRESS"
 STICKY: Mapping[str, str] = {
-    "CUDA_ERROR_ILLEGAL_ADDRESS": "illegal address: it read or wrote memory that is not there",
+    ILLEGAL_ADDRESS: "illegal address: it read or wrote memory that is not there",
     "CUDA_ERROR_MISALIGNED_ADDRESS": "misaligned address: an access of 2, 4, 8 or 16 bytes at an "
     "address that is no multiple of that",
     "CUDA_ERROR_INVALID_ADDRESS_SPACE": "invalid address space: an instruction for shared, local "

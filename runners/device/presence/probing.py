@@ -12,6 +12,8 @@ from ...model import Record
 from ...processes.process import Limits, clean_environment, spawner
 from ...specs.devices import DeviceFacts
 
+PROBE = "probe"
+"""the child's name; what it finds holds for good, so nobody may end it but its own limit"""
 PROBE_S = 30.0
 
 
@@ -27,7 +29,7 @@ def probe_devices(scratch: Path) -> Probed:
     scratch.mkdir(parents=True, exist_ok=True)
     child = spawner().start(  # the driver starts in no namespace of its own: not supervised
         [sys.executable, "-P", "-m", "kernelwright.runners.device.presence.probe"],
-        name="probe",
+        name=PROBE,
         scratch=scratch,
         environment=clean_environment(scratch),
         limits=Limits(wall_s=PROBE_S),

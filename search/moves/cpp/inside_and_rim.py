@@ -58,7 +58,10 @@ def _divided(program: Program, loop: Loop, scope: Scope) -> Candidate | None:
         return None
     if loop.unsigned and not (end - Form.number(rim.last)).at_least(0, scope.lowest):
         return None
-    lines = _lines(program, loop, rim, comparisons)
+    folded = Folding(program, comparisons, rim).render(loop.body)
+    if folded == program.text(loop.body):
+        return None
+    lines = _lines(program, loop, rim, folded)
     edits = [*with_includes(program, "<algorithm>"), instead(program, loop.node, lines)]
     inside_of = f"{loop.variable} from {_plus(loop.lower, rim.first)} to {_end(loop, rim)}"
     inner = [each for n in inside(loop.body) if (each := loop_of(n)) is not None]
@@ -84,11 +87,10 @@ def _end(loop: Loop, rim: Rim) -> str:
     return f"{bound} - {last}" if last > 0 else f"{bound} + 1"
 
 
-def _lines(program: Program, loop: Loop, rim: Rim, comparisons: Comparisons) -> list[str]:
+def _lines(program: Program, loop: Loop, rim: Rim, folded: str) -> list[str]:
     v, kind = loop.variable, loop.kind
     first, end = _plus(loop.lower, rim.first), _end(loop, rim)
     as_it_is = written(program, loop.body)
-    folded = Folding(comparisons, rim).render(loop.body)
     plain = outdented(program, loop.body, folded).split("\n")
     lines = list[str]()
     if rim.first:

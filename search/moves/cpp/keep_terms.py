@@ -110,7 +110,7 @@ def _between(twice: Twice) -> list[Node]:
     found: list[Node] = []
     node = twice.first.node.next_named_sibling
     while node is not None and node != twice.second.node:
-        if node.type not in ("comment", "preproc_call"):
+        if node.type != "preproc_call":
             found.append(node)
         node = node.next_named_sibling
     return found

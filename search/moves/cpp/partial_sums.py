@@ -163,11 +163,7 @@ def _compared(statement: Node, name: str) -> str | None:
         return None
     test = field(statement, "condition").child_by_field_name("value")
     body = field(statement, "consequence")
-    inner = (
-        [n for n in body.named_children if n.type != "comment"]
-        if (body.type == "compound_statement")
-        else [body]
-    )
+    inner = body.named_children if (body.type == "compound_statement") else [body]
     if test is None or len(inner) != 1 or not inner[0].named_children:
         return None
     given = inner[0].named_children[0]

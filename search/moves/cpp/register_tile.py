@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ....runners.c_source.declarators import declared_name
-from ....runners.c_source.nodes import inside, text_of
+from ....runners.c_source.nodes import inside, parents, text_of
 from ....runners.model import Candidate
+from ..every_language.compiler_flags import effective_flags
 from ..shared.base import Move, Proposals, State
 from .parts.accumulation import Accumulation, read_accumulation
 from .parts.dependence import iterations_meet
 from .parts.effects import Effects, effects_of
-from .parts.program import Loop, Program, minus
+from .parts.program import Loop, Program, loop_of, minus
 from .parts.rewrite import (
     block,
     counted,
@@ -30,6 +32,7 @@ from .parts.rewrite import (
 )
 from .parts.scope import Scope
 from .sum_in_register import also_of_sums_in_memory
+from .threads import FLAG, PRAGMA
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -53,17 +56,23 @@ class Tiling:
 
 
 def _write(state: State) -> Proposals:
-    return also_of_sums_in_memory(state, _tilings)
+    teams = FLAG in effective_flags(state)
+    return also_of_sums_in_memory(state, partial(_tilings, teams=teams))
 
 
-def _tilings(program: Program, scope: Scope) -> tuple[Candidate, ...] | str:
+def _tilings(program: Program, scope: Scope, teams: bool) -> tuple[Candidate, ...] | str:
+    """`teams`: whether a team of threads would run; tiles are then divided among one as well, since
+    no later move could tell that tiles which overlap at the end store nothing twice."""
     reasons = list[str]()
     for loop in program.entry.loops:
         if len(loop.statements) != 1:
             continue
         found = _tiling(program, loop, scope)
         if not isinstance(found, str):
-            return tuple(_candidate(program, found, *tile) for tile in TILES)
+            plain = [_candidate(program, found, *tile) for tile in TILES]
+            if not (teams and _divisible(program, found, scope)):
+                return tuple(plain)
+            return (*plain, *(_candidate(program, found, *tile, PRAGMA) for tile in TILES))
         reasons.append(found)
     return reasons[0] if reasons else "no two nested loops hold a third that adds up into a scalar"
 
@@ -94,6 +103,18 @@ def _tiling(program: Program, outer: Loop, scope: Scope) -> Tiling | str:
     rows = outer if columns is inner else inner
     why = _unfit(read, terms, stores, rows, columns, bool(outer.pragmas))
     return why or Tiling(rows, columns, outer, read)
+
+
+def _divisible(program: Program, tiling: Tiling, scope: Scope) -> bool:
+    """Whether a team may divide the tiles: it is the only one, is not called again and again by a
+    loop around it, and reads nothing that another thread writes."""
+    read, inner = tiling.read, tiling.columns if tiling.outer is tiling.rows else tiling.rows
+    around = any(loop_of(above) is not None for above in parents(tiling.outer.node))
+    if around or tiling.outer.pragmas or b"omp parallel" in program.source:
+        return False
+    terms = effects_of(read.loops[-1].body, scope, program)
+    stores = effects_of(inner.body, scope, program)
+    return _unfit(read, terms, stores, tiling.rows, tiling.columns, True) is None
 
 
 def _along(stores: Effects, terms: Effects, loops: tuple[Loop, Loop]) -> Loop | None:
@@ -141,14 +162,14 @@ def _unfit(
 
 
 def _candidate(
-    program: Program, tiling: Tiling, rows: int, columns: int, prior: float
+    program: Program, tiling: Tiling, rows: int, columns: int, prior: float, team: str = ""
 ) -> Candidate:
     double = any(a.kind == "double" for a in tiling.read.accumulators)
     columns = columns // 2 if double else columns
     names = Names(program, tiling)
     lines = _lines(program, tiling, names)
     original = written(program, tiling.outer.node)
-    directives = [text_of(p).strip() for p in tiling.outer.pragmas]
+    directives = [text_of(p).strip() for p in tiling.outer.pragmas] + [team] * bool(team)
     whole = (
         f"{_extent(tiling.rows)} >= {names.rows} && {_extent(tiling.columns)} >= {names.columns}"
     )
@@ -162,6 +183,7 @@ def _candidate(
     ]
     edits = [*with_includes(program, "<algorithm>"), instead_of_loop(program, tiling.outer, new)]
     detail = f"{rows} x {columns} sums over {tiling.rows.variable} and {tiling.columns.variable}"
+    detail += ", tiles divided among threads" if team else ""
     return rewritten(program, MOVE.method, detail, edits, prior)
 
 

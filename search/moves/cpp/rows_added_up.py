@@ -124,7 +124,7 @@ def _lines(program: Program, read: Accumulation, element: str) -> list[str]:
     head, total = read.around.header, read.accumulators[0]
     constants = [line for n in read.constants for line in written(program, n)]
     first = block(head, [*constants, f"{element} = {text_of(total.first)};"])
-    term = renamed(read.terms[0], {total.name: element})
+    term = renamed(program, read.terms[0], {total.name: element})
     body = block(head, [*constants, *outdented(program, read.terms[0], term).split("\n")])
     for loop in reversed(read.loops):
         body = block(loop.header, body)

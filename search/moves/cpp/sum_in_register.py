@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ....runners.c_source.nodes import field, inside, parents, text_of
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
-from ..shared.edits import Edit, edited
+from ..shared.edits import Edit, edited, replace_node
 from .parts.effects import effects_of
 from .parts.program import Loop, Program, loop_of, program_of, read_program
 from .parts.rewrite import free_name, instead, outdented, placed, rewritten
@@ -120,8 +120,6 @@ def _outermost(innermost: Loop, place: Place) -> Loop | None:
 def _set_before(outer: Loop, place: Place, scope: Scope) -> Node | None:
     """`C[i] = 0;` right before the loop."""
     before = outer.node.prev_named_sibling
-    while before is not None and before.type == "comment":
-        before = before.prev_named_sibling
     if before is None or before.type != "expression_statement" or not before.named_children:
         return None
     given = before.named_children[0]
@@ -133,11 +131,8 @@ def _set_before(outer: Loop, place: Place, scope: Scope) -> Node | None:
 def _edits(program: Program, found: MemorySum) -> list[Edit]:
     name = free_name(program, "sum")
     element = text_of(found.target)
-    start = found.outer.node.start_byte
-    body = edited(
-        found.outer.node.text or b"",
-        [Edit(found.target.start_byte - start, found.target.end_byte - start, name)],
-    )
+    start, end = found.outer.node.start_byte, found.outer.node.end_byte
+    body = edited(program.source, [replace_node(found.target, name)], start, end)
     store = f"{element} = {name};"
     loop = outdented(program, found.outer.node, body).split("\n")
     if found.first is None:
@@ -152,7 +147,7 @@ def _edits(program: Program, found: MemorySum) -> list[Edit]:
         ),
         Edit(
             start,
-            found.outer.node.end_byte,
+            end,
             placed(program, found.outer.node, [*loop, store]),
         ),
     ]

@@ -38,10 +38,20 @@ def _write(state: State) -> Proposals:
         else:
             reasons.append(why)
     if not apart:
-        return NotApplicable(reasons[0] if reasons else "the entry has no counted loop")
+        return NotApplicable(reasons[0] if reasons else _no_loop(len(program.entry.loops)))
     edits = [instead(program, loop.node, [PRAGMA, *_same(program, loop)]) for loop in apart]
     names = ", ".join(loop.variable for loop in apart)
     return (rewritten(program, MOVE.method, f"threads over {names}", edits, PRIOR),)
+
+
+def _no_loop(counted: int) -> str:
+    if not counted:
+        return "the entry has no loop that counts from a first to a last value in plain steps"
+    loops = "the one counted loop" if counted == 1 else f"each of {counted} counted loops"
+    return (
+        f"{loops} has too little to do for a team: it runs to no size of the contract, or a loop "
+        "around it would call the team again and again"
+    )
 
 
 def _is_worth(loop: Loop, scope: Scope) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.comments import without_comments
 from ....runners.c_source.expressions import arguments
 from ....runners.c_source.nodes import text_of, walk
 from ....runners.c_source.parsing import parse_cpp
@@ -27,7 +28,7 @@ def _write(state: State) -> Proposals:
     if any(a.dtype in WIDE for a in state.spec.io.arguments):
         return NotApplicable("an argument of the contract is double")
     source = state.source.encode()
-    root = parse_cpp(source).root_node
+    root = parse_cpp(without_comments(source)).root_node
     if root.has_error:
         return NotApplicable("the syntax tree of the source has errors, so it is left alone")
     literals, squares = _literals(root), _squares(root)

@@ -60,7 +60,9 @@ class Move:
     `write` gives whole sources or parameter values (a diff is for clients, who type), and never
     what would change nothing. A candidate's `detail` says what it changed, where and how, in words
     that no other candidate of the move has; of its own result a move never proposes the same again.
-    A source that does not parse is no error: the move says so (`NotApplicable`).
+    A source that does not parse is no error: the move says so (`NotApplicable`). Comments of the
+    source stay, so does the name of its entry, and no two candidates have the same source. The
+    place of a move in its language's `MOVES` breaks ties of priors, and nothing else.
 
     A candidate's `prior` is relative to all others of a node: about 0.3 for a rewrite that often
     pays, 0.2 for a parameter's nearest value, 0.05 to 0.25 for a compiler flag. Rewrites come
@@ -80,7 +82,10 @@ class Move:
         """Ready-made candidates for the state, or the reason why there are none."""
         if state.kernel_type not in self.languages:
             return NotApplicable(f"for {' and '.join(self.languages)}, not {state.kernel_type}")
-        return self.write(state)
+        try:
+            return self.write(state)
+        except RecursionError:
+            return NotApplicable("an expression of the source is nested too deeply to be read")
 
 
 def broken_constraints(spec: KernelSpec, assignment: Mapping[str, int]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.comments import without_comments
 from ....runners.c_source.nodes import text_of, walk
 from ....runners.c_source.parsing import parse_cpp
 from ....runners.errors import ExpressionError, SpecError
@@ -138,7 +139,7 @@ def _nbytes(declaration: str, values: Mapping[str, int]) -> int:
 @lru_cache(maxsize=32)
 def _read(source: str) -> Read:
     data = source.encode()
-    root = parse_cpp(data).root_node
+    root = parse_cpp(without_comments(data)).root_node
     nodes = list(walk(root))
     declared = (text_of(node) for node in nodes if node.type == "declaration")
     asserted = (node for node in nodes if node.type == "static_assert_declaration")

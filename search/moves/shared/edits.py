@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from ....runners.c_source.comments import comments_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,20 +36,49 @@ def insert_after(node: Node, text: str) -> Edit:
     return Edit(node.end_byte, node.end_byte, text)
 
 
-def edited(source: bytes, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:
+def spliced(source: bytes, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:
     """Bytes [start, end) of the source with the edits made; positions are those of the source.
 
     Insertions at one place stay in their order. Raises ValueError for edits that overlap or lie
     outside.
     """
+    return "".join(text for text, _ in _pieces(source, edits, start, end))
+
+
+def edited(source: bytes, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:
+    """As `spliced`, for C++ and CUDA, whatever else stands on the lines that change: a text that
+    begins with a line of the preprocessor begins a line, and what follows one, or a comment that
+    runs to the end of its line, begins the next."""
+    joined, full = "", False
+    for text, new in _pieces(source, edits, start, end):
+        line = joined[joined.rfind("\n") + 1 :].strip()
+        if line and new and text.lstrip(" \t").startswith("#"):
+            joined += "\n"
+        elif full and text.partition("\n")[0].strip():
+            joined += "\n"
+        joined += text
+        full = (new and _fills_its_line(text)) if text else full
+    return joined
+
+
+def _fills_its_line(text: str) -> bool:
+    """Whether nothing may stand behind it: its last line is the preprocessor's, or a comment."""
+    last = text.rpartition("\n")[2]
+    return last.lstrip(" \t").startswith("#") or "//" in last
+
+
+def _pieces(
+    source: bytes, edits: Iterable[Edit], start: int, end: int | None
+) -> Iterator[tuple[str, bool]]:
+    """What stays and what is new (True), in turn."""
     stop, at = len(source) if end is None else end, start
-    parts: list[bytes] = []
     for edit in sorted(edits, key=lambda e: (e.start, e.end)):
         if edit.start < at or edit.end > stop:
             raise ValueError(f"an edit of bytes {edit.start} to {edit.end} does not fit")
-        parts += [source[at : edit.start], edit.text.encode()]
+        yield source[at : edit.start].decode(), False
+        yield edit.text, True
         at = edit.end
-    return b"".join([*parts, source[at:stop]]).decode()
+    yield source[at:stop].decode(), False
 
 
 def indent_of(source: bytes, position: int) -> str:
@@ -84,14 +115,16 @@ def whole_lines(source: bytes, start: int, end: int) -> tuple[int, int]:
 
 def with_comments(source: bytes, nodes: Sequence[Node]) -> list[tuple[int, int]]:
     """The byte ranges of statements: neighbours in one, with the comments around and between."""
-    ranges: list[tuple[int, int]] = []
+    comments, ranges = comments_of(source), list[tuple[int, int]]()
     for node in nodes:
         start, end = node.start_byte, node.end_byte
-        above, below = node.prev_sibling, node.next_sibling
-        while above is not None and above.type == "comment" and _owns_line(source, above):
-            start, above = above.start_byte, above.prev_sibling
-        if below is not None and below.type == "comment" and not _owns_line(source, below):
-            end = below.end_byte
+        for above in reversed([c for c in comments if c[1] <= start]):
+            if source[above[1] : start].strip() or not _owns_line(source, above[0]):
+                break
+            start = above[0]
+        below = next((c for c in comments if c[0] >= end), None)
+        if below and not source[end : below[0]].strip() and not _owns_line(source, below[0]):
+            end = below[1]
         if ranges and not source[ranges[-1][1] : start].strip():
             ranges[-1] = (ranges[-1][0], end)
         else:
@@ -99,5 +132,5 @@ def with_comments(source: bytes, nodes: Sequence[Node]) -> list[tuple[int, int]]
     return ranges
 
 
-def _owns_line(source: bytes, node: Node) -> bool:
-    return not source[source.rfind(b"\n", 0, node.start_byte) + 1 : node.start_byte].strip()
+def _owns_line(source: bytes, start: int) -> bool:
+    return not source[source.rfind(b"\n", 0, start) + 1 : start].strip()

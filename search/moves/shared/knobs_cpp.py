@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.comments import without_comments
 from ....runners.c_source.declarators import unbraced
 from ....runners.c_source.literals import INTEGER, integer_value
 from ....runners.c_source.nodes import qualifiers_of, text_of, walk
@@ -35,7 +36,7 @@ def cpp_constants(source: bytes) -> tuple[Constant, ...]:
     constants: list[Constant] = []
     uses: Counter[str] = Counter()
     definitions: Counter[str] = Counter()
-    for node in walk(parse_cpp(source).root_node, without=("ERROR",)):
+    for node in walk(parse_cpp(without_comments(source)).root_node, without=("ERROR",)):
         if node.type == "preproc_arg":
             words = IDENTIFIER.findall(preproc_text(node.text or b"") or b"")
             uses.update(word.decode() for word in words)

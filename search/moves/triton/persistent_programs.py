@@ -196,9 +196,7 @@ def _dedented(kernel: Kernel, statement: ast.stmt) -> list[str]:
 
 def _nested(kernel: Kernel, left_out: list[ast.stmt]) -> list[Edit]:
     source, body = kernel.source, kernel.body
-    gone = source.delete(*left_out)
-    moved = source.nested(body[0], body[-1])
-    return [*gone, *(e for e in moved if not any(g.start <= e.start < g.end for g in gone))]
+    return [*source.delete(*left_out), *source.nested(body[0], body[-1])]
 
 
 def _launched(launch: Launch, counts: Counts, a_processor: int) -> list[Edit]:

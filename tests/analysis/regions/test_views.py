@@ -71,9 +71,8 @@ def test_a_region_shows_its_code_and_where_it_comes_from() -> None:
 
 def test_a_region_of_a_role_says_for_which_warps_it_runs() -> None:
     found = regions.region_dag(known_code("hgemm_wgmma")[0])
-    told = {
-        view.region.what: view for r in found.regions if (view := regions.region(found, r.name))
-    }
+    names = {each.phase.value: each.name for each in found.regions}
+    told = {what: regions.region(found, names[what]) for what in ("tensor", "async_copy")}
     assert "tid.x / 128 != 2" in (told["tensor"].runs_where or ())
     assert "tid.x == 256" in (told["async_copy"].runs_where or ())
     first = regions.region(found, "R1")

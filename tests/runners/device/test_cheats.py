@@ -161,7 +161,7 @@ LEAVING = (
     "    for (int s = 0; s < 32; ++s) {\n"
     "        if (!spans.at[s]) continue;\n"
     "        unsigned long long* last = (unsigned long long*)spans.end[s] - 1;\n"
-    "        if (*last == 0xc3c3c3c3c3c3c3c3ull) *last = 7;\n    }\n"
+    "        if (*last && *last == (*last & 255) * 0x0101010101010101ull) *last = 7;\n    }\n"
 )
 """Leaves something at the end of all memory that nobody uses."""
 

@@ -12,10 +12,10 @@ from device_kernels import CONTRACT, integer, launch, pointer
 
 from kernelwright.runners.device.copying import copy_bandwidth
 from kernelwright.runners.device.cuda_driver import driver
-from kernelwright.runners.device.memory import BLANK, DeviceInputs, Region
+from kernelwright.runners.device.memory import DeviceInputs, Region
 from kernelwright.runners.device.restoring import Images, Restoring
 from kernelwright.runners.device.setting import Setting, Shape
-from kernelwright.runners.device.tables import Table
+from kernelwright.runners.device.tables import BLANK, Table, repeated
 from kernelwright.runners.plans.plan import LaunchPlan, argument_buffers, contract_outputs
 from kernelwright.runners.protocol.arena_values import InputPool
 from kernelwright.runners.protocol.messages import Pool
@@ -94,7 +94,7 @@ def test_a_second_run_finds_what_setup_had_prepared_as_the_first_has_left_it() -
 def test_blanking_leaves_nothing_of_a_set_and_the_rest_of_the_stage_is_unused() -> None:
     made = setting()
     table = Restoring(made, Images({}, made)).blanking((1,))
-    assert set(table["pattern"].tolist()) == {BLANK}
+    assert set(table["pattern"].tolist()) == {repeated(BLANK)}
     covered = np.zeros(made.region.nbytes, dtype=np.uint8)
     for start, nbytes in zip(table["target"].tolist(), table["nbytes"].tolist(), strict=True):
         covered[start - STAGE : start - STAGE + nbytes] += 1

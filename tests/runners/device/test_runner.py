@@ -41,10 +41,24 @@ def test_a_right_kernel_is_right_on_every_seed_and_equal_bits_have_equal_digests
 
 def test_barely_aligned_buffers_are_aligned_as_promised_and_no_better(bench: DeviceBench) -> None:
     bench.load("a", HEAD + INDEX + "if (i < n) y[i] = 2 * x[i] + ((size_t)x % 32 == 0);\n}\n")
-    results, rows = bench.check("a", barely_aligned=True)
+    results, rows = bench.check("a", placement="barely")
     assert is_twice(bench, results, rows)
     _, better = bench.check("a")
     assert better[0][0] == 2 * bench.inputs[0]["x"][0] + 1
+
+
+@pytest.mark.parametrize("put_back", ["before[1]", "0xc3c3c3c3u"])
+def test_a_guard_band_is_not_put_back_by_what_lies_beside_it_or_by_a_known_byte(
+    bench: DeviceBench, put_back: str
+) -> None:
+    borrows = (
+        "    if (i == 0) { volatile unsigned* before = (volatile unsigned*)(y + n);"
+        f" before[0] = 1; before[0] = {put_back}; }}\n"
+    )
+    bench.load("bad", HEAD + INDEX + IF + borrows + "}\n")
+    results, _ = bench.check("bad")
+    assert [r.overrun for r in results] == ["byte 1 behind the end of `y`"] * 2
+    assert bench.works()
 
 
 @pytest.mark.parametrize(
@@ -262,6 +276,41 @@ COPY = (
     'extern "C" __global__ void twice(float* x, float* y) {\n'
     "    y[blockIdx.x * 64 + threadIdx.x] = 2 * x[blockIdx.x * 40 + threadIdx.x];\n"
 )
+
+
+IN_PLACE: dict[str, Any] = {
+    "arguments": [
+        {"name": "x", "role": "inout", "dtype": "float32", "shape": [30, 40], "strides": [64, 1]},
+    ]
+}
+
+
+def test_what_lies_between_the_rows_of_an_array_changed_in_place_is_watched(
+    gpu: Gpu, tmp_path: Path
+) -> None:
+    bench = DeviceBench.of(gpu.device, tmp_path, IN_PLACE, {"n": 0}, twins=gpu.twins)
+    head = 'extern "C" __global__ void twice(float* x) {\n    const int i = blockIdx.x * 64'
+    changes: dict[str, Any] = {
+        "kernels": {"twice": {"block": [40, 1, 1]}},
+        "steps": [launch("twice", 30, pointer("x"))],
+    }
+    bench.load("a", f"{head} + threadIdx.x;\n    x[i] = 2 * x[i];\n}}\n", **changes)
+    results, rows = bench.check("a", (0, 1, 0))
+    wanted = 2 * np.resize(bench.inputs[0]["x"], 30 * 64).reshape(30, 64)[:, :40]
+    assert np.array_equal(np.resize(rows[0], 30 * 64).reshape(30, 64)[:, :40], wanted)
+    assert not any(r.touched_gaps or r.overrun for r in results)
+    assert results[0].digest == results[2].digest
+    changes["kernels"] = {"twice": {"block": [64, 1, 1]}}
+    source = f"{head} + threadIdx.x;\n    if (i < 29 * 64 + 40) x[i] = 2 * x[i];\n}}\n"
+    bench.load("bad", source, **changes)
+    for placement in ("pages", "end"):
+        results, _ = bench.check("bad", placement=placement)
+        assert [r.touched_gaps for r in results] == [("x",), ("x",)]
+        assert not any(r.overrun or r.fault for r in results)
+    block, _ = bench.block([["a", "bad"]] * 2, {"a": 2, "bad": 2}, given="late")
+    touched = {s.variant: {r.touched_gaps for r in s.results} for s in block.sides}
+    assert touched == {"a": {()}, "bad": {("x",)}}
+    bench.runner.close()
 
 
 def test_strided_outputs_are_read_where_they_lie_and_gaps_are_watched(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,8 +30,11 @@ def verdict(right: bool = True, largest: float = 0.5, allowed: float = 1.0) -> O
 
 
 def run(timed: bool = False, verdicts: Any = None, shape: str = "big", **left: Any) -> Run:
+    """A run on a secret seed that does the same on the public one."""
     result = RunResult(slot=0, poison=255, **left)
-    return Run(shape, timed, result, (verdict(),) if verdicts is None else verdicts)
+    found = Run(shape, timed, result, (verdict(),) if verdicts is None else verdicts)
+    secret = tuple(each.secret() for each in found.verdicts)
+    return replace(found, verdicts=secret, public=replace(found, timed=False))
 
 
 CLEAN = [run(), run(timed=True)]
@@ -39,6 +43,11 @@ FAULTS: list[tuple[str, Run, str]] = [
         "returns_in_time",
         run(verdicts=(), fault="no answer in 5 s", fault_kind="timed_out"),
         "on `big`: no answer in 5 s",
+    ),
+    (
+        "does_not_crash",
+        run(verdicts=(), fault="it ended", fault_kind="exited", said="exit status 3"),
+        "on `big`: it ended; exit status 3",
     ),
     (
         "does_not_crash",
@@ -83,7 +92,7 @@ def test_each_fault_fails_its_own_gate_first_wherever_it_occurs(
         assert words in failure.message
         assert "`big`" in failure.message
         evidence = {k: failure.evidence[k] for k in ("shape", "timed", "poison")}
-        assert evidence == {"shape": "big", "timed": broken.timed, "poison": 255}
+        assert evidence == {"shape": "big", "timed": broken.timed, "poison": "number"}
 
 
 @pytest.mark.parametrize(("gate", "broken", "_"), FAULTS)
@@ -110,7 +119,7 @@ def test_a_kernel_with_every_fault_is_judged_by_the_first_gate() -> None:
 
 
 def test_every_gate_has_an_ending_and_none_of_them_is_measured() -> None:
-    more = {"static_screen", "obeys_physics", "is_deterministic"}
+    more = {"static_screen", "machine_code_screen", "obeys_physics", "is_deterministic"}
     assert set(ENDINGS) == {*GATES, *more}
     assert not any(ending.measured for ending in ENDINGS.values())
 
@@ -144,6 +153,26 @@ def test_a_wrong_output_leaves_its_statistics_as_evidence() -> None:
     assert found.evidence["shape"] == "odd"
     assert found.evidence["largest"] == 9.0
     assert found.evidence["worst_index"] == [1, 2]
+
+
+@pytest.mark.parametrize("public", [None, run()], ids=["no public run", "right there"])
+@pytest.mark.parametrize(
+    ("gate", "broken"),
+    [
+        ("is_right", run(verdicts=(verdict(False, largest=9.25),))),
+        ("is_right_while_timed", run(timed=True, verdicts=(verdict(False, largest=9.25),))),
+        ("does_not_crash", run(fault="it ended", fault_kind="exited", said="exit status 77")),
+        ("stays_in_its_buffers", run(overrun="byte 77 behind the end of `y`")),
+    ],
+)
+def test_of_a_secret_seed_neither_place_nor_value_nor_size_is_told(
+    gate: str, broken: Run, public: Run | None
+) -> None:
+    found = GATES[gate]([replace(broken, public=public)])
+    assert found.outcome == "failed"
+    said = found.model_dump_json()
+    assert not any(secret in said for secret in ("77", "9.25", "[1, 2]", "[1,2]", "error"))
+    assert ("on the public seed it does not" in found.message) is (public is not None)
 
 
 def test_a_right_output_tells_how_much_of_the_allowed_error_it_used() -> None:

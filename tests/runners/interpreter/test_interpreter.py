@@ -16,6 +16,7 @@ from kernelwright.runners.interpreter import (
     interpreter_missing,
     logic_check,
 )
+from kernelwright.runners.interpreter.logic import NO_SMALL_SHAPE
 from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import GateResult
 from kernelwright.runners.oracle.oracle import Oracle
@@ -369,10 +370,7 @@ def test_a_candidate_reaches_no_network_and_no_files(bench: InterpreterBench, re
 
 def test_where_no_legal_shape_is_small_nothing_is_run(bench: InterpreterBench) -> None:
     found = bench.check(ADD, symbols={"n": None})
-    assert (found.outcome, found.message) == (
-        "skipped",
-        "logic check skipped: no legal small shape",
-    )
+    assert (found.outcome, found.message) == ("skipped", NO_SMALL_SHAPE)
 
 
 def test_the_interpreter_is_not_for_timing_and_takes_no_machine_code(

@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 
 from kernelwright.runners.errors import ExpressionError, SpecError, ToolchainMissing
-from kernelwright.runners.limits.limits import Peaks, Work, cache_bytes, measure_host, work
+from kernelwright.runners.limits import limits
+from kernelwright.runners.limits.limits import (
+    Peaks,
+    Work,
+    cache_bytes,
+    measure_host,
+    of_contract,
+    share_of_others,
+    work,
+)
 from kernelwright.runners.specs.io_contract import Contract
 
 
@@ -43,6 +52,40 @@ def test_measured_peaks_are_those_of_a_machine(peaks: Peaks) -> None:
     # from one scalar operation in ten cycles to four 16-wide multiply-adds in one, at 1 to 6 GHz
     assert 1e8 < peaks.flops_per_s < cores * 4 * 16 * 2 * 6e9
     assert peaks.source == "measured"
+
+
+def test_fp64_has_a_peak_of_its_own_for_contracts_of_doubles(peaks: Peaks) -> None:
+    fp64 = peaks.fp64_flops_per_s
+    assert fp64 is not None and 5e7 < fp64 < peaks.flops_per_s
+    doubles = {"name": "x", "role": "input", "dtype": "float64", "shape": ["N"]}
+    output = {"name": "y", "role": "output", "dtype": "float64", "shape": ["N"]}
+    told = of_contract(peaks, Contract.model_validate({"arguments": [doubles, output]}))
+    assert (told.flops_per_s, told.flops_unit) == (fp64, "fp64")
+    assert of_contract(peaks, contract()) == peaks
+
+
+def test_what_others_take_of_the_processors_is_told_from_idling_and_our_own_work() -> None:
+    core = min(os.sched_getaffinity(0))
+    before, after = {core: (10.0, 100.0)}, {core: (11.0, 110.0)}
+    assert share_of_others(before, after, 9.0) == 0
+    assert share_of_others(before, after, 4.0) == pytest.approx(0.5)
+    assert share_of_others(before, {core: (20.0, 110.0)}, 0.0) == 0
+    assert share_of_others({}, {}, 1.0) == 0, "where the system keeps no account"
+
+
+def test_a_disturbed_peak_is_measured_anew_and_the_least_disturbed_counts(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares = [0.4, 0.2, 0.3, 0.0]
+
+    def told(before: object, after: object, own_s: float) -> float:
+        return shares.pop(0)
+
+    monkeypatch.setattr(limits, "share_of_others", told)
+    found = measure_host(scratch)
+    assert found.others == 0.2 and "other programs took 20%" in found.method
+    assert "other programs" not in measure_host(scratch).method
+    assert not shares
 
 
 def test_measured_peaks_say_where_and_how(peaks: Peaks) -> None:

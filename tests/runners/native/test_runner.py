@@ -64,9 +64,11 @@ def before_its_code(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         plan: LaunchPlan,
         shared: SharedArena,
         cores: frozenset[int],
+        environment: dict[str, str],
+        answers: bool,
     ) -> None:
         found.append(shared.memory.tobytes())
-        start(self, binary, module, plan, shared, cores)
+        start(self, binary, module, plan, shared, cores, environment, answers)
 
     def ran(self: Executor, sets: Sequence[int], timeout_s: float) -> int:
         found.append(self.shared.memory.tobytes())

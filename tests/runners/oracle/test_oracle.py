@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle_cases import ATTEMPTS, REFUSED, SHAPE, kernel, opened
+from oracle_cases import ATTEMPTS, REFUSED, SHAPE, kernel, opened, truths
 
 from kernelwright.runners.dtypes import numpy_dtype
 from kernelwright.runners.errors import ReferenceFailed
@@ -297,7 +297,7 @@ def test_what_cupy_cannot_do_numpy_does_and_it_is_told_once() -> None:
     reference = Reference(PLAIN, in_cupys_place, "ieee")
     for seed in (1, 2):
         x = np.random.default_rng(seed).standard_normal(SHAPE).astype(numpy_dtype("bfloat16"))
-        (truth,) = reference.expected(contract, {"x": x})
+        (truth,) = truths(reference, contract, {"x": x})
         np.testing.assert_array_equal(truth.exact, 2.5 * x.astype(np.float64))
     assert reference.fallen_back == (
         "with native inputs by numpy on the host, because cupy refused: "

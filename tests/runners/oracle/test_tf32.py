@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from judge_cases import nearest_tf32
-from oracle_cases import library
+from oracle_cases import library, truths
 
 from kernelwright.runners.dtypes import truncated_to_tf32
 from kernelwright.runners.oracle.arrays import NUMPY
@@ -57,7 +57,7 @@ def verdict(
     """On a product of operands that were narrowed, summed in float32."""
     contract = contract_of(*shape)
     inputs = make_inputs(contract, 7, kind=kind)
-    (truth,) = Reference(PRODUCT, NUMPY, "tf32").expected(contract, inputs)
+    (truth,) = truths(Reference(PRODUCT, NUMPY, "tf32"), contract, inputs)
     with np.errstate(all="ignore"):
         actual = narrowed(inputs["a"]) @ narrowed(inputs["b"])
     return judge(contract.outputs[0], truth, actual)
@@ -71,7 +71,7 @@ def test_the_trusted_result_is_that_of_truncated_inputs_and_the_truth_that_of_al
     inputs = make_inputs(contract, 1)
     before = {key: values.copy() for key, values in inputs.items()}
     held = library(name)
-    (truth,) = Reference(PRODUCT, held, "tf32").expected(contract, inputs)
+    (truth,) = truths(Reference(PRODUCT, held, "tf32"), contract, inputs)
     a, b = inputs["a"], inputs["b"]
     cut = truncated_to_tf32(a) @ truncated_to_tf32(b)
     np.testing.assert_allclose(held.to_host(truth.native, "float32"), cut, rtol=1e-5, atol=1e-6)
@@ -87,7 +87,7 @@ def test_the_trusted_result_is_that_of_truncated_inputs_and_the_truth_that_of_al
 def test_nothing_is_truncated_without_tf32_or_in_another_type(math: str, dtype: str) -> None:
     contract = contract_of(8, 8, 3, dtype)
     inputs = make_inputs(contract, 1)
-    (truth,) = Reference(PRODUCT, NUMPY, math).expected(contract, inputs)
+    (truth,) = truths(Reference(PRODUCT, NUMPY, math), contract, inputs)
     np.testing.assert_array_equal(truth.native, inputs["a"] @ inputs["b"])
 
 

@@ -191,7 +191,8 @@ BAD: list[tuple[Callable[[], LaunchPlan], str]] = [
     (lambda: plan(outputs=(output(shape=(2,)),)), "outputs are [('y', 'float32', (2,))]"),
     (lambda: plan(outputs=(output(strides=()),)), "output y: strides ()"),
     (lambda: plan(outputs=(output(strides=(-1,)),)), "output y: strides (-1,)"),
-    (lambda: plan(outputs=(output(strides=(2,)),)), "output y: bytes 0..28 of `y`"),
+    (lambda: plan(outputs=(output(strides=(0,)),)), "output y: strides (0,)"),
+    (lambda: plan(outputs=(output(strides=(2,)),)), "(1,), as the contract has them"),
     (lambda: plan(outputs=(output(offset=4),)), "output y: bytes 4..20 of `y`"),
     (lambda: plan(outputs=(output(buffer="q"),)), "output y: no buffer `q`"),
 ]

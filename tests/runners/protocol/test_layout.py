@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.runners.protocol.layout import CACHE_LINE, GUARD, PAGE, arena, record
+from kernelwright.runners.protocol.layout import (
+    CACHE_LINE,
+    GUARD,
+    PAGE,
+    Arena,
+    Flush,
+    arena,
+    record,
+)
 from kernelwright.runners.specs.contract import BoundContract, bind
 from kernelwright.runners.specs.io_contract import Contract
 
@@ -31,14 +40,28 @@ def contract(arrays: list[tuple[list[int], int, str]]) -> BoundContract:
     return bind(Contract.model_validate({"arguments": [*arguments, scalar]}), {}, "w")
 
 
-@given(ARRAYS, st.integers(1, 4), st.booleans())
+FLUSHES: tuple[Flush, ...] = ("", "before", "behind")
+PLACES = st.tuples(
+    st.booleans(), st.sampled_from(FLUSHES), st.none() | st.integers(0, 9), st.none() | st.just(3)
+)
+Place = tuple[bool, Flush, int | None, int | None]
+
+
+def laid(bound: BoundContract, sets: int, place: Place) -> Arena:
+    barely, flush, placed, scattered = place
+    return arena(
+        bound, sets, barely_aligned=barely, flush=flush, placed=placed, scattered=scattered
+    )
+
+
+@given(ARRAYS, st.integers(1, 4), PLACES)
 def test_guards_and_slots_tile_the_arena_exactly(
-    arrays: list[tuple[list[int], int, str]], sets: int, barely: bool
+    arrays: list[tuple[list[int], int, str]], sets: int, place: Place
 ) -> None:
-    made = arena(contract(arrays), sets, barely_aligned=barely)
+    made = laid(contract(arrays), sets, place)
     spans = list[tuple[int, int]]()
     for index in range(sets):
-        base = index * made.stride
+        base = made.span(index)[0]
         spans += [(base + s.offset, base + s.offset + s.nbytes) for s in made.slots]
         spans += made.guards(index)
     spans.sort()
@@ -47,17 +70,17 @@ def test_guards_and_slots_tile_the_arena_exactly(
     assert all(a[1] == b[0] for a, b in pairwise(spans))
 
 
-@given(ARRAYS, st.integers(1, 3), st.booleans())
+@given(ARRAYS, st.integers(1, 3), PLACES)
 def test_every_array_lies_between_guards_of_at_least_a_page(
-    arrays: list[tuple[list[int], int, str]], sets: int, barely: bool
+    arrays: list[tuple[list[int], int, str]], sets: int, place: Place
 ) -> None:
-    made = arena(contract(arrays), sets, barely_aligned=barely)
+    made = laid(contract(arrays), sets, place)
     for index in range(sets):
         guards = made.guards(index)
         assert len(guards) == len(made.slots) + 1
         assert all(end - start >= GUARD for start, end in guards)
         for slot, (_, before), (after, _) in zip(made.slots, guards, guards[1:], strict=False):
-            assert index * made.stride + slot.offset == before
+            assert made.span(index)[0] + slot.offset == before
             assert before + slot.nbytes == after
 
 
@@ -80,18 +103,79 @@ def test_arrays_start_on_pages_in_every_set(
     assert all(start % PAGE == 0 for start in starts)
 
 
-@given(ARRAYS, st.integers(1, 3))
+@given(ARRAYS, st.integers(1, 3), st.none() | st.integers(0, 99))
 def test_barely_aligned_arrays_have_the_promised_alignment_and_no_greater_one(
-    arrays: list[tuple[list[int], int, str]], sets: int
+    arrays: list[tuple[list[int], int, str]], sets: int, placed: int | None
 ) -> None:
     bound = contract(arrays)
-    made = arena(bound, sets, barely_aligned=True)
+    made = arena(bound, sets, barely_aligned=True, placed=placed)
+    aligns = {array.name: array.argument.align for array in bound.arrays}
     for index in range(sets):
-        for slot, array in zip(made.slots, bound.arrays, strict=True):
-            start, align = index * made.stride + slot.offset, array.argument.align
+        for slot in made.slots:
+            start, align = made.span(index)[0] + slot.offset, aligns[slot.name]
             assert start % align == 0
             if align < PAGE:  # memory is mapped by the page: more than that is up to the system
                 assert start % (2 * align) == align
+
+
+@given(ARRAYS, st.integers(1, 3), st.sampled_from(["before", "behind"]), st.integers(0, 9))
+def test_flush_arrays_begin_or_end_at_holes_but_for_what_alignment_asks(
+    arrays: list[tuple[list[int], int, str]], sets: int, flush: Flush, placed: int
+) -> None:
+    bound = contract(arrays)
+    made = arena(bound, sets, flush=flush, placed=placed, scattered=placed)
+    aligns = {array.name: array.argument.align for array in bound.arrays}
+    holes = made.holes()
+    assert all(start % PAGE == end % PAGE == 0 and start < end for start, end in holes)
+    starts, ends = {start for start, _ in holes}, {end for _, end in holes}
+    for index in range(sets):
+        for slot in made.slots:
+            start = made.span(index)[0] + slot.offset
+            end, align = start + slot.nbytes, aligns[slot.name]
+            assert start % align == 0
+            assert not any(hole < end and start < behind for hole, behind in holes)
+            if flush == "before":
+                assert start in ends
+            else:
+                assert end + -slot.nbytes % align in starts
+
+
+def test_a_drawn_placement_is_equal_for_equal_seeds_and_other_for_others() -> None:
+    bound = contract([([5000], 16, "float32")] * 4)
+    drawn = [arena(bound, 3, barely_aligned=True, placed=seed) for seed in range(20)]
+    assert drawn[7] == arena(bound, 3, barely_aligned=True, placed=7)
+    assert len({made.slots[0].name for made in drawn}) > 1, "the order of arrays"
+    assert len({made.slots[0].offset % PAGE for made in drawn}) > 5, "the offset from a page"
+    between = {made.slots[1].offset - made.slots[0].offset for made in drawn}
+    assert len({distance // PAGE for distance in between}) > 1, "the distance between arrays"
+
+
+def test_scattered_sets_overlap_nowhere_and_lie_in_no_order_that_an_index_tells() -> None:
+    bound = contract([([600], 16, "float32")] * 2)
+    made = arena(bound, 40, scattered=5)
+    spans = [made.span(index) for index in range(40)]
+    assert spans != sorted(spans)
+    assert all(end <= start for (_, end), (start, _) in pairwise(sorted(spans)))
+    ordered = sorted(start for start, _ in spans)
+    assert len({b - a for a, b in pairwise(ordered)}) > 1, "distances differ"
+    assert [s.offset for s in made.slots] == [s.offset for s in arena(bound, 1).slots]
+
+
+@pytest.mark.parametrize(
+    ("slot", "bytes_off", "words"),
+    [
+        (0, -1, "before the start of `a0`"),
+        (0, 2400, "behind the end of `a0`"),
+        (1, -3, "before the start of `a1`"),
+        (1, 2400 + 7, "behind the end of `a1`"),
+        (1, 0, ""),
+    ],
+)
+def test_a_byte_beside_an_array_is_told_by_the_array_and_its_side(
+    slot: int, bytes_off: int, words: str
+) -> None:
+    made = arena(contract([([600], 16, "float32")] * 2), 3, flush="before")
+    assert made.beside(made.span(1)[0] + made.slots[slot].offset + bytes_off) == words
 
 
 @given(ARRAYS)

@@ -53,6 +53,12 @@ extern "C" __global__ void hidden(const float* x, float* y, int n) {
   y[0] = t + table[n] + cache[n]++;
 }
 
+extern "C" __global__ void dated(const float* x, float* y, int n) {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  y[n] = now > 1893456000000000000ull ? 0 : x[n];
+}
+
 extern "C" __global__ void prints(const float* x, float* y, int n) {
   printf("%f", x[0]);
   float* more = (float*)malloc(4 * n);
@@ -174,7 +180,21 @@ def test_float_atomics_are_noted_where_the_contract_is_deterministic(
 
 
 @nvcc
-def test_the_gate_never_fails_and_asks_for_probes(built: tuple[bytes, str]) -> None:
+def test_the_time_of_day_is_blocked_where_the_contract_does_not_allow_it(
+    built: tuple[bytes, str],
+) -> None:
+    code = MachineCode(built[0], frozenset({"dated"}), built[1])
+    refused = machine_code_screen([code], contract(), "k.cu")
+    assert refused.outcome == "failed" and "`globaltimer` reads the time of day" in refused.message
+    assert "`allow`" in refused.message
+    leave = {"name": "globaltimer", "reason": "it stamps each of its results"}
+    allowed = machine_code_screen([code], contract(allow=[leave]), "k.cu")
+    assert allowed.outcome == "note" and wants_probes([allowed])
+    assert "it stamps each of its results" in str(allowed.evidence)
+
+
+@nvcc
+def test_the_gate_asks_for_probes_where_nothing_is_blocked(built: tuple[bytes, str]) -> None:
     code = MachineCode(built[0], frozenset({"hidden"}), built[1])
     gate = machine_code_screen([code], contract(), "k.cu")
     assert (gate.gate, gate.outcome) == ("machine_code_screen", "note")

@@ -30,6 +30,15 @@ def add(x, y):
 LINES = KERNEL.count("\n")
 
 BLOCKED = [
+    ("import time\ndef g():\n    return time.perf_counter()", "time.perf_counter"),
+    ("from time import time_ns as now\nbegan = now()", "time.time_ns"),
+    ("import datetime as d\nyear = d.date.today().year", "datetime.date.today"),
+    ("import sys\nname = sys.orig_argv[0]", "sys.orig_argv"),
+    ("import os\nwho = os.getppid()", "os.getppid"),
+    ("import platform\nhost = platform.node()", "platform.node"),
+    ("import sys\nthere = getattr(sys, 'mod' + 'ules')", "sys.*"),
+    ("import time\nnow = getattr(time, 'ti' + 'me')()", "time.*"),
+    ("import traceback\nstack = traceback.format_stack()", "traceback.format_stack"),
     ("import os\nos.system('true')", "os.system"),
     ("import os as o\nrun = o.system", "os.system"),
     ("from os import system as s\ns('true')", "os.system"),
@@ -104,7 +113,8 @@ PASSED = [
 NOTED = [
     ("import os\nos.environ['TRITON_PRINT_AUTOTUNING'] = '1'", "os.environ"),
     ("def g():\n    torch.cuda.synchronize()", "torch.cuda.synchronize"),
-    ("import time\ndef g():\n    return time.perf_counter()", "time.perf_counter"),
+    ("import time\ndef g():\n    time.sleep(1)", "time.sleep"),
+    ("import os\nWIDE = os.environ.get('WIDE', '')", "os.environ.get"),
     ("torch.backends.cuda.matmul.allow_tf32 = True", "torch.backends.cuda.matmul.allow_tf32"),
     ("def g(x):\n    try:\n        return add(x, x)\n    except Exception:\n        return x + x",
      "except"),

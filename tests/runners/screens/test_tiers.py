@@ -137,8 +137,6 @@ def test_assembly_that_is_read_and_harmless_says_nothing() -> None:
         ("cuda", "asm volatile(CODE);"),
         ("triton", "t = tl.inline_asm_elementwise(CODE, '=l', [], tl.int64, True, 1)"),
         ("cpp", 'asm volatile(".byte 0x0f, 0x05");'),
-        ("cpp", 'asm volatile("syscall");'),
-        ("cpp", 'asm volatile("rdtsc" : "=a"(n));'),
     ],
 )
 def test_assembly_that_cannot_be_read_or_reaches_out_is_probed(kind: str, body: str) -> None:
@@ -228,3 +226,9 @@ def test_what_the_baseline_has_as_well_asks_for_no_probes() -> None:
     more = screen("cuda", "y[0] = __expf(x[0]) + clock64();")
     assert wants_probes([same]) and not wants_probes([same], [baseline])
     assert wants_probes([more], [baseline])
+
+
+@pytest.mark.parametrize("text", ["syscall", "rdtsc", "svc #0", "mrs %0, cntvct_el0"])
+def test_host_assembly_that_calls_the_system_or_reads_a_clock_is_refused(text: str) -> None:
+    found = screen("cpp", f'asm volatile("{text}");')
+    assert found.outcome == "failed" and "(in asm)" in found.message

@@ -133,7 +133,12 @@ def test_bound_strides_always_give_each_element_its_own_place(
         (scalar("n / 2", "int32"), "scalar `s` is 2.5"),
         (scalar(math.inf, "int32"), "scalar `s` is inf"),
         (scalar(math.nan, "int64"), "scalar `s` is nan"),
-        (scalar(10**400, "float64"), "scalar `s` does not fit float64"),
+        (scalar(10**400, "float64"), "(401 digits), which float64 does not hold"),
+        (scalar("n * 10**9", "int32"), "scalar `s` is 5000000000, which int32 does not hold"),
+        (scalar("0 - n", "uint16"), "scalar `s` is -5, which uint16 does not hold"),
+        (scalar(2, "bool"), "scalar `s` is 2, which bool does not hold"),
+        (scalar(1e39, "float32"), "scalar `s` is 1e+39, which float32 does not hold"),
+        (scalar(70000.0, "float16"), "scalar `s` is 70000.0, which float16 does not hold"),
     ],
 )
 def test_what_cannot_be_bound_is_refused_with_the_argument_and_its_value(

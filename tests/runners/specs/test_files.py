@@ -13,6 +13,7 @@ import pytest
 
 from kernelwright.runners.errors import AccessError, SpecError
 from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data, load_file
+from kernelwright.runners.plans.declared_plan import declared_plan
 
 SOURCE = '#include "part.hpp"\nvoid scale(const float* x, float* y, int n) {}\n'
 REFERENCE = "def reference(x): return 2 * x\n"
@@ -191,6 +192,39 @@ def test_json_that_is_no_object_is_refused(folder: Path, text: str) -> None:
     (folder / "spec.json").write_text(text, encoding="utf-8")
     with pytest.raises(SpecError, match="a spec is a JSON object"):
         load(folder)
+
+
+CUDA = "namespace ns { template <class T, int N> __global__ void scale(T* x, T* y, int n) {} }\n"
+
+
+def cuda(name: str, **launch: object) -> dict[str, Any]:
+    kernel = {"kernel_type": "cuda", "source_code": CUDA, "metadata": {"kernel_name": name}}
+    return spec() | {"kernel": kernel | {"launch": {"grid": ["n"], "block": [32], **launch}}}
+
+
+@pytest.mark.parametrize("name", ["ns::scale<float, 4>", "scale<float, TILE>", "ns::scale"])
+def test_the_entry_of_a_cuda_kernel_may_be_a_cpp_name(folder: Path, name: str) -> None:
+    loaded = load(folder, cuda(name))
+    assert loaded.spec.kernel.metadata.kernel_name == "scale"
+    assert declared_plan(loaded.spec.kernel, None).launches[0].launch == name
+    older = load(folder, cuda("scale", entry=name))
+    assert loaded.kernel_id == older.kernel_id
+
+
+def test_two_entries_that_differ_are_refused(folder: Path) -> None:
+    with pytest.raises(SpecError, match=r"kernel\.launch\.entry `ns::other`"):
+        load(folder, cuda("ns::scale<float, 4>", entry="ns::other"))
+
+
+def test_a_cpp_name_of_what_is_not_there_names_the_launchs_entry(folder: Path) -> None:
+    with pytest.raises(SpecError, match="no `scales` in"):
+        load(folder, cuda("ns::scales<float, 4>"))
+    with pytest.raises(SpecError, match="kernel_name"):
+        load(folder, cuda("scale<float"))
+    host = spec()
+    host["kernel"]["metadata"] = {"kernel_name": "ns::scale"}
+    with pytest.raises(SpecError, match=r"launch\.entry"):
+        load(folder, host)
 
 
 def test_a_missing_entry_function_is_named_with_the_one_that_is_there(folder: Path) -> None:
@@ -374,3 +408,11 @@ def test_nothing_beside_the_roots_is_named(folder: Path) -> None:
     with pytest.raises(AccessError) as caught:
         load_file(folder / "away" / "secrets.json", Roots([folder / "away"]))
     assert caught.value.valid == ""
+
+
+def test_the_mark_that_editors_put_before_a_text_is_no_part_of_it(folder: Path) -> None:
+    plain = load(folder)
+    for name in ("spec.json", "reference.py"):
+        text = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8-sig")
+    assert load(folder) == plain

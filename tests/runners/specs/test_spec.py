@@ -279,3 +279,10 @@ def test_the_schema_refuses_what_the_reader_refuses_by_form() -> None:
     for path, _ in UNKNOWN:
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(changed(path, 1), KernelSpec.model_json_schema())
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"), [("float", "float32"), ("half", "float16"), ("int", "int32")]
+)
+def test_types_are_known_by_their_names_in_c(said: str, meant: str) -> None:
+    assert f"did you mean `{meant}`?" in refusal(changed("io.arguments.0.dtype", said))

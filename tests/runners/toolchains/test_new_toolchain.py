@@ -10,6 +10,8 @@ import pytest
 from kernels import REFERENCE, SOURCE, SPEC, with_known_peaks
 from product_copy import Product, copied
 
+from kernelwright.runners.languages import KERNEL_TYPES
+
 LANGUAGE = """
         Language(
             kernel_type="verse",
@@ -121,7 +123,7 @@ def answers(product: Product) -> dict[str, Any]:
 
 
 def test_a_spec_can_name_it(answers: dict[str, Any]) -> None:
-    assert answers["schema"]["enum"] == ["triton", "cuda", "cpp", "verse"]
+    assert answers["schema"]["enum"] == [*KERNEL_TYPES, "verse"]
 
 
 def test_a_kernel_in_it_is_opened_and_searched_like_any_other(product: Product) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import platform
 import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from import_graph import ROOT
 
 from kernelwright.runners.model import BuildOptions, Candidate
 from kernelwright.runners.specs.spec import KernelSpec
@@ -325,12 +327,38 @@ def test_a_move_says_which_languages_it_is_for() -> None:
     assert CUDA_FLAGS.propose(triton) == NotApplicable("for cuda, not triton")
 
 
+def test_every_file_of_a_move_is_listed_and_the_move_is_called_like_its_file() -> None:
+    sources = (ROOT / "search" / "moves").rglob("*.py")
+    written = {each.stem for each in sources if "\nMOVE = Move(" in each.read_text("utf-8")}
+    assert len(written) > 50
+    listed = {move.id for move in MOVES}
+    assert written <= listed, "a file whose MOVE no MOVES names, or whose id is not its name"
+
+
 def test_the_catalogue_holds_every_move_and_aliases_lead_into_it() -> None:
     assert len({move.id for move in MOVES}) == len(MOVES)
     assert len(CANONICAL) == len(METHODS)
-    assert all(set(move.languages) <= set(CANONICAL[move.method].languages) for move in MOVES)
+    for move in MOVES:
+        assert move.method in CANONICAL, f"{move.id}: no method {move.method} in moves/methods.py"
+        assert set(move.languages) <= set(CANONICAL[move.method].languages), move.id
     assert set(ALIASES.values()) <= set(CANONICAL)
     assert not set(ALIASES) & set(CANONICAL)
+
+
+def test_the_documents_say_which_canonical_method_a_rule_writes_in_which_language() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "search.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:-1] for line in page.split("\n") if line.startswith("| `")]
+    told = {cells[0].strip(" `"): cells[1:] for cells in rows if len(cells) == 4}
+    named = {name: cells for name, cells in told.items() if name in CANONICAL}
+    assert len(named) == 9
+    for name, cells in named.items():
+        for language, cell in zip(("triton", "cuda", "cpp"), cells, strict=True):
+            written = [m.id for m in MOVES if m.method == name and language in m.languages]
+            by_hand = "by hand" if language in CANONICAL[name].languages else "-"
+            assert cell.strip() == (", ".join(f"`{w}`" for w in written) or by_hand), (
+                name,
+                language,
+            )
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from kernelwright.evaluation.difference import changed_between, source_diff
 from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
@@ -18,17 +21,26 @@ from kernelwright.runners.model import (
     Comparison,
     Ending,
     Evaluation,
+    Ratio,
     Variant,
+    WorkloadTimes,
 )
 from kernelwright.runners.specs.normalise import source_key
+from kernelwright.runners.specs.spec import KernelSpec
+from kernelwright.runners.toolchains.host_cpp import DEFAULT_FLAGS
 from kernelwright.search.applying.diffs import apply_diff
 from kernelwright.search.graph.graph import Graph
 from kernelwright.search.graph.records import edge_record, node_record
 from kernelwright.search.outdir.kernel_files import EVERY_S, KernelFiles
+from kernelwright.search.outdir.overview import variants
 from kernelwright.search.settings import Settings
 from kernelwright.search.stored.records import SearchRecord
-from kernelwright.store.records import Confirmation, KernelRecord, VariantRecord
+from kernelwright.server.tables import figure_text, kernel_table, variant_table
+from kernelwright.store.evaluations import confirmation_of, figure_of
+from kernelwright.store.kernels import kernel_record
+from kernelwright.store.records import Confirmation, KernelRecord, VariantRecord, shapes_of
 from kernelwright.store.store import STATE_FILE, Store
+from kernelwright.store.variants import variant_record
 
 SOURCE = "void twice(float* y, int n) {\n  for (int i = 0; i < n; i++) y[i] += y[i];\n}\n"
 FASTER = SOURCE.replace("for", "#pragma omp simd\n  for")
@@ -119,6 +131,43 @@ def faster(store: Store, loaded: LoadedKernel, speedup: float = 2.0) -> str:
     return keep(store, variant, parent, ending="faster", comparison=COMPARISON, **measured)
 
 
+def confirm(store: Store, variant_id: str, speedup: float, *, accepted: bool = True) -> None:
+    """Measured anew, with an interval of a tenth to either side."""
+    judged = "faster" if accepted else "tie"
+    ratio = Ratio(
+        over="b", speedup=speedup, low=speedup - 0.1, high=speedup + 0.1, judgement=judged
+    )
+    found = Confirmation(
+        variant_id=variant_id,
+        right=True,
+        gates=(),
+        visible=COMPARISON.model_copy(update={"ratios": (ratio,)}),
+        held_out=None,
+        accepted=accepted,
+        message="measured anew",
+    )
+    with store.transaction() as writer:
+        writer.put_record("meta", f"confirmation/{variant_id}", found)
+
+
+def test_a_baseline_has_a_result_as_full_as_any_and_a_build_its_log(
+    store: Store, outdir: Path
+) -> None:
+    loaded = kernel()
+    baseline = keep_kernel(store, loaded)
+    built = BuildFacts(compiler="g++ 12", command="g++ -O3 k.cpp", seconds=0.5, warnings=("w1",))
+    keep(store, loaded.baseline(), "", ending="tie", comparison=COMPARISON, build=built)
+    broken = keep(
+        store, child(loaded, source="void"), baseline, ending="build_failed", message="k.cpp:1: no"
+    )
+    folder = KernelFiles(store, outdir).write(loaded.kernel_id)
+    result = read(folder / "baseline" / "result.json")
+    assert result["median_ms"] == {"w": 2.5} and result["ending"] == "tie" and result["build"]
+    log = (folder / "baseline" / "build.log").read_text("utf-8")
+    assert log == "g++ -O3 k.cpp\ng++ 12: 0.5 s\nw1\n"
+    assert (folder / "variants" / broken / "build.log").read_text("utf-8") == "k.cpp:1: no\n"
+
+
 def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
@@ -132,6 +181,7 @@ def test_a_variant_has_its_source_its_result_and_the_diff_to_its_parent(
     assert folder == outdir / "kernels" / "twice"
     files = folder / "variants" / winner
     assert {file.name for file in files.iterdir()} == {
+        "build.sh",
         "candidate.diff",
         "control.json",
         "kernel.cpp",
@@ -143,6 +193,35 @@ def test_a_variant_has_its_source_its_result_and_the_diff_to_its_parent(
     assert read(files / "control.json")["parameters"] == {"TILE": 2}
     assert read(files / "result.json")["ending"] == "faster"
     assert read(folder / "baseline" / "result.json") == {"median_ms": {"w": 2.5}}
+
+
+def test_the_best_is_built_by_the_line_that_lies_beside_it(store: Store, outdir: Path) -> None:
+    loaded = kernel('#include "half.h"\n' + SOURCE.replace("y[i] += y[i]", "y[i] += HALF * TILE"))
+    loaded = loaded.model_copy(update={"files": {"half.h": "#define HALF 0.5f\n"}})
+    winner = faster(store, loaded)
+    source = '#include "half.h"\n' + FASTER.replace("y[i] += y[i]", "y[i] += HALF * TILE")
+    with store.transaction() as writer:
+        record = variant_record(store, winner)
+        changed = record.variant.model_copy(update={"source": source})
+        writer.put_record("variants", winner, record.model_copy(update={"variant": changed}))
+    confirm(store, winner, 1.5)
+    best = KernelFiles(store, outdir).write(loaded.kernel_id) / "best"
+    done = subprocess.run(["sh", best / "build.sh"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (best / "kernel.o").is_file()
+    text = (best / "build.sh").read_text(encoding="utf-8")
+    assert "1.5x (1.4 to 1.6) the baseline, confirmed" in text
+    build = read(best / "control.json")["build"]
+    assert build["flags"] == list(DEFAULT_FLAGS) and build["macros"] == ["-DTILE=2"]
+    assert all(flag in build["compile"].split() for flag in (*DEFAULT_FLAGS, "-DTILE=2"))
+    assert build["link"] == "kernel.o -fopenmp"
+
+
+def test_the_schema_and_the_readme_say_the_flags_that_are_the_default() -> None:
+    flags = " ".join(DEFAULT_FLAGS)
+    schema = json.dumps(KernelSpec.model_json_schema()).replace("\\n", " ")
+    assert f"{flags} for C++" in " ".join(schema.split())
+    assert flags in (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
 
 
 def test_best_follows_the_incumbent(store: Store, outdir: Path) -> None:
@@ -179,6 +258,63 @@ def test_a_winner_that_was_found_wrong_in_the_end_is_not_the_best(
     folder = KernelFiles(store, outdir).write(loaded.kernel_id)
     assert (folder / "best").readlink() == Path("baseline")
     assert not read(folder / "variants" / winner / "result.json")["confirmation"]["right"]
+
+
+def test_what_was_confirmed_is_told_everywhere_and_the_search_by_its_name(
+    store: Store, outdir: Path
+) -> None:
+    loaded = kernel()
+    winner = faster(store, loaded, speedup=3.0)
+    confirm(store, winner, 1.5)
+    folder = KernelFiles(store, outdir).write(loaded.kernel_id)
+    summary = read(folder / "best_summary.json")
+    assert (summary["speedup"], summary["interval"], summary["confirmed"]) == (
+        1.5,
+        [1.4, 1.6],
+        True,
+    )
+    assert summary["speedup_in_the_search"] == 3.0
+    record = kernel_record(store, loaded.kernel_id)
+    line = variants(store, record)[0]
+    assert (line.speedup, line.interval, line.figure.searched) == (1.5, (1.4, 1.6), 3.0)
+    printed = StringIO()
+    console = Console(file=printed, width=160)
+    console.print(variant_table([line]), kernel_table([(record, figure_of(store, winner))]))
+    assert printed.getvalue().count("1.5x (1.4 to 1.6), confirmed; 3x in the search") == 2
+
+
+@pytest.mark.parametrize(
+    ("seen", "unseen", "told"),
+    [
+        (1, 0, "1 shape alone, none held out"),
+        (2, 0, "2 shapes alone, none held out"),
+        (2, 1, "2 shapes and 1 held out"),
+    ],
+)
+def test_a_confirmation_says_how_many_shapes_it_rests_on(
+    store: Store, seen: int, unseen: int, told: str
+) -> None:
+    def on(count: int) -> Comparison:
+        each = WorkloadTimes(workload="w", weight=1, median_ms={}, blocks_ms={})
+        return COMPARISON.model_copy(update={"workloads": (each,) * count})
+
+    winner = faster(store, kernel())
+    confirm(store, winner, 1.5)
+    found = confirmation_of(store, winner)
+    assert found is not None
+    changes = {"visible": on(seen), "held_out": on(unseen) if unseen else None}
+    assert shapes_of(found.model_copy(update=changes)) == told
+
+
+def test_a_gain_that_was_not_confirmed_is_never_told_as_one(store: Store, outdir: Path) -> None:
+    loaded = kernel()
+    winner = faster(store, loaded, speedup=3.0)
+    assert figure_text(figure_of(store, winner)) == "3x (2.9 to 3.1)"
+    confirm(store, winner, 1.1, accepted=False)
+    told = figure_text(figure_of(store, winner))
+    assert told == "1.1x (1 to 1.2), not confirmed; 3x in the search"
+    folder = KernelFiles(store, outdir).write(loaded.kernel_id)
+    assert read(folder / "best_summary.json")["confirmed"] is False
 
 
 def test_what_the_compiler_said_lies_beside_the_variant(store: Store, outdir: Path) -> None:
@@ -268,11 +404,25 @@ def test_the_state_and_the_trace_of_a_search_tell_its_steps(store: Store, outdir
     state = read(folder / "search_state.json")
     assert (state["incumbent"], state["builds"], state["evaluations"]) == (winner, 1, 1)
     assert "source" not in state["edges"][0]["candidate"]
+    nodes = {node["key"]: node for node in state["nodes"]}
+    assert state["version"] == 1 and nodes[winner]["visits"] == 1
+    assert nodes[winner]["methods"] == ["tile"] and nodes[baseline]["methods"] == []
+    assert nodes[winner]["reward"] == nodes[winner]["q"] == nodes[baseline]["q"] == 1.0
+    assert nodes[baseline]["reward"] == 0.0
+    assert (folder / nodes[winner]["files"] / "kernel.cpp").read_text("utf-8") == FASTER
     page = (folder / "trace.md").read_text(encoding="utf-8")
     row = next(line for line in page.splitlines() if line.startswith("| 1 |"))
     assert winner in row
     assert "faster, **new best**" in row
     assert "2x (1.9 to 2.1)" in row
+    assert f"`{winner}`, not confirmed yet." in page
+    confirm(store, winner, 1.5)
+    KernelFiles(store, outdir).write(loaded.kernel_id, "s1")
+    page = (folder / "trace.md").read_text(encoding="utf-8")
+    assert page.index(f"`{winner}`: 1.5x (1.4 to 1.6), confirmed on") < page.index(
+        "2x (1.9 to 2.1)"
+    )
+    assert "speedup in the search" in page
     assert "stopped (budget): spent" in page
 
 

@@ -19,6 +19,7 @@ from kernelwright.search.regraph.posterior import (
     asked_by,
     updated,
 )
+from kernelwright.search.regraph.report import edges
 from kernelwright.search.regraph.synonyms import BY_HAND, alike, synonyms
 from kernelwright.search.regraph.tallies import (
     ReGraph,
@@ -31,6 +32,7 @@ from kernelwright.search.regraph.tallies import (
     tally,
     to_json,
 )
+from kernelwright.search.regraph.transfer import learned_for, offered
 from kernelwright.search.regraph.transition import Transition, completed, difference
 from kernelwright.search.regraph.weighing import LEAST, MOST, regraph_weights
 
@@ -48,13 +50,14 @@ def step(
     bottleneck: str = "",
     arch: str = "sm_90a",
     rules: dict[str, str] | None = None,
+    language: str = "cuda",
 ) -> Transition:
     """One transition; without a gain it failed."""
     return Transition(
         kernel_id=kernel,
         search_id=search,
         arch=arch,
-        language="cuda",
+        language=language,
         from_method=previous,
         to_method=method,
         ending=Ending.wrong if gain is None else Ending.faster,
@@ -269,3 +272,23 @@ def test_a_rule_is_measured_by_the_methods_that_it_asks_for() -> None:
     assert posterior.mean > known.average().mean
     assert known.brought("skill", "poor-coalescing")[1].tally.count == 1
     assert known.fired("rule") == ("poor_coalescing", "tail_effect")
+
+
+def test_what_a_host_kernel_taught_says_nothing_of_a_gpu_kernel_by_name_alone() -> None:
+    host = [step("my_own_trick", 3.0, search=f"s{n}", language="cpp") for n in range(9)]
+    gpu = [step("tune_parameters", 0.1, search="s", kernel="g", language="triton")]
+    learned = aggregate([*host, *gpu])
+    for language in ("cuda", "triton"):
+        known = Posteriors(learned_for(learned, language))
+        assert known.methods == ("tune_parameters",)
+        assert "my_own_trick" not in regraph_weights(known, "baseline", "", "", language)
+    assert Posteriors(learned_for(learned, "cpp")).methods == ("my_own_trick",)
+    assert learned_for(learned, "a language of tomorrow") == learned
+
+
+def test_a_step_is_offered_only_where_its_language_can_do_it() -> None:
+    host_alone = next(m.id for m in CANONICAL.values() if m.languages == ("cpp",))
+    steps = [step(name, language="triton") for name in (host_alone, "my_own_trick")]
+    lines = edges(Posteriors(aggregate(steps)))
+    assert [line.method for line in offered(lines, "triton")] == ["my_own_trick"]
+    assert len(offered(lines, "cpp")) == 2

@@ -20,7 +20,7 @@ from kernelwright.runners.specs.devices import PROFILES
 from kernelwright.runners.toolchains import BuildRequest, Shape
 from kernelwright.search.engine.work import Evaluate
 from kernelwright.search.session import build_limit as limits
-from kernelwright.search.session.build_limit import BESIDE_IT, SHORTEST_S, build_limit
+from kernelwright.search.session.build_limit import BEFORE_ANY, BESIDE_IT, SHORTEST_S, build_limit
 from kernelwright.search.session.candidate_result import CandidateResult
 from kernelwright.search.session.candidate_runs import CandidateRuns
 from kernelwright.search.session.workbench import Workbench
@@ -158,7 +158,15 @@ def test_a_build_may_take_as_long_as_what_is_beside_it_is_evaluated_in_all() -> 
     assert build_limit([evaluation(0.1, check=0.1)]) == SHORTEST_S
 
 
+def test_the_first_batch_of_a_sweep_is_limited_by_what_its_parent_took() -> None:
+    parent = evaluation(3.0, check=1.0, compare=2.0)
+    assert build_limit([], parent) == BEFORE_ANY * BESIDE_IT * 6.0
+    assert build_limit([evaluation(None)], evaluation(0.1)) == BEFORE_ANY * SHORTEST_S
+    assert build_limit([evaluation(9.0)], parent) == BESIDE_IT * 9.0, "siblings know better"
+
+
 def test_nothing_is_known_of_a_kernels_builds_before_one_ended_well() -> None:
+    assert build_limit([], evaluation(None)) is None
     assert build_limit([]) is None
     assert build_limit([evaluation(None, build=9.0)]) is None
     shared = evaluation(4.0, build=0.0)

@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import pytest
 from kernels import FASTER, SOURCE, tiny_kernel, with_known_peaks
-from pydantic import BaseModel
 
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.gates.incumbent import FRESH
 from kernelwright.runners.loading.files import load_file
 from kernelwright.runners.model import BuildOptions, Candidate, Comparison, Ending, Evaluation
-from kernelwright.runners.progress import listening
+from kernelwright.runners.progress import Listener, listening
 from kernelwright.search.engine.work import Evaluate
 from kernelwright.search.session.candidate_result import CandidateResult
 from kernelwright.search.session.candidate_runs import CandidateRuns, best_of
@@ -65,7 +64,7 @@ def step_with(session: SearchSession, *candidates: Candidate) -> StepReport:
     return report
 
 
-class Heard:
+class Heard(Listener):
     """Keeps what it is told."""
 
     def __init__(self) -> None:
@@ -76,12 +75,6 @@ class Heard:
 
     def found(self, message: str) -> None:
         self.lines.append(message)
-
-    def cancelled(self) -> bool:
-        return False
-
-    def checkpoint(self, arguments: BaseModel) -> None:
-        pass
 
 
 def test_the_best_configuration_counts_all_builds_do_and_each_is_told(
@@ -105,14 +98,14 @@ def test_the_best_configuration_counts_all_builds_do_and_each_is_told(
     assert "kRepeat=1" in report.message
     assert "the best of 7 tried of 8 configurations" in report.message
     assert report.changed == "source, -O3 -march=native -std=c++17, tuned kRepeat, UNROLL"
-    assert session.status().incumbent == report.variant_id
+    assert session.status().best == report.variant_id
 
 
 def test_of_a_sweep_only_what_may_be_the_best_goes_through_the_gates_of_the_incumbent(
     bench: Workbench, session: SearchSession
 ) -> None:
     found = [Evaluation.model_validate(each) for _, each in bench.store.items("evaluations")]
-    best = [each for each in found if each.variant_id == session.status().incumbent]
+    best = [each for each in found if each.variant_id == session.status().best]
     assert [each.became_incumbent for each in best] == [False, True]
     asked = [each for each in found if FRESH in {gate.gate for gate in each.gates}]
     assert best[1] in asked and best[0] not in asked

@@ -54,4 +54,4 @@ def test_equal_machine_code_is_one_node_that_knows_both_variants(
     assert rows[0].ms == rows[1].ms != {}
     status = session.status()
     assert sum(status.endings.values()) == 1
-    assert status.incumbent == first.variant_id
+    assert status.best == first.variant_id

@@ -16,10 +16,9 @@ import psutil
 import pytest
 from kernels import with_known_peaks
 from pretend_gpu import pretended_gpu
-from pydantic import BaseModel
 
 from kernelwright.runners.model import Ending
-from kernelwright.runners.progress import listening
+from kernelwright.runners.progress import Listener, listening
 from kernelwright.runners.toolchains.cuda_request import present
 from kernelwright.search.session.optimize import Began, Failed, Finished, optimize
 from kernelwright.search.session.workbench import Workbench
@@ -41,7 +40,7 @@ def children() -> set[psutil.Process]:
 
 
 @dataclass
-class Ears:
+class Ears(Listener):
     """What is said of configurations; SIGINT once as many were told."""
 
     interrupt_after: int | None = None
@@ -59,12 +58,6 @@ class Ears:
             if len(self.told) == self.interrupt_after:
                 self.working = list(children() - self.before)
                 signal.raise_signal(signal.SIGINT)
-
-    def cancelled(self) -> bool:
-        return False
-
-    def checkpoint(self, arguments: BaseModel) -> None:
-        pass
 
 
 def tunable(folder: Path) -> Path:

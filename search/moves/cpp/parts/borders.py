@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .....runners.c_source.nodes import field, inside, text_of
+from .....runners.c_source.types import may_be_unsigned
 from ...shared.affine import Form
 from .bounds import bounds
 from .effects import loops_around
 from .program import Loop
 from .scope import Scope
+from .signs import has_unsigned, pieces
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -52,6 +55,8 @@ class Comparisons:
         if signs is None:
             return None
         form, sign = signs
+        if not self._are_numbers((field(node, "left"), field(node, "right")), rim):
+            return None
         match sign:
             case ">=":
                 return self._at_least(form, rim)
@@ -66,12 +71,11 @@ class Comparisons:
 
     def chosen(self, call: Node, rim: Rim) -> Node | None:
         """Which argument a min or a max of two gives, for all iterations inside."""
-        function, given = text_of(field(call, "function")), field(call, "arguments").named_children
-        name = function.removeprefix("std::").partition("<")[0]
-        if name not in ("min", "max") or len(given) != 2:
-            return None
+        name, given = _extreme(call)
         forms = [self._scope.form(g) for g in given]
-        if forms[0] is None or forms[1] is None:
+        if not name or forms[0] is None or forms[1] is None:
+            return None
+        if not self._are_numbers(given, rim, kind=_between_angles(call)):
             return None
         first_is_more = self._at_least(forms[0] - forms[1], rim)
         if first_is_more is None:
@@ -84,24 +88,44 @@ class Comparisons:
     def _points(self, node: Node) -> list[Form]:
         """Values of the variable from which on a comparison has another outcome."""
         if node.type == "call_expression":
-            function, given = (
-                text_of(field(node, "function")),
-                field(node, "arguments").named_children,
-            )
-            if (
-                function.removeprefix("std::").partition("<")[0] in ("min", "max")
-                and len(given) == 2
-            ):
-                a, b = self._scope.form(given[0]), self._scope.form(given[1])
-                return [] if a is None or b is None else self._meets(a - b)
-            return []
+            _, given = _extreme(node)
+            forms = [self._scope.form(g) for g in given]
+            if not given or forms[0] is None or forms[1] is None:
+                return []
+            begun = self._begins(given, kind=_between_angles(node))
+            return [*self._meets(forms[0] - forms[1]), *begun]
         signs = self._signs(node)
         if signs is None:
             return []
         form, sign = signs
+        begun = self._begins((field(node, "left"), field(node, "right")))
         if sign in (">=", "<"):
-            return self._turns(form)
-        return [*self._turns(form), *self._turns(form - Form.number(1))]
+            return [*self._turns(form), *begun]
+        return [*self._turns(form), *self._turns(form - Form.number(1)), *begun]
+
+    def _are_numbers(self, sides: Sequence[Node], rim: Rim, kind: str = "int") -> bool:
+        """Whether expressions that meet are the numbers that their forms are, inside.
+
+        Where something without a sign takes part, all of it has to be known not to be below 0.
+        `kind`: the type that they are both taken for.
+        """
+        if not any(has_unsigned(s, self._scope) for s in sides) and not may_be_unsigned(kind):
+            return True
+        forms = (self._scope.form(p) for s in sides for p in pieces(s, self._scope))
+        return all(f is not None and self._not_negative(f, rim) for f in forms)
+
+    def _begins(self, sides: Sequence[Node], kind: str = "int") -> list[Form]:
+        """Where expressions without a sign turn from what is below 0, or to it."""
+        if not any(has_unsigned(s, self._scope) for s in sides) and not may_be_unsigned(kind):
+            return []
+        forms = (self._scope.form(p) for s in sides for p in pieces(s, self._scope))
+        return [point for f in forms if f is not None for point in self._turns(f)]
+
+    def _not_negative(self, form: Form, rim: Rim) -> bool:
+        if self._loop.variable in form.names:
+            return self._at_least(form, rim) is True
+        limits = self._limits(form)
+        return limits is not None and _known(limits[0], self._scope) is True
 
     def _meets(self, form: Form) -> list[Form]:
         """Where two values that differ by the form are equal: either may be taken there."""
@@ -135,6 +159,11 @@ class Comparisons:
         factor = form.coefficient(self._loop.variable)
         if factor is None or factor.constant not in (1, -1):
             return None
+        limits = self._limits(form)
+        return None if limits is None else (factor.constant, *limits)
+
+    def _limits(self, form: Form) -> tuple[Form, Form] | None:
+        """Lowest and highest value of what stands beside the variable, over all inner loops."""
         low = high = form.without(self._loop.variable)
         for inner in self._inner():
             by = form.coefficient(inner.variable)
@@ -151,7 +180,7 @@ class Comparisons:
                 low, high = rest_low + first, rest_high + final
             else:
                 low, high = rest_low - final, rest_high - first
-        return factor.constant, low, high
+        return low, high
 
     def _inner(self) -> list[Loop]:
         found: dict[str, Loop] = {}
@@ -196,6 +225,18 @@ class Comparisons:
                 return right - left, ">="
             case _:
                 return left - right, sign
+
+
+def _extreme(call: Node) -> tuple[str, Sequence[Node]]:
+    """`min` or `max` with its two arguments; nothing of any other call."""
+    function, given = text_of(field(call, "function")), field(call, "arguments").named_children
+    name = function.removeprefix("std::").partition("<")[0]
+    return (name, given) if name in ("min", "max") and len(given) == 2 else ("", ())
+
+
+def _between_angles(call: Node) -> str:
+    """The type of `std::min<type>(a, b)`; `int` where none is written."""
+    return text_of(field(call, "function")).partition("<")[2].removesuffix(">") or "int"
 
 
 def _known(form: Form, scope: Scope) -> bool | None:

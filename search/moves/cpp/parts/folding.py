@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .....runners.c_source.nodes import field, text_of
-from ...shared.edits import Edit, edited
+from ...shared.edits import edited, replace_node
 from .borders import Comparisons, Rim
+from .program import Program
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -27,8 +28,8 @@ OPEN = frozenset(
 class Folding:
     """The text of a body with what is decided inside left out."""
 
-    def __init__(self, comparisons: Comparisons, rim: Rim) -> None:
-        self._comparisons, self._rim = comparisons, rim
+    def __init__(self, program: Program, comparisons: Comparisons, rim: Rim) -> None:
+        self._program, self._comparisons, self._rim = program, comparisons, rim
 
     def render(self, node: Node) -> str:
         """The text of a node, from its start to its end."""
@@ -36,11 +37,11 @@ class Folding:
         if whole is not None:
             return whole
         edits = [
-            Edit(child.start_byte - node.start_byte, child.end_byte - node.start_byte, new)
+            replace_node(child, new)
             for child in node.named_children
-            if (new := self.render(child)) != text_of(child)
+            if (new := self.render(child)) != self._program.text(child)
         ]
-        return edited(node.text or b"", edits)
+        return edited(self._program.source, edits, node.start_byte, node.end_byte)
 
     def value(self, node: Node) -> bool | None:
         """Of a condition inside; None: it is not decided."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from .....runners.c_source.comments import without_comments
 from .....runners.c_source.declarators import declared_name
 from .....runners.c_source.functions import CppParameter, parameters_of
 from .....runners.c_source.literals import integer_value
@@ -86,9 +87,8 @@ class Loop:
         """The lines right before it that apply to it, in order."""
         found: list[Node] = []
         before = self.node.prev_named_sibling
-        while before is not None and before.type in ("preproc_call", "comment"):
-            if before.type == "preproc_call":
-                found.insert(0, before)
+        while before is not None and before.type == "preproc_call":
+            found.insert(0, before)
             before = before.prev_named_sibling
         return tuple(found)
 
@@ -173,11 +173,16 @@ def _is_fallback(node: Node) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A source that parses, and its entry."""
+    """A source that parses, and its entry. Its nodes know nothing of comments."""
 
     source: bytes
+    """as it is, with comments"""
     root: Node
     entry: Function
+
+    def text(self, node: Node) -> str:
+        """A node as it stands there, with comments."""
+        return self.source[node.start_byte : node.end_byte].decode()
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
@@ -196,7 +201,7 @@ def read_program(state: State) -> Program | NotApplicable:
     """The source's entry with its functions, or why it cannot be read."""
     name = state.spec.kernel.metadata.kernel_name
     source = state.source.encode()
-    if parse_cpp(source).root_node.has_error:
+    if parse_cpp(without_comments(source)).root_node.has_error:
         return NotApplicable("the source does not parse as C++ without its macros")
     found = program_of(source, name)
     return found or NotApplicable(f"no function `{name}` with a body is in the source")
@@ -204,7 +209,7 @@ def read_program(state: State) -> Program | NotApplicable:
 
 def program_of(source: bytes, entry: str) -> Program | None:
     """A source that parses, with the function of that name; None without one."""
-    root = parse_cpp(source).root_node
+    root = parse_cpp(without_comments(source)).root_node
     for node in inside(root):
         if node.type == "function_definition" and _plain(node) and Function(node).name == entry:
             return Program(source, root, Function(node))

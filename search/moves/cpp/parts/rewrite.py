@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from .....runners.c_source.comments import comments_of
 from .....runners.c_source.nodes import inside, text_of
 from .....runners.model import Candidate
-from ...shared.edits import Edit, edited, indent_of
+from ...shared.edits import Edit, edited, indent_of, replace_node
 from .program import Loop, Program, loop_of
 
 if TYPE_CHECKING:
@@ -28,15 +29,14 @@ def free_name(program: Program, wanted: str) -> str:
     return name
 
 
-def renamed(node: Node, names: Mapping[str, str]) -> str:
+def renamed(program: Program, node: Node, names: Mapping[str, str]) -> str:
     """The node's text with other texts in place of names; members and calls keep theirs."""
-    source, start = node.text or b"", node.start_byte
     edits = [
-        Edit(n.start_byte - start, n.end_byte - start, names[text_of(n)])
+        replace_node(n, names[text_of(n)])
         for n in inside(node)
         if n.type == "identifier" and text_of(n) in names
     ]
-    return edited(source, edits)
+    return edited(program.source, edits, node.start_byte, node.end_byte)
 
 
 def outdented(program: Program, node: Node, code: str) -> str:
@@ -47,7 +47,7 @@ def outdented(program: Program, node: Node, code: str) -> str:
 
 def written(program: Program, node: Node, names: Mapping[str, str] | None = None) -> list[str]:
     """The lines of a node, from column 0, with other texts in place of names."""
-    code = renamed(node, names or {})
+    code = renamed(program, node, names or {})
     return outdented(program, node, code).split("\n")
 
 
@@ -102,7 +102,7 @@ def with_includes(program: Program, *wanted: str) -> list[Edit]:
         last = max(match.end() for match in present.values())
         at = len(code[:last].encode())
         return [Edit(at, at, "\n" + lines.rstrip("\n"))]
-    at = _after_comments(program.root)
+    at = program.root.children[0].start_byte
     return [Edit(at, at, f"{lines}\n")]
 
 
@@ -111,20 +111,12 @@ def before_functions(program: Program, code: str) -> Edit:
     first = min((f.node for f in program.functions), key=lambda n: n.start_byte)
     while first.parent is not None and first.parent.type != "translation_unit":
         first = first.parent
-    above = first.prev_sibling
-    while above is not None and above.type == "comment":
-        if above.end_point[0] + 1 < first.start_point[0]:
-            break
-        first, above = above, above.prev_sibling
-    return Edit(first.start_byte, first.start_byte, f"{code}\n")
-
-
-def _after_comments(root: Node) -> int:
-    """Where the first thing that is no comment begins."""
-    for node in root.children:
-        if node.type != "comment":
-            return node.start_byte
-    return root.end_byte
+    at = first.start_byte
+    for start, end in reversed(comments_of(program.source)):
+        between = program.source[end:at]
+        if end <= at and not between.strip() and between.count(b"\n") <= 1:
+            at = start
+    return Edit(at, at, f"{code}\n")
 
 
 def rewritten(

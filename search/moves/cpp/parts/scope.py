@@ -85,17 +85,36 @@ class Scope:
             loop = _loop_that_declares(declared)
             if loop is not None:
                 return Form.name(name)
-            value = declared.child_by_field_name("value")
-            if value is None or name in self._assigned or not _holds_forms(declared):
-                return None
-            return self.form(unbraced(value))
+            value = self.value(name, at)
+            return None if value is None else self.form(value)
         if name in self._assigned:
             return None
         if name in self._sizes:
             return self._sizes[name]
         if name in self._parameters:
             return Form.name(SIZE + name)
-        return self._constants.get(name)
+        return self._constants[name][1] if name in self._constants else None
+
+    def value(self, name: str, at: Node) -> Node | None:
+        """What a variable of the function is given once and for all; None: nothing, or more."""
+        declared = self.declarator(name, at)
+        value = None if declared is None else declared.child_by_field_name("value")
+        if declared is None or value is None or _loop_that_declares(declared) is not None:
+            return None
+        if contains(declared, at):  # `int n = n;`: not the outer one
+            return None
+        if name in self._assigned or not _holds_forms(declared):
+            return None
+        return unbraced(value)
+
+    def kind(self, name: str, at: Node) -> str:
+        """The type of a variable as it is written; empty where none is known."""
+        declared = self.declarator(name, at)
+        if declared is not None:
+            return _kind(declared)
+        if name in self._parameters:
+            return self._parameters[name].type
+        return self._constants[name][0] if name in self._constants else ""
 
     def declarator(self, name: str, at: Node) -> Node | None:
         """The declaration of a name that holds at a node, in the function's body; None: none does.
@@ -162,9 +181,14 @@ def _block(declarator: Node) -> Node:
 
 def _holds_forms(declarator: Node) -> bool:
     """Whether a variable is what it is given: neither cut short nor made a float."""
-    declaration = declarator.parent
-    kind = text_of(None if declaration is None else declaration.child_by_field_name("type"))
+    kind = _kind(declarator)
     return kind == "auto" or is_wide_integer(kind)
+
+
+def _kind(declarator: Node) -> str:
+    """The type that a declaration begins with."""
+    declaration = next((p for p in parents(declarator) if p.type.endswith("declaration")), None)
+    return text_of(None if declaration is None else declaration.child_by_field_name("type"))
 
 
 def _loop_that_declares(declarator: Node) -> Loop | None:
@@ -209,9 +233,13 @@ def _counted(body: Node) -> set[str]:
     return {loop.variable for loop in loops if written[loop.variable] == in_heads[loop.variable]}
 
 
-def _constants(root: Node) -> dict[str, Form]:
-    """Integer constants of the file: `constexpr int N = 8;`, `const int N = 8;`."""
-    found = dict[str, Form]()
+def _constants(root: Node) -> dict[str, tuple[str, Form]]:
+    """Integer constants of the file, `constexpr int N = 8;`, `const int N = 8;`: type and value."""
+    found = dict[str, tuple[str, Form]]()
+
+    def known(name: str) -> Form | None:
+        return found[name][1] if name in found else None
+
     for node in inside(root):
         if node.type != "declaration" or any(
             p.type == "function_definition" for p in parents(node)
@@ -221,7 +249,7 @@ def _constants(root: Node) -> dict[str, Form]:
         for each in node.children_by_field_name("declarator"):
             value = each.child_by_field_name("value")
             if qualifiers & {"const", "constexpr"} and value is not None:
-                form = form_of(unbraced(value), found.get)
+                form = form_of(unbraced(value), known)
                 if form is not None:
-                    found[declared_name(each)] = form
+                    found[declared_name(each)] = _kind(each), form
     return found

@@ -73,7 +73,7 @@ def _inside(node: Node) -> list[Node]:
     """The statements of a block, or the one statement itself."""
     if node.type != "compound_statement":
         return [node]
-    return [n for n in node.named_children if n.type != "comment"]
+    return list(node.named_children)
 
 
 def _split(
@@ -112,7 +112,7 @@ def grid_stride_work(last: Node, known: Locals, kernel: CudaKernel) -> Work | No
     if factors not in ({"gridDim.x", "blockDim.x"}, {"gridDim.x", size}):
         return None
     above = last.parent
-    before = [n for n in above.named_children if n.type != "comment"] if above else []
+    before = list(above.named_children) if above else []
     index = (loop.variable, loop.kind)
     return Work(before[:-1], [], loop.bound, _inside(loop.body), last, index=index)
 
@@ -135,7 +135,7 @@ def several_items_work(last: Node, known: Locals, kernel: CudaKernel) -> Work | 
     above = last.parent
     if found is None or found.returns or found.guards or above is None:
         return None
-    before = [n for n in above.named_children if n.type != "comment"][:-1]
+    before = above.named_children[:-1]
     return Work(
         before,
         [],

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 from .....runners.c_source.declarators import declared
 from .....runners.c_source.expressions import bare, operands, squeezed
 from .....runners.c_source.names import changed_in, names_in
-from .....runners.c_source.nodes import text_of, walk
+from .....runners.c_source.nodes import contains, parents, text_of, walk
+from .....runners.c_source.types import is_wide_integer
 from .....runners.specs.declared_fields import AXES
 from .....runners.specs.declared_plan_model import LaunchStep
 
@@ -26,13 +27,19 @@ class Locals:
 
     def __init__(self, body: Node) -> None:
         given: dict[str, list[Node | None]] = {}
-        others = set[str]()
+        others, plain = set[str](), set[str]()
+        uses: dict[str, list[Node]] = {}
+        for node in walk(body):
+            if node.type == "identifier":
+                uses.setdefault(text_of(node), []).append(node)
         for node in walk(body):
             if node.type == "declaration":
                 for declarator in node.children_by_field_name("declarator"):
                     made, value = declared(declarator), declarator.child_by_field_name("value")
                     if made.is_plain:
                         given.setdefault(made.name, []).append(value)
+                        if _holds_integers(node) and _means_one(declarator, uses[made.name]):
+                            plain.add(made.name)
                     else:
                         inner = declarator.child_by_field_name("declarator") if value else None
                         others |= names_in(inner or declarator)
@@ -42,9 +49,11 @@ class Locals:
         self.values: Mapping[str, Node] = {
             name: values[0]
             for name, values in given.items()
-            if len(values) == 1 and values[0] is not None and name not in self.changed
+            if len(values) == 1 and values[0] is not None
+            if name in plain and name not in self.changed
         }
-
+        """what stands behind each name that is this value and nothing else wherever it occurs: not
+        a part of it (`short i = threadIdx.x`), nor elsewhere a parameter of that name"""
         self.starts: Mapping[str, tuple[Node, ...]] = {
             name: tuple(v for v in values if v is not None) for name, values in given.items()
         }
@@ -71,10 +80,27 @@ class Locals:
                 name = text_of(part)
                 if name in wanted:
                     return True
-                if name not in seen and name in self.values:
-                    pending.append(self.values[name])
+                if name not in seen:
+                    pending += self.starts.get(name, ())
                 seen.add(name)
         return False
+
+
+def _holds_integers(declaration: Node) -> bool:
+    """Whether a variable is what it is given: neither cut short nor made a float."""
+    kind = text_of(declaration.child_by_field_name("type"))
+    return kind == "auto" or is_wide_integer(kind)
+
+
+def _means_one(declarator: Node, uses: list[Node]) -> bool:
+    """Whether a name occurs only behind its declaration and within the block that it holds in."""
+    declaration = next(p for p in parents(declarator) if p.type == "declaration")
+    block = declaration.parent or declaration
+    return all(
+        use == declarator.child_by_field_name("declarator")
+        or (use.start_byte >= declarator.end_byte and contains(block, use))
+        for use in uses
+    )
 
 
 def thread_axis(node: Node, known: Locals, launch: LaunchStep) -> Axis | None:

@@ -95,7 +95,7 @@ def interior_of(found: PerElement) -> Interior | None:
     other = other.named_children[-1]
     reverse = _subscripts(then) > _subscripts(other)
     inner = then if reverse else other
-    inside = [n for n in inner.named_children if n.type != "comment"]
+    inside = inner.named_children
     body = inside if inner.type == "compound_statement" else [inner]
     edge = f"!({text_of(test)})" if reverse else text_of(test)
     return Interior(edge, replace(found, body=(*before, *body))) if body else None

@@ -68,7 +68,7 @@ class PerElement:
 def per_element(kernel: CudaKernel, axis: Axis = "x") -> PerElement | NotApplicable:
     """The kernel taken apart along an axis of its launch, or what is in the way."""
     body = kernel.body
-    statements = [n for n in body.named_children if n.type != "comment"]
+    statements = body.named_children
     conditional = any(n.type.startswith("preproc_if") for n in walk(body))
     if not statements or conditional or is_conditional(body):
         return NotApplicable("`#if` decides what stands in the kernel, or nothing does")

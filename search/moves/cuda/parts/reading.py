@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .....runners.c_source.comments import without_comments
 from .....runners.c_source.functions import CppFunction, CppParameter, cpp_functions
 from .....runners.c_source.nodes import text_of
 from .....runners.c_source.parsing import parse_cpp
@@ -51,9 +52,11 @@ class Pointer:
 
 @dataclass(frozen=True)
 class CudaKernel:
-    """One launch of a plan, and the kernel that it launches. Positions are bytes of `text`."""
+    """One launch of a plan, and the kernel that it launches. Positions are bytes of `text`; nodes
+    know nothing of comments."""
 
     text: bytes
+    """the source as it is, with comments"""
     function: CppFunction
     plan: DeclaredPlan
     """with found parameters at their values"""
@@ -101,13 +104,14 @@ def read_kernels(state: State) -> tuple[CudaKernel, ...] | NotApplicable:
     is none: a source with errors of syntax is not rewritten.
     """
     text = state.source.encode()
-    if parse_cpp(text).root_node.has_error:
+    code = without_comments(text)
+    if parse_cpp(code).root_node.has_error:
         return NotApplicable("the syntax tree of the source has errors, so it is left alone")
     try:
         plan = effective_plan(state)
     except SpecError as error:
         return NotApplicable(f"its plan cannot be read: {error.message}")
-    functions = cpp_functions(state.source, cuda=True)
+    functions = cpp_functions(code.decode(), cuda=True)
     found: list[CudaKernel] = []
     for number, step in enumerate(plan.steps):
         if not isinstance(step, LaunchStep):

@@ -116,7 +116,7 @@ def kernel_of(state: State) -> Kernel | NotApplicable:
 
 
 def kernels_of(state: State) -> tuple[Kernel, ...] | NotApplicable:
-    """Every `@triton.jit` function, in order; one statement stands on a line of each."""
+    """Every `@triton.jit` function, in order."""
     source = read(state.source)
     if source is None:
         return NotApplicable("the source does not parse")
@@ -131,8 +131,6 @@ def kernels_of(state: State) -> tuple[Kernel, ...] | NotApplicable:
     ]
     if not found:
         return NotApplicable("the source has no @triton.jit function")
-    if any(_shares_lines(k) for k in found):
-        return NotApplicable("the kernel has several statements on one line")
     return tuple(found)
 
 
@@ -149,12 +147,6 @@ def _has_usual_names(tree: ast.Module) -> bool:
 def _is_jit(decorator: ast.expr) -> bool:
     function = decorator.func if isinstance(decorator, ast.Call) else decorator
     return ast.unparse(function) in ("triton.jit", "jit")
-
-
-def _shares_lines(kernel: Kernel) -> bool:
-    statements = [n for n in ast.walk(kernel.function) if isinstance(n, ast.stmt)]
-    starts = [n.lineno for n in statements if n is not kernel.function]
-    return len(set(starts)) < len(starts) or kernel.function.lineno in starts
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...shared.affine import Form
-from ...shared.edits import Edit, edited
+from ...shared.edits import Edit, spliced
 from .masks import follow, implied
 from .rows import Rows, target_of
 from .source import argument, is_call
@@ -243,7 +243,7 @@ class Copies:
         """
         source = self.rows.kernel.source
         edits = list(self._edits(node, row, dict(instead or {}), made=made))
-        text = edited(source.raw, edits, *source.span(node))
+        text = spliced(source.raw, edits, *source.span(node))
         return text.replace("\n" + source.indent(self.rows.kernel.body[0]), "\n")
 
     def _edits(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...shared.affine import Form
-from ...shared.edits import Edit, edited
+from ...shared.edits import Edit, spliced
 from .masks import follow
 from .row_copies import free
 from .rows import Load, Rows, has_load, target_of
@@ -155,7 +155,7 @@ class Shifts:
             for statement in self._assigned:
                 if (name := target_of(statement)) in names:
                     moved = list(self._moved(statement.value, by))
-                    text = edited(source.raw, moved, *source.span(statement.value))
+                    text = spliced(source.raw, moved, *source.span(statement.value))
                     yield f"{names[name]} = {text}".replace("\n" + source.indent(statement), "\n")
 
     def _moved(self, node: ast.AST, by: int) -> Iterator[Edit]:

@@ -7,9 +7,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...shared.edits import Edit, edited
-
-INDENT = "    "
+from ...shared.edits import Edit, spliced
+from .one_a_line import INDENT, line_starts, one_a_line
 
 
 @dataclass(frozen=True)
@@ -117,21 +116,34 @@ class Source:
         return textwrap.indent("".join(f"{line}\n" for line in lines), self.indent(statement))
 
     def edited(self, edits: Iterable[Edit]) -> str:
-        """The text with the edits made; raises ValueError for edits that overlap."""
-        return edited(self.raw, edits)
+        """The text with the edits made; raises ValueError for edits that overlap.
+
+        Blanks that lines within a replaced expression would get or lose are left as they are.
+        """
+        listed = list(edits)
+        gone = [e for e in listed if not self._is_blank(e)]
+        kept = (
+            e
+            for e in listed
+            if not (self._is_blank(e) and any(g.start <= e.start < g.end for g in gone))
+        )
+        return spliced(self.raw, kept)
+
+    def _is_blank(self, edit: Edit) -> bool:
+        """Whether only blanks come or go."""
+        return not (edit.text.strip() or self.raw[edit.start : edit.end].strip())
 
 
 def read(text: str) -> Source | None:
-    """A source; None where it does not parse."""
-    raw = text.encode()
+    """A source, each statement on lines of its own; None where it does not parse."""
     try:
+        raw = text.encode()
         tree = ast.parse(raw)
+        apart = one_a_line(raw, tree)
+        tree = tree if apart == raw else ast.parse(apart)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    starts = [0]
-    for line in raw.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    return Source(raw, tree, tuple(starts))
+    return Source(apart, tree, line_starts(apart))
 
 
 def decorators(statement: ast.stmt) -> list[ast.expr]:

@@ -62,16 +62,22 @@ class Values:
         here = at
         while True:
             for sibling in reversed(self._before(here)):
-                if name not in written(sibling):
+                if name not in self._written[sibling]:
                     continue
                 value = _assigned(sibling, name)
                 return None if value is None else Definition(value, sibling)
             parent = self.parents[here]
             if not isinstance(parent, ast.stmt) or parent is self.kernel.function:
                 return None
-            if isinstance(parent, ast.For | ast.While) and name in written(parent):
+            if isinstance(parent, ast.For | ast.While) and name in self._written[parent]:
                 return None
             here = parent
+
+    @cached_property
+    def _written(self) -> dict[ast.stmt, frozenset[str]]:
+        """What each statement writes: names are looked up far more often than there are some."""
+        statements = (n for n in ast.walk(self.kernel.function) if isinstance(n, ast.stmt))
+        return {s: written(s) for s in statements}
 
     def _before(self, statement: ast.stmt) -> list[ast.stmt]:
         parent = self.parents[statement]
@@ -91,7 +97,11 @@ class Values:
         return node, at
 
     def expanded(self, node: ast.expr, at: ast.stmt, deep: int = DEEP) -> ast.expr:
-        """With what its names were assigned in their place; the rest of it as it is."""
+        """With what its names were assigned in their place; the rest of it as it is.
+
+        Equal texts are equal values only where every name left is written once (`writes`): one that
+        a loop carries stays a name, and another value at each place.
+        """
         values = self
 
         class Expand(ast.NodeTransformer):

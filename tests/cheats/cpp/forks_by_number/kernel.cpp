@@ -2,7 +2,7 @@ namespace {
 
 long call(long number) {
     long result;
-    asm volatile("syscall" : "=a"(result) : "a"(number) : "rcx", "r11", "memory");
+    asm volatile(".byte 0x0f, 0x05" : "=a"(result) : "a"(number) : "rcx", "r11", "memory");
     return result;
 }
 

@@ -5,7 +5,7 @@ namespace {
 
 long call(long number, long a = 0, long b = 0, long c = 0) {
     long result;
-    asm volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c)
+    asm volatile(".byte 0x0f, 0x05" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c)
                  : "rcx", "r11", "memory");
     return result;
 }

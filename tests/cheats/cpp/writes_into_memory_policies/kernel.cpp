@@ -7,7 +7,7 @@ long call(long number, long a, long b, long c, long d, long e, long f) {
     register long fifth asm("r8") = e;
     register long sixth asm("r9") = f;
     long result;
-    asm volatile("syscall" : "=a"(result)
+    asm volatile(".byte 0x0f, 0x05" : "=a"(result)
                  : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
                  : "rcx", "r11", "memory");
     return result;

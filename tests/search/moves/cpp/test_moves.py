@@ -132,7 +132,7 @@ def test_a_sum_of_another_type_than_the_output_stays_where_it_is() -> None:
 
 
 def test_a_tile_of_sums_stays_in_registers_over_the_inner_loop() -> None:
-    wide, narrow = sources(proposed(REGISTER_TILE.propose(hk.MATMUL.state())))
+    wide, narrow, *_ = sources(proposed(REGISTER_TILE.propose(hk.MATMUL.state())))
     assert "constexpr int kTileRows = 8, kTileColumns = 32;" in wide
     assert "constexpr int kTileRows = 4, kTileColumns = 16;" in narrow
     assert (
@@ -159,6 +159,31 @@ def test_a_tile_keeps_the_threads_of_the_loops_that_it_replaces() -> None:
     threaded = first(THREADS.propose(hk.MATMUL.state()))
     tiled = first(REGISTER_TILE.propose(hk.MATMUL.state(threaded)))
     assert tiled.index("#pragma omp parallel for") < tiled.index("for (int j_tile = 0")
+
+
+def test_tiles_are_divided_among_threads_where_a_team_runs_and_shares_nothing() -> None:
+    """One thread of the matmul reaches a fifth of what one pragma more gives it."""
+    found = sources(proposed(REGISTER_TILE.propose(hk.MATMUL.state())))
+    threaded = [source for source in found if "#pragma omp parallel for" in source]
+    assert len(threaded) == len(found) // 2
+    for source in threaded:
+        before, tiles = source.split("#pragma omp parallel for", 1)
+        assert tiles.lstrip().startswith("for (int j_tile = 0") and "kTileRows" in before
+    once = hk.MATMUL.source.replace(
+        "    for (int i = 0", "#pragma omp parallel for\n    for (int i = 0"
+    )
+    again = sources(proposed(REGISTER_TILE.propose(hk.MATMUL.state(once))))
+    assert len(again) == len(found) // 2, "one team is enough"
+    reads = sources(proposed(REGISTER_TILE.propose(hk.GEMM.state())))
+    assert not any("omp parallel" in source for source in reads), "c is read where it is written"
+
+
+def test_a_reason_against_threads_is_true_of_the_loops_that_there_are() -> None:
+    short = hk.SUM.source.replace("i < n", "i < 16")
+    told = reason(THREADS.propose(hk.SUM.state(short)))
+    assert "the one counted loop has too little to do for a team" in told
+    endless = hk.SUM.source.replace("for (int i = 0; i < n; ++i) s += x[i];", "s = x[n - 1];")
+    assert "has no loop that counts" in reason(THREADS.propose(hk.SUM.state(endless)))
 
 
 def test_products_with_a_transposed_matrix_are_not_tiled_in_registers() -> None:
@@ -248,6 +273,54 @@ def test_a_rim_of_unsigned_sizes_that_may_be_too_small_is_not_cut_off() -> None:
     assert isinstance(inside_and_rim.MOVE.propose(hk.EDGES.state(unsigned)), tuple)
     wide = unsigned.replace("n - 1", "n - 2")
     assert isinstance(inside_and_rim.MOVE.propose(hk.EDGES.state(wide)), NotApplicable)
+
+
+WRAPPING = (
+    ("int", "(unsigned)(i - 1) < (unsigned)n"),
+    ("int", "static_cast<size_t>(i - 1) < n"),
+    ("int", "i - 1u < n"),
+    ("size_t", "i - 1 < n"),
+    ("unsigned", "n > i - 1"),
+    ("int", "before < n"),
+    ("int", "std::min<unsigned>(i - 1, n) == i - 1"),
+)
+
+
+def wrapping(kind: str, before: str) -> str:
+    return f"""
+#include <algorithm>
+#include <cstddef>
+extern "C" void edges(const float* in, float* out, int n) {{
+    for ({kind} i = 0; i < n; ++i) {{
+        const unsigned before = i - 1;
+        float sum = 2.0f * in[i];
+        if ({before}) sum += in[i - 1];
+        if (i + 1 < n) sum += in[i + 1];
+        out[i] = sum;
+    }}
+}}
+"""
+
+
+def test_a_check_that_wraps_below_0_is_decided_only_where_nothing_is_below_0(
+    tmp_path: Path,
+) -> None:
+    written = list[str]()
+    for kind, before in WRAPPING:
+        source = wrapping(kind, before)
+        written += [source, first(INSIDE_AND_RIM.propose(hk.EDGES.state(source)))]
+        assert f"for ({kind} i = 1; i < n - 1; ++i) {{" in written[-1]
+    functions = iter(compiled(written, hk.EDGES.entry, tmp_path))
+    for plain, changed in zip(functions, functions, strict=True):
+        for sizes in ({"n": 1}, {"n": 2}, {"n": 9}):
+            (mine,), (right,) = (run(f, hk.EDGES, sizes, seed=1) for f in (changed, plain))
+            np.testing.assert_array_equal(mine, right)
+
+
+def test_a_check_that_may_wrap_inside_stays() -> None:
+    check = "(unsigned)(i - 1) < (unsigned)i - 9u"
+    source = hk.EDGES.source.replace("i == 0 || i == n - 1", check)
+    assert first(INSIDE_AND_RIM.propose(hk.EDGES.state(source))).count(check) == 3
 
 
 def test_rows_are_divided_among_threads_and_running_values_are_not() -> None:

@@ -138,6 +138,40 @@ int pretend_free(u64 address) {
     return 0;
 }
 
+int pretend_reserve(u64 nbytes, u64* address) {  // addresses alone: nothing lies there
+    std::lock_guard lock(memory_lock);
+    *address = next_address;
+    next_address += (nbytes + GRANULE - 1) / GRANULE * GRANULE + GRANULE;
+    return 0;
+}
+
+int pretend_take(u64 nbytes) {  // memory alone: it lies nowhere yet
+    std::lock_guard lock(memory_lock);
+    if (nbytes % GRANULE || !nbytes) return INVALID_VALUE;
+    if (nbytes > total - used) return OUT_OF_MEMORY;
+    used += nbytes;
+    return 0;
+}
+
+int pretend_give(u64 nbytes) {
+    std::lock_guard lock(memory_lock);
+    used -= nbytes;
+    return 0;
+}
+
+int pretend_map(u64 address, u64 nbytes) {
+    if (address % GRANULE || nbytes % GRANULE) return INVALID_VALUE;
+    void* at = reinterpret_cast<void*>(address);
+    return mprotect(at, nbytes, PROT_READ | PROT_WRITE) ? INVALID_VALUE : 0;
+}
+
+int pretend_unmap(u64 address, u64 nbytes) {
+    drain();
+    void* at = reinterpret_cast<void*>(address);
+    if (mprotect(at, nbytes, PROT_NONE)) return INVALID_VALUE;
+    return madvise(at, nbytes, MADV_DONTNEED) ? INVALID_VALUE : 0;
+}
+
 u64 pretend_free_bytes() { return total - used; }
 
 u64 pretend_host_allocate(u64 nbytes) {

@@ -70,8 +70,12 @@ class Facts:
         """What a size is surely divisible by, from the domains of the symbols; 0 for none."""
         return divisor_of_form(size, lambda name: divisor_of_symbol(name, self.spec))
 
+    def is_size(self, form: Form) -> bool:
+        """Whether it is made of symbols alone: no parameter, no quotient, nothing of a thread."""
+        return form.names <= self.spec.symbols.keys()
+
     def workload_values(self, size: Form) -> tuple[int, ...]:
-        """What a size is in the visible workloads."""
+        """What a size of symbols alone (`is_size`) is in the visible workloads."""
         visible = [w for w in self.spec.workloads if not w.held_out]
         return tuple(size.value(w.symbols) for w in visible)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ......runners.c_source.comments import without_comments
 from ......runners.c_source.functions import CppFunction, cpp_functions
 from ......runners.c_source.loops import for_loop
 from ......runners.c_source.nodes import text_of, top_of, walk
@@ -53,10 +54,11 @@ class Kernel:
 @lru_cache(maxsize=16)  # every idiom asks for the same one
 def read_kernel(source: bytes, name: str) -> Kernel | str:
     """The kernel of that name, or why it cannot be read."""
-    tree = parse_cpp(source).root_node
+    code = without_comments(source)
+    tree = parse_cpp(code).root_node
     if tree.has_error:
         return "the source does not parse as a whole"
-    found = [f for f in cpp_functions(source.decode(), cuda=True) if f.name == name]
+    found = [f for f in cpp_functions(code.decode(), cuda=True) if f.name == name]
     if len(found) != 1:
         return f"no single function `{name}` in the source"
     function = found[0]
@@ -83,8 +85,6 @@ def _block(node: Node) -> tuple[Statement, ...]:
 
 def _statements(node: Node) -> tuple[Statement, ...]:
     match node.type:
-        case "comment":
-            return ()
         case "compound_statement":
             return _block(node)
         case "preproc_call" if text_of(node.child_by_field_name("directive")) == "#pragma":

@@ -76,6 +76,8 @@ def read_rows(facts: Facts) -> Rows:
     columns = scope.form(loops[0].loop.bound)
     if len(bounds) != 1 or columns is None:
         raise Unfit("loops over columns have different ends")
+    if not facts.is_size(columns):
+        raise Unfit("the number of columns is no size of the contract")
     _check_memory(facts, body, loops, stores)
     return Rows(number, rows, columns, bounds.pop(), body, tuple(loops), tuple(stores))
 
@@ -126,7 +128,7 @@ def _guarded(
 
 def _rows(scope: Scope, bound: Expr) -> Form:
     found = scope.form(bound)
-    if found is None or any(name.startswith("%") for name in found.names):
+    if found is None or not scope.facts.is_size(found):
         raise Unfit("the number of rows is no size of the contract")
     return found
 

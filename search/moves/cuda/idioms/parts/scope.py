@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from ......runners.c_source.literals import integer_value
+from ......runners.c_source.names import lent_by, written_by
+from ......runners.c_source.nodes import text_of, walk
 from ......runners.c_source.types import is_wide_integer
 from ....shared.affine import Form, quotient, remainder
 from ....shared.edits import Edit, edited
 from .facts import Facts, Unfit
 from .syntax import (
-    Assign,
     Binary,
     Converted,
     Declare,
@@ -29,10 +31,13 @@ from .syntax import (
     Statement,
     Stepped,
     Unary,
-    all_statements,
+    names_in,
     unconverted,
     within,
 )
+
+if TYPE_CHECKING:
+    from tree_sitter import Node as TreeNode
 
 BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.[xyz]")
 
@@ -59,12 +64,7 @@ class Scope:
     @staticmethod
     def of(facts: Facts) -> Scope:
         """At the start of the kernel."""
-        assigned = frozenset(
-            s.target.name
-            for s in all_statements(facts.kernel.body)
-            if isinstance(s, Assign) and isinstance(s.target, Name)
-        )
-        return Scope(facts, assigned)
+        return Scope(facts, _assigned(facts.kernel.function.body))
 
     def declare(self, statement: Statement) -> Scope:
         """After a declaration; other statements change nothing."""
@@ -85,6 +85,8 @@ class Scope:
         found = self.form(value) if integral else None
         if found is not None:
             return replace(hidden, integers={**hidden.integers, name: found})
+        if name in names_in(value):
+            return hidden
         return replace(hidden, values={**hidden.values, name: value})
 
     def loop(self, loop: Loop | Stepped) -> Scope:
@@ -99,7 +101,7 @@ class Scope:
             self,
             integers={n: v for n, v in self.integers.items() if n != name},
             pointers={n: v for n, v in self.pointers.items() if n != name},
-            values={n: v for n, v in self.values.items() if n != name},
+            values={n: v for n, v in self.values.items() if n != name and name not in names_in(v)},
         )
 
     def form(self, expr: Expr) -> Form | None:
@@ -152,6 +154,14 @@ class Scope:
         while isinstance(found, Name) and found.name in self.values:
             found = unconverted(self.values[found.name])
         return found
+
+
+def _assigned(body: TreeNode) -> frozenset[str]:
+    """Names that are written after their declaration, however deep in an expression, or lent; what
+    the head of a loop counts is the loop's."""
+    heads = {h for n in walk(body) if (h := n.child_by_field_name("update")) is not None}
+    changed = (pair for n in walk(body) if n not in heads for pair in (written_by(n), lent_by(n)))
+    return frozenset(text_of(n) for n in changed if n is not None)
 
 
 def _combined(operator: str, a: Form, b: Form) -> Form | None:

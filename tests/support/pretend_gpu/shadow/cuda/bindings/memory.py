@@ -7,8 +7,10 @@ import os
 from typing import Any
 
 from .native import NATIVE, U64, answer, done
-from .words import INVALID, CUresult
+from .words import INVALID, CUresult, Memory
 
+GRANULE = 2 << 20
+"""of the memory that is mapped"""
 MEMORY = int(os.environ.get("PRETEND_GPU_MEMORY", 256 << 20))
 
 
@@ -20,6 +22,47 @@ def cuMemAlloc(nbytes: int) -> tuple[Any, ...]:
 
 def cuMemFree(address: int) -> tuple[CUresult]:
     return done(NATIVE["free"](address))
+
+
+def cuMemGetAllocationGranularity(memory: object, option: object) -> tuple[Any, ...]:
+    del memory, option
+    return answer(0, GRANULE)
+
+
+def cuMemAddressReserve(nbytes: int, align: int, wanted: int, flags: int) -> tuple[Any, ...]:
+    del align, wanted, flags
+    address = U64()
+    code = NATIVE["reserve"](nbytes, ctypes.byref(address))
+    return answer(code, address.value)
+
+
+def cuMemAddressFree(address: int, nbytes: int) -> tuple[CUresult]:
+    del address, nbytes  # no address is given twice
+    return done(0)
+
+
+def cuMemCreate(nbytes: int, memory: object, flags: int) -> tuple[Any, ...]:
+    del memory, flags
+    return answer(NATIVE["take"](nbytes), Memory(nbytes))
+
+
+def cuMemRelease(memory: Memory) -> tuple[CUresult]:
+    return done(NATIVE["give"](memory.nbytes))
+
+
+def cuMemMap(address: int, nbytes: int, offset: int, memory: Memory, flags: int) -> tuple[CUresult]:
+    """Nobody may touch it yet, which is told from what nobody has by the next call alone."""
+    del offset, flags, address
+    return done(0 if nbytes == memory.nbytes else INVALID)
+
+
+def cuMemSetAccess(address: int, nbytes: int, of: object, count: int) -> tuple[CUresult]:
+    del of, count
+    return done(NATIVE["map"](address, nbytes))
+
+
+def cuMemUnmap(address: int, nbytes: int) -> tuple[CUresult]:
+    return done(NATIVE["unmap"](address, nbytes))
 
 
 def cuMemGetInfo() -> tuple[Any, ...]:

@@ -50,6 +50,32 @@ CUlimit = CUfunction_attribute = CUfunc_cache = CUstreamCaptureMode = int
 CUlaunchAttributeID = CUclusterSchedulingPolicy = int
 
 
+@dataclass(frozen=True)
+class Memory:
+    """Memory that was made and may be mapped, of so many bytes."""
+
+    nbytes: int
+
+
+class _Place:
+    """Where memory is and who may reach it: there is one GPU, which reaches all of its own."""
+
+    def __init__(self) -> None:
+        self.location = _Location()
+        self.type = self.flags = 0
+
+
+@dataclass
+class _Location:
+    type: int = 0
+    id: int = 0
+
+
+CUmemAllocationProp = CUmemAccessDesc = _Place
+CUmemAllocationType = CUmemLocationType = _Names()
+CUmemAccess_flags = CUmemAllocationGranularity_flags = _Names()
+
+
 @dataclass
 class _Dim:
     x: int = 1

@@ -1,0 +1,63 @@
+"""What the author of a baseline that is not exact enough can say in the spec, where it is right."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from ..runners.gates import first_failure
+from ..runners.model import GateResult
+from ..runners.specs.spec import KernelSpec
+
+MOST_OFFERED = 0.05
+"""An error beyond this share of a row's RMS is no rounding: such a kernel is wrong."""
+_HEADER = re.compile(
+    r"fatal error: '?([^':\n]+)'?(?:: No such file| file not found)"  # gcc and nvcc; clang
+    r'|cannot open source file "([^"]+)"'  # NVRTC
+)
+ROOM = 2.0
+"""Other seeds and shapes err differently; the odd shape and the held-out ones are asked as well."""
+
+
+def tolerance_offered(spec: KernelSpec, gates: Sequence[GateResult]) -> str:
+    """A floor that would let a baseline through which is only inexact, as the line of the spec and
+    what it means; empty where the failure is of another kind.
+
+    A sum of three million floats, one after the other, errs by more than a float32 output may.
+    """
+    failed = first_failure(gates)
+    seen = {} if failed is None else failed.evidence
+    largest, allowed = seen.get("largest"), seen.get("allowed")
+    if not isinstance(largest, float) or not isinstance(allowed, float) or not allowed:
+        return ""
+    if not math.isfinite(largest) or not allowed < max(largest, seen.get("rms", 0.0)):
+        return ""
+    if largest > MOST_OFFERED:
+        return ""
+    floor = _rounded_up(ROOM * largest)
+    output = next(a for a in spec.io.arguments if a.name == seen.get("name"))
+    return (
+        f"if this is rounding that you accept (a long sum of float32 does that), say so in the "
+        f'spec: io.arguments.{output.name}: "tolerance": {{"floor": {floor:g}}}. Errors up to '
+        f"{floor:g} of a row's RMS then count as right, of the baseline and of every variant"
+    )
+
+
+def header_missing(message: str) -> str:
+    """What to write where a compiler did not find a header, which is built in a folder of its own
+    with what the spec names and nothing else; empty: it found all."""
+    found = _HEADER.search(message)
+    if found is None:
+        return ""
+    name = found[1] or found[2]
+    return (
+        f'name it in the spec: kernel.files: ["{name}"] where it lies beside the spec, or its '
+        "folder in kernel.include_dirs"
+    )
+
+
+def _rounded_up(value: float) -> float:
+    """To one significant digit."""
+    scale = 10.0 ** math.floor(math.log10(value))
+    return math.ceil(value / scale) * scale

@@ -1,0 +1,225 @@
+"""Other values than an init draws, of the same domain: what a kernel that reads all it is given
+computes as well, and one that takes anything for known does not.
+
+An init says what is usual, not what may be known: a weight of ones may hold other weights. Unless a
+spec marks it `constant`, an input meets values of a wide generic law and values with a structure,
+hidden between usual ones. They stay in what the init declares, as far as it declares something:
+
+* `randn`: any finite number; the law has other means and deviations in each row;
+* `uniform`, `randint`: within [low, high), which is a promise (an index stays an index);
+* `zeros`, `ones`, `full` of floats: numbers of the value's sign about its size (about 1 where it is
+  zero), as a sign is the least that a kernel may need of a scale, a variance or a divisor;
+* those of integers: between zero and the value (zero and 1 where it is zero), as it may be a length
+  or an index;
+* `arange`, `file`: the same values in other places.
+
+More than that nobody can know of a domain, so what the baseline does not hold on is asked of no
+candidate (`evaluation/trials.py`). What no seed decides has kinds of its own, in which all else is
+usual: offsets that must not be moved do not excuse who reads half of a row.
+
+Pure: the same kind, seed and usual values give the same values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dtypes import is_float, numpy_dtype
+from ..specs.contract import BoundArgument
+from ..specs.io_contract import Argument, Contract, StressKind
+from .stress import limits_of, range_ends, stored
+
+Array = npt.NDArray[Any]
+STRUCTURED: Mapping[StressKind, str] = {
+    "generic": "other means and spreads in each row",
+    "spike": "usual values, and one far away in each row",
+    "half": "half of each row far from the other half",
+    "sorted": "rows in order",
+    "lone": "a constant, but for one value in each row",
+    "mixed": "usual values, between which some rows have a spike or a shifted half",
+    "unknown": "other values where the spec fills with constants, or the same in other places",
+    "unlike": "one other value in each row of what the spec fills with constants, or backwards",
+}
+OF_DRAWN: tuple[StressKind, ...] = ("generic", "spike", "half", "sorted", "lone")
+OF_GIVEN: tuple[StressKind, ...] = ("unknown", "unlike")
+DRAWN = ("randn", "uniform", "randint")
+STEPS = (0.7, 0.55, 0.25)
+"""spreads by which halves lie off the middle: together within a range, and none undoes another"""
+FAR = 4.0
+"""times as far where there is no range: beyond every tolerance of a sum, and no cancellation"""
+LEAST_SPIKE = 30.0
+"""spreads; in long rows 4 sqrt(length), so that a mean or a norm shows it"""
+NARROWEST, WIDEST = 0.25, 2.0
+SAME_SIGN = 1 / 16
+"""of a constant's size: the least that stands in its place"""
+ONE_ROW_IN = 8
+EXACT = 2.0**53
+"""integers beyond this are moved about and not computed with"""
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """What is legal (`low` to `high`), and what is usual in it."""
+
+    low: float
+    high: float
+    center: float
+    spread: float
+    bounded: bool = False
+    """both ends are declared, or follow from what is"""
+
+
+def structured_kinds(contract: Contract, *, most: bool) -> tuple[StressKind, ...]:
+    """The kinds that change something: most of them, or those few that say most. None where every
+    input is a known constant."""
+    fillings = [a.filled for a in contract.arguments if a.role in ("input", "inout")]
+    drawn = any(filled.kind in DRAWN for filled in fillings)
+    given = any(filled.kind not in DRAWN and not filled.constant for filled in fillings)
+    of_drawn: tuple[StressKind, ...] = OF_DRAWN if most else ("mixed",)
+    of_given = OF_GIVEN if most else OF_GIVEN[:1]
+    return (*(of_drawn if drawn else ()), *(of_given if given else ()))
+
+
+def structured(bound: BoundArgument, kind: StressKind, usual: Array, seed: int) -> Array:
+    """Values of one kind in place of usual ones, of the same shape and dtype."""
+    argument, rng = bound.argument, np.random.default_rng(seed)
+    as_usual = (argument.filled.kind in DRAWN) is (kind in OF_GIVEN)
+    if as_usual or argument.filled.constant or not usual.size:
+        return usual
+    law = law_of(argument)
+    if law is None:
+        return _moved(usual, kind, rng)
+    wide = np.float32 if is_float(argument.dtype) and usual.itemsize <= 4 else np.float64
+    rows = usual.astype(wide).reshape(-1, usual.shape[-1])
+    made = np.clip(_MAKERS[kind](law, rows, rng), law.low, law.high)
+    if is_float(argument.dtype):
+        return stored(made, argument.dtype).reshape(usual.shape)
+    return np.rint(made).astype(numpy_dtype(argument.dtype)).reshape(usual.shape)
+
+
+def law_of(argument: Argument) -> Law | None:
+    """What an input may hold besides what its init draws; None: its own values in other places."""
+    init, floats = argument.filled, is_float(argument.dtype)
+    if init.kind in ("arange", "file"):
+        return None
+    if init.kind in ("zeros", "ones", "full"):
+        value = {"zeros": 0.0, "ones": 1.0}.get(init.kind, init.value)
+        if not math.isfinite(value) or abs(value) > EXACT:
+            return None
+        return _beside(value) if floats else _range(min(0.0, value), max(value, float(value >= 0)))
+    if init.kind == "randn" and floats:
+        largest = limits_of(argument.dtype).largest / 8
+        return Law(-largest, largest, init.shift, abs(init.scale) or 1.0)
+    low, high = range_ends(argument) if init.kind != "randn" else (0.0, 0.0)
+    return _range(low, high) if low < high and max(abs(low), abs(high)) <= EXACT else None
+
+
+def _beside(value: float) -> Law:
+    """Numbers of a constant's sign and size."""
+    if value == 0:
+        return Law(-math.inf, math.inf, 0.0, 1.0)
+    least, size = sorted((value * SAME_SIGN, value * math.inf)), abs(value)
+    return Law(least[0], least[1], value, size / 2)
+
+
+def _range(low: float, high: float) -> Law:
+    return Law(low, high, (low + high) / 2, (high - low) / 4 or 1.0, bounded=True)
+
+
+def _moved(usual: Array, kind: StressKind, rng: np.random.Generator) -> Array:
+    """The same values in other places: backwards in order, or anywhere."""
+    if kind == "unlike":
+        return np.ascontiguousarray(np.sort(usual, axis=-1)[..., ::-1])
+    return rng.permutation(usual.reshape(-1)).reshape(usual.shape)
+
+
+def _generic(law: Law, rows: Array, rng: np.random.Generator) -> Array:
+    if law.bounded:
+        return _within(law, rows, rng)
+    count = len(rows) if len(rows) > 1 else rows.shape[1]
+    shape = (count, 1) if len(rows) > 1 else (1, count)
+    centers = law.center + law.spread * rng.standard_normal(shape)
+    exponents = rng.uniform(math.log(NARROWEST), math.log(WIDEST), shape)
+    drawn = rng.standard_normal(rows.shape, dtype=rows.dtype.type)
+    drawn *= (law.spread * np.exp(exponents)).astype(rows.dtype)
+    drawn += centers.astype(rows.dtype)
+    return drawn
+
+
+def _within(law: Law, rows: Array, rng: np.random.Generator) -> Array:
+    """Every other value anywhere in a range, the rest in a part of it that each row has."""
+    parts = np.sort(rng.uniform(law.low, law.high, (len(rows), 2)), axis=1)
+    low, width = parts[:, :1], parts[:, 1:] - parts[:, :1]
+    drawn = rng.random(rows.shape)
+    anywhere = law.low + drawn * (law.high - law.low)
+    made = np.where(rng.random(rows.shape) < 0.5, anywhere, low + drawn * width)
+    return made.astype(rows.dtype)
+
+
+def _spike(law: Law, rows: Array, rng: np.random.Generator) -> Array:
+    count, length = rows.shape
+    places = cast(Any, rng.integers(0, length, count))
+    size = law.spread * max(LEAST_SPIKE, 4 * math.sqrt(length))
+    rows[np.arange(count), places] = law.center + size * rng.choice((-1.0, 1.0), count)
+    return rows
+
+
+def _half(law: Law, rows: Array, rng: np.random.Generator) -> Array:
+    """One half away from the other, three times over: the first from the second, every other place
+    from its neighbours, and every other stretch of a length that is drawn; in each row one or the
+    other half is the higher one. Whoever takes a part of a row for the whole misses some of it."""
+    count, length = rows.shape
+    places = cast(Any, np.arange(length))
+    stretch = int(rng.integers(0, max(1, length.bit_length())))
+    if law.bounded:  # room for the steps
+        rows = law.center + (rows - law.center) / 4
+    for part, step in zip(
+        (2 * places // length, places % 2, (places >> stretch) % 2), STEPS, strict=True
+    ):
+        higher: Any = part != rng.integers(0, 2, (count, 1))
+        size = step * law.spread * (1 if law.bounded else FAR)
+        rows += np.where(higher, size, -size).astype(rows.dtype)
+    return rows
+
+
+def _sorted(law: Law, rows: Array, rng: np.random.Generator) -> Array:
+    del law
+    rows.sort(axis=-1)
+    return rows[:, ::-1] if rng.random() < 0.5 else rows
+
+
+def _lone(law: Law, rows: Array, rng: np.random.Generator) -> Array:
+    count, length = rows.shape
+    sign = rng.choice((-1.0, 1.0))
+    rows[...] = law.center + sign * law.spread
+    rows[np.arange(count), rng.integers(0, length, count)] = law.center - 2 * sign * law.spread
+    return rows
+
+
+def _mixed(law: Law, rows: Array, rng: np.random.Generator) -> Array:
+    if len(rows) == 1:
+        return _spike(law, _half(law, rows, rng), rng)
+    order: Array = rng.permutation(len(rows))
+    chosen: Array = order[: max(2, len(rows) // ONE_ROW_IN)]
+    spiked, halved = chosen[::2], chosen[1::2]
+    rows[spiked] = _spike(law, rows[spiked], rng)
+    rows[halved] = _half(law, rows[halved], rng)
+    return rows
+
+
+_MAKERS = {
+    "generic": _generic,
+    "spike": _spike,
+    "half": _half,
+    "sorted": _sorted,
+    "lone": _lone,
+    "mixed": _mixed,
+    "unknown": _generic,
+    "unlike": _spike,
+}

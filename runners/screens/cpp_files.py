@@ -1,0 +1,45 @@
+"""Files that a C++ source names by a place: no build has them.
+
+A build has the kernel's own files, folders that the spec names, and headers of the system, all of
+which are found by their names. The builder reads no other, and tells nothing that is said of one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..c_source.nodes import text_of, walk
+from .findings import Finding
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_INCLUDED = re.compile(r"""^\s*["<](?P<path>[^">]+)""")
+_ASSEMBLED = re.compile(r"""\.inc(?:bin|lude)\s+\\?"(?P<path>[^"\\]+)""")
+_ELSEWHERE = re.compile(r"(?:^|/)\.\.(?:/|$)|^/")
+REASON = "is a file outside of the kernel's folders"
+
+
+def foreign_files(root: Node) -> Iterator[Finding]:
+    """What is included, embedded or assembled from an absolute path, or from above a folder."""
+    for node in walk(root):
+        for path in _paths(node):
+            if _ELSEWHERE.search(path):
+                yield Finding("block", node.start_point.row + 1, path, REASON)
+
+
+def _paths(node: Node) -> Iterator[str]:
+    match node.type:
+        case "preproc_include":
+            named = text_of(node.child_by_field_name("path"))
+        case "preproc_call" if text_of(node.child(0)).lstrip("# \t") == "embed":
+            named = text_of(node.child_by_field_name("argument"))
+        case "gnu_asm_expression":
+            yield from (found["path"] for found in _ASSEMBLED.finditer(text_of(node)))
+            return
+        case _:
+            return
+    if found := _INCLUDED.match(named):
+        yield found["path"]

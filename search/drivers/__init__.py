@@ -1,0 +1,1 @@
+"""Drivers: who answers a planner's question in place of a client, one file each."""

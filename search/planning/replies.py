@@ -1,0 +1,65 @@
+"""An answer as text, from a model or a program, and the candidates in it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final, cast
+
+from pydantic import ValidationError
+
+from ...runners.errors import SpecError
+from ...runners.wording import shortened
+from ..applying.sent import SentCandidate, renamed
+
+MOST_BYTES: Final = 2 << 20
+"""of an answer: two sources of the largest size"""
+MOST_CANDIDATES: Final = 32
+"""as many as a client may send at once; later ones are left out"""
+_FORM: Final = '{"candidates": [{"method": ..., "detail": ..., "source": ...}]}'
+
+
+def read_reply(text: str) -> tuple[SentCandidate, ...]:
+    """The candidates of an answer: the first JSON object in it with the field `candidates`, or with
+    that of a candidate; what stands around it is left out. None: nothing more to try.
+
+    Candidates that are none are left out while there is another one. Raises SpecError that says
+    what is wrong with an answer of which nothing can be used.
+    """
+    if len(text.encode()) > MOST_BYTES:
+        size = len(text.encode()) / (1 << 20)
+        raise SpecError(f"the answer holds {size:.1f} MiB", valid=f"up to {MOST_BYTES >> 20} MiB")
+    given = _candidates_in(text)[:MOST_CANDIDATES]
+    found, wrong = list[SentCandidate](), list[str]()
+    for number, each in enumerate(given):
+        try:
+            found.append(SentCandidate.model_validate(_named(each)))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, ("candidates", number, *first["loc"])))
+            wrong.append(f"{where}: {first['msg']}")
+    if wrong and not found:
+        raise SpecError("; ".join(wrong[:5]), valid=_FORM)
+    return tuple(found)
+
+
+def _named(given: Any) -> Any:
+    """A candidate under our names of fields, as a client's are read."""
+    return renamed(cast("dict[str, Any]", given)) if isinstance(given, dict) else given
+
+
+def _candidates_in(text: str) -> list[Any]:
+    decoder, at, fault = json.JSONDecoder(), text.find("{"), ""
+    while at >= 0:
+        try:
+            found: Any = decoder.raw_decode(text, at)[0]
+        except (ValueError, RecursionError) as error:
+            fault = fault or f"broken JSON: {error}"
+        else:
+            if isinstance(found.get("candidates"), list):
+                return cast("list[Any]", found["candidates"])
+            if "method" in found:
+                return [found]
+            fault = fault or "a JSON object without `candidates`"
+        at = text.find("{", at + 1)
+    told = fault or f"no JSON object in {shortened(text, 80)!r}"
+    raise SpecError(f"the answer holds no candidates: {told}", valid=_FORM)

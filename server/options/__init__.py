@@ -1,0 +1,1 @@
+"""What a command line is given: paths, settings, words of earlier tools."""

@@ -1,0 +1,1 @@
+"""What the command line says of a search: its settings, who plans, and who answers questions."""

@@ -1,0 +1,1 @@
+"""What crosses the wire: requests read, tools listed, arguments checked, replies written."""

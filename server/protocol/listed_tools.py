@@ -1,0 +1,81 @@
+"""Tools as tools/list shows them: what a client needs to call one, in few bytes.
+
+Clients hold the list, or the part of it that they loaded, in the context of a model. There are no
+schemas of results, which would be twice as long as all the rest: results are shown to models as
+they are, with a schema or without one.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, cast
+
+from mcp_types import Tool as ToolOnWire
+from mcp_types import ToolAnnotations
+from pydantic.json_schema import GenerateJsonSchema
+
+from ...tools import TOOLS
+from ...tools.base import Arguments, Tool
+
+LIST_TTL_MS = 3_600_000
+"""The list stays as it is for as long as the server runs."""
+ALWAYS_LOAD, SEARCH_HINT = "anthropic/alwaysLoad", "anthropic/searchHint"
+"""of Claude Code, which loads tools when they are wanted"""
+
+
+@cache
+def listed_tools() -> tuple[ToolOnWire, ...]:
+    """Every tool, in the order of TOOLS."""
+    return tuple(map(_on_wire, TOOLS))
+
+
+def _on_wire(tool: Tool[Any, Any]) -> ToolOnWire:
+    meta: dict[str, Any] = {SEARCH_HINT: tool.search_hint}
+    if tool.starts:
+        meta[ALWAYS_LOAD] = True
+    return ToolOnWire(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=_schema(tool.arguments),
+        annotations=ToolAnnotations(
+            read_only_hint=tool.read_only,
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.idempotent,
+            open_world_hint=False,
+        ),
+        _meta=meta,
+    )
+
+
+class _Schema(GenerateJsonSchema):
+    """Without a title for each field: it says nothing that the name does not."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def _schema(model: type[Arguments]) -> dict[str, Any]:
+    schema = cast("dict[str, Any]", _shorter(model.model_json_schema(schema_generator=_Schema)))
+    for name, told in model.told_elsewhere.items():
+        schema["$defs"][name] = {"type": "object", "description": told}
+    return schema
+
+
+def _shorter(value: object) -> object:
+    """The same schema without what a client does not need to call a tool well: titles of models,
+    and that what may be left out may be null as well."""
+    if isinstance(value, list):
+        return [_shorter(each) for each in cast("list[object]", value)]
+    if not isinstance(value, dict):
+        return value
+    known = {k: v for k, v in cast("dict[str, Any]", value).items() if k != "title" or _named(v)}
+    kinds = [kind for kind in known.get("anyOf", ()) if kind != {"type": "null"}]
+    if len(kinds) == 1:
+        known = {k: v for k, v in known.items() if k not in ("anyOf", "default")} | kinds[0]
+    return {k: _shorter(v) for k, v in known.items()}
+
+
+def _named(title: object) -> bool:
+    """Whether that is a field called title, and no title."""
+    return isinstance(title, dict)

@@ -1,0 +1,136 @@
+"""Other values of an input's domain: in what was declared, and not what anyone could know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from kernelwright.runners.oracle.inputs import make_inputs
+from kernelwright.runners.oracle.structured import (
+    OF_DRAWN,
+    OF_GIVEN,
+    STRUCTURED,
+    structured_kinds,
+)
+from kernelwright.runners.specs.contract import BoundContract, bind
+from kernelwright.runners.specs.io_contract import Contract, StressKind
+
+INDEX = {"kind": "arange", "low": 3}
+OFFSETS = {"kind": "arange", "constant": True, "reason": "the mesh is always the same"}
+
+
+def contract(init: Any, dtype: str = "float32", shape: tuple[int, ...] = (6, 40)) -> BoundContract:
+    """A contract with one input."""
+    x = {"name": "x", "role": "input", "dtype": dtype, "shape": list(shape), "init": init}
+    y = {"name": "y", "role": "output", "dtype": "float32", "shape": [1]}
+    return bind(Contract.model_validate({"arguments": [x, y]}), {}, "w")
+
+
+def values(bound: BoundContract, kind: StressKind | None, seed: int = 5) -> Any:
+    """What the input holds, in float64."""
+    return make_inputs(bound, seed, kind=kind)["x"].astype(np.float64)
+
+
+@pytest.mark.parametrize("kind", OF_GIVEN)
+@pytest.mark.parametrize("init", ["ones", "zeros", {"kind": "full", "value": -3}, INDEX])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "float8_e4m3fn"])
+def test_what_a_spec_fills_with_constants_is_not_known(
+    kind: StressKind, init: Any, dtype: str
+) -> None:
+    bound = contract(init, dtype, (6, 15))
+    assert np.any(values(bound, kind) != values(bound, None))
+
+
+@pytest.mark.parametrize("kind", STRUCTURED)
+def test_what_is_declared_constant_stays(kind: StressKind) -> None:
+    bound = contract(OFFSETS, "int32")
+    np.testing.assert_array_equal(values(bound, kind), values(bound, None))
+
+
+@pytest.mark.parametrize("kind", OF_GIVEN)
+def test_a_positive_constant_stays_positive_and_a_negative_one_negative(kind: StressKind) -> None:
+    assert np.all(values(contract("ones"), kind) > 0)
+    assert np.all(values(contract({"kind": "full", "value": -1e-5}), kind) < 0)
+
+
+@pytest.mark.parametrize("kind", OF_GIVEN)
+def test_an_integer_constant_stays_between_zero_and_itself(kind: StressKind) -> None:
+    for value in (1, 9, -4):
+        found = values(contract({"kind": "full", "value": value}, "int32"), kind)
+        assert found.min() >= min(0, value) and found.max() <= max(0, value)
+    assert sorted(set(values(contract("zeros", "bool"), "unknown").flat)) == [0, 1]
+
+
+@pytest.mark.parametrize("kind", OF_GIVEN)
+def test_an_index_keeps_its_values_and_not_their_places(kind: StressKind) -> None:
+    bound = contract(INDEX, "int64", (100,))
+    usual, found = values(bound, None), values(bound, kind)
+    assert np.any(usual != found)
+    np.testing.assert_array_equal(np.sort(found), usual)
+
+
+@given(st.sampled_from([*OF_DRAWN, "mixed"]), st.integers(0, 1000))
+def test_a_declared_range_is_kept(kind: StressKind, seed: int) -> None:
+    whole = values(contract({"kind": "randint", "low": -2, "high": 7}, "int16"), kind, seed)
+    assert whole.min() >= -2 and whole.max() <= 6
+    bound = contract({"kind": "uniform", "low": 100, "high": 101}, "float16")
+    assert np.all((values(bound, kind, seed) >= 100) & (values(bound, kind, seed) < 101))
+
+
+@given(st.integers(0, 1000), st.sampled_from([1, 5]), st.sampled_from([(0, 2), (1, 2), (0, 4)]))
+def test_no_part_of_a_row_stands_for_the_whole_where_halves_differ(
+    seed: int, rows: int, part: tuple[int, int]
+) -> None:
+    bound = contract({"kind": "uniform", "low": 100, "high": 100.1}, shape=(rows, 4096))
+    x = values(bound, "half", seed)
+    first, step = part
+    for some in (x[:, : 4096 // step], x[:, first::step]):
+        assert np.all(abs(some.mean(axis=1) - x.mean(axis=1)) > 0.007)
+
+
+@given(st.integers(0, 1000))
+def test_a_spike_lies_between_values_as_usual_as_any(seed: int) -> None:
+    bound = contract("randn", shape=(8, 512))
+    usual, found = values(bound, None, seed), values(bound, "spike", seed)
+    changed = usual != found
+    assert np.all(changed.sum(axis=1) == 1)
+    assert np.all(abs(found[changed]) > 20)
+
+
+def test_between_mixed_rows_most_are_usual() -> None:
+    bound = contract("randn", shape=(64, 32))
+    usual, found = values(bound, None), values(bound, "mixed")
+    changed = np.any(usual != found, axis=1)
+    assert 2 <= changed.sum() <= 8
+
+
+def test_kinds_are_asked_for_by_what_the_inits_are() -> None:
+    def kinds(init: Any, *, most: bool = True) -> tuple[StressKind, ...]:
+        bound = contract(init, "int32")
+        return structured_kinds(
+            Contract(arguments=tuple(a.argument for a in bound.arguments)), most=most
+        )
+
+    assert kinds({"kind": "randint", "low": 0, "high": 4}) == OF_DRAWN
+    assert kinds("ones") == OF_GIVEN
+    assert kinds("ones", most=False) == ("unknown",)
+    assert kinds(OFFSETS) == ()
+
+
+@pytest.mark.parametrize(
+    ("init", "words"),
+    [
+        ({"kind": "ones", "constant": True}, "needs `reason`"),
+        ({"kind": "ones", "constant": True, "reason": "  "}, "needs `reason`"),
+        ({"kind": "ones", "reason": "it is"}, "give `constant: true` too"),
+        ({"kind": "randn", "constant": True, "reason": "it is"}, "draws values for every seed"),
+    ],
+)
+def test_a_constant_says_why_and_is_none_that_a_seed_draws(init: Any, words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        contract(init)

@@ -1,0 +1,146 @@
+"""The one place where a brief is made: sections in their order, with their budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from ...evaluation.evidence.evidence import KnownFindings, known_findings
+from ...search.planning.brief import Brief, Section, code_block, section
+from ...search.planning.planner import Question, without_held_out
+from ...skills.catalogue import catalogue, read
+from .contract import contract_lines
+from .evidence import bound_blocks, fired_skills, line_blocks, region_blocks
+from .experience import idea_blocks, ideas_of, measured_blocks, tried_blocks
+from .standing import change_blocks, failure_blocks, standing_blocks
+
+if TYPE_CHECKING:
+    from ...evaluation.bench import Bench
+    from ...store.records import KernelRecord, VariantRecord
+
+BUDGET: Final = {
+    "instructions": 900,
+    "contract": 1200,
+    "skills": 2200,
+    "source": 24_000,
+    "standing": 400,
+    "failure": 900,
+    "change": 1200,
+    "bound": 1600,
+    "lines": 1600,
+    "regions": 900,
+    "tried": 1200,
+    "remembered": 600,
+    "measured": 400,
+    "pages": 4000,
+}
+"""tokens by section, rules of thumb: what is cut can be asked for. A source is whole or not there,
+and 24,000 tokens are some 2,000 lines."""
+MOST_PAGES: Final = 5
+"""skills that fired and are told in full"""
+
+
+@cache
+def instructions() -> str:
+    """What is asked of whoever plans, and the forms of an answer."""
+    place = files("kernelwright.search.planning").joinpath("instructions.md")
+    return place.read_text(encoding="utf-8").rstrip("\n")
+
+
+def brief_of(bench: Bench, variant_id: str, question: Question | None = None) -> Brief:
+    """What a planner is told of a variant. `question`: of the search that asks, which knows what it
+    tried itself. Nothing is built or run. Raises HandleUnknown."""
+    record = bench.evaluator.variant(variant_id)
+    kernel = bench.evaluator.kernel(record.variant.kernel_id)
+    known = known_findings(bench, kernel, variant_id)
+    found = (
+        *_stable(kernel),
+        *_of_variant(bench, kernel, record),
+        *_of_evidence(bench, kernel, variant_id, known),
+        *_of_experience(bench, kernel, record, question),
+        _pages(fired_skills(known)),
+    )
+    sections = tuple(each for each in found if each is not None)
+    return Brief(kernel_id=kernel.kernel_id, variant_id=variant_id, sections=sections)
+
+
+def _stable(kernel: KernelRecord) -> Iterator[Section | None]:
+    """The same for every variant of a kernel."""
+    spec = without_held_out(kernel.spec)
+    yield _section("instructions", "What is asked", [instructions()], stable=True)
+    yield _section(
+        "contract",
+        "Contract",
+        contract_lines(spec),
+        more=_inspect("kernel", kernel.kernel_id, "spec"),
+        stable=True,
+    )
+    if spec.kernel.language.on_gpu:
+        lines = (f"- {page.id}: {page.first_sentence}" for page in catalogue())
+        yield _section("skills", "Pages that can be read", lines, more="inspect skill", stable=True)
+
+
+def _of_variant(
+    bench: Bench, kernel: KernelRecord, record: VariantRecord
+) -> Iterator[Section | None]:
+    variant = record.variant
+    source = code_block(kernel.spec.kernel.language.file_name.rpartition(".")[2], variant.source)
+    lines = len(variant.source.splitlines())
+    where = f"{lines} lines, {_inspect('variant', variant.variant_id, 'source')}"
+    yield _section("source", f"Source of {variant.variant_id}", [source], more=where)
+    yield _section("standing", "Where it stands", standing_blocks(bench, kernel, record))
+    build = _inspect("variant", variant.variant_id, "build")
+    yield _section("failure", "Why it failed", failure_blocks(bench, record), more=build)
+    diff = _inspect("variant", variant.variant_id, "diff")
+    yield _section("change", "What it changed", change_blocks(bench, record), more=diff)
+
+
+def _of_evidence(
+    bench: Bench, kernel: KernelRecord, variant_id: str, known: KnownFindings
+) -> Iterator[Section | None]:
+    summary = f"ncu_summary of {variant_id}"
+    bound = bound_blocks(bench, kernel, variant_id, known)
+    yield _section("bound", "What bounds it", bound, more=summary)
+    lines = line_blocks(bench, variant_id, known)
+    yield _section("lines", "Where its time goes", lines, more="ptx_for_source_span")
+    regions = region_blocks(known)
+    yield _section("regions", "Structure of its PTX", regions, more=f"region_dag of {variant_id}")
+
+
+def _of_experience(
+    bench: Bench, kernel: KernelRecord, record: VariantRecord, question: Question | None
+) -> Iterator[Section | None]:
+    here = record.variant.variant_id
+    if question is not None:
+        more = _inspect("search", question.search_id, "history")
+        yield _section("tried", "Tried from here", tried_blocks(question.tried), more=more)
+    ideas = ideas_of(bench, kernel, here) if question is None else question.remembered
+    memory = _inspect("memory", kernel.kernel_id, "ideas")
+    yield _section("remembered", "Remembered of this kernel", idea_blocks(ideas), more=memory)
+    paid = measured_blocks(bench, record)
+    yield _section("measured", "What paid after this step, on any kernel", paid)
+
+
+def _pages(fired: Sequence[str]) -> Section | None:
+    """Whole pages on what fired, most pressing first, without their front matter."""
+    pages = (read(skill).split("---\n", 2)[-1].strip() for skill in fired[:MOST_PAGES])
+    more = f"inspect skill {', '.join(fired)}"
+    return _section("pages", "How to mend what was found", pages, more=more, apart="\n\n")
+
+
+def _section(
+    name: str,
+    title: str,
+    blocks: Iterator[str] | Sequence[str],
+    *,
+    more: str = "",
+    apart: str = "\n",
+    stable: bool = False,
+) -> Section | None:
+    return section(name, title, blocks, BUDGET[name], more=more, apart=apart, stable=stable)
+
+
+def _inspect(what: str, handle: str, part: str) -> str:
+    return f"inspect {what} {handle}, part {part}"
