@@ -44,7 +44,7 @@ STRUCTURED: Mapping[StressKind, str] = {
     "lone": "a constant, but for one value in each row",
     "mixed": "usual values, between which some rows have a spike or a shifted half",
     "unknown": "other values where the spec fills with constants, or the same in other places",
-    "unlike": "one other value in each row of what the spec fills with constants, or backwards",
+    "unlike": "one other value in each row of what the spec fills with constants, or two exchanged",
 }
 OF_DRAWN: tuple[StressKind, ...] = ("generic", "spike", "half", "sorted", "lone")
 OF_GIVEN: tuple[StressKind, ...] = ("unknown", "unlike")
@@ -133,10 +133,24 @@ def _range(low: float, high: float) -> Law:
 
 
 def _moved(usual: Array, kind: StressKind, rng: np.random.Generator) -> Array:
-    """The same values in other places: backwards in order, or anywhere."""
+    """The same values in other places: anywhere, or two of each row exchanged."""
     if kind == "unlike":
-        return np.ascontiguousarray(np.sort(usual, axis=-1)[..., ::-1])
+        return _exchanged(usual.reshape(-1, usual.shape[-1]), rng).reshape(usual.shape)
     return rng.permutation(usual.reshape(-1)).reshape(usual.shape)
+
+
+def _exchanged(rows: Array, rng: np.random.Generator) -> Array:
+    """Two places of each row exchanged, neither of them an end: who looks at some of what a file
+    or a count puts there finds it as usual. Backwards where that would change nothing."""
+    count, length = rows.shape
+    made: Array = rows.copy()
+    inner = length - 2
+    if inner >= 2:
+        first: Any = rng.integers(0, inner, count)
+        second: Any = 1 + (first + rng.integers(1, inner, count)) % inner
+        each: Any = np.arange(count)
+        made[each, 1 + first], made[each, second] = rows[each, second], rows[each, 1 + first]
+    return rows[:, ::-1].copy() if np.array_equal(made, rows) else made
 
 
 def _generic(law: Law, rows: Array, rng: np.random.Generator) -> Array:

@@ -17,13 +17,13 @@ from kernelwright.runners.protocol.messages import Placement
 
 GRANULE = 2 << 20
 EVERY: tuple[Placement, ...] = ("end", "start", "anywhere")
-IF = "    if (i < n) y[i] = 2 * x[i]"
+IF = "    if (i < n) y[i] = 2 * x[i];"
 SUMMED = 'extern "C" __global__ void twice(float* x, float* y, int n, float* s) {\n'
 
 
 def reading(where: str) -> str:
     """A kernel that is right, and reads one element that is not its own."""
-    return f"{HEAD}{INDEX}{IF} + 0 * ((volatile float*)x)[i == 0 ? {where} : 0];\n}}\n"
+    return f"{HEAD}{INDEX}    ((volatile float*)x)[i == 0 ? {where} : 0];\n{IF}\n}}\n"
 
 
 @pytest.mark.parametrize("placement", EVERY)
@@ -71,7 +71,7 @@ def test_a_load_beyond_a_buffer_breaks_where_nothing_lies_there(
 def test_a_store_beside_a_buffer_is_found_where_its_memory_goes_on(
     bench: DeviceBench, where: str, placement: Placement, words: str
 ) -> None:
-    bench.load("bad", f"{HEAD}{INDEX}{IF};\n    if (i == 0) {where} = 1;\n}}\n")
+    bench.load("bad", f"{HEAD}{INDEX}{IF}\n    if (i == 0) {where} = 1;\n}}\n")
     results, _ = bench.check("bad", placement=placement)
     assert [r.overrun for r in results] == [words, words]
     assert bench.works()
@@ -84,7 +84,7 @@ def test_what_lies_in_a_guard_band_and_is_put_back_is_seen_where_there_is_none(
         "    __shared__ float kept;\n    if (i == 0) { volatile float* band = y + n; kept = *band;"
         " *band = x[0]; y[0] = 2 * *band; *band = kept; return; }\n"
     )
-    bench.load("borrows", HEAD + INDEX + borrows + IF + ";\n}\n")
+    bench.load("borrows", HEAD + INDEX + borrows + IF + "\n}\n")
     results, rows = bench.check("borrows")
     assert is_twice(bench, results, rows)
     results, _ = bench.check("borrows", placement="end")

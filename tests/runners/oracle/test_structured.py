@@ -74,6 +74,22 @@ def test_an_index_keeps_its_values_and_not_their_places(kind: StressKind) -> Non
     np.testing.assert_array_equal(np.sort(found), usual)
 
 
+@pytest.mark.parametrize("length", [4, 5, 100])
+@pytest.mark.parametrize("seed", range(8))
+def test_an_index_of_which_two_places_are_exchanged_has_its_usual_ends(
+    length: int, seed: int
+) -> None:
+    bound = contract(INDEX, "int64", (3, length))
+    usual, found = values(bound, None), values(bound, "unlike", seed)
+    assert np.all(np.count_nonzero(usual != found, axis=1) == 2)
+    np.testing.assert_array_equal(usual[:, [0, -1]], found[:, [0, -1]])
+
+
+def test_an_index_too_short_to_exchange_two_places_runs_backwards() -> None:
+    bound = contract(INDEX, "int64", (3,))
+    np.testing.assert_array_equal(values(bound, "unlike"), values(bound, None)[::-1])
+
+
 @given(st.sampled_from([*OF_DRAWN, "mixed"]), st.integers(0, 1000))
 def test_a_declared_range_is_kept(kind: StressKind, seed: int) -> None:
     whole = values(contract({"kind": "randint", "low": -2, "high": 7}, "int16"), kind, seed)
