@@ -146,9 +146,9 @@ def _exchanged(rows: Array, rng: np.random.Generator) -> Array:
     made: Array = rows.copy()
     inner = length - 2
     if inner >= 2:
-        first: Any = rng.integers(0, inner, count)
-        second: Any = 1 + (first + rng.integers(1, inner, count)) % inner
-        each: Any = np.arange(count)
+        first = cast(Any, rng.integers(0, inner, count))
+        second = 1 + (first + cast(Any, rng.integers(1, inner, count))) % inner
+        each = cast(Any, np.arange(count))
         made[each, 1 + first], made[each, second] = rows[each, second], rows[each, 1 + first]
     return rows[:, ::-1].copy() if np.array_equal(made, rows) else made
 
