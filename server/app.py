@@ -33,7 +33,7 @@ from mcp_types import (
 from mcp_types import Tool as ToolOnWire
 
 from ..runners import progress
-from ..runners.errors import KernelwrightError, SpecError
+from ..runners.errors import AccessError, KernelwrightError, SpecError
 from ..runners.model import Record
 from ..tools import TOOLS
 from ..tools.base import Arguments, Tool, WorkArguments
@@ -44,6 +44,7 @@ from .protocol.arguments import read_arguments
 from .protocol.lines import Answers, Requests
 from .protocol.listed_tools import LIST_TTL_MS, listed_tools
 from .protocol.replies import answer, error_text
+from .protocol.scopes import may_work
 from .wire import claim_stdio
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ class Application(MCPServer[None]):
         """Call a tool. Raises ToolError with what was wrong, what is valid, what to do next."""
         try:
             tool = self._tool(name)
+            _require_scope(tool, context)
             read = read_arguments(name, tool.arguments, arguments)
             work = partial(self._run, tool, read, None if context is None else _Told(context))
             result = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
@@ -179,6 +181,17 @@ class Application(MCPServer[None]):
             return self._desk.perform(tool, arguments)
         with progress.listening(told):
             return self._desk.perform(tool, arguments)
+
+
+def _require_scope(tool: Tool[Any, Any], context: Context[None, Any] | None) -> None:
+    """Raises AccessError where the token of a request lets its holder only read."""
+    request = None if context is None else context.request_context.request
+    if not tool.read_only and not may_work(request):
+        raise AccessError(
+            f"{tool.name} builds, runs or writes, and the token of this session is of scope read",
+            valid=", ".join(each.name for each in TOOLS if each.read_only),
+            next_step="ask for a token of scope work: `kernelwright token make NAME`",
+        )
 
 
 class _Told(progress.Listener):
@@ -209,7 +222,7 @@ def serve_stdio(outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -
     """
     claim_stdio()
     desk = Desk(outdir, roots, gpus)
-    _end_on_signals(desk)
+    end_on_signals(desk)
     try:
         anyio.run(Application(desk).serve)
     except* BrokenPipeError:
@@ -218,7 +231,7 @@ def serve_stdio(outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -
         desk.close()
 
 
-def _end_on_signals(desk: Desk) -> None:
+def end_on_signals(desk: Desk) -> None:
     """Close the desk and end the process, from a thread that waits for nothing else.
 
     The handler only wakes it: it runs wherever the main thread was, perhaps with locks held.

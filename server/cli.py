@@ -20,6 +20,7 @@ from typing import Annotated
 import typer
 
 from ..runners.errors import KernelwrightError
+from .http.token_command import app as token
 from .options.earlier_words import without_earlier_words
 from .options.paths import file_there, folder_there, there
 from .regraph import app as regraph
@@ -39,6 +40,7 @@ USAGE = 2
 Outdir = Annotated[Path, typer.Option(help="Folder of the state and of the exported files.")]
 
 app.add_typer(regraph, name="regraph")
+app.add_typer(token, name="token")
 app.command()(replay)
 
 
@@ -364,12 +366,30 @@ def serve(
         ),
     ] = None,
     gpus: GpuNames = "",
+    http: Annotated[
+        str,
+        typer.Option(
+            metavar="[HOST:]PORT",
+            help="Serve streamable HTTP there instead, to holders of a token (see `token`).",
+        ),
+    ] = "",
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="With --http: a further name clients call it by, NAME or NAME:PORT."),
+    ] = None,
 ) -> None:
-    """Serve the tools to an MCP client over stdin and stdout."""
-    from .app import serve_stdio
-
+    """Serve the tools to an MCP client over stdin and stdout, or to several over HTTP."""
     project = Path(os.environ.get("CLAUDE_PROJECT_DIR") or Path.cwd())
-    serve_stdio(outdir or project / ".kernelwright", root or [project], _names(gpus))
+    state, roots = outdir or project / ".kernelwright", root or [project]
+    if http:
+        from .http.addresses import read_address
+        from .over_http import serve_http
+
+        serve_http(state, roots, _names(gpus), read_address(http, allow_host or ()))
+    else:
+        from .app import serve_stdio
+
+        serve_stdio(state, roots, _names(gpus))
 
 
 def _names(gpus: str) -> tuple[str, ...]:

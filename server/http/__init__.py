@@ -1,0 +1,1 @@
+"""What HTTP asks for besides the protocol: addresses, tokens, and the gate that asks for them."""

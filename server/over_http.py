@@ -1,0 +1,68 @@
+"""The application under uvicorn: one address, tokens asked for, other sites' pages kept out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from .app import Application, Desk, end_on_signals
+from .http.addresses import Address, listening_at, same_site
+from .http.gate import Gate
+from .http.tokens import Token, Tokens, drawn, holder_of
+
+PATH: Final = "/mcp"
+LARGEST_BODY: Final = 4 << 20
+"""bytes of a request; a source is cut at less"""
+MOST_SESSIONS: Final = 256
+"""of clients of the older protocol, which hold one each"""
+
+
+def asgi_app(application: Application, address: Address, tokens: Tokens, *more: Token) -> ASGIApp:
+    """The protocol at PATH behind the gate. `more`: tokens for this run alone."""
+    protocol = application.streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=LARGEST_BODY,
+        max_sessions=MOST_SESSIONS,
+        transport_security=same_site(address),
+    )
+    return Gate(protocol, lambda token: holder_of(token, (*tokens.kept(), *more)))
+
+
+def serve_http(outdir: Path, roots: Sequence[Path], gpus: Sequence[str], address: Address) -> None:
+    """Serve clients until a signal comes. Raises SpecError where the address cannot be had.
+
+    What a client asked for goes on when it goes; SIGINT, SIGTERM and SIGHUP end the process at
+    once, with all that it started.
+    """
+    listening = listening_at(address)
+    tokens, more, said = Tokens(outdir), list[Token](), "as `kernelwright token list` says"
+    if not tokens.kept():
+        token, record = drawn("this-run", "work")
+        more.append(record)
+        said = f"for this run alone: {token}"
+    desk = Desk(outdir, roots, gpus)
+    app = asgi_app(Application(desk), address, tokens, *more)
+    end_on_signals(desk)
+    host, port = listening.getsockname()[:2]
+    at = f"[{host}]" if ":" in host else host
+    print(f"serving MCP at http://{at}:{port}{PATH}", file=sys.stderr)
+    print(f"token {said}", file=sys.stderr, flush=True)
+    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
+    try:
+        _Server(config).run(sockets=[listening])
+    finally:
+        desk.close()
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to `end_on_signals`: uvicorn would wait for requests that wait for jobs."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
