@@ -63,7 +63,8 @@ class Settings(BaseModel):
     min_gain: float = Field(default=0.01, ge=0)
     """the smallest gain that makes an incumbent; values closer than this are not told apart"""
     budget_builds: int = Field(default=50, ge=1)
-    """builds that may be spent; known variants cost nothing"""
+    """builds that may be spent; known variants cost nothing, nor does what builds to known machine
+    code"""
     sweep_builds: int | None = Field(default=None, ge=1)
     """builds that one candidate with knobs may spend on tuning them; None: a quarter of the budget,
     at most 12"""

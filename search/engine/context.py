@@ -28,6 +28,7 @@ def context_at(graph: Graph, node: Node, given: Context, settings: Settings) -> 
         statistics=statistics,
         history=tuple(_tried(graph, e) for e in graph.edges_of(node.key)),
         wanted=max(slots(graph, node, settings), 1),
+        new_code=graph.known_code.chance,
     )
 
 

@@ -14,8 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...runners.errors import HandleUnknown
 from ...runners.model import Candidate, Ending
+from .known_code import KnownCode
 from .nodes import Edge, Node
 from .proposal import Proposal
+
+NO_CODE = (Ending.build_failed, Ending.rejected)
+"""endings that say nothing of machine code"""
 
 
 class Graph:
@@ -32,6 +36,7 @@ class Graph:
         self.root_key: str = ""
         self.endings: Counter[Ending] = Counter()
         """how many nodes ended how, the root among them"""
+        self.known_code = KnownCode()
         self._leaving: dict[str, list[Edge]] = {}
         self._links_to: dict[str, list[Edge]] = {}
         self._levels: dict[str, int] = {}
@@ -214,6 +219,8 @@ class Graph:
     def _link(self, edge: Edge) -> None:
         if edge.child is None:
             return
+        if not edge.duplicate and edge.ending not in NO_CODE:
+            self.known_code.saw(edge, known=edge.variant is not None)
         for twin in (edge.variant, edge.same_code_as):
             if twin is not None and twin not in self.nodes:
                 self._merged.setdefault(twin, edge.child)

@@ -31,6 +31,8 @@ class Arms:
     """low end of the value of each that may be followed; of one without a child, `unseen`"""
     priors: list[float]
     unseen: float
+    version: int = 0
+    """of `KnownCode`, on which values and priors of open edges rest"""
     placed: dict[tuple[float, float, bool], Placed] = field(
         default_factory=dict[tuple[float, float, bool], "Placed"]
     )

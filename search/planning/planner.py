@@ -82,6 +82,8 @@ class Context:
     method is not named, and 0 where it is to be left out"""
     memory: Recollection = field(default_factory=Recollection)
     """what earlier searches of the kernel tried from this state, and what failed in others"""
+    new_code: Callable[[Candidate], float] = lambda _: 1.0
+    """the chance that a candidate gives machine code which the search does not know yet"""
 
     @property
     def spec(self) -> KernelSpec:

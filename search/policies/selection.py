@@ -135,9 +135,10 @@ def columns(graph: Graph, node: Node, settings: Settings) -> Columns:
 
     What was never evaluated has no value: an open edge, and the `expand` arm, take one between the
     node's own reward and what is backed up to it (`first_play`; AdaExplore scores its expand arm
-    from the best child); widening bounds how many. The expand arm has the prior of an
-    average candidate and as many visits as it brought candidates. Values that cannot be told from
-    the best one equal it.
+    from the best child); widening bounds how many. Value and prior of an open edge fall with the
+    chance that it gives new machine code at all (`KnownCode.chance`). The expand arm has the prior
+    of an average candidate and as many visits as it brought candidates. Values that cannot be told
+    from the best one equal it.
     """
     edges, may_expand = legal_arms(graph, node, settings)
     q, priors, total = _placed(graph, node, settings, may_expand)
@@ -207,7 +208,8 @@ def _arms(graph: Graph, node: Node, settings: Settings) -> Arms:
     Followed are edges that are open, and those to a node where something can be chosen; one that
     is running has no child.
     """
-    if node.arms is None:
+    known = graph.known_code
+    if node.arms is None or node.arms.version != known.version:
         nodes, first, edges = graph.nodes, settings.first_play, graph.edges_of(node.key)
         unseen = first * node.backed.low + (1 - first) * node.own.low
         legal = [
@@ -216,16 +218,26 @@ def _arms(graph: Graph, node: Node, settings: Settings) -> Arms:
             if e.state == "open"
             or (e.child is not None and not e.closes_cycle and nodes[e.child].available)
         ]
+        unsure = known.matters  # else no candidate is looked at: most are records still
+        chances = [known.chance(e.candidate) if unsure and e.child is None else 1.0 for e in legal]
+        hoped = [unseen if c == 1 else node.own.low + c * (unseen - node.own.low) for c in chances]
+        priors = [e.prior * chance for e, chance in zip(legal, chances, strict=True)]
         node.arms = Arms(
             edges=legal,
-            untried=sorted([e for e in legal if e.state == "open"], key=_less_likely),
+            untried=_untried(legal, priors),
             proposed=sum([not e.pruned for e in edges]),
-            lows=[unseen if e.child is None else nodes[e.child].backed.low for e in legal],
-            priors=[e.prior for e in legal],
+            lows=[
+                each if e.child is None else nodes[e.child].backed.low
+                for e, each in zip(legal, hoped, strict=True)
+            ],
+            priors=priors,
             unseen=unseen,
+            version=known.version,
         )
     return node.arms
 
 
-def _less_likely(edge: Edge) -> float:
-    return -edge.prior
+def _untried(edges: Sequence[Edge], priors: Sequence[float]) -> list[Edge]:
+    """Open ones, the largest prior first, the oldest of equal ones."""
+    pairs = [(p, e) for p, e in zip(priors, edges, strict=True) if e.state == "open"]
+    return [edge for _, edge in sorted(pairs, key=lambda pair: -pair[0])]

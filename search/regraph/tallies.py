@@ -30,7 +30,7 @@ class Tally(Record):
     count: int = 0
     """evaluations with an ending that says something of the variant (`lost` does not)"""
     right: int = 0
-    """that got as far as a measurement"""
+    """that got as far as a measurement of their own machine code"""
     better: int = 0
     """with a gain of 1 % at least"""
     gains: int = 0

@@ -61,11 +61,13 @@ class Transition(BaseModel):
     repeated: bool = False
     """an earlier search of the kernel had made the very same step, with a verdict that stays: not
     to be counted again"""
+    known_code: bool = False
+    """it was built to machine code that another variant had been measured with"""
 
     @property
     def right(self) -> bool:
-        """Whether it got as far as a measurement."""
-        return self.ending.measured
+        """Whether it got as far as a measurement of its own: a share of another's is no gain."""
+        return self.ending.measured and not self.known_code
 
 
 def difference(

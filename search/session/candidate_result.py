@@ -34,10 +34,12 @@ class CandidateResult:
 
     @property
     def builds(self) -> int:
-        """What it cost."""
+        """What it cost: nothing where its machine code was known, and was not run again."""
         if self.several is not None:
             return self.several.builds
-        return int(not self.known and self.evaluation.ending is not Ending.rejected)
+        evaluation = self.evaluation
+        paid = evaluation.ending is not Ending.rejected and evaluation.same_code_as is None
+        return int(paid and not self.known)
 
     @property
     def seconds(self) -> Mapping[str, float]:

@@ -88,6 +88,7 @@ class SearchSession:
             bench.store, record.kernel_id, record.learned, record.settings.regraph
         )
         self._begin_anew()
+        graph.known_code.heeded = record.planner == "rules"
         self._engine = Engine(
             graph,
             record.settings,

@@ -102,6 +102,7 @@ def transition(
         parent=parent.variant.variant_id,
         variant_id=outcome.variant_id,
         repeated=outcome.variant_id in before.memory.reached,
+        known_code=outcome.same_code_as is not None,
     )
 
 

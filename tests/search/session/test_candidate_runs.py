@@ -77,15 +77,15 @@ class Heard(Listener):
         self.lines.append(message)
 
 
-def test_the_best_configuration_counts_all_builds_do_and_each_is_told(
-    session: SearchSession,
+def test_the_best_configuration_counts_all_builds_of_new_code_do_and_each_is_told(
+    bench: Workbench, session: SearchSession
 ) -> None:
     heard = Heard()
     with listening(heard):
         report = step_with(session, CANDIDATE)
-    assert [line.split(":")[0] for line in heard.lines] == [
-        f"configuration {number} of 7" for number in range(1, 8)
-    ]
+    assert [line.split(" of ")[0] for line in heard.lines] == [
+        f"configuration {number}" for number in range(1, 9)
+    ], "UNROLL changes no machine code: the eighth is paid for by what cost nothing"
     assert "UNROLL=1 kRepeat=8: " in heard.lines[0] and "x the baseline (" in heard.lines[0]
     assert heard.lines[0].endswith(", the best so far")
     failed = next(line for line in heard.lines if "kRepeat=5" in line)
@@ -94,9 +94,14 @@ def test_the_best_configuration_counts_all_builds_do_and_each_is_told(
     assert f"{number}: {values}: building" in heard.reports
     assert any("gates of the incumbent: fresh seeds" in each for each in heard.reports)
     assert report.ending is Ending.faster and report.became_incumbent
-    assert report.builds == 7
+    tried = [Evaluation.model_validate(each) for _, each in bench.store.items("evaluations")]
+    firsts = [each for each in tried if each.evaluation_id.endswith("/0001")]
+    baseline = bench.evaluator.kernel(session.record.kernel_id).baseline
+    built = [e for e in firsts if e.same_code_as is None and e.variant_id != baseline]
+    again = len(tried) - len(firsts)  # a twin that is measured anew as the best was run after all
+    assert len(built) <= report.builds <= len(built) + again < 8
     assert "kRepeat=1" in report.message
-    assert "the best of 7 tried of 8 configurations" in report.message
+    assert "the best of 8 tried of 8 configurations" in report.message
     assert report.changed == "source, -O3 -march=native -std=c++17, tuned kRepeat, UNROLL"
     assert session.status().best == report.variant_id
 

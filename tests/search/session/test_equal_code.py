@@ -48,10 +48,11 @@ def test_equal_machine_code_is_one_node_that_knows_both_variants(
     first, second = step_with(session, FAST, FAST_TOO)
     assert first.variant_id != second.variant_id
     assert first.speedup == second.speedup
-    assert (second.builds, second.duplicate, second.became_incumbent) == (2, False, False)
+    assert (second.builds, second.duplicate, second.became_incumbent) == (1, False, False)
     rows = [Transition.model_validate(row) for _, row in bench.store.items("transitions")]
     assert [row.variant_id for row in rows] == [first.variant_id, second.variant_id]
     assert rows[0].ms == rows[1].ms != {}
+    assert [row.right for row in rows] == [True, False]
     status = session.status()
     assert sum(status.endings.values()) == 1
     assert status.best == first.variant_id

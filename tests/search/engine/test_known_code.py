@@ -1,0 +1,121 @@
+"""What a search expects of moves whose builds met machine code that it knew."""
+
+from __future__ import annotations
+
+import pytest
+from search_landscape import ROOT, context_of, measured, new_graph
+
+from kernelwright.runners.model import BuildOptions, Candidate, Ending, Evaluation
+from kernelwright.search.engine.engine import Engine
+from kernelwright.search.engine.work import Evaluate, Outcome
+from kernelwright.search.graph.known_code import KnownCode
+from kernelwright.search.graph.records import edge_record, graph_from_records, node_record
+from kernelwright.search.planning.planner import Context, PlannerRun
+from kernelwright.search.session.candidate_result import CandidateResult
+from kernelwright.search.settings import Settings
+
+FLAGS = tuple(
+    Candidate(
+        method="compiler_flags", detail=f"-f{n}", options=BuildOptions(flags=(f"-f{n}",)), prior=0.3
+    )
+    for n in range(4)
+)
+REWRITES = tuple(
+    Candidate(method="unroll", detail=f"loop {n}", source=f"int f{n};", prior=0.1) for n in range(3)
+)
+
+
+def all_at_once(_: Context) -> PlannerRun:
+    yield from ()
+    return (*FLAGS, *REWRITES)
+
+
+def engine_of_rules() -> Engine:
+    engine = Engine(new_graph(), Settings(budget_builds=20), all_at_once, context_of)
+    engine.graph.known_code.heeded = True
+    return engine
+
+
+def order_of(engine: Engine, known: str, steps: int) -> list[str]:
+    """What is evaluated one after the other where a method only gives the code of the baseline."""
+    found = list[str]()
+    for number in range(steps):
+        work = engine.next_work()
+        assert isinstance(work, Evaluate)
+        method = work.candidate.method
+        found.append(method)
+        twin = ROOT if method == known else None
+        engine.record(work.edge_id, measured(1.0, f"v{number}", same_code_as=twin))
+    return found
+
+
+def test_after_one_flag_that_changed_nothing_every_rewrite_comes_before_the_next() -> None:
+    order = order_of(engine_of_rules(), "compiler_flags", 5)
+    assert order == ["compiler_flags", "unroll", "unroll", "unroll", "compiler_flags"]
+
+
+def test_flags_that_give_new_code_keep_their_place() -> None:
+    assert order_of(engine_of_rules(), "none", 4) == ["compiler_flags"] * 4
+
+
+def test_what_was_asked_for_is_tried_in_its_order_whatever_code_it_gives() -> None:
+    engine = engine_of_rules()
+    engine.graph.known_code.heeded = False
+    assert order_of(engine, "compiler_flags", 4) == ["compiler_flags"] * 4
+
+
+def test_a_search_that_is_resumed_expects_the_same() -> None:
+    engine = engine_of_rules()
+    order_of(engine, "compiler_flags", 2)
+    graph = engine.graph
+    again = graph_from_records(
+        [node_record(graph, n) for n in graph.nodes.values()],
+        [edge_record(e) for e in graph.edges.values()],
+    )
+    again.known_code.heeded = True
+    chances = [(graph.known_code.chance(c), again.known_code.chance(c)) for c in FLAGS + REWRITES]
+    assert all(live == resumed for live, resumed in chances)
+    assert {live for live, _ in chances} > {1.0}
+
+
+def expected(seen: list[tuple[Candidate, bool]], candidate: Candidate) -> float:
+    counts, graph = KnownCode(), new_graph()
+    counts.heeded = True
+    for each, known in seen:
+        counts.saw(graph.add_edge(ROOT, each, 1.0), known=known)
+    return counts.chance(candidate)
+
+
+def test_a_method_falls_to_a_fifth_its_very_words_further_and_another_method_not_at_all() -> None:
+    first, second, *_ = FLAGS
+    assert expected([(first, True)], second) == pytest.approx(0.2)
+    assert expected([(first, True)], first) == pytest.approx(0.04)
+    assert expected([(first, True)], REWRITES[0]) == 1.0
+
+
+def test_new_code_raises_what_known_code_lowered() -> None:
+    first, second, third, _ = FLAGS
+    low = expected([(first, True)], third)
+    assert low < expected([(first, True), (second, False)], third) < 1.0
+
+
+def test_a_build_that_failed_says_nothing_of_the_code() -> None:
+    engine = engine_of_rules()
+    work = engine.next_work()
+    assert isinstance(work, Evaluate)
+    engine.record(work.edge_id, Outcome(Ending.build_failed, "v0", spent_build=True))
+    assert engine.graph.known_code.chance(FLAGS[1]) == 1.0
+
+
+def test_known_code_costs_no_build_and_code_that_was_run_does() -> None:
+    run = Evaluation(
+        evaluation_id="v1/0001",
+        variant_id="v1",
+        kernel_id="k",
+        ending=Ending.wrong,
+        tier="native",
+        message="",
+    )
+    shared = run.model_copy(update={"same_code_as": "v0"})
+    costs = [CandidateResult("v1", each, known=False).builds for each in (run, shared)]
+    assert costs == [1, 0]
