@@ -23,7 +23,8 @@ from .live import display
 from .load import load_told
 from .planning.answering import Answerer
 from .planning.options import RULES, PlannerOptions
-from .tables import console, result_text, variant_table
+from .tables import result_text, variant_table
+from .terminal.grid import console
 
 PROGRAM = "kernelwright"
 TABLE_LINES = 12

@@ -147,7 +147,7 @@ def _size(graph: ReGraph) -> str:
 def _print(title: str, lines: Iterable[tuple[str, Line]]) -> None:
     from rich.table import Table
 
-    from .tables import console
+    from .terminal.grid import console
 
     table = Table(
         "", "gain (95 %)", "tries", "failed", "kernels", title=title, title_justify="left"

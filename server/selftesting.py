@@ -22,7 +22,7 @@ from .selftest_table import (
     verdict_text,
     write_outcomes,
 )
-from .tables import console
+from .terminal.grid import console
 
 
 def run_selftest(

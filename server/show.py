@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from ..evaluation.difference import source_diff
-from ..runners.errors import AccessError, HandleUnknown
+from ..runners.errors import HandleUnknown, SpecError
 from ..runners.model import Evaluation
+from ..runners.whole_files import write_whole
 from ..search.outdir.overview import searches, variants
+from ..search.outdir.report import kernel_report, outdir_report, report_of, state_file
 from ..search.session.exchanges import Costs, costs_of
 from ..search.stored.records import SearchRecord
 from ..store.evaluations import confirmation_of, evaluation_of, figure_of
@@ -16,9 +19,11 @@ from ..store.handles import find
 from ..store.kernels import kernel_record, kernel_records
 from ..store.records import Confirmation
 from ..store.searches import search_record
-from ..store.store import STATE_FILE, Store
+from ..store.store import Store
 from ..store.variants import variant_record
-from .tables import console, gate_table, kernel_table, search_table, variant_table
+from .tables import gate_table, kernel_table, search_table, variant_table
+from .terminal.grid import console
+from .terminal.reports import markdown
 
 
 def show_handle(outdir: Path, handle: str) -> None:
@@ -26,7 +31,7 @@ def show_handle(outdir: Path, handle: str) -> None:
 
     Raises AccessError when there is no state, and HandleUnknown.
     """
-    with Store.open(require_state(outdir)) as store:
+    with Store.open(state_file(outdir)) as store:
         if not handle:
             _show_all(store)
             return
@@ -42,6 +47,48 @@ def show_handle(outdir: Path, handle: str) -> None:
             _show_variant(store, whole)
 
 
+def show_json(outdir: Path, handle: str) -> None:
+    """Print the state folder, or one kernel or variant of it, as JSON (`outdir/report.py`).
+
+    A variant has its source, evaluation and confirmation besides. Raises AccessError when there is
+    no state, HandleUnknown, and SpecError for a search, which lies in the JSON of its kernel.
+    """
+    with Store.open(state_file(outdir)) as store:
+        if not handle:
+            print(outdir_report(store).model_dump_json(indent=2))
+            return
+        kind, whole = find(store, handle)
+        if kind == "kernel":
+            print(kernel_report(store, kernel_record(store, whole)).model_dump_json(indent=2))
+        elif kind == "variant":
+            print(json.dumps(_variant_data(store, whole), indent=2))
+        else:
+            raise SpecError(
+                f"{whole} is a search: --json tells kernels and variants",
+                next_step=f"show {outdir} KERNEL --json has its searches; search_state.json "
+                "beside its variants has their steps",
+            )
+
+
+def write_markdown(outdir: Path, to: Path) -> None:
+    """Write the tables of a state folder as Markdown. Raises AccessError when there is none."""
+    write_whole(to, markdown(report_of(outdir)))
+
+
+def _variant_data(store: Store, variant_id: str) -> dict[str, Any]:
+    record = variant_record(store, variant_id)
+    report = kernel_report(store, kernel_record(store, record.variant.kernel_id))
+    told = next(each for each in report.variants if each.variant_id == variant_id)
+    evaluation, confirmation = evaluation_of(store, variant_id), confirmation_of(store, variant_id)
+    return {
+        "kernel_id": report.kernel_id,
+        **told.model_dump(mode="json"),
+        "source": record.variant.source,
+        "evaluation": None if evaluation is None else evaluation.model_dump(mode="json"),
+        "confirmation": None if confirmation is None else confirmation.model_dump(mode="json"),
+    }
+
+
 def show_brief(outdir: Path, kernel: str, variant: str, as_json: bool) -> None:
     """Print what a planner is told of a variant of a kernel, as Markdown or as JSON.
 
@@ -52,7 +99,7 @@ def show_brief(outdir: Path, kernel: str, variant: str, as_json: bool) -> None:
     from ..tools.brief.assemble import brief_of
     from ..tools.parts.describing import resolve_variant
 
-    require_state(outdir)
+    state_file(outdir)
     with Workbench(outdir, [outdir]) as bench:
         kind, kernel_id = find(bench.store, kernel)
         if kind != "kernel":
@@ -62,17 +109,6 @@ def show_brief(outdir: Path, kernel: str, variant: str, as_json: bool) -> None:
         record = resolve_variant(bench, bench.evaluator.kernel(kernel_id), whole)
         brief = brief_of(bench, record.variant.variant_id)
     print(brief.model_dump_json(indent=2) if as_json else brief.markdown())
-
-
-def require_state(outdir: Path) -> Path:
-    """The state file of a folder. Raises AccessError where there is none."""
-    path = outdir / STATE_FILE
-    if not path.is_file():
-        raise AccessError(
-            f"{outdir} holds no {STATE_FILE}",
-            valid="the --outdir of an earlier `optimize`, or a project's .kernelwright",
-        )
-    return path
 
 
 def _show_all(store: Store) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Sequence
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -19,19 +16,13 @@ from ..search.session.optimize import Finished
 from ..search.stored.records import SearchRecord
 from ..store.records import Confirmation, Figure, KernelRecord, shapes_of
 from .doctor import Fact, HostReport
+from .terminal.grid import times_text
 
-WIDE = 160
 SPEEDUP = "speedup (95 %)"
 WHOLE = frozenset({"variant", "verdict", SPEEDUP, "method", "kernel", "search", "best"})
 """columns that are never broken into lines"""
 GATE_STYLES = {"passed": "green", "failed": "bold red", "note": "yellow", "skipped": "dim"}
 STYLES = {"faster": "green", "slower": "yellow", "tie": "dim", "unstable": "dim"}
-
-
-def console() -> Console:
-    """The console of stdout; wide enough for whole lines where stdout is no terminal."""
-    width = None if sys.stdout.isatty() else max(WIDE, shutil.get_terminal_size().columns)
-    return Console(width=width, highlight=False, markup=False)
 
 
 def variant_table(lines: Sequence[VariantLine], limit: int | None = None) -> Table:
@@ -72,8 +63,7 @@ def kernel_table(kernels: Sequence[tuple[KernelRecord, Figure | None]]) -> Table
     """Kernels, each with what is known of its incumbent."""
     table = _table("kernel", "baseline", "best", SPEEDUP, "opened")
     for kernel, best in kernels:
-        times = ", ".join(f"{name} {ms:.4g} ms" for name, ms in kernel.baseline_ms.items())
-        times = times or "not timed"
+        times = times_text(kernel.baseline_ms)
         gained = "" if best is None else figure_text(best)
         incumbent = "baseline" if kernel.incumbent == kernel.baseline else kernel.incumbent
         table.add_row(kernel.kernel_id, times, incumbent, gained, kernel.opened_at)

@@ -1,0 +1,70 @@
+"""`kernelwright spec`: the format, every problem of a spec, and a spec for a source file."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..options.paths import file_there
+
+
+def spec(
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of a spec.")
+    ] = False,
+    check: Annotated[
+        Path | None, typer.Option(callback=file_there, metavar="FILE", help="A spec to check.")
+    ] = None,
+    infer: Annotated[
+        Path | None,
+        typer.Option(
+            callback=file_there,
+            metavar="SOURCE",
+            help="A .cu, .cpp or .py file to print a spec for, with ? where you decide.",
+        ),
+    ] = None,
+    kernel: Annotated[
+        str | None, typer.Option(help="With --infer: the function, where there are several.")
+    ] = None,
+) -> None:
+    """The format of a spec, every problem that one has, or a spec for a source file."""
+    if schema + (check is not None) + (infer is not None) != 1:
+        print("give one of --schema, --check FILE and --infer SOURCE", file=sys.stderr)
+        raise typer.Exit(1)
+    if infer is not None:
+        _infer(infer, kernel)
+        return
+    if check is None:
+        from ...runners.specs.spec import KernelSpec
+
+        print(json.dumps(KernelSpec.model_json_schema(), indent=2))
+        return
+    from ...evaluation.spec_check import check_spec
+    from ...runners.loading.files import Roots, load_file
+
+    loaded = load_file(check, Roots([check.parent, Path.cwd()]))
+    with tempfile.TemporaryDirectory(prefix="kernelwright-check-") as folder:
+        check_spec(loaded, Path(folder))
+    workloads = ", ".join(w.name for w in loaded.spec.workloads)
+    print(f"{check}: ok, kernel {loaded.kernel_id} builds, workloads {workloads}")
+
+
+def _infer(source: Path, kernel: str | None) -> None:
+    from ...runners.loading.domains import with_domains
+    from ...runners.loading.files import Roots, draft_of_file
+    from ...runners.specs.text import written
+
+    found = with_domains(draft_of_file(source, Roots([source.parent, Path.cwd()]), kernel))
+    print(written(found.data))
+    open_places = "fill in:" if found.undecided else "nothing is left to fill in"
+    print(f"{source}: save this spec beside it; {open_places}", file=sys.stderr)
+    for line in found.undecided:
+        print(f"  {line}", file=sys.stderr)
+    if symbols := ", ".join(found.data["symbols"]):
+        domains = f"which sizes are legal ({symbols}): smallest, largest, `multiple_of`"
+        print(f"and correct what is proposed in `symbols`, {domains}", file=sys.stderr)

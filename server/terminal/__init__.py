@@ -1,0 +1,1 @@
+"""How the command line writes: the console, and tables as text and as Markdown."""
