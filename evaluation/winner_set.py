@@ -56,7 +56,7 @@ def confirm(
         compared = list[GatedComparison]()
         for group in groups:
             report(f"timing {', '.join(pool.contract.label for pool in group)}")
-            compared.append(rig.compare(kernel, group, variant_id, [baseline]))
+            compared.append(rig.compare(kernel, group, variant_id, [baseline], placed=True))
             gates = together(gates, compared[-1].gates)
             if failed := first_failure(gates):
                 return _refused(variant_id, gates, failed)
@@ -122,7 +122,7 @@ def _accepted_or_not(
     message = f"visible workloads: {describe(ratio, 'the baseline', visible.resolution)}"
     if first is not None:
         message += f" ({kept.message})"
-    message += _warm(visible)
+    message += _placements(visible) + _warm(visible)
     if held_out is not None:
         again = describe(held_out.ratios[0], "the baseline", held_out.resolution)
         message += f"; held-out workloads: {again}"
@@ -136,6 +136,13 @@ def _accepted_or_not(
         accepted=first_failure(last) is None,
         message=message,
     )
+
+
+def _placements(visible: Comparison) -> str:
+    """What the interval was taken over, beside time; empty where buffers lay in one place."""
+    if not visible.placements:
+        return ""
+    return f" over {visible.placements} placements of its buffers"
 
 
 def _warm(visible: Comparison) -> str:

@@ -18,6 +18,7 @@ from ..store.records import Confirmation, Figure, KernelRecord, shapes_of
 from .doctor import Fact, HostReport
 from .terminal.grid import times_text
 
+PLACED = "memory of their own each time, at offsets that the declared alignment allows"
 SPEEDUP = "speedup (95 %)"
 WHOLE = frozenset({"variant", "verdict", SPEEDUP, "method", "kernel", "search", "best"})
 """columns that are never broken into lines"""
@@ -132,8 +133,9 @@ def _varied(finished: Finished, visible: Comparison) -> str:
     loaded = finished.kernel.loaded
     if loaded.spec.kernel.language.on_gpu:
         return f"varied: seeds, order, code loaded anew ({visible.blocks} blocks a shape)"
+    where = "buffers" if not visible.placements else f"buffers ({PLACED})"
     return (
-        f"varied: seeds, order, buffers, a process for each of {visible.blocks} blocks a shape; "
+        f"varied: seeds, order, {where}, a process for each of {visible.blocks} blocks a shape; "
         f"the same in all: this machine, OpenMP's variables ({openmp.told(loaded.environment)})"
     )
 

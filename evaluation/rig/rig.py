@@ -202,13 +202,22 @@ class Rig:
                 self.run(kernel, variant_id, pool, range(pool.slots), adopt=True)
 
     def compare(
-        self, kernel: OpenKernel, pools: Sequence[SeedPool], candidate: str, others: Sequence[str]
+        self,
+        kernel: OpenKernel,
+        pools: Sequence[SeedPool],
+        candidate: str,
+        others: Sequence[str],
+        *,
+        placed: bool = False,
     ) -> GatedComparison:
         """Time loaded variants against each other; the device is ours alone meanwhile.
 
+        `placed`: buffers lie elsewhere in every block, and the intervals hold it.
+
         Raises SideFailed when another side than the candidate fails.
         """
-        return self._timing.compare(self._checker(kernel), kernel, pools, candidate, others)
+        checker = self._checker(kernel)
+        return self._timing.compare(checker, kernel, pools, candidate, others, placed=placed)
 
     def hot_times(
         self, kernel: OpenKernel, pools: Sequence[SeedPool], sides: Sequence[str]

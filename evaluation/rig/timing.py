@@ -33,6 +33,8 @@ class Timing:
         pools: Sequence[SeedPool],
         candidate: str,
         others: Sequence[str],
+        *,
+        placed: bool = False,
     ) -> GatedComparison:
         """See `Rig.compare`."""
         quiet = self._quiet.timing() if kernel.target is None else nullcontext()
@@ -46,6 +48,7 @@ class Timing:
                 timeout_s=kernel.timeout_s,
                 rng=kernel.rng,
                 paces=self._paces,
+                placed=placed,
             )
         if measured.comparison is not None:
             pairs = zip(pools, measured.comparison.workloads, strict=True)

@@ -72,14 +72,18 @@ def compare(
     timeout_s: float,
     rng: random.Random,
     paces: Paces = MappingProxyType({}),
+    placed: bool = False,
 ) -> Measured:
     """Time `candidate` against `others` (variant ids; the first decides when to stop, the last
     is the one whose drift is watched: the baseline). `paces`: what is known of the others.
+    `placed`: buffers lie elsewhere in every block, and intervals hold what that makes of it, where
+    the tier's plan has placements.
 
     Raises ProcessLost when the runner itself is lost.
     """
     sides = (candidate, *dict.fromkeys(o for o in others if o != candidate))
-    session, runs = Session(sides, plan, time.monotonic()), list[Run]()
+    placed = placed and plan.placements > 0
+    session, runs = Session(sides, plan, time.monotonic(), placed=placed), list[Run]()
     for pool in pools:
         known = {o: paces[pool.pool, o] for o in sides[1:] if (pool.pool, o) in paces}
         looked = _look(checker, pool, sides, plan, timeout_s, known)
@@ -91,9 +95,12 @@ def compare(
     while not session.enough():
         counters, batch = _cpu_counters() if plan.host_clock else None, list[BlockResult]()
         load, reload = session.load, session.reloads
+        place = rng.getrandbits(63) if placed else None
         for times in session.times:
             rounds = _rounds(sides, times.once, times.rounds, rng)
-            block, found = checker.block(times.pool, rounds, times.calls, timeout_s, reload=reload)
+            block, found = checker.block(
+                times.pool, rounds, times.calls, timeout_s, reload=reload, placed=place
+            )
             runs += found
             session.busy_s += block.busy_s
             if broken := _faulted(times.pool, block.sides):

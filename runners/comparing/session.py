@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
 from ..model import Comparison, Conditions, WorkloadTimes
 from ..protocol.messages import BlockResult
 from ..protocol.pools import SeedPool
+from .placements import placed
 from .settling import TimingPlan, Told, decide, drift_of, tell, tell_disturbed
 from .timing import WorkloadBlocks, ratio
 
@@ -23,15 +24,20 @@ LOW_CLOCK = 0.75
 
 @dataclass
 class Collected:
-    """Block medians in milliseconds by side, and the load that each block belongs to."""
+    """Block medians in milliseconds by side, the samples that they are of (nanoseconds), and
+    the load that each block belongs to."""
 
     blocks_ms: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     loads: list[int] = field(default_factory=list[int])
+    samples: dict[str, list[Sequence[float]]] = field(
+        default_factory=dict[str, list[Sequence[float]]]
+    )
 
-    def add(self, medians: dict[str, float], load: int) -> None:
-        """One block."""
-        for side, ms in medians.items():
-            self.blocks_ms.setdefault(side, []).append(ms)
+    def add(self, samples: Mapping[str, Sequence[float]], load: int) -> None:
+        """One block: nanoseconds of its samples, by side."""
+        for side, ns in samples.items():
+            self.blocks_ms.setdefault(side, []).append(median(ns) * 1e-6)
+            self.samples.setdefault(side, []).append(ns)
         self.loads.append(load)
 
 
@@ -54,13 +60,13 @@ class Times:
 
         `why_not`: what spoilt it as a whole; empty: nothing did.
         """
-        number, clean = len(self.every.loads), dict[str, float]()
-        every = {side.variant: median(side.nanoseconds) * 1e-6 for side in block.sides}
+        number, clean = len(self.every.loads), dict[str, list[float]]()
+        every = {side.variant: side.nanoseconds for side in block.sides}
         for side in block.sides:
             pairs = zip(side.nanoseconds, side.disturbed, strict=True)
             kept = [ns for ns, share in pairs if share <= plan.disturbed_share]
             if kept:
-                clean[side.variant] = median(kept) * 1e-6
+                clean[side.variant] = kept
             self.samples += len(side.nanoseconds)
         self.every.add(every, load)
         self.conditions.append(block.conditions)
@@ -94,9 +100,13 @@ class Session:
     plan: TimingPlan
     started: float
     times: list[Times] = field(default_factory=list[Times])
+    placed: bool = False
+    """every block has a placement of its own, and the interval holds what that makes of it"""
     busy_s: float = 0.0
     _looked: int = 0
     """clean blocks when it was last asked whether they suffice"""
+    _settled_at: float | None = None
+    """when blocks were first enough, while further placements are taken"""
 
     @property
     def count(self) -> int:
@@ -127,7 +137,7 @@ class Session:
             self.times = [
                 new or Times(old.pool, old.calls, old.once, old.rounds) for old, new in pairs
             ]
-            self._looked = 0
+            self._looked, self._settled_at = 0, None
 
     def enough(self) -> bool:
         """Whether to stop: what there is suffices, or there is no more time."""
@@ -140,7 +150,13 @@ class Session:
         enough_s = plan.budget_s if self.clean >= plan.min_blocks else 3 * plan.budget_s
         if blocks < plan.careful_blocks:
             enough_s = plan.longest_s
-        return self._later_than(enough_s) or (not alone and self._suffices())
+        if self._later_than(enough_s):
+            return True
+        if self._settled_at is None:
+            if alone or not self._suffices():
+                return False
+            self._settled_at = time.monotonic()
+        return not (self.placed and self._takes_more())
 
     def result(self) -> Comparison:
         """What the blocks say."""
@@ -157,6 +173,7 @@ class Session:
             seconds=round(time.monotonic() - self.started, 3),
             busy_s=round(self.busy_s, 6),
             blocks=self.count,
+            placements=min(w.count for w in counted) if self.placed else 0,
             dropped_blocks=dropped,
             drift=round(drift_of(counted, sides[0], sides[-1], sides[-1])[0], 4),
             conditions=_together([c for t in self.times for c in t.conditions]),
@@ -178,6 +195,16 @@ class Session:
         moved = self._moved(others[0]) if self.clean in self.plan.looks else 0.0
         return decide(clean, candidate, others, self.plan, moved=moved)
 
+    def _takes_more(self) -> bool:
+        """Whether settled blocks are followed by one with a further placement: there are few, and
+        the time allowed suffices for one that takes as long as the others did."""
+        if self.clean >= self.plan.placements:
+            return False
+        assert self._settled_at is not None
+        spent = time.monotonic() - self._settled_at
+        each = (self._settled_at - self.started) / self.count
+        return spent + each <= self.plan.placing_s
+
     def _told(self) -> tuple[list[WorkloadBlocks], dict[str, Told]]:
         """The blocks that count, and what they say of each other side.
 
@@ -189,9 +216,19 @@ class Session:
         if self.clean and (others or not few):
             tolds = {o: tell(clean, candidate, o, plan, moved=self._moved(o)) for o in others}
             if not few or all(t.clear for t in tolds.values()):
-                return clean, tolds
+                return clean, self._over_placements(clean, tolds)
         every = self._blocks(clean=False)
-        return every, {o: tell_disturbed(every, candidate, o, plan) for o in others}
+        tolds = {o: tell_disturbed(every, candidate, o, plan) for o in others}
+        return every, self._over_placements(every, tolds)
+
+    def _over_placements(
+        self, blocks: Sequence[WorkloadBlocks], tolds: dict[str, Told]
+    ) -> dict[str, Told]:
+        """What is told, with intervals that hold the placements where blocks have their own."""
+        if not self.placed:
+            return tolds
+        candidate, plan = self.sides[0], self.plan
+        return {o: placed(told, blocks, candidate, o, plan) for o, told in tolds.items()}
 
     def _moved(self, other: str) -> float:
         """How far the ratio went while the baseline drifted further than it may; else 0."""
@@ -204,7 +241,7 @@ class Session:
         for times in self.times:
             which, pool = times.clean if clean else times.every, times.pool
             name, weight = pool.contract.label, pool.weight
-            found.append(WorkloadBlocks(name, weight, which.blocks_ms, which.loads))
+            found.append(WorkloadBlocks(name, weight, which.blocks_ms, which.loads, which.samples))
         return found
 
     def _later_than(self, seconds: float) -> bool:

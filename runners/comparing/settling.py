@@ -74,6 +74,11 @@ class TimingPlan:
     """the clock is the processor's: time that the hypervisor took spoils a block"""
     hot_times: bool = False
     """whether the runner can take times with warm caches"""
+    placements: int = 0
+    """blocks that a comparison goes on for where each has a placement of its own, and few suffice;
+    0: buffers lie in one place"""
+    placing_s: float = 0.0
+    """that this may take beyond the time in which it settled"""
     slow_side: float = 4.0
     """a side slower than the fastest by this factor runs once a block"""
     first_looks: int = 3
@@ -107,6 +112,8 @@ NATIVE = TimingPlan(
     budget_s=4.0,
     longest_s=60.0,
     disturbed_share=0.03,
+    placements=15,
+    placing_s=0.9,
 )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any
 
@@ -44,6 +44,10 @@ class WorkloadBlocks:
     blocks_ms: Blocks
     loads: Sequence[int] = ()
     """the number of the load that each block belongs to; empty: each has one of its own"""
+    samples: Mapping[str, Sequence[Sequence[float]]] = field(
+        default_factory=dict[str, Sequence[Sequence[float]]]
+    )
+    """by side, of each block: what its median is of, in any unit; empty: not known"""
 
     @property
     def count(self) -> int:
@@ -78,7 +82,7 @@ def estimate(
     parts = tuple(
         (
             w.weight / total,
-            _log_ratios(w.blocks_ms, candidate, other).tobytes(),
+            log_ratios(w.blocks_ms, candidate, other).tobytes(),
             _loads(w).tobytes(),
         )
         for w in workloads
@@ -111,7 +115,7 @@ def extent(workloads: Sequence[WorkloadBlocks], candidate: str, other: str) -> E
     total = sum(w.weight for w in workloads)
     center = low = high = 0.0
     for workload in workloads:
-        ratios = _log_ratios(workload.blocks_ms, candidate, other)
+        ratios = log_ratios(workload.blocks_ms, candidate, other)
         share = workload.weight / total
         center += share * median(ratios)
         low += share * float(ratios.min())
@@ -128,7 +132,7 @@ def one_sided(workloads: Sequence[WorkloadBlocks], candidate: str, other: str) -
     total, count = sum(w.weight for w in workloads), min(w.count for w in workloads)
     mean = np.zeros(count)
     for w in workloads:
-        mean += w.weight / total * _log_ratios(w.blocks_ms, candidate, other)[:count]
+        mean += w.weight / total * log_ratios(w.blocks_ms, candidate, other)[:count]
     faster, slower = int((mean > 0).sum()), int((mean < 0).sum())
     return max(faster, slower) >= _most_of(count)
 
@@ -168,7 +172,7 @@ def slowest_workload(
 ) -> tuple[str, float]:
     """The workload on which the candidate does worst against `other`, and the speedup there."""
     speedups = {
-        w.name: math.exp(median(_log_ratios(w.blocks_ms, candidate, other))) for w in workloads
+        w.name: math.exp(median(log_ratios(w.blocks_ms, candidate, other))) for w in workloads
     }
     worst = min(speedups, key=lambda name: speedups[name])
     return worst, speedups[worst]
@@ -182,7 +186,8 @@ def median(values: Floats) -> float:
     return float((ordered[middle - 1] + ordered[middle]) / 2)
 
 
-def _log_ratios(blocks: Blocks, candidate: str, other: str) -> Floats:
+def log_ratios(blocks: Blocks, candidate: str, other: str) -> Floats:
+    """Of each block, the logarithm of how much faster the candidate is."""
     return np.log(np.asarray(blocks[other])) - np.log(np.asarray(blocks[candidate]))
 
 

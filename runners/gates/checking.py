@@ -190,6 +190,7 @@ class Checker:
         *,
         reload: bool = False,
         hot: bool = False,
+        placed: int | None = None,
         one_seed: bool = False,
         given: Given = "",
     ) -> tuple[BlockResult, list[Run]]:
@@ -203,6 +204,7 @@ class Checker:
             known=self._digests(pool.pool),
             reload=reload,
             hot=hot,
+            placed=placed,
             one_seed=one_seed,
             given=given,
         )

@@ -28,7 +28,7 @@ from typing import Any
 from ..plans.plan import LaunchPlan
 from ..processes.channel import Answer, Channel, serve
 from ..protocol.arena_values import InputPool, collect, fill, touched
-from ..protocol.layout import Arena, Flush, arena
+from ..protocol.layout import Arena, Flush, arena, placed_arena
 from ..protocol.messages import Block, Check, Load, Placement, Pool, RunResult, SideTimes
 from ..protocol.outputs import OutputKey, OutputMemory, OutputSink
 from ..protocol.shared_arena import ArenaStock, SharedArena
@@ -203,7 +203,7 @@ class NativeRunner:
         """A warm executor that can give another sample."""
         key, sets = (variant, message.pool), _sets(_calls(message, pool, variant))
         most = max(_sets(_calls(message, pool, each)) for each in message.rounds[0])
-        shared = self._arenas.take(arena(pool.contract, most, scattered=self._seed))
+        shared = self._memory_of(message, pool, most)
         session = self._sessions.get(key)
         if session is not None:
             needed = sets * (2 if message.given else 1)
@@ -222,6 +222,12 @@ class NativeRunner:
         unseen = [slot for slot in range(pool.slots) if slot != WARM_UP_SLOT]
         session = self._sessions[key] = Session(executor, unseen)
         return session
+
+    def _memory_of(self, message: Block, pool: InputPool, sets: int) -> SharedArena:
+        """The arena of all sides of a block: the one that they always have, or one placed anew."""
+        if message.placed is None:
+            return self._arenas.take(arena(pool.contract, sets, scattered=self._seed))
+        return self._arenas.anew(placed_arena(pool.contract, sets, message.placed))
 
     def _executor(
         self, variant: str, pool: InputPool, shared: SharedArena, cores: frozenset[int]

@@ -8,8 +8,9 @@ are *flush*, whole pages of the bands are holes: no memory is there for the vari
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
 from ..specs.contract import BoundArgument, BoundContract
@@ -19,6 +20,9 @@ PAGE = 4096
 GUARD = PAGE
 MOST_APART = 4
 """pages that a drawn distance is longer than it must be, less one"""
+HEADER = 16
+"""bytes that a C library keeps before a block of its own: a large `malloc` or `std::vector` begins
+so far behind the start of a page"""
 
 Flush = Literal["", "before", "behind"]
 """Which side of every array a hole begins at: at once before its first byte, or behind its last one
@@ -133,6 +137,27 @@ def arena(
     return replace(made, spans=_scattered(made.stride, sets, random.Random(scattered)))
 
 
+def placed_arena(contract: BoundContract, sets: int, seed: int) -> Arena:
+    """An arena as one of a kernel's users may have it, drawn by a seed.
+
+    Arrays begin on pages, or behind the header of a large allocation, or each at an offset of its
+    own, a third of the seeds each; never where the declared alignment does not allow it. Order,
+    distances and sets are drawn as by `arena`.
+    """
+    rng = random.Random(seed)
+    kind = rng.choice(("pages", "header", "anywhere"))
+
+    def offset(align: int) -> int:
+        if kind == "header":
+            return HEADER if HEADER % align == 0 else 0
+        return align * rng.randrange(max(1, PAGE // align)) if kind == "anywhere" else 0
+
+    sizes = [(a.name, a.nbytes, a.argument.align) for a in contract.arrays]
+    offsets = {name: offset(align) for name, _, align in sizes}
+    made = guarded(sizes, sets, placed=rng.getrandbits(63), offsets=offsets)
+    return replace(made, spans=_scattered(made.stride, sets, rng))
+
+
 def guarded(
     sizes: Iterable[tuple[str, int, int]],
     sets: int,
@@ -140,14 +165,19 @@ def guarded(
     barely_aligned: bool = False,
     flush: Flush = "",
     placed: int | None = None,
+    offsets: Mapping[str, int] = MappingProxyType({}),
 ) -> Arena:
-    """The arena of any buffers, given as (name, bytes, promised alignment); as `arena`."""
+    """The arena of any buffers, given as (name, bytes, promised alignment); as `arena`.
+
+    `offsets`: bytes by which arrays lie behind the starts of pages.
+    """
     slots, cursor, sizes = list[Slot](), 0, list(sizes)
     rng = None if placed is None else random.Random(placed)
     if rng is not None:
         rng.shuffle(sizes)
     for name, nbytes, align in sizes:
         start = _up(cursor + GUARD, PAGE) + (rng.randrange(MOST_APART) * PAGE if rng else 0)
+        start += offsets.get(name, 0)
         if flush == "behind":
             start += -_up(nbytes, align) % PAGE
         elif barely_aligned and not flush and align < PAGE:

@@ -81,6 +81,10 @@ class Block(Record):
     hot: bool = False
     """times with caches as a call before left them, to be told beside the others; a runner that
     cannot take them gives no samples"""
+    placed: int | None = None
+    """a seed: buffers lie in memory of their own for this block, at offsets that are drawn by it
+    and that the declared alignment allows (`layout.placed_arena`), alike for all sides; None: where
+    they always do. A GPU's runner leaves them there"""
     one_seed: bool = False
     """all calls of a sample on one seed: code that looks for the outputs of an earlier call is
     faster so than on seeds of which no two are equal (`calls` below the number of seeds)"""

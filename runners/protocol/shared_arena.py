@@ -92,9 +92,12 @@ class ArenaStock:
 
     def __init__(self) -> None:
         self._arenas: list[SharedArena] = []
+        self._placed: SharedArena | None = None
 
     def take(self, layout: Arena) -> SharedArena:
         """The arena of this layout; its buffers hold anything. Old ones make room."""
+        if self._placed is not None:
+            self._placed = self._placed.close()
         found = next((a for a in self._arenas if a.layout == layout), None)
         if found is None:
             found = SharedArena(layout)
@@ -104,3 +107,16 @@ class ArenaStock:
         while len(self._arenas) > 1 and sum(a.layout.nbytes for a in self._arenas) > STOCK_BYTES:
             self._arenas.pop(0).close()
         return found
+
+    def anew(self, layout: Arena) -> SharedArena:
+        """Memory of its own for a layout, until another one asks: not that which the last one had,
+        where there is room for both."""
+        if self._placed is not None and self._placed.layout == layout:
+            return self._placed
+        last, self._placed = self._placed, None
+        if last is not None and last.layout.nbytes > STOCK_BYTES:
+            last = last.close()
+        self._placed = SharedArena(layout)
+        if last is not None:
+            last.close()
+        return self._placed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -33,6 +34,7 @@ class Machine:
     def __init__(self, ns: dict[str, float], held: dict[str, int], feigning: str = "") -> None:
         self._ns, self._held, self._feigning = ns, dict(held), feigning
         self.calls = list[dict[str, int]]()
+        self.placed = list[int | None]()
         self.orders = list[list[Sequence[str]]]()
 
     def block(
@@ -44,8 +46,10 @@ class Machine:
         *,
         reload: bool = False,
         hot: bool = False,
+        placed: int | None = None,
     ) -> tuple[BlockResult, list[Run]]:
         del pool, timeout_s, reload, hot
+        self.placed.append(placed)
         self.calls.append(calls)
         self.orders.append(list(rounds))
         return BlockResult(sides=tuple(self._side(v, rounds, calls) for v in rounds[0])), []
@@ -63,7 +67,9 @@ class Machine:
         return SideTimes(variant=variant, nanoseconds=(each,) * samples, disturbed=(0.0,) * samples)
 
 
-def compared(machine: Machine, plan: TimingPlan, others: Sequence[str] = ("b",)) -> Comparison:
+def compared(
+    machine: Machine, plan: TimingPlan, others: Sequence[str] = ("b",), *, placed: bool = False
+) -> Comparison:
     found = compare(
         cast("Checker", machine),
         [POOL],
@@ -72,6 +78,7 @@ def compared(machine: Machine, plan: TimingPlan, others: Sequence[str] = ("b",))
         plan=plan,
         timeout_s=1.0,
         rng=random.Random(1),
+        placed=placed,
     )
     assert found.comparison is not None
     return found.comparison
@@ -116,3 +123,31 @@ def test_a_clearly_slow_candidate_costs_a_few_samples() -> None:
     found = compared(machine, DEVICE)
     assert found.ratios[0].judgement == "slower"
     assert (found.blocks, len(machine.calls)) == (2, 2 + DEVICE.first_looks)
+
+
+def test_every_block_of_a_placed_comparison_has_a_placement_of_its_own() -> None:
+    machine = Machine({"a": 1e5, "b": 3e5}, {})
+    found = compared(machine, replace(NATIVE, placing_s=60.0), placed=True)
+    looks = len(machine.placed) - found.blocks
+    assert machine.placed[:looks] == [None] * looks, "looks tell how many calls make a sample"
+    assert len(set(machine.placed[looks:])) == found.blocks == NATIVE.placements
+    assert found.placements == found.blocks
+
+
+def test_where_no_placement_is_asked_for_a_gross_difference_is_told_by_few_blocks() -> None:
+    machine = Machine({"a": 1e5, "b": 3e5}, {})
+    found = compared(machine, NATIVE)
+    assert found.blocks < NATIVE.placements
+    assert set(machine.placed) == {None}
+    assert found.placements == 0
+
+
+def test_further_placements_take_no_longer_than_the_plan_allows() -> None:
+    machine = Machine({"a": 1e5, "b": 3e5}, {})
+    assert compared(machine, replace(NATIVE, placing_s=0.0), placed=True).blocks == 4
+
+
+def test_a_gpu_keeps_its_buffers_where_they_are() -> None:
+    machine = Machine({"a": 1e5, "b": 3e5}, {})
+    assert compared(machine, DEVICE, placed=True).placements == 0
+    assert set(machine.placed) == {None}

@@ -105,6 +105,34 @@ def test_no_answer_of_another_side_lies_in_the_buffers_of_a_sample(
     assert not any(answer in memory for memory in before_its_code for answer in answers())
 
 
+def test_buffers_that_are_placed_anew_lie_elsewhere_and_are_right_for_all_sides(
+    runner: NativeRunner, before_its_code: list[bytes]
+) -> None:
+    where, digests = set[int](), dict[int, set[str]]()
+    for seed in range(4):
+        block = Block(
+            pool="pool",
+            rounds=(("one", "other"), ("other", "one")),
+            calls={"one": 2, "other": 2},
+            poison=POISON,
+            timeout_s=5.0,
+            reload=True,
+            placed=seed,
+        )
+        before_its_code.clear()
+        sides, fd = runner.block(block)
+        os.close(fd)
+        for result in (each for side in sides for each in side.results):
+            assert not (result.fault or result.overrun or result.changed_inputs)
+            digests.setdefault(result.slot, set()).add(result.digest)
+        first = rows()[WARM_UP_SLOT].tobytes()
+        found = {memory.find(first) for memory in before_its_code} - {-1}
+        assert len(found) == 1, "alike for all sides"
+        where |= found
+    assert len(where) > 1
+    assert all(len(each) == 1 for each in digests.values()), "the same values, wherever they lie"
+
+
 def test_no_answer_of_another_variant_lies_in_the_buffers_of_a_check(
     runner: NativeRunner, before_its_code: list[bytes]
 ) -> None:

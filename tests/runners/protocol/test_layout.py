@@ -15,6 +15,7 @@ from kernelwright.runners.protocol.layout import (
     Arena,
     Flush,
     arena,
+    placed_arena,
     record,
 )
 from kernelwright.runners.specs.contract import BoundContract, bind
@@ -195,3 +196,36 @@ def test_a_record_keeps_its_arrays_apart_in_order_and_on_cache_lines(
 
 def test_a_record_without_arrays_still_has_a_place() -> None:
     assert record(()).nbytes == CACHE_LINE
+
+
+@given(ARRAYS, st.integers(1, 3), st.integers(0, 99))
+def test_a_placement_keeps_to_the_declared_alignment_between_guards_of_a_page(
+    arrays: list[tuple[list[int], int, str]], sets: int, seed: int
+) -> None:
+    bound = contract(arrays)
+    made = placed_arena(bound, sets, seed)
+    aligns = {array.name: array.argument.align for array in bound.arrays}
+    assert {s.name: s.nbytes for s in made.slots} == {a.name: a.nbytes for a in bound.arrays}
+    for index in range(sets):
+        assert all(end - start >= GUARD for start, end in made.guards(index))
+        starts = [(s.name, made.span(index)[0] + s.offset) for s in made.slots]
+        assert all(start % aligns[name] == 0 for name, start in starts)
+
+
+def test_placements_are_as_page_allocations_as_a_c_library_and_as_anything_allowed() -> None:
+    bound = contract([([5000], 16, "float32")] * 3)
+    drawn = [placed_arena(bound, 2, seed) for seed in range(60)]
+    assert drawn[7] == placed_arena(bound, 2, 7)
+    offsets = [{slot.offset % PAGE for slot in made.slots} for made in drawn]
+    assert {0} in offsets, "on pages"
+    assert {16} in offsets, "behind the header of a large malloc"
+    anywhere = [each for each in offsets if each not in ({0}, {16})]
+    assert 10 <= len(anywhere) <= 30
+    assert any(len(each) == 3 for each in anywhere), "each array at an offset of its own"
+
+
+def test_no_header_moves_an_array_that_promises_more_alignment() -> None:
+    bound = contract([([5000], 64, "float32")] * 2)
+    starts = [s.offset for seed in range(40) for s in placed_arena(bound, 1, seed).slots]
+    assert {start % 64 for start in starts} == {0}
+    assert len({start % PAGE for start in starts}) > 5

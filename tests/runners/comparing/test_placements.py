@@ -1,0 +1,94 @@
+"""Intervals over placements: they hold one more placement, not only the middle of all."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from kernelwright.runners.comparing.placements import noise_share, over_placements, placed
+from kernelwright.runners.comparing.settling import NATIVE, Told, tell
+from kernelwright.runners.comparing.timing import Estimate, WorkloadBlocks, estimate
+
+BLOCKS = 15
+
+
+def blocks(
+    gains: list[float], samples: dict[str, list[tuple[float, ...]]] | None = None
+) -> WorkloadBlocks:
+    """A baseline of 1 ms, and a candidate that is so many times as fast on each placement."""
+    ms = {"a": [1 / gain for gain in gains], "b": [1.0] * len(gains)}
+    return WorkloadBlocks("w", 1.0, ms, samples=samples or {})
+
+
+def told(workload: WorkloadBlocks) -> tuple[Told, Told]:
+    """Without and with what placements make of it."""
+    before = tell([workload], "a", "b", NATIVE)
+    return before, placed(before, [workload], "a", "b", NATIVE)
+
+
+@pytest.mark.parametrize("count", [4, 6, 15, 40])
+def test_one_more_placement_falls_into_the_interval_as_often_as_it_says(count: int) -> None:
+    rng = np.random.default_rng(5)
+    held = narrow = 0
+    for _ in range(300):
+        drawn = np.exp(rng.normal(math.log(4), 0.1, count + 1))
+        workload, one = blocks([float(x) for x in drawn[:-1]]), math.log(drawn[-1])
+        wide, around = (
+            over_placements([workload], "a", "b", 999),
+            estimate([workload], "a", "b", 999),
+        )
+        held += wide.low <= one <= wide.high
+        narrow += around.low <= one <= around.high
+    assert held >= 0.90 * 300
+    assert narrow < 0.85 * 300, "an interval around the middle does not hold single placements"
+
+
+def test_a_placement_of_another_kind_is_in_the_interval() -> None:
+    alike = [5.2] * 11 + [4.3] * 4
+    before, after = told(blocks(alike))
+    assert math.exp(before.found.low) > 4.9, "the middle is well known"
+    assert math.exp(after.found.low) <= 4.3 + 1e-9
+    assert (before.judgement, after.judgement) == ("faster", "faster")
+
+
+def test_a_lead_that_a_placement_can_take_away_is_not_told() -> None:
+    before, after = told(blocks([1.06] * 56 + [0.93] * 4))
+    assert before.judgement == "faster"
+    assert after.judgement == "tie"
+    _, open_ = told(blocks([1.3] * 56 + [0.8] * 4))
+    assert open_.judgement == "unstable"
+
+
+def test_placements_that_are_all_alike_leave_the_interval_as_it_was() -> None:
+    before, after = told(blocks([3.0] * BLOCKS))
+    assert after == before
+
+
+def test_what_samples_within_blocks_explain_is_not_told_as_placement() -> None:
+    rng, middles = np.random.default_rng(3), list[float]()
+    samples: dict[str, list[tuple[float, ...]]] = {"a": [], "b": []}
+    for _ in range(BLOCKS):
+        a, b = rng.normal(0, 0.05, 3), rng.normal(0, 0.05, 3)
+        samples["a"].append(tuple(np.exp(a)))
+        samples["b"].append(tuple(2 * np.exp(b)))
+        middles.append(2 * math.exp(float(np.median(b) - np.median(a))))
+    noisy, unknown = blocks(middles, samples), blocks(middles)
+    assert noise_share(noisy, "a", "b") > 0.4
+    assert noise_share(unknown, "a", "b") == 0
+    less, more = (over_placements([w], "a", "b") for w in (noisy, unknown))
+    assert less.width < 0.85 * more.width
+
+
+def test_one_sample_of_a_slow_side_leaves_its_noise_unknown() -> None:
+    pair = {"a": [(1.0, 1.1, 0.9)] * BLOCKS, "b": [(9.0,)] * BLOCKS}
+    gains = [9.0 + 0.01 * i for i in range(BLOCKS)]
+    assert 0 < noise_share(blocks(gains, pair), "a", "b") <= 1
+    single = {"a": [(1.0,)] * BLOCKS, "b": [(9.0,)] * BLOCKS}
+    assert noise_share(blocks(gains, single), "a", "b") == 0
+
+
+def test_one_block_says_nothing_of_another_placement() -> None:
+    one = Told(Estimate(1.0, 1.0, 1.0), math.inf, "unstable")
+    assert placed(one, [blocks([2.0])], "a", "b", NATIVE) is one
