@@ -1,5 +1,5 @@
 """The command line: `kernelwright spec | moves | optimize | show | export | compare | regression |
-replay | regraph | doctor | selftest | serve`.
+replay | report | regraph | doctor | selftest | serve | token`.
 
 Here are the commands that drive the server's own modules; `commands/` has the others.
 
@@ -33,6 +33,7 @@ from .options.gpus import GpuNames, gpu_names
 from .options.paths import folder_there, there
 from .regraph import app as regraph
 from .replay import replay
+from .reports import report
 
 app = typer.Typer(
     name="kernelwright",
@@ -47,7 +48,7 @@ USAGE = 2
 
 app.add_typer(regraph, name="regraph")
 app.add_typer(token, name="token")
-for each in (spec, moves, optimize, export, compare, regression, replay):
+for each in (spec, moves, optimize, export, compare, regression, replay, report):
     app.command()(each)
 
 

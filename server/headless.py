@@ -23,6 +23,7 @@ from .live import display
 from .load import load_told
 from .planning.answering import Answerer
 from .planning.options import RULES, PlannerOptions
+from .reports import PAGE, write_report
 from .tables import result_text, variant_table
 from .terminal.grid import console
 
@@ -150,7 +151,8 @@ def stopped_by_signals() -> Generator[None]:
 def _report(bench: Workbench, event: Finished | Failed) -> None:
     if isinstance(event, Finished):
         console().print(variant_table(variants(bench.store, event.kernel), TABLE_LINES))
-        print(result_text(event), flush=True)
+        _, folder = write_report(bench, event.kernel.kernel_id)
+        print(f"{result_text(event)}\nreport: {folder / PAGE}", flush=True)
 
 
 def say_how_to_resume(stopped: Stopped, wanted: Headless) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -86,16 +86,21 @@ def calls_of(store: Store, search_id: str) -> list[ExchangeRecord]:
     return [ExchangeRecord.model_validate(row) for row in exchange_rows(store, search_id)]
 
 
-def costs_of(store: Store, search_id: str) -> Costs:
-    """What a search's calls cost: in all, by model, and their input by section of the brief."""
+def account(calls: Iterable[ExchangeRecord]) -> Costs:
+    """What calls cost: in all, by model, and their input by section of the brief."""
     whole, models = Spent(), defaultdict[str, Spent](Spent)
     sections = defaultdict[str, int](int)
-    for call in calls_of(store, search_id):
+    for call in calls:
         whole = whole.plus(call)
         models[call.model] = models[call.model].plus(call)
         for name, tokens in call.sections.items():
             sections[name] += tokens
     return Costs(all=whole, by_model=dict(models), by_section=dict(sections))
+
+
+def costs_of(store: Store, search_id: str) -> Costs:
+    """What a search's calls cost (`account`)."""
+    return account(calls_of(store, search_id))
 
 
 @dataclass

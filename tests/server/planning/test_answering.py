@@ -139,6 +139,10 @@ def test_what_was_asked_and_answered_and_what_it_cost_is_read_afterwards(
     shown = CliRunner().invoke(cli.app, ["show", str(tmp_path / "out"), search_id]).output
     assert f"  claude-opus-5-5: {ran.costs.all.describe()}\n" in shown
     assert "tokens of their input by section: " in shown
+    reported = CliRunner().invoke(cli.app, ["report", str(tmp_path / "out"), "bump"])
+    assert reported.exit_code == 0, reported.output
+    told = (tmp_path / "out" / "kernels" / "bump" / "report.md").read_text("utf-8")
+    assert f"- answers: {ran.costs.all.describe()}\n" in told and "| build_failed | 1 |" in told
 
 
 def test_a_model_that_repeats_itself_comes_to_an_end(run: Run) -> None:
