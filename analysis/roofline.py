@@ -16,6 +16,7 @@ from ..runners.errors import KernelwrightError
 from ..runners.limits.limits import Peaks, Source, Work, work
 from ..runners.model import Record
 from ..runners.specs.spec import KernelSpec
+from ..runners.wording import significant
 
 Bound = Literal["memory", "compute", "unknown"]
 Class = Literal["memory_bound", "compute_bound", "latency_bound", "unknown"]
@@ -106,7 +107,7 @@ class Roofline(Record):
             return "; reading alone outruns a copy"
         if self.headroom < 1:
             return f"; above the {self.source} peak: are the declared flops right?"
-        return f"; at best {self.headroom:.2g}x is left"
+        return f"; at best {significant(self.headroom, 2):g}x is left"
 
     def _missing(self) -> str:
         if self.bytes_per_s is None and self.flops_per_s is None:

@@ -18,7 +18,6 @@ from ...search.engine.work import ledger_of
 from ...search.graph.graph import Graph
 from ...search.outdir.overview import searches
 from ...search.session.exchanges import ExchangeRecord, account, calls_of
-from ...search.session.optimize import best_times
 from ...search.stored.graph import graph_of
 from ...search.stored.records import SearchRecord
 from ...store.evaluations import confirmation_of, figure, newest_evaluations
@@ -265,13 +264,13 @@ def _roofs(bench: Bench, known: _Known) -> tuple[tuple[Roof, ...], str]:
         return (), error.message
     if peaks is None:
         return (), "the machine's peaks were not measured yet"
-    spec = kernel.loaded.spec
-    after = {} if known.best == kernel.baseline else best_times(kernel, known.confirmation)
+    spec, visible = kernel.loaded.spec, [each for each in _times(known) if not each.held_out]
+    before = {each.workload: each.baseline_ms for each in visible if each.baseline_ms}
+    after = {each.workload: each.best_ms for each in visible if each.best_ms}
     reached = {each.workload: each for each in summary(spec, peaks, after)}
-    before = summary(spec, peaks, kernel.baseline_ms)
     return tuple(
         Roof(workload=each.workload, before=each, after=reached.get(each.workload))
-        for each in before
+        for each in summary(spec, peaks, before)
     ), ""
 
 
