@@ -28,13 +28,13 @@ def report(
     Reads alone: nothing is built or timed. `optimize` writes them at the end of each search.
     """
     from ..runners.errors import HandleUnknown
+    from ..search.outdir.report import state_file
     from ..search.session.workbench import Workbench
     from ..store.handles import find
     from ..store.kernels import kernel_records
     from .report.facts import headline
-    from .show import require_state
 
-    require_state(outdir)
+    state_file(outdir)
     with Workbench(outdir, [outdir]) as bench:
         known = [each.kernel_id for each in kernel_records(bench.store)]
         if kernel:
