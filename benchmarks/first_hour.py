@@ -102,9 +102,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             rows.append(row := _row(name, Path(folder)))
         print(_line(row), flush=True)
-    print(
-        f"\n{'kernel':11} told, then the stopwatch's: warm, cold start; in brackets single processes"
-    )
+    print(f"\n{'kernel':11} told, the stopwatch's ratio: warm, cold start (single processes)")
     print("\n".join(map(_line, rows)))
     measured = [row for row in rows if row["told"]]
     held = sum(row["covered"] for row in measured)
