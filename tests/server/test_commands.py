@@ -17,6 +17,8 @@ from kernelwright.server import cli
 from kernelwright.server.terminal.grid import Grid
 from kernelwright.store.store import STATE_FILE, Store
 
+pytestmark = pytest.mark.alone
+"""Exit statuses say what real times said."""
 COMMAND = (sys.executable, "-c", "from kernelwright.server.cli import main; main()")
 SOURCE = """\
 #ifndef REPEAT
