@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TypeVar, cast
 
 from ..runners.comparing.timing import WorkloadBlocks, slowest_workload
-from ..runners.gates import FIRST_SET, Run, ending_of, first_failure, together
+from ..runners.gates import FIRST_SET, Run, ending_of, first_failure, printed_by, together
 from ..runners.gates.incumbent import is_deterministic
 from ..runners.gates.physics import is_plausibly_fast, obeys_physics
 from ..runners.model import BuildFacts, Comparison, Ending, Evaluation, GateResult, Ratio, Variant
@@ -154,7 +154,11 @@ class Attempt:
         message = f"same machine code as {twin.variant_id}: {twin.message}"
         evaluation = self._evaluation(twin.ending, message, twin.comparison, speedup)
         return evaluation.model_copy(
-            update={"same_code_as": twin.variant_id, "device": twin.device}
+            update={
+                "same_code_as": twin.variant_id,
+                "device": twin.device,
+                "printed": twin.printed,
+            }
         )
 
     def as_baseline(self, alone: Comparison) -> Evaluation:
@@ -245,6 +249,7 @@ class Attempt:
             comparison=comparison,
             speedup=None if speedup is None else speedup[0],
             interval=None if speedup is None else speedup[1:],
+            printed=printed_by(self.runs),
             code_hash=None if self.artifact is None else self.artifact.code_hash,
             device=self._device,
             seconds={k: round(v, 3) for k, v in self.seconds.items()},

@@ -287,6 +287,8 @@ class Evaluation(Record):
     device: str | None = None
     """UUID of the GPU that ran it; None: the host did, or nothing was run"""
     finished_at: str = ""
+    printed: Message = ""
+    """what the kernel printed when it was checked, on the public seed alone"""
     build_limit_s: float | None = None
     """what its build did not end within, where a sweep allowed it less than any build has"""
 

@@ -132,7 +132,7 @@ def _graph(path: Path) -> ReGraph:
 
 def _write(graph: ReGraph, path: Path) -> None:
     from ..runners.whole_files import write_whole
-    from ..search.regraph.tallies import to_json
+    from ..search.regraph.file import to_json
 
     path.parent.mkdir(parents=True, exist_ok=True)
     print(f"{write_whole(path, to_json(graph))}: {_size(graph)}")

@@ -86,12 +86,16 @@ def search_step(bench: Workbench, arguments: SearchStepArguments) -> Searched:
     compile_variant and time_variant.
     Example: {"kernel_id": "softmax-1a2b3c4d", "planner": "rules", "steps": 5}
     """
+    from ..search.session.telling import tell_answer
+
     session = _session(bench, arguments)
     earlier = progress.earlier()
     made = Made.after(None if earlier is None else Searched.model_validate(earlier))
     with bench.sessions.lent(session):
         if arguments.ticket is not None:
             made.notes = session.answer(arguments.ticket, arguments.candidates or ())
+            sent = len(arguments.candidates or ())
+            tell_answer(bench.files, session, arguments.ticket, sent, made.notes)
         steps = arguments.steps or len(arguments.candidates or ()) or USUAL_STEPS
         end = _advance(bench, session, steps, made)
         return told(bench, session, made, end, _brief(bench, end))
@@ -130,22 +134,23 @@ def _advance(
 ) -> NeedsCandidates | SearchStopped | None:
     """Step until so many evaluations are made, or a question or the stop verdict comes. Raises
     Cancelled."""
-    from ..search.outdir.kernel_files import KernelFiles
+    from ..search.session.telling import tell
     from ..search.stored.records import StepReport
 
-    files, kernel_id = KernelFiles(bench.store, bench.outdir), session.record.kernel_id
+    files, kernel_id = bench.files, session.record.kernel_id
     for number in range(steps):
         going_on = SearchStepArguments(search_id=session.search_id, steps=steps - number)
         progress.checkpoint(going_on, told(bench, session, made, None))
         progress.stop_if_cancelled()
         report = session.step(more=steps - number - 1)
+        tell(files, session, report)
         if not isinstance(report, StepReport):
             files.write(kernel_id, session.search_id)
             return report
-        files.append(kernel_id, "step", report.model_dump(mode="json"))
         files.write_if_due(kernel_id, session.search_id)
         made.add(report)
         progress.found(f"step {number + 1} of {steps}: {report.changed}: {report.ending}")
+    files.write(kernel_id, session.search_id)
     return None
 
 

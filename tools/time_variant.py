@@ -85,7 +85,6 @@ def time_variant(bench: Workbench, arguments: TimeVariantArguments) -> TimedVari
     this.
     Example: {"variant_id": "v0123456789ab", "against": "incumbent"}
     """
-    from ..search.outdir.kernel_files import KernelFiles
     from ..search.session.by_hand import remember_by_hand
 
     record = bench.evaluator.variant(arguments.variant_id)
@@ -98,8 +97,7 @@ def time_variant(bench: Workbench, arguments: TimeVariantArguments) -> TimedVari
         against = _against(bench, kernel, evaluation, target)
     elif evaluation.ending.measured and arguments.against not in ("baseline", "incumbent"):
         raise SpecError(f"`{target}` against itself", valid="another variant, or baseline")
-    if evaluation.became_incumbent:
-        KernelFiles(bench.store, bench.outdir).write(kernel.kernel_id)
+    bench.files.write(kernel.kernel_id)
     known = before is not None and before.evaluation_id == evaluation.evaluation_id
     if not known:
         remember_by_hand(bench, record, evaluation)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .endings import ENDINGS, ending_of
 from .first import FIRST_SET, is_right
-from .runs import Gate, Run, first_failure, together
+from .runs import Gate, Run, first_failure, printed_by, together
 
 __all__ = [
     "ENDINGS",
@@ -19,5 +19,6 @@ __all__ = [
     "ending_of",
     "first_failure",
     "is_right",
+    "printed_by",
     "together",
 ]

@@ -92,7 +92,7 @@ class Checker:
 
         Which poison comes first is drawn: runs of one slot that lie an even number apart have
         the same, and so the same input.
-        What fails is run once more on the public seed, of which it can be told what is wrong.
+        What fails, or prints, is run once more on the public seed, of which it can be told.
         Raises ProcessLost and ReferenceFailed.
         """
         if adopt:
@@ -141,13 +141,13 @@ class Checker:
     def _explained(
         self, runs: list[Run], pool: SeedPool, timeout_s: float, placement: Placement
     ) -> list[Run]:
-        """The runs; beside each that fails, and can fail in more than one way, one on the public
-        seed with values of the same kind."""
+        """The runs; beside each that fails, and can fail in more than one way, and each that
+        printed something, one on the public seed with values of the same kind."""
         found = dict[tuple[str, str], Run | None]()
         explained = list[Run]()
         for run in runs:
             public = None
-            if not pool.public and _can_be_told_more(run):
+            if not pool.public and (_can_be_told_more(run) or run.result.printed):
                 key = (run.variant, pool.published(run.result.slot).pool)
                 if key not in found:
                     found[key] = self._on_public(run, pool, timeout_s, placement)

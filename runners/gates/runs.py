@@ -27,6 +27,13 @@ class Run:
     """of a run that failed on a secret seed: one on the public seed, of which all may be told"""
 
 
+def printed_by(runs: Sequence[Run]) -> str:
+    """What a variant printed on the public seed, in the first run in which it did: of secret seeds
+    nothing is told."""
+    texts = (run.public.result.printed for run in runs if run.public is not None)
+    return next(filter(None, texts), "")
+
+
 ON_PUBLIC = "so it is on the public seed, of which this is told"
 NOT_ON_PUBLIC = (
     "on the public seed it does not: this depends on values, on what was there before, or on chance"

@@ -274,6 +274,7 @@ int main(int argc, char** argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != std::atoi(argv[4])) return 1;
   signal(SIGXFSZ, SIG_IGN);  // too much output is an error of the write, not a death
+  setvbuf(stdout, nullptr, _IOLBF, 0);  // it is killed in the end: lines are kept as they come
 
   forget(argv);
   forget_our_file();

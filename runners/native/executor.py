@@ -38,6 +38,8 @@ from .setup_message import MEMORY_BYTES, setup_message
 SOURCE = Path(__file__).with_name("executor.cpp")
 PRINTED = 500
 """characters that are told of what a lost process printed, the last ones"""
+PRINTED_BYTES = 2000
+"""that are kept of what one call printed, the first ones"""
 STARTED = struct.Struct("<cQ")
 """the first word of a process, with the address of its `executor_call_made`"""
 START_S = 20.0
@@ -73,6 +75,8 @@ class Fault:
     detail: str
     said: str = ""
     """what the code itself chose: `RunResult.said`"""
+    printed: str = ""
+    """`RunResult.printed`"""
 
 
 class ExecutorLost(Exception):
@@ -136,6 +140,7 @@ class Executor:
         self._output = os.memfd_create(
             "printed"
         )  # needs no room on a disk, and leaves nothing there
+        self._told = 0
         asked = {"OMP_WAIT_POLICY", *WAITING} & environment.keys()
         waiting = {} if asked else WAITING
         self._start(binary, module, plan, cores, {**waiting, **environment, **ENVIRONMENT})
@@ -185,7 +190,20 @@ class Executor:
 
     def output(self) -> str:
         """The beginning of what the variant printed."""
-        return os.pread(self._output, 2000, 0).decode(errors="replace") if self._output >= 0 else ""
+        return self._read(0)
+
+    def printed(self) -> str:
+        """The beginning of what the variant printed since this was last asked."""
+        text, self._told = self._read(self._told), self._printed_bytes()
+        return text
+
+    def _read(self, begin: int) -> str:
+        if self._output < 0:
+            return ""
+        return os.pread(self._output, PRINTED_BYTES, begin).decode(errors="replace")
+
+    def _printed_bytes(self) -> int:
+        return os.fstat(self._output).st_size if self._output >= 0 else 0
 
     def close(self) -> None:
         """Kill the process; may be called again. The arena stays with its owner."""
@@ -291,13 +309,13 @@ class Executor:
 
     def _lost(self, fault: Fault | None, cause: str = "", said: str = "") -> ExecutorLost:
         """End the process and say how it was lost; None: by itself, look at its status."""
-        printed = self.output().strip()
+        printed, last = self.output().strip(), self.printed()
         if fault is None:
             fault = self._ended(cause, printed)
         spoken = [part for part in (said, fault.said) if part]
         if printed:
             spoken.append(f"it printed: {printed[-PRINTED:]}")
-        fault = Fault(fault.kind, fault.detail, "; ".join(spoken))
+        fault = Fault(fault.kind, fault.detail, "; ".join(spoken), last)
         self.close()
         return ExecutorLost(fault)
 

@@ -126,7 +126,8 @@ class NativeRunner:
                 results.append(_faulted(slot, poison, lost.fault))
                 break
             key = OutputKey(message.variant, message.pool, slot)
-            results.append(collect(executor.shared, pool, 0, key, poison, sink))
+            found = collect(executor.shared, pool, 0, key, poison, sink)
+            results.append(found.model_copy(update={"printed": executor.printed()}))
         executor.close()
         return results, sink.close()
 
@@ -282,7 +283,12 @@ def _called(calls: int) -> tuple[int, ...]:
 
 def _faulted(slot: int, poison: int, fault: Fault) -> RunResult:
     return RunResult(
-        slot=slot, poison=poison, fault=fault.detail, fault_kind=fault.kind, said=fault.said
+        slot=slot,
+        poison=poison,
+        fault=fault.detail,
+        fault_kind=fault.kind,
+        said=fault.said,
+        printed=fault.printed,
     )
 
 

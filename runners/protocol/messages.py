@@ -103,6 +103,8 @@ class RunResult(Record):
     said: str = ""
     """what the code itself chose of a fault: what it printed, its exit status, an address. It may
     hold what the code was given, so it is told of a public seed alone"""
+    printed: str = ""
+    """what it printed in a checked run, the beginning; told of a public seed alone as well"""
     overrun: str = ""
     changed_inputs: tuple[str, ...] = ()
     touched_gaps: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from heapq import heapify, heappop, heappush
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..graph.graph import Graph
 from ..graph.nodes import Edge, Node
@@ -13,6 +13,14 @@ from ..policies.selection import is_available
 from ..settings import BackupName, Settings
 
 Backup = Callable[[Graph, Node, Settings], Worth]
+
+
+class Revalued(NamedTuple):
+    """A node whose backed up value changed."""
+
+    key: str
+    before: float
+    after: float
 
 
 def max_backup(graph: Graph, node: Node, settings: Settings) -> Worth:
@@ -50,8 +58,9 @@ def mean_backup(graph: Graph, node: Node, settings: Settings) -> Worth:
     return Worth(low / total, value / total, high / total)
 
 
-def refresh(graph: Graph, keys: Iterable[str], settings: Settings) -> None:
-    """Bring all that follows from facts up to date in the given nodes and in all their ancestors.
+def refresh(graph: Graph, keys: Iterable[str], settings: Settings) -> list[Revalued]:
+    """Bring all that follows from facts up to date in the given nodes and in all their ancestors;
+    those whose value changed by it, children first.
 
     To be called with every node whose own facts, edges or visits changed; with backup `max`, visits
     matter at failures alone. Where nothing changes the ancestors are not visited, so the work
@@ -61,17 +70,21 @@ def refresh(graph: Graph, keys: Iterable[str], settings: Settings) -> None:
     Ends of intervals are backed up as the values are. Both backups grow with each of their
     arguments: wherever in their intervals the true rewards lie, the true value lies in its own.
     """
-    waiting = set(keys)
+    waiting, revalued = set(keys), list[Revalued]()
     heap = [(-graph.level(key), key) for key in waiting]
     heapify(heap)
     while heap:
         node = graph.nodes[heappop(heap)[1]]
+        before = node.value
         if not _changes(graph, node, settings):
             continue
+        if node.value != before:
+            revalued.append(Revalued(node.key, before, node.value))
         for edge in graph.links_to(node.key):
             if edge.parent not in waiting:
                 waiting.add(edge.parent)
                 heappush(heap, (-graph.level(edge.parent), edge.parent))
+    return revalued
 
 
 def refresh_all(graph: Graph, settings: Settings) -> None:

@@ -16,12 +16,13 @@ from ..graph.graph import Graph
 from ..graph.nodes import Edge, Node
 from ..graph.records import edge_record, node_record, numbers_of
 from ..planning.planner import Context, Planner, Question, Reply, run_planner
-from ..policies.selection import untried
+from ..policies.selection import Choice, untried
 from ..settings import Settings
 from .admission import admit, reason_against, reopen, unknown
 from .backup import count_walk, mark_walk, refresh, refresh_all
 from .context import context_at
-from .walking import Walk, walk
+from .decisions import Decision, backed_up, expanded, selected
+from .walking import Start, Walk, walk
 from .work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting, Work, after, ledger_of, newest
 
 
@@ -54,6 +55,8 @@ class Engine:
         self._changed_nodes: dict[str, None] = {}
         self._changed_edges: dict[str, None] = {}
         self._notes: list[str] = []
+        self.log: list[Decision] | None = None
+        """where decisions are told, if somebody wants to know them; nothing follows from it"""
         refresh_all(graph, settings)
 
     @property
@@ -169,7 +172,10 @@ class Engine:
         keys = self._revalued(done.path)
         # Visits on the way there follow from the walk that this edge remembers.
         self._touch((), (edge_id,))
-        refresh(self.graph, [edge.child, *keys] if edge.child else keys, self.settings)
+        changed = refresh(self.graph, [edge.child, *keys] if edge.child else keys, self.settings)
+        if self.log is not None:
+            steps = self.ledger.steps
+            self.log.append(backed_up(self.graph, steps, done.path, outcome.ending, changed))
         return self.changes()
 
     def _revalued(self, path: list[Edge]) -> list[str]:
@@ -221,7 +227,13 @@ class Engine:
 
     def _walk(self) -> Walk:
         running = self._running.values()
-        return walk(self.graph, self.settings, self.ledger.steps, self._newest, running)
+        watch = None if self.log is None else self._watch
+        return walk(self.graph, self.settings, self.ledger.steps, self._newest, running, watch)
+
+    def _watch(self, start: Start, node: Node, choice: Choice) -> None:
+        if self.log is not None:
+            steps = self.ledger.steps
+            self.log.append(selected(self.graph, self.settings, steps, start, node, choice))
 
     def _begin(self, found: Walk) -> Evaluate:
         """Give an edge to be evaluated, with the builds that are held for it."""
@@ -256,6 +268,8 @@ class Engine:
         self._notes += admitted.notes
         self._touch((node.key,), (e.edge_id for e in admitted.edges))
         node.exhausted = not admitted.edges and (exhausts or node.exhausted)
+        if self.log is not None:
+            self.log += expanded(self.ledger.steps, node, admitted.edges, admitted.notes)
         refresh(self.graph, [node.key], self.settings)
 
     def _reopen(self, node: Node, context: Context) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final
@@ -11,7 +11,7 @@ from ..graph.graph import Graph
 from ..graph.nodes import Edge, Node
 from ..policies import POLICIES
 from ..policies.rollout import rollout
-from ..policies.selection import EXPAND, Choose
+from ..policies.selection import EXPAND, Choice, Choose, Scores
 from ..settings import Settings
 
 DRAWS: Final = 16
@@ -24,6 +24,8 @@ class Start:
 
     node: Node
     choose: Choose
+    scores: Scores | None = None
+    """what it chooses by, to be told; None: no score alone"""
     step: int = 0
     """of a rollout; 0: of none"""
     after: str | None = None
@@ -41,8 +43,17 @@ class Walk:
     """held for the evaluation"""
 
 
+Watch = Callable[[Start, Node, Choice], None]
+"""is told of each choice before the walk goes on"""
+
+
 def walk(
-    graph: Graph, settings: Settings, steps: int, newest: Edge | None, running: Iterable[Walk]
+    graph: Graph,
+    settings: Settings,
+    steps: int,
+    newest: Edge | None,
+    running: Iterable[Walk],
+    watch: Watch | None = None,
 ) -> Walk:
     """The next walk, which follows from the graph, the settings and how many steps were made.
 
@@ -53,6 +64,8 @@ def walk(
     found, node = Walk(start), start.node
     while True:
         choice = start.choose(graph, node, settings, rng)
+        if watch is not None:
+            watch(start, node, choice)
         if choice is EXPAND:
             found.expands = node
             return found
@@ -78,14 +91,14 @@ def _rollout(
     begun = any(each.start.after == newest.edge_id for each in running)
     if known or node.failed or not node.available or begun:
         return None
-    return Start(node, rollout, newest.rollout + 1, newest.edge_id)
+    return Start(node, rollout, None, newest.rollout + 1, newest.edge_id)
 
 
 def _start(graph: Graph, settings: Settings, rng: Random) -> Start:
     policy = POLICIES[settings.policy]
     if settings.restart_epsilon and rng.random() < settings.restart_epsilon:
-        return Start(_anywhere(graph, rng), policy.choose)
-    return Start(policy.start(graph, settings), policy.choose)
+        return Start(_anywhere(graph, rng), policy.choose, policy.scores)
+    return Start(policy.start(graph, settings), policy.choose, policy.scores)
 
 
 def _anywhere(graph: Graph, rng: Random) -> Node:

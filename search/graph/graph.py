@@ -159,6 +159,10 @@ class Graph:
         """Links on the longest path from the root; higher than that of every ancestor."""
         return self._levels[key]
 
+    def depth(self, key: str) -> int:
+        """Links on the path by which it was found first."""
+        return self._depths[key]
+
     def children_first(self) -> list[str]:
         """Keys of all nodes, each after all that its links reach."""
         return sorted(self._levels, key=self._levels.__getitem__, reverse=True)

@@ -10,31 +10,35 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from ...evaluation.difference import changed_between, source_diff
 from ...runners import openmp
-from ...runners.model import Ending, Evaluation
 from ...runners.toolchains.build_line import BuildLine, build_line, script
 from ...runners.whole_files import replacing, write_whole
-from ...runners.wording import speedup_text
 from ...store.evaluations import confirmation_of, evaluation_of, figure, figure_of
 from ...store.kernels import kernel_record, kernels_named
-from ...store.records import Confirmation, Figure, KernelRecord, VariantRecord, now, shapes_of
+from ...store.records import KernelRecord, VariantRecord
 from ...store.searches import search_record
 from ...store.store import Store
 from ...store.variants import known_artifact, variant_record, variants_by_id
 from ..stored.graph import graph_of
 from ..stored.records import SearchRecord
+from .events import append_events
+from .formats import BestSummary
 from .regraph_files import publish
 from .search_state import search_state
 from .trace import SearchTrace, trace
+from .variant_texts import control, in_brief, logs, result, speed
 
 EVERY_S = 10.0
 """A search may end a step many times a second; its files are not rewritten more often."""
+REGRAPH_S = 60.0
+"""What follows from all transitions is worked out anew no more often, until a search stops."""
 
 JsonObject = dict[str, Any]
 
@@ -49,6 +53,7 @@ class KernelFiles:
         self._outdir = outdir
         self._clock = clock
         self._last: dict[str, float] = {}
+        self._regraph = float("-inf")
         self._folders: dict[str, Path] = {}
         self._settled: set[str] = set()
         self._lock = threading.Lock()
@@ -64,15 +69,11 @@ class KernelFiles:
 
     def append(self, kernel_id: str, event: str, facts: JsonObject) -> None:
         """One more line of `events.jsonl`: time, event and facts."""
-        line = json.dumps({"time": now(), "event": event, **facts}) + "\n"
-        folder = self.folder(kernel_id)
-        folder.mkdir(parents=True, exist_ok=True)
-        # One write to a file opened for appending: lines of two processes do not mix.
-        fd = os.open(folder / "events.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            os.write(fd, line.encode())
-        finally:
-            os.close(fd)
+        self.append_all(kernel_id, [{"event": event, **facts}])
+
+    def append_all(self, kernel_id: str, events: Iterable[JsonObject]) -> None:
+        """More lines of it, each with its `event`."""
+        append_events(self.folder(kernel_id), events)
 
     def write_if_due(self, kernel_id: str, search_id: str | None = None) -> bool:
         """`write`, unless the kernel's files were written less than `EVERY_S` ago."""
@@ -92,14 +93,16 @@ class KernelFiles:
             variants = variants_by_id(self._store, kernel_id)
             for record in variants.values():
                 self._write_variant(kernel, record, variants, folder)
-            _write_json(folder / "kernel.json", kernel.loaded.model_dump(mode="json"))
+            _write_json(folder / "kernel.json", kernel.loaded)
             best = self._best(kernel)
             _point(folder / "best", _place(kernel, best.variant.variant_id))
             _write_json(folder / "best_summary.json", self._summary(kernel, best, variants))
             if search_id is not None:
                 search = search_record(self._store, search_id, SearchRecord)
                 self._write_search(kernel, search, variants, folder)
-                publish(self._store, self._outdir, stopped=search.stopped is not None)
+                whole = search.stopped is not None or self._clock() - self._regraph >= REGRAPH_S
+                publish(self._store, self._outdir, whole=whole)
+                self._regraph = self._clock() if whole else self._regraph
             self._last[kernel_id] = self._clock()
             return folder
 
@@ -117,14 +120,15 @@ class KernelFiles:
         folder: Path,
     ) -> None:
         variant_id = record.variant.variant_id
-        if variant_id in self._settled - {kernel.incumbent, kernel.baseline}:
-            return
         target = folder / _place(kernel, variant_id)
+        settled = variant_id in self._settled - {kernel.incumbent, kernel.baseline}
+        if settled and (target / "control.json").is_file():
+            return
         evaluation = evaluation_of(self._store, variant_id)
         source = kernel.loaded.spec.kernel.language.file_name
         _write(target / source, record.variant.source)
         line = self._build_line(kernel, record, target)
-        _write_json(target / "control.json", _control(kernel, record, line))
+        _write_json(target / "control.json", control(kernel, record, line))
         if record.parent in variants:
             diff = source_diff(
                 variants[record.parent].variant.source, record.variant.source, source
@@ -132,17 +136,16 @@ class KernelFiles:
             if diff:
                 _write(target / "candidate.diff", diff)
         self._write_listings(variant_id, target)
-        result: JsonObject = {}
-        if variant_id == kernel.baseline:
-            result = {"median_ms": kernel.baseline_ms}
+        told = result(
+            evaluation,
+            confirmation_of(self._store, variant_id),
+            kernel.baseline_ms if variant_id == kernel.baseline else None,
+        )
         if evaluation is not None:
-            result |= _result(evaluation, confirmation_of(self._store, variant_id))
-            if messages := _messages(evaluation):
-                _write(target / "stderr.log", messages)
-            if said := _build_log(evaluation):
-                _write(target / "build.log", said)
-        if result:
-            _write_json(target / "result.json", result)
+            for name, text in logs(evaluation).items():
+                _write(target / name, text)
+        if told is not None:
+            _write_json(target / "result.json", told)
         if variant_id == kernel.baseline or (evaluation is not None and evaluation.ending.final):
             self._settled.add(variant_id)
 
@@ -165,7 +168,7 @@ class KernelFiles:
             return None
         for name, text in loaded.files.items():
             _write(files / name, text)
-        told = _speed(figure_of(self._store, variant_id), variant_id == kernel.baseline)
+        told = speed(figure_of(self._store, variant_id), variant_id == kernel.baseline)
         _write(target / "build.sh", script(line, openmp.told(loaded.environment), told))
         return line
 
@@ -184,28 +187,28 @@ class KernelFiles:
 
     def _summary(
         self, kernel: KernelRecord, best: VariantRecord, variants: dict[str, VariantRecord]
-    ) -> JsonObject:
+    ) -> BestSummary:
         variant_id = best.variant.variant_id
         evaluation = evaluation_of(self._store, variant_id)
-        confirmation = confirmation_of(self._store, variant_id)
+        found = confirmation_of(self._store, variant_id)
         baseline = variants[kernel.baseline].variant
-        told = figure(evaluation, confirmation)
-        return {
-            "kernel_id": kernel.kernel_id,
-            "variant_id": variant_id,
-            "is_baseline": variant_id == kernel.baseline,
-            "files": str(_place(kernel, variant_id)),
-            "speedup": 1.0 if evaluation is None else told.speedup,
-            "interval": told.interval,
-            "confirmed": bool(told.confirmed),
-            "speedup_in_the_search": None if evaluation is None else evaluation.speedup,
-            "baseline_ms": kernel.baseline_ms,
-            "changed": changed_between(baseline, best.variant),
-            "method": best.method,
-            "parameters": best.variant.parameters,
-            "options": best.variant.options.model_dump(mode="json"),
-            "confirmation": None if confirmation is None else _confirmed(confirmation),
-        }
+        told = figure(evaluation, found)
+        return BestSummary(
+            kernel_id=kernel.kernel_id,
+            variant_id=variant_id,
+            is_baseline=variant_id == kernel.baseline,
+            files=str(_place(kernel, variant_id)),
+            speedup=1.0 if evaluation is None else told.speedup,
+            interval=told.interval,
+            confirmed=bool(told.confirmed),
+            speedup_in_the_search=None if evaluation is None else evaluation.speedup,
+            baseline_ms=dict(kernel.baseline_ms),
+            changed=changed_between(baseline, best.variant),
+            method=best.method,
+            parameters=best.variant.parameters,
+            options=best.variant.options,
+            confirmation=None if found is None else in_brief(found),
+        )
 
     def _write_search(
         self,
@@ -215,7 +218,8 @@ class KernelFiles:
         folder: Path,
     ) -> None:
         graph = graph_of(self._store, search.search_id)
-        state = search_state(search, graph, variants, lambda v: _place(kernel, v))
+        source = kernel.loaded.spec.kernel.language.file_name
+        state = search_state(search, graph, variants, lambda v: _place(kernel, v) / source)
         _write_json(folder / "search_state.json", state)
         confirmation = confirmation_of(self._store, kernel.incumbent)
         _write(
@@ -228,70 +232,9 @@ def _place(kernel: KernelRecord, variant_id: str) -> Path:
     return Path("baseline") if variant_id == kernel.baseline else Path("variants") / variant_id
 
 
-def _speed(told: Figure, is_baseline: bool) -> str:
-    if is_baseline:
-        return "the baseline"
-    gained = speedup_text(told.speedup, told.interval) or "not measured"
-    confirmed = ", confirmed" if told.confirmed else ""
-    return f"built so it was timed: {gained} the baseline{confirmed}"
-
-
-def _control(kernel: KernelRecord, record: VariantRecord, line: BuildLine | None) -> JsonObject:
-    """All that makes the variant, beside its source. `build`: flags and macros as they were, what
-    `options` leaves to the spec or to us included."""
-    spec, variant = kernel.loaded.spec.kernel, record.variant
-    return {
-        "kernel_id": kernel.kernel_id,
-        "variant_id": variant.variant_id,
-        "parent": record.parent,
-        "method": record.method,
-        "detail": record.detail,
-        "kernel_type": spec.kernel_type,
-        "entry": spec.metadata.kernel_name,
-        "parameters": variant.parameters,
-        "options": variant.options.model_dump(mode="json"),
-        "environment": kernel.loaded.environment,
-        "build": None if line is None else asdict(line),
-        "plan": variant.plan,
-    }
-
-
-def _result(evaluation: Evaluation, confirmation: Confirmation | None) -> JsonObject:
-    result = evaluation.model_dump(mode="json")
-    if confirmation is not None:
-        result["confirmation"] = confirmation.model_dump(mode="json")
-    return result
-
-
-def _confirmed(confirmation: Confirmation) -> JsonObject:
-    told = confirmation.model_dump(mode="json", include={"accepted", "right", "message"})
-    return {**told, "rests_on": shapes_of(confirmation)}
-
-
-def _build_log(evaluation: Evaluation) -> str:
-    """What was called to build it, with what, how long each part took, and what was said."""
-    built = evaluation.build
-    if built is None:
-        failed = evaluation.ending is Ending.build_failed
-        return evaluation.message + "\n" if failed else ""
-    used = ", ".join(f"{tool} {version}" for tool, version in sorted(built.versions.items()))
-    parts = ", ".join(f"{part} {seconds:.3g} s" for part, seconds in built.stages.items())
-    lines = [built.command, f"{built.compiler}: {built.seconds:.3g} s"]
-    lines += [f"with {used}"] if used else []
-    lines += [parts] if parts else []
-    return "".join(line + "\n" for line in [*lines, *built.warnings])
-
-
-def _messages(evaluation: Evaluation) -> str:
-    """What the compiler, or the program that failed, had to say."""
-    lines = list(evaluation.build.warnings) if evaluation.build is not None else []
-    if not evaluation.ending.measured:
-        lines.append(evaluation.message)
-    return "".join(line + "\n" for line in lines)
-
-
-def _write_json(path: Path, value: JsonObject) -> None:
-    _write(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+def _write_json(path: Path, value: BaseModel) -> None:
+    text = json.dumps(value.model_dump(mode="json"), indent=2, ensure_ascii=False)
+    _write(path, text + "\n")
 
 
 def _write(path: Path, text: str) -> None:

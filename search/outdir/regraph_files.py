@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from ...runners.whole_files import write_whole
 from ...store.lessons import last_transition, transition_rows
+from ..regraph.file import to_json
+from ..regraph.patterns import patterns
 from ..regraph.picture import picture
 from ..regraph.posterior import Posteriors
-from ..regraph.report import patterns, tactic_graph
-from ..regraph.tallies import ReGraph, to_json
+from ..regraph.report import tactic_graph
+from ..regraph.tallies import ReGraph
 from ..regraph.transition import Transition
 from ..stored.experience import regraph_of
 
@@ -26,10 +28,10 @@ TAIL_BYTES = 1 << 16
 """from the end of the dataset, in which its last line is looked for"""
 
 
-def publish(store: Store, outdir: Path, *, stopped: bool) -> None:
-    """Bring the dataset of an outdir up to date; when a search stopped, all else as well."""
+def publish(store: Store, outdir: Path, *, whole: bool) -> None:
+    """Bring the dataset of an outdir up to date; if `whole`, all that follows from it as well."""
     append_dataset(store, outdir / DATASET)
-    if stopped:
+    if whole:
         write_regraph(regraph_of(store), outdir)
 
 

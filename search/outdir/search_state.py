@@ -5,18 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from ...store.records import VariantRecord
 from ..engine.backup import refresh_all
 from ..engine.work import ledger_of
 from ..graph.graph import Graph
-from ..graph.nodes import Node
+from ..graph.nodes import Edge, Node
 from ..graph.records import edge_record, node_record
 from ..stored.records import SearchRecord
-
-JsonObject = dict[str, Any]
-VERSION = 1
+from .formats import EdgeState, NodeState, SearchState
 
 
 def search_state(
@@ -24,36 +21,34 @@ def search_state(
     graph: Graph,
     variants: Mapping[str, VariantRecord],
     place: Callable[[str], Path],
-) -> JsonObject:
-    """The whole file. `place`: where a variant's files lie, from the kernel's folder."""
+) -> SearchState:
+    """The whole file. `place`: where a variant's source lies, from the kernel's folder."""
     refresh_all(graph, search.settings)
     ledger = ledger_of(graph)
-    return {
-        "version": VERSION,
-        "search": search.model_dump(mode="json"),
-        "builds": ledger.builds,
-        "evaluations": ledger.steps,
-        "incumbent": ledger.incumbent,
-        "nodes": [_node(graph, node, variants, place) for node in graph.nodes.values()],
-        "edges": [_without_sources(edge_record(edge)) for edge in graph.edges.values()],
-    }
+    return SearchState(
+        search=search,
+        builds=ledger.builds,
+        evaluations=ledger.steps,
+        incumbent=ledger.incumbent,
+        nodes=tuple(_node(graph, node, variants, place(node.key)) for node in graph.nodes.values()),
+        edges=tuple(_edge(graph, edge) for edge in graph.edges.values()),
+    )
 
 
 def _node(
-    graph: Graph,
-    node: Node,
-    variants: Mapping[str, VariantRecord],
-    place: Callable[[str], Path],
-) -> JsonObject:
-    """`q`: what backup makes of it and of all below, in log2 of the speedup or as the setting
-    `reward` has it; `reward`: its own; `methods`: from the baseline to it."""
-    return {
+    graph: Graph, node: Node, variants: Mapping[str, VariantRecord], source: Path
+) -> NodeState:
+    return NodeState(
         **node_record(graph, node),
-        "reward": node.reward,
-        "q": node.backed.value,
-        "methods": _methods(node.key, variants),
-        "files": str(place(node.key)),
-    }
+        depth=graph.depth(node.key),
+        available=node.available,
+        reward=node.reward,
+        q=node.value,
+        q_interval=(node.backed.low, node.backed.high),
+        methods=tuple(_methods(node.key, variants)),
+        files=str(source.parent),
+        source=str(source),
+    )
 
 
 def _methods(variant_id: str, variants: Mapping[str, VariantRecord]) -> list[str]:
@@ -66,7 +61,9 @@ def _methods(variant_id: str, variants: Mapping[str, VariantRecord]) -> list[str
     return found[::-1]
 
 
-def _without_sources(edge: JsonObject) -> JsonObject:
-    """An edge for people: the texts of its candidate lie with the variant."""
-    candidate = {k: v for k, v in edge["candidate"].items() if k not in ("source", "diff")}
-    return {**edge, "candidate": candidate}
+def _edge(graph: Graph, edge: Edge) -> EdgeState:
+    """The texts of its candidate lie with the variant."""
+    record = edge_record(edge)
+    candidate = {k: v for k, v in record["candidate"].items() if k not in ("source", "diff")}
+    q = None if edge.child is None else graph.nodes[edge.child].value
+    return EdgeState.model_validate({**record, "candidate": candidate, "q": q})

@@ -19,8 +19,14 @@ def pucb(graph: Graph, node: Node, settings: Settings, rng: Random) -> Choice:
     (Auer et al. 2002), to which Q is normalised here. Equal scores: `rng`.
     """
     found = options(graph, node, settings)
+    return best_of(found, scores(graph, node, settings), rng).arm
+
+
+def scores(graph: Graph, node: Node, settings: Settings) -> list[float]:
+    """Of the legal arms, in the order of `columns`."""
     spread = 2 * math.log(visits_of(node, settings) + 1)
-    return best_of(found, [o.q + math.sqrt(spread / (o.visits + 1)) for o in found], rng).arm
+    found = options(graph, node, settings)
+    return [o.q + math.sqrt(spread / (o.visits + 1)) for o in found]
 
 
-POLICY = Policy(pucb)
+POLICY = Policy(pucb, scores=scores)

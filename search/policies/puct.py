@@ -20,14 +20,24 @@ def puct(graph: Graph, node: Node, settings: Settings, rng: Random) -> Choice:
     never the child's, which other parents share (graph form: Czech et al. 2020). P(a): the edge's
     share of the priors of all legal arms; at the root with noise (`noisy`). Equal scores: `rng`.
     """
-    arms, values, priors, total, visits = found = columns(graph, node, settings)
+    found = columns(graph, node, settings)
+    return best_of(found.arms, _scored(graph, node, settings, found), rng)
+
+
+def scores(graph: Graph, node: Node, settings: Settings) -> list[float]:
+    """Of the legal arms, in the order of `columns`."""
+    return _scored(graph, node, settings, columns(graph, node, settings))
+
+
+def _scored(graph: Graph, node: Node, settings: Settings, found: Columns) -> list[float]:
+    _, values, priors, total, visits = found
     explore = settings.c_puct * math.sqrt(visits_of(node, settings))
     if node.key == graph.root_key and settings.noise_fraction:
         priors = noisy(found, settings)
         total = sum(priors)
     explore /= total
     known = zip(values, priors, visits, strict=True)
-    return best_of(arms, [q + explore * p / (1 + n) for q, p, n in known], rng)
+    return [q + explore * p / (1 + n) for q, p, n in known]
 
 
 def noisy(found: Columns, settings: Settings) -> list[float]:
@@ -54,4 +64,4 @@ def _gamma(seed: int, alpha: float, arm: str) -> float:
     return max(Random(f"{seed}:noise:{arm}").gammavariate(alpha, 1.0), least)
 
 
-POLICY = Policy(puct)
+POLICY = Policy(puct, scores=scores)

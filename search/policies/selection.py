@@ -32,6 +32,8 @@ class Arm(Enum):
 EXPAND: Final = Arm.EXPAND
 Choice = Edge | Literal[Arm.EXPAND]
 Choose = Callable[[Graph, Node, Settings, Random], Choice]
+Scores = Callable[[Graph, Node, Settings], list[float]]
+"""of the legal arms of a node, in the order of `columns`"""
 
 
 def at_the_root(graph: Graph, settings: Settings) -> Node:
@@ -49,6 +51,8 @@ class Policy:
 
     choose: Choose
     start: Callable[[Graph, Settings], Node] = at_the_root
+    scores: Scores | None = None
+    """what `choose` takes the largest of; None where it looks at something else besides"""
 
 
 class Columns(NamedTuple):

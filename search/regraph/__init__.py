@@ -2,5 +2,6 @@
 
 `transition.py` is one evaluated step, `tallies.py` adds steps up and merges sums, `synonyms.py`
 finds names that mean one method, `posterior.py` says what to expect of a method and where,
-`weighing.py` makes factors for priors of that, and `report.py` and `picture.py` show it.
+`weighing.py` makes factors for priors of that; `file.py`, `report.py`, `patterns.py` (with
+`reasons.py`) and `picture.py` show it.
 """

@@ -1,17 +1,14 @@
-"""A ReGraph for readers: lines of a table, `global_tactic_graph.json`, `patterns.md`."""
+"""A ReGraph for readers: lines of a table, and `global_tactic_graph.json`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from ...runners.model import Record
 from .posterior import ORDER, Measured, Posterior, Posteriors
 from .tallies import Source
 from .transition import BASELINE
-
-FEW: Final = 15
-"""lines of each list of `patterns.md`"""
 
 
 class Line(Record):
@@ -105,51 +102,12 @@ def tactic_graph(known: Posteriors) -> dict[str, Any]:
     }
 
 
-def patterns(known: Posteriors) -> str:
-    """The content of `patterns.md`: what pays after what, in tables."""
-    regraph = known.regraph
-    kernels = {each.kernel_id for each in regraph.searches}
-    steps = sum(each.transitions for each in regraph.searches)
-    head = f"{steps} evaluated steps of {len(regraph.searches)} searches on {len(kernels)} kernels."
-    told = [
-        "# What paid after what",
-        "",
-        head,
-        "A gain is the mean speedup over the state before the step, with its 95 % interval; with",
-        "few tries it stays near the mean of all methods.",
-        "",
-        *_table("Most promising steps", by_gain(edges(known))[:FEW]),
-        *_table("Most tried steps", by_count(edges(known))[:FEW]),
-        *_table("Methods", by_gain(nodes(known))),
-    ]
-    rules = brought(known, "rule")
-    if rules:
-        told += ["## Rules: what following them brought", "", "| rule | gain | tries | failed |"]
-        told += ["|---|---|---|---|"]
-        ranked = sorted(rules.items(), key=lambda item: -item[1].expected)
-        told += [f"| {name} | {x.gain} | {x.count} | {x.failed} |" for name, x in ranked] + [""]
-    if regraph.merged:
-        told += ["## Names that are counted as one", ""]
-        merged = regraph.merged.items()
-        told += [f"- `{name}` as `{each.into}`: {each.reason}" for name, each in merged] + [""]
-    return "\n".join(told)
-
-
 def step(line: Line) -> str:
     """`after tune_parameters: compiler_flags`; a method alone where no other is named."""
     if not line.previous:
         return line.method
     before = "at first" if line.previous == BASELINE else f"after {line.previous}"
     return f"{before}: {line.method}"
-
-
-def _table(title: str, lines: Iterable[Line]) -> list[str]:
-    rows = [
-        f"| {step(each)} | {each.gain} | {each.count} | {each.failed} | {len(each.kernels)} |"
-        for each in lines
-    ]
-    head = ["| step | gain | tries | failed | kernels |", "|---|---|---|---|---|"]
-    return [f"## {title}", "", *head, *rows, ""]
 
 
 def _at(known: Posteriors, place: dict[str, str]) -> Line:

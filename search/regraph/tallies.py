@@ -7,7 +7,6 @@ search is what aggregation of all their transitions gives.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from functools import reduce
@@ -81,7 +80,7 @@ class SearchTallies(Record):
 
 
 class ReGraph(Record):
-    """What many searches learned; the content of `regraph.json`."""
+    """What many searches learned; what `regraph.json` keeps (`file.py`)."""
 
     format: int = 1
     merging: bool = True
@@ -126,20 +125,6 @@ def merge_all(graphs: Iterable[ReGraph]) -> ReGraph:
 def as_told(graph: ReGraph, *, merging: bool) -> ReGraph:
     """The same sums, with names merged or not."""
     return _regraph(graph.searches, merging)
-
-
-def to_json(graph: ReGraph) -> str:
-    """The canonical text of `regraph.json`: equal values give equal texts."""
-    return json.dumps(graph.model_dump(mode="json"), sort_keys=True, indent=1) + "\n"
-
-
-def from_json(text: str | bytes) -> ReGraph:
-    """The value of a text; what follows from the sums is computed again.
-
-    Raises pydantic.ValidationError for anything else.
-    """
-    read = ReGraph.model_validate_json(text)
-    return _regraph(read.searches, read.merging)
 
 
 def tally(transitions: Iterable[Transition]) -> Tally:

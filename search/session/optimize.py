@@ -35,6 +35,7 @@ from ..stored.records import (
 )
 from .exchanges import Spent, costs_of
 from .session import SearchSession
+from .telling import tell, tell_answer
 
 MOST_CONFIRMATIONS = 3
 
@@ -219,6 +220,7 @@ class _Run:
         more = session.record.settings.budget_builds  # it stops itself
         answered = ""
         while not isinstance(report := session.step(more), SearchStopped):
+            tell(self.files, session, report)
             if isinstance(report, NeedsCandidates):
                 again, answered = report.ticket == answered, report.ticket
                 answer = self._answer(session, report, again=again)
@@ -227,10 +229,9 @@ class _Run:
                     break
                 yield answer
                 continue
-            self.files.append(kernel_id, "step", report.model_dump(mode="json"))
             self.files.write_if_due(kernel_id, session.search_id)
             yield report
-        self.files.append(kernel_id, "stopped", report.model_dump(mode="json"))
+        tell(self.files, session, report)
 
     def _answer(
         self, session: SearchSession, needed: NeedsCandidates, *, again: bool
@@ -245,9 +246,8 @@ class _Run:
             return session.stop("money", f"{error.message}; {error.next_step}")
         notes = session.answer(needed.ticket, candidates)
         spent = costs_of(self.bench.store, session.search_id).all
-        facts = {"ticket": needed.ticket, "candidates": len(candidates), "notes": notes}
         costs = {"calls": spent.calls, "tokens": spent.usage.total, "usd": str(spent.usd)}
-        self.files.append(session.record.kernel_id, "answer", facts | costs)
+        tell_answer(self.files, session, needed.ticket, len(candidates), notes, **costs)
         return Answered(len(candidates), spent)
 
     def _confirm(

@@ -33,6 +33,7 @@ from ...store.searches import (
 )
 from ..applying.sent import SentCandidate, settled
 from ..drivers.settings import PlannerSettings
+from ..engine.decisions import Decision
 from ..engine.engine import Engine
 from ..engine.work import Ask, Evaluate, Outcome, Stopped, Waiting
 from ..graph.graph import Graph
@@ -96,6 +97,13 @@ class SearchSession:
             self._context,
             most_speedup(bench, self._kernel),
         )
+        self._engine.log = self._decided = list[Decision]()
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """What its engine decided since this was last asked."""
+        found = tuple(d.model_copy(update={"search_id": self.search_id}) for d in self._decided)
+        self._decided.clear()
+        return found
 
     def go_on(self) -> bool:
         """Be as one that was just resumed, with the graph that is here; False where the store has

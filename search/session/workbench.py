@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ...evaluation.bench import Bench
 from ...store.jobs import JobRecord
+from ..outdir.kernel_files import KernelFiles
 from .kept_sessions import KeptSessions
 
 
@@ -16,6 +17,7 @@ class Workbench(Bench):
     def __init__(self, outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> None:
         super().__init__(outdir, roots, gpus)
         self.sessions = KeptSessions()
+        self.files = KernelFiles(self.store, self.outdir)
         self.unwritten: dict[str, JobRecord] = {}
         """jobs that ended here and that the store could not take: how they ended"""
         self.take_over: Callable[[], None] | None = None

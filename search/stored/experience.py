@@ -17,8 +17,9 @@ from ...store.lessons import (
     transition_rows,
 )
 from ..memory import Memory, Recollection
+from ..regraph.file import from_json
 from ..regraph.posterior import Posteriors
-from ..regraph.tallies import ReGraph, aggregate, from_json, merge_all
+from ..regraph.tallies import ReGraph, aggregate, merge_all
 from ..regraph.transfer import learned_for
 from ..regraph.transition import Transition
 from ..regraph.weighing import regraph_weights

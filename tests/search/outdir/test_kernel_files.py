@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from io import StringIO
+from math import log2
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ FASTER = SOURCE.replace("for", "#pragma omp simd\n  for")
 COMPARISON = Comparison(
     candidate="v", ratios=(), workloads=(), resolution=0.01, samples=1, seconds=0.1
 )
+
+SAID = {"printed": "hello\n"}
 
 
 @pytest.fixture
@@ -156,13 +159,15 @@ def test_a_baseline_has_a_result_as_full_as_any_and_a_build_its_log(
     loaded = kernel()
     baseline = keep_kernel(store, loaded)
     built = BuildFacts(compiler="g++ 12", command="g++ -O3 k.cpp", seconds=0.5, warnings=("w1",))
-    keep(store, loaded.baseline(), "", ending="tie", comparison=COMPARISON, build=built)
+    keep(store, loaded.baseline(), "", ending="tie", comparison=COMPARISON, build=built, **SAID)
     broken = keep(
         store, child(loaded, source="void"), baseline, ending="build_failed", message="k.cpp:1: no"
     )
     folder = KernelFiles(store, outdir).write(loaded.kernel_id)
     result = read(folder / "baseline" / "result.json")
     assert result["median_ms"] == {"w": 2.5} and result["ending"] == "tie" and result["build"]
+    assert (folder / "baseline" / "stdout.log").read_text("utf-8") == "hello\n"
+    assert not (folder / "variants" / broken / "stdout.log").exists()
     log = (folder / "baseline" / "build.log").read_text("utf-8")
     assert log == "g++ -O3 k.cpp\ng++ 12: 0.5 s\nw1\n"
     assert (folder / "variants" / broken / "build.log").read_text("utf-8") == "k.cpp:1: no\n"
@@ -186,13 +191,14 @@ def test_a_variant_has_its_source_its_result_and_the_diff_to_its_parent(
         "control.json",
         "kernel.cpp",
         "result.json",
+        "stdout.log",
     }
     assert (files / "kernel.cpp").read_text(encoding="utf-8") == FASTER
     diff = (files / "candidate.diff").read_text(encoding="utf-8")
     assert apply_diff(SOURCE, diff) == FASTER
     assert read(files / "control.json")["parameters"] == {"TILE": 2}
     assert read(files / "result.json")["ending"] == "faster"
-    assert read(folder / "baseline" / "result.json") == {"median_ms": {"w": 2.5}}
+    assert read(folder / "baseline" / "result.json") == {"version": 1, "median_ms": {"w": 2.5}}
 
 
 def test_the_best_is_built_by_the_line_that_lies_beside_it(store: Store, outdir: Path) -> None:
@@ -406,6 +412,9 @@ def test_the_state_and_the_trace_of_a_search_tell_its_steps(store: Store, outdir
     assert "source" not in state["edges"][0]["candidate"]
     nodes = {node["key"]: node for node in state["nodes"]}
     assert state["version"] == 1 and nodes[winner]["visits"] == 1
+    assert nodes[winner]["source"] == f"variants/{winner}/kernel.cpp"
+    assert nodes[winner]["depth"] == 1 and nodes[winner]["q_interval"] == [log2(1.9), log2(2.1)]
+    assert state["edges"][0]["q"] == 1.0 and state["edges"][0]["prior"] == 1.0
     assert nodes[winner]["methods"] == ["tile"] and nodes[baseline]["methods"] == []
     assert nodes[winner]["reward"] == nodes[winner]["q"] == nodes[baseline]["q"] == 1.0
     assert nodes[baseline]["reward"] == 0.0

@@ -14,10 +14,12 @@ from typer.testing import CliRunner
 from kernelwright.runners.errors import AccessError, SpecError
 from kernelwright.runners.model import Ending
 from kernelwright.search.outdir.regraph_files import DATASET, append_dataset, publish
+from kernelwright.search.regraph.file import from_json, to_json
+from kernelwright.search.regraph.patterns import patterns
 from kernelwright.search.regraph.picture import MOST, picture
 from kernelwright.search.regraph.posterior import Posteriors
-from kernelwright.search.regraph.report import brought, by_gain, edges, patterns, tactic_graph
-from kernelwright.search.regraph.tallies import ReGraph, aggregate, from_json
+from kernelwright.search.regraph.report import brought, by_gain, edges, tactic_graph
+from kernelwright.search.regraph.tallies import ReGraph, aggregate
 from kernelwright.search.regraph.transition import Transition
 from kernelwright.search.stored.experience import Experience, learned_now, regraph_of
 from kernelwright.search.stored.records import Learned
@@ -171,16 +173,38 @@ def test_a_search_weighs_by_what_there_was_when_it_began(tmp_path: Path) -> None
     assert hard["tune_parameters"] == 0 < hard["coalesce_global_accesses"]
 
 
-def test_the_rest_is_written_when_a_search_stopped(tmp_path: Path) -> None:
+def test_what_follows_from_the_dataset_is_written_when_it_is_asked_for(tmp_path: Path) -> None:
     with Store.open(tmp_path / STATE_FILE) as store:
         keep(store, STEPS)
-        publish(store, tmp_path, stopped=False)
+        publish(store, tmp_path, whole=False)
         assert not (tmp_path / "patterns.md").exists()
-        publish(store, tmp_path, stopped=True)
+        publish(store, tmp_path, whole=True)
     assert (
         "after tune_parameters: coalesce_global_accesses" in (tmp_path / "patterns.md").read_text()
     )
     assert from_json((tmp_path / "regraph.json").read_text()) == aggregate(STEPS)
+
+
+def test_the_file_has_methods_as_nodes_and_steps_as_edges_beside_its_cells() -> None:
+    told = json.loads(to_json(aggregate(STEPS)))
+    assert told["version"] == 1 and told["searches"][0]["cells"]
+    methods = {node["method"]: node["count"] for node in told["nodes"]}
+    assert methods["coalesce_global_accesses"] == 2
+    edge = next(e for e in told["edges"] if e["method"] == "compiler_flags")
+    assert (edge["previous"], edge["right"], edge["count"]) == ("baseline", 0, 1)
+
+
+def test_patterns_say_why_a_step_paid_or_did_not() -> None:
+    bound = [
+        each.model_copy(update={"bottleneck": "memory" if each.gain else "latency"})
+        for each in STEPS
+    ]
+    page = patterns(Posteriors(aggregate(bound)))
+    why = page[page.index("## Why") :]
+    first = why[why.index("- at first: coalesce_global_accesses") :].split("\n- ")[1 - 1]
+    assert "paid where bound by memory (2.83x a try in 1)" in first
+    assert "`poor_coalescing` had asked for it in 2 tries: it saves the sectors" in first
+    assert "of 1 try 1 failed" in why[why.index("- at first: compiler_flags") :]
 
 
 def test_the_graph_has_nodes_edges_places_and_where_they_are_from() -> None:

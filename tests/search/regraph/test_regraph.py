@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from kernelwright.runners.model import Ending
 from kernelwright.search.moves import ALIASES, CANONICAL
+from kernelwright.search.regraph.file import from_json, to_json
 from kernelwright.search.regraph.posterior import (
     KERNEL_CAP,
     NOTHING_KNOWN,
@@ -26,11 +27,9 @@ from kernelwright.search.regraph.tallies import (
     Tally,
     aggregate,
     as_told,
-    from_json,
     merge,
     merge_all,
     tally,
-    to_json,
 )
 from kernelwright.search.regraph.transfer import learned_for, offered
 from kernelwright.search.regraph.transition import Transition, completed, difference
