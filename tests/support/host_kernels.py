@@ -49,6 +49,46 @@ void matmul(const float* A, const float* B, float* C, int M, int N, int K) {
     MATMUL.arguments,
     MATMUL.sizes,
 )
+IKJ = HostKernel(
+    "matmul",
+    """\
+void matmul(const float* A, const float* B, float* C, int M, int N, int K) {
+    for (int i = 0; i < M; i++) {
+        for (int j = 0; j < N; j++) C[i * N + j] = 0.0f;
+        for (int k = 0; k < K; k++)
+            for (int j = 0; j < N; j++) C[i * N + j] = C[i * N + j] + A[i * K + k] * B[k * N + j];
+    }
+}
+""",
+    MATMUL.arguments,
+    MATMUL.sizes,
+)
+WRITTEN_OUT = HostKernel(
+    "spread",
+    """\
+void spread(const float* x, float* out, int rows, int n) {
+    float total = 0.5f, most = x[0];
+    long count = 0;
+    for (int r = 0; r < rows; r++) {
+        for (int i = 0; i < n; i++) {
+            total = x[r * n + i] + total - 0.25f;
+            most = x[r * n + i] > most ? x[r * n + i] : most;
+            if (x[r * n + i] > 0.0f) count = count + 1;
+        }
+    }
+    out[0] = total;
+    out[1] = most;
+    out[2] = count;
+}
+""",
+    (
+        array("x", "input", "R", "N"),
+        array("out", "output", "3"),
+        scalar("rows", "R"),
+        scalar("n", "N"),
+    ),
+    ({"R": 9, "N": 37}, {"R": 1, "N": 1}, {"R": 131, "N": 3}),
+)
 COLUMN_SUMS = HostKernel(
     "column_sums",
     """\
@@ -403,7 +443,7 @@ void distances(const float* p, const float* q, float* d, int n, int m, int dims)
     ({"n": 16, "m": 40, "k": 3}, {"n": 9, "m": 33, "k": 2}, {"n": 1, "m": 1, "k": 1}),
 )
 KERNELS = (
-    *(MEMORY_SUM, COLUMN_SUMS, BOUNDS),
+    *(MEMORY_SUM, IKJ, WRITTEN_OUT, COLUMN_SUMS, BOUNDS),
     *(MATMUL, GEMM, STENCIL, BLUR, EDGES, SOFTMAX, ROW_POINTERS, TRANSPOSE, NORM, GELU),
     *(SUM, HISTOGRAM, SCAN, SMOOTH, DISTANCES),
 )

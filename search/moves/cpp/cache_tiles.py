@@ -5,7 +5,8 @@ from __future__ import annotations
 from ....runners.c_source.nodes import text_of
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
-from .loop_order import any_order_meets, walks
+from .loop_order import walks
+from .parts.dependence import any_order_meets
 from .parts.effects import effects_of
 from .parts.program import Loop, Program, read_program
 from .parts.rewrite import (

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from ....runners.c_source.nodes import text_of
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
-from .parts.bounds import bounds
-from .parts.dependence import carried_scalar, divided, same_element
+from .parts.dependence import any_order_meets
 from .parts.effects import Effects, effects_of
 from .parts.program import Loop, Program, read_program
 from .parts.rewrite import nest_from, rewritten
@@ -75,35 +72,6 @@ def _better(program: Program, nest: Nest, scope: Scope) -> Candidate | str:
     ]
     detail = f"loops {', '.join(names)} -> {', '.join(order)}"
     return rewritten(program, MOVE.method, detail, edits, PRIOR)
-
-
-def any_order_meets(loops: tuple[Loop, ...], effects: Effects, scope: Scope) -> str | None:
-    """Why loops of a perfect nest cannot be put in another order; None when they can.
-
-    They can when an iteration touches elements of its own, or touches one element again in
-    iterations of a loop that its index does not name: their order stays as it is.
-    """
-    why = carried_scalar(loops[0], effects)
-    if why is not None:
-        return why
-    names = {loop.variable for loop in loops}
-    for loop in loops:
-        limits = (text_of(loop.lower), text_of(loop.bound))
-        if any(name in _words(limit) for limit in limits for name in names):
-            return f"the bounds of the loop over {loop.variable} name another loop's variable"
-        if bounds(loop, scope) is None:
-            return f"the bounds of the loop over {loop.variable} are no sizes of the contract"
-    for array in sorted(effects.written):
-        index = same_element(effects, array)
-        if index is None:
-            return f"`{array}` is written and used at more than one index, or at an unknown one"
-        if not divided(index, [loop for loop in loops if loop.variable in index.names], scope):
-            return f"iterations may touch the same elements of `{array}`, as far as its index tells"
-    return None
-
-
-def _words(code: str) -> set[str]:
-    return set(re.findall(r"[A-Za-z_]\w*", code))
 
 
 def walks(effects: Effects, variable: str) -> float:

@@ -31,6 +31,8 @@ from .parts.rewrite import (
     written,
 )
 from .parts.scope import Scope
+from .parts.sum_order import sums_innermost
+from .parts.teams import in_a_team
 from .sum_in_register import also_of_sums_in_memory
 from .threads import FLAG, PRAGMA
 
@@ -57,7 +59,7 @@ class Tiling:
 
 def _write(state: State) -> Proposals:
     teams = FLAG in effective_flags(state)
-    return also_of_sums_in_memory(state, partial(_tilings, teams=teams))
+    return also_of_sums_in_memory(state, partial(_tilings, teams=teams), sums_innermost)
 
 
 def _tilings(program: Program, scope: Scope, teams: bool) -> tuple[Candidate, ...] | str:
@@ -110,7 +112,7 @@ def _divisible(program: Program, tiling: Tiling, scope: Scope) -> bool:
     loop around it, and reads nothing that another thread writes."""
     read, inner = tiling.read, tiling.columns if tiling.outer is tiling.rows else tiling.rows
     around = any(loop_of(above) is not None for above in parents(tiling.outer.node))
-    if around or tiling.outer.pragmas or b"omp parallel" in program.source:
+    if around or tiling.outer.pragmas or in_a_team(tiling.outer.node, program):
         return False
     terms = effects_of(read.loops[-1].body, scope, program)
     stores = effects_of(inner.body, scope, program)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....runners.c_source.nodes import field, text_of
+from ....runners.c_source.updates import update_of
 from ....runners.model import Candidate
 from ..shared.base import Move, Proposals, State
 from .loop_order import ALONG, walks
@@ -80,22 +81,11 @@ def _only_store(read: Accumulation, scope: Scope, program: Program) -> Node | st
 
 
 def _adds(statement: Node, name: str) -> bool:
-    """`sum += term` or `sum = sum + term`; the sum occurs nowhere else."""
+    """`sum += term`, however it is spelled; the sum occurs nowhere else."""
     if statement.type != "expression_statement" or not statement.named_children:
         return False
-    given = statement.named_children[0]
-    if given.type != "assignment_expression" or text_of(field(given, "left")) != name:
-        return False
-    right = field(given, "right")
-    if text_of(field(given, "operator")) == "=":
-        if right.type != "binary_expression" or text_of(right.children[1]) != "+":
-            return False
-        if text_of(field(right, "left")) != name:
-            return False
-        right = field(right, "right")
-    elif text_of(field(given, "operator")) not in ("+=", "-="):
-        return False
-    return not any(text_of(n) == name for n in right.named_children) and text_of(right) != name
+    update = update_of(statement.named_children[0])
+    return update is not None and update.sign == "+" and text_of(update.target) == name
 
 
 def _not_apart(read: Accumulation, scope: Scope, program: Program) -> str | None:

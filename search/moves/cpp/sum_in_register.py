@@ -6,11 +6,13 @@ to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ....runners.c_source.expressions import operator_of
 from ....runners.c_source.nodes import field, inside, parents, text_of
+from ....runners.c_source.updates import update_of
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit, edited, replace_node
@@ -23,14 +25,17 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 PRIOR = 0.2
+Edits = Callable[[Program, Scope], list[Edit]]
+"""a pass over a program"""
 
 
 @dataclass(frozen=True, eq=False)
 class MemorySum:
-    """`outer` adds to `element` in each of its iterations, in the expression `target` of it."""
+    """`outer` adds to `element` in each of its iterations, in the expressions `targets` of it."""
 
     outer: Loop
-    target: Node
+    targets: tuple[Node, ...]
+    """where it stands: twice in `c = c + x`"""
     place: Place
     kind: str
     first: Node | None
@@ -50,23 +55,36 @@ def _write(state: State) -> Proposals:
 
 
 def also_of_sums_in_memory(
-    state: State, write: Callable[[Program, Scope], tuple[Candidate, ...] | str]
+    state: State,
+    write: Callable[[Program, Scope], tuple[Candidate, ...] | str],
+    *before: Edits,
 ) -> Proposals:
-    """What is written of the program; where it is a reason, what is written of it after this move.
+    """What is written of the program; where it is a reason, what is written of it after this move,
+    or after those that are to come `before` this move.
 
     For moves that look for sums in scalars: a sum in memory may become one.
     """
     program = read_program(state)
     if isinstance(program, NotApplicable):
         return program
-    scope = Scope(program, program.entry, state.spec)
-    found = write(program, scope)
-    if isinstance(found, str) and (edits := sums_in_registers(program, scope)):
-        scalar = program_of(edited(program.source, edits).encode(), program.entry.name)
-        if scalar is not None:
-            again = write(scalar, Scope(scalar, scalar.entry, state.spec))
+    found = write(program, Scope(program, program.entry, state.spec))
+    for passes in dict.fromkeys(((sums_in_registers,), (*before, sums_in_registers))):
+        changed = _after(program, passes, state) if isinstance(found, str) else None
+        if changed is not None:
+            again = write(changed, Scope(changed, changed.entry, state.spec))
             found = found if isinstance(again, str) else again
     return NotApplicable(found) if isinstance(found, str) else found
+
+
+def _after(program: Program, passes: Sequence[Edits], state: State) -> Program | None:
+    """The program after some passes; None where one of them finds nothing to change."""
+    now: Program | None = program
+    for each in passes:
+        edits = [] if now is None else each(now, Scope(now, now.entry, state.spec))
+        if now is None or not edits:
+            return None
+        now = program_of(edited(now.source, edits).encode(), now.entry.name)
+    return now
 
 
 def sums_in_registers(program: Program, scope: Scope) -> list[Edit]:
@@ -88,7 +106,8 @@ def _memory_sum(program: Program, innermost: Loop, scope: Scope) -> MemorySum | 
         return None
     target = written_to[0]
     array, above = target.place.array, target.node.parent
-    if len(effects.of(array)) != 1 or not target.reads or above is None:
+    uses = tuple(each.node for each in effects.of(array))
+    if above is None or not _is_updated(above, uses):
         return None
     if above.parent is None or above.parent.type != "expression_statement":
         return None
@@ -96,9 +115,15 @@ def _memory_sum(program: Program, innermost: Loop, scope: Scope) -> MemorySum | 
     outer = _outermost(innermost, target.place)
     if kind is None or None in target.place.index or outer is None:
         return None
-    return MemorySum(
-        outer, target.node, target.place, kind, _set_before(outer, target.place, scope)
-    )
+    return MemorySum(outer, uses, target.place, kind, _set_before(outer, target.place, scope))
+
+
+def _is_updated(statement: Node, uses: tuple[Node, ...]) -> bool:
+    """Whether all uses of an element's array are those of one update of it: `c[i] += x`,
+    `c[i] = c[i] + x`, `++c[i]`."""
+    if operator_of(statement) != "=":
+        return len(uses) == 1
+    return update_of(statement) is not None and len(uses) == 2
 
 
 def _outermost(innermost: Loop, place: Place) -> Loop | None:
@@ -130,9 +155,9 @@ def _set_before(outer: Loop, place: Place, scope: Scope) -> Node | None:
 
 def _edits(program: Program, found: MemorySum) -> list[Edit]:
     name = free_name(program, "sum")
-    element = text_of(found.target)
+    element = text_of(found.targets[0])
     start, end = found.outer.node.start_byte, found.outer.node.end_byte
-    body = edited(program.source, [replace_node(found.target, name)], start, end)
+    body = edited(program.source, [replace_node(n, name) for n in found.targets], start, end)
     store = f"{element} = {name};"
     loop = outdented(program, found.outer.node, body).split("\n")
     if found.first is None:

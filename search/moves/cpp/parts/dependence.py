@@ -7,6 +7,9 @@ whichever of the two loops is the outer one. Arguments of one call never overlap
 
 from __future__ import annotations
 
+import re
+
+from .....runners.c_source.nodes import text_of
 from ...shared.affine import Form
 from .bounds import bounds
 from .effects import Access, Effects, effects_of, loops_around
@@ -115,3 +118,32 @@ def same_element(effects: Effects, array: str) -> Form | None:
         return None
     (index,) = indices
     return index[0] if len(index) == 1 else None
+
+
+def any_order_meets(loops: tuple[Loop, ...], effects: Effects, scope: Scope) -> str | None:
+    """Why loops of a perfect nest cannot be put in another order; None when they can.
+
+    They can when an iteration touches elements of its own, or touches one element again in
+    iterations of a loop that its index does not name: their order stays as it is.
+    """
+    why = carried_scalar(loops[0], effects)
+    if why is not None:
+        return why
+    names = {loop.variable for loop in loops}
+    for loop in loops:
+        limits = (text_of(loop.lower), text_of(loop.bound))
+        if any(name in _words(limit) for limit in limits for name in names):
+            return f"the bounds of the loop over {loop.variable} name another loop's variable"
+        if bounds(loop, scope) is None:
+            return f"the bounds of the loop over {loop.variable} are no sizes of the contract"
+    for array in sorted(effects.written):
+        index = same_element(effects, array)
+        if index is None:
+            return f"`{array}` is written and used at more than one index, or at an unknown one"
+        if not divided(index, [loop for loop in loops if loop.variable in index.names], scope):
+            return f"iterations may touch the same elements of `{array}`, as far as its index tells"
+    return None
+
+
+def _words(code: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", code))
