@@ -18,7 +18,7 @@ def main(source: Path, wheel: Path) -> int:
     packages: list[str] = project["tool"]["setuptools"]["packages"]
     elsewhere: dict[str, str] = project["tool"]["setuptools"]["package-dir"]
     names = {".".join(package.split(".")[:2]) for package in packages}
-    folders = {n: source / elsewhere.get(n, n.split(".")[1]) for n in names}
+    folders = {n: source / elsewhere[n] for n in names}
     wanted = {
         f"{name.replace('.', '/')}/{file.relative_to(folder)}"
         for name, folder in folders.items()

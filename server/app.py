@@ -14,7 +14,6 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -35,6 +34,7 @@ from mcp_types import Tool as ToolOnWire
 from ..runners import progress
 from ..runners.errors import AccessError, KernelwrightError, SpecError
 from ..runners.model import Record
+from ..runners.version import __version__
 from ..tools import TOOLS
 from ..tools.base import Arguments, Tool, WorkArguments
 from ..tools.job import wait_for
@@ -128,7 +128,7 @@ class Application(MCPServer[None]):
             "kernelwright",
             title="Kernelwright",
             instructions=INSTRUCTIONS,
-            version=version("kernelwright"),
+            version=__version__,
             log_level="WARNING",
             cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="private")},
             lifespan=self._closing,

@@ -13,13 +13,13 @@ import errno
 import os
 import sys
 from enum import StrEnum
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..runners.errors import KernelwrightError
+from ..runners.version import __version__
 from .commands.compare import compare
 from .commands.export import export
 from .commands.moves import moves
@@ -86,7 +86,7 @@ def main() -> None:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"kernelwright {metadata.version('kernelwright')}")
+        print(f"kernelwright {__version__}")
         raise typer.Exit
 
 

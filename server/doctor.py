@@ -26,6 +26,7 @@ from ..runners.profiling.permission import HOW, why_no_counters
 from ..runners.sanitizer import running as sanitizer
 from ..runners.toolchains import named_toolchain, nvcc, nvrtc
 from ..runners.toolchains.host_cpp import COMPILERS, DEFAULT_FLAGS
+from ..runners.version import __version__
 from ..runners.watched.running import tool_version
 from .load import load_told
 
@@ -40,6 +41,12 @@ WITHOUT_NVRTC = "not installed: CUDA sources are built by nvcc alone, which take
 WITHOUT_NVCC = "not found: CUDA sources that need the C++ standard library do not build"
 GPU_PACKAGES = ("cuda-bindings", "triton", "torch", "cupy-cuda13x", "cupy-cuda12x", "ncu-report")
 """Extras, whose versions decide what can be built and run; importing them is left to children."""
+HOME = Path(__file__).parents[1]
+INSTALL_SELF = (
+    f"{sys.executable} -m pip install {HOME}"
+    if (HOME / "pyproject.toml").is_file()
+    else f"{sys.executable} -m pip install WHEEL, with the wheel that it was copied from"
+)
 INSTALL_COMPILER = (
     "install g++ with OpenMP, for example: apt-get install g++ | dnf install gcc-c++ libgomp"
 )
@@ -199,11 +206,22 @@ def _sanitizer() -> Fact:
 
 
 def _packages() -> tuple[Fact, ...]:
-    required = metadata.requires(PACKAGE) or []
+    """Ourselves and what we need; a copy that was never installed does not know that of itself."""
+    try:
+        required = metadata.requires(PACKAGE) or []
+    except metadata.PackageNotFoundError:
+        return (Fact(PACKAGE, None, f"{__version__}, not installed: {INSTALL_SELF}"),)
     names = [
         re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required if "extra ==" not in line
     ]
-    return tuple(Fact(n, None, metadata.version(n)) for n in (PACKAGE, *sorted(names)))
+    return (Fact(PACKAGE, None, __version__), *map(_package, sorted(names)))
+
+
+def _package(name: str) -> Fact:
+    try:
+        return Fact(name, None, metadata.version(name))
+    except metadata.PackageNotFoundError:
+        return Fact(name, False, f"missing: {sys.executable} -m pip install {name}")
 
 
 def _first_line(command: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from ...evaluation.bench import Bench
 from ...evaluation.evidence.built_facts import built_facts
 from ...evaluation.evidence.headroom import peaks_for
 from ...runners.errors import BudgetSpent, KernelwrightError, ProcessLost
-from ...runners.loading.files import load_file
+from ...runners.loading.files import LoadedKernel, load_file
 from ...store.kernels import is_kernel
 from ...store.records import Confirmation, KernelRecord
 from ..applying.sent import SentCandidate
@@ -45,6 +45,7 @@ class Opening:
     """A spec is read; its baseline is built, checked and timed next."""
 
     path: Path
+    """of the spec; of the source where the spec is no file"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ class Answering(Protocol):
 
 def optimize(
     bench: Bench,
-    specs: Sequence[Path],
+    specs: Sequence[Path | LoadedKernel],
     settings: Settings,
     *,
     resume: bool = False,
@@ -148,10 +149,11 @@ def optimize(
     `Failed`, also when nobody answers.
     """
     run = _Run(bench, KernelFiles(bench.store, bench.outdir), new_budget, answering)
-    for path in specs:
+    for spec in specs:
+        path = Path(spec.source_name) if isinstance(spec, LoadedKernel) else spec
         yield Opening(path)
         try:
-            loaded = load_file(path, bench.roots)
+            loaded = spec if isinstance(spec, LoadedKernel) else load_file(spec, bench.roots)
             known = is_kernel(bench.store, loaded.kernel_id)
             kernel = bench.evaluator.open(loaded)
             yield Opened(kernel, known, built_facts(bench, kernel))

@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "search": {"analysis", "evaluation", "runners", "store"},
     "tools": {"analysis", "evaluation", "runners", "search", "skills", "store"},
     "server": {"analysis", "evaluation", "runners", "search", "skills", "store", "tools"},
+    "api": {"analysis", "evaluation", "runners", "search", "server", "skills", "store", "tools"},
 }
 KNOWS_SQL = {Path("store/store.py"), Path("store/database.py"), Path("store/errors.py")}
 NEVER_AT_THE_TOP = {"torch", "triton", "cupy", "cuda", "pynvml", "anthropic"}

@@ -9,9 +9,21 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("analysis", "evaluation", "runners", "search", "server", "skills", "store", "tools")
+FOLDERS = (
+    "analysis",
+    "api",
+    "evaluation",
+    "runners",
+    "search",
+    "server",
+    "skills",
+    "store",
+    "tools",
+)
 CHEATS = "kernelwright.cheats"
 """the one package that lies elsewhere: it is read by `tests` as well"""
+ROOT_PACKAGE = "kernelwright"
+"""what `import kernelwright` reads; its folder is `package`"""
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
 
@@ -31,7 +43,7 @@ def files() -> list[Path]:
 
 def test_every_package_folder_is_listed() -> None:
     found = {package_of(file) for file in files() if file.name == "__init__.py"}
-    assert found | {CHEATS} == set(SETUPTOOLS["packages"])
+    assert found | {CHEATS, ROOT_PACKAGE} == set(SETUPTOOLS["packages"])
 
 
 def test_every_folder_with_modules_is_a_package() -> None:
@@ -61,13 +73,25 @@ def test_every_page_of_a_cheat_travels_in_the_wheel() -> None:
     assert {f.suffix for f in found} <= suffixes
 
 
+def test_every_room_is_found_by_its_folder() -> None:
+    places: dict[str, str] = SETUPTOOLS["package-dir"]
+    rooms = {f"kernelwright.{folder}": folder for folder in FOLDERS}
+    assert places == {ROOT_PACKAGE: "package", CHEATS: "tests/cheats", **rooms}
+
+
+def test_the_package_says_that_its_types_are_meant() -> None:
+    assert "py.typed" in SETUPTOOLS["package-data"][ROOT_PACKAGE]
+    assert (ROOT / "package" / "py.typed").is_file()
+
+
 def test_the_root_is_no_package() -> None:
     assert not (ROOT / "__init__.py").exists()
 
 
 def test_the_links_for_type_checkers_lead_to_every_folder() -> None:
     links = {link.name: link.resolve() for link in (ROOT / ".dev" / "kernelwright").iterdir()}
-    assert links == {folder: ROOT / folder for folder in FOLDERS}
+    own = {file.name: file for file in (ROOT / "package").iterdir() if file.is_file()}
+    assert links == {folder: ROOT / folder for folder in FOLDERS} | own
 
 
 def test_the_command_is_there() -> None:

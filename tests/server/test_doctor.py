@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -33,3 +35,16 @@ def test_the_load_is_told_and_judged_by_the_cores_that_there_are(
     monkeypatch.setattr(os, "getloadavg", lambda: (wanting * cores, 0.0, 0.0))
     said, told = load_told()
     assert said is quiet and told.startswith(f"{wanting * cores:.1f} programs")
+
+
+def test_a_copy_that_was_never_installed_is_told_with_the_line_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def requires(name: str) -> list[str]:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "requires", requires)
+    ours = next(f for f in probe_host().packages if f.name == "kernelwright")
+    assert f"not installed: {sys.executable} -m pip install {Path(__file__).parents[2]}" in (
+        ours.detail
+    )

@@ -14,7 +14,17 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("analysis", "evaluation", "runners", "search", "server", "skills", "store", "tools")
+FOLDERS = (
+    "analysis",
+    "api",
+    "evaluation",
+    "runners",
+    "search",
+    "server",
+    "skills",
+    "store",
+    "tools",
+)
 
 
 @dataclass(frozen=True)

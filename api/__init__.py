@@ -1,0 +1,1 @@
+"""What Python programs import: kernels tuned by a call (docs/python.md)."""
