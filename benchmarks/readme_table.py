@@ -1,4 +1,4 @@
-"""Write what was measured into README and docs/how-we-measure.md, from benchmarks/results/.
+"""Write what was measured, in benchmarks/results/, into docs/results.md and docs/how-we-measure.md.
 
 What a file that is not there would say is left out.
 """
@@ -72,7 +72,7 @@ def gpu_table(result: dict[str, Any]) -> str:
 
 
 DOCUMENTS: Mapping[str, tuple[tuple[str, Callable[[dict[str, Any]], str]], ...]] = {
-    "README.md": (
+    "docs/results.md": (
         ("host_examples", host_table),
         ("no_model", no_model_tables.markdown),
     ),
