@@ -8,13 +8,16 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.building.compile_cache import VARIABLE
 from kernelwright.search.session.workbench import Workbench
+
+if TYPE_CHECKING:
+    from cuda_moves import PretendedLab
 
 ROOT = Path(__file__).parents[1]
 
@@ -87,3 +90,16 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
 
     monkeypatch.setattr(sqlite3, "connect", recorded)
     return opened
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PretendedLab]:
+    """A pretended GPU and a runner on it, for states of CUDA sources."""
+    from cuda_moves import PretendedLab  # most tests do without
+    from pretend_gpu import pretended_gpu
+
+    folder = tmp_path_factory.mktemp("gpu")
+    with pretended_gpu(folder) as gpu:
+        opened = PretendedLab(gpu, folder / "runs")
+        yield opened
+        opened.close()

@@ -1,0 +1,119 @@
+"""Loads, stores and atomic updates of a kernel, by array and element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from . import local_memory
+from .expressions import FLOATS, DType, Expr, Load, Name, Number, Pointer, Unreadable
+from .frames import Values
+from .machine import as_type, dtype_of, nbytes_of
+from .rewriting import remade
+from .statements import Argument, Let, Scatter, Statement, Store
+from .sums import total
+
+BYTES = {"float16": 2, "float32": 4, "float64": 8, "int8": 1, "uint8": 1, "bool": 1, "int16": 2,
+         "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8}  # fmt: skip
+"""of an element, by the types of a contract that are read"""
+LOCAL, SHARED = "local ", "shared "
+
+
+def value_type(dtype: str) -> DType:
+    """The type of values of elements of a contract's type."""
+    return {"float16": "f16", "float32": "f32", "float64": "f64"}.get(dtype, "int")  # type: ignore[return-value]
+
+
+@dataclass
+class Memory:
+    """The arrays of a kernel. Read a kernel twice: the first time says what it writes."""
+
+    arguments: tuple[Argument, ...]
+    written: frozenset[str]
+    """arrays that are written: what is read of them is taken when it is read"""
+    shared: dict[str, str] = field(default_factory=dict[str, str])
+    """the type of elements of each array of a block, as its first access had it"""
+    stores: set[str] = field(default_factory=set[str])
+    """arrays that were written while the kernel was read"""
+    taken: int = 0
+
+    def load(
+        self, kind: str, count: int, address: Expr, values: Values, out: list[Statement]
+    ) -> list[Expr]:
+        """So many neighbouring elements of a PTX type."""
+        nbytes = nbytes_of(kind)
+        return [
+            self._load(kind, nbytes, _moved(address, nbytes * n), values, out) for n in range(count)
+        ]
+
+    def store(
+        self, kind: str, given: Sequence[Expr], address: Expr, values: Values, out: list[Statement]
+    ) -> None:
+        """The same the other way round."""
+        nbytes = nbytes_of(kind)
+        for n, value in enumerate(given):
+            pointer = _moved(address, nbytes * n)
+            if pointer.array.startswith(LOCAL):
+                local_memory.stored(values, pointer.array, pointer.offset, nbytes, value)
+                continue
+            index, dtype = self._element(pointer, kind, nbytes)
+            self.stores.add(pointer.array)
+            out.append(Store(pointer.array, index, as_type(value, dtype)))
+
+    def scatter(self, op: str, kind: str, address: Expr, value: Expr, out: list[Statement]) -> Expr:
+        """An atomic update; what it gives back is a name that nothing defines."""
+        pointer = _moved(address, 0)
+        if pointer.array.startswith(LOCAL):
+            raise Unreadable("an atomic update of a variable of one thread")
+        index, dtype = self._element(pointer, kind, nbytes_of(kind))
+        self.stores.add(pointer.array)
+        out.append(Scatter(op, pointer.array, index, as_type(value, dtype)))
+        return Name("?old", dtype)
+
+    def _load(
+        self, kind: str, nbytes: int, pointer: Pointer, values: Values, out: list[Statement]
+    ) -> Expr:
+        if pointer.array.startswith(LOCAL):
+            found = local_memory.loaded(values, pointer.array, pointer.offset, nbytes)
+            return found if isinstance(found, Pointer) else as_type(found, _kind_of(kind, found))
+        index, dtype = self._element(pointer, kind, nbytes)
+        read = Load(pointer.array, index, dtype)
+        if pointer.array not in self.written and not pointer.array.startswith(SHARED):
+            return read
+        self.taken += 1
+        name = f"t{self.taken}"
+        out.append(Let(name, read))
+        return Name(name, dtype)
+
+    def _element(self, pointer: Pointer, kind: str, nbytes: int) -> tuple[Expr, DType]:
+        """The index of an element, and its type."""
+        array = pointer.array
+        if array.startswith(SHARED):
+            dtype = self._shared_type(array, kind)
+        else:
+            dtype = next((a.dtype for a in self.arguments if a.name == array), "")
+        if BYTES.get(dtype) != nbytes:
+            raise Unreadable(f"{array} is read or written in pieces of {nbytes} bytes")
+        index = remade("elements", (pointer.offset, Number(nbytes)), "int")
+        return index, value_type(dtype)
+
+    def _shared_type(self, array: str, kind: str) -> str:
+        """A b32 that moves a float counts as one, once an access has said so."""
+        said = f"{'float' if kind[0] == 'f' else 'int'}{kind.lstrip('bsuf')}"
+        known = self.shared.get(array)
+        if known is None or (said.startswith("float") and BYTES[known] == BYTES[said]):
+            self.shared[array] = said
+        return self.shared[array]
+
+
+def _kind_of(kind: str, found: Expr) -> DType:
+    """Bits have the type of what they are bits of."""
+    return found.dtype if kind[0] == "b" and found.dtype in FLOATS else dtype_of(kind)
+
+
+def _moved(address: Expr, nbytes: int) -> Pointer:
+    if not isinstance(address, Pointer):
+        raise Unreadable("an address that does not come from a parameter")
+    moved = total((address, Number(nbytes)))
+    assert isinstance(moved, Pointer)
+    return moved

@@ -1,0 +1,166 @@
+"""Instructions of a function one after the other: operands, parameters of calls, and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..ptx import Function, Instruction, Module
+from ..ptx.effects import effect
+from ..ptx.operands import address, floating, integer, name_in_scope, split, vector
+from ..ptx.registers import accesses
+from .accesses import LOCAL, SHARED, Memory
+from .expressions import Expr, Name, Number, Pointer, Unreadable
+from .frames import Frame, Values
+from .library import applied, known_function
+from .machine import as_type, computed, dtype_of
+from .statements import Barrier, Statement
+from .sums import total
+
+Enter = Callable[[str, Sequence[Expr], Values], "Expr | None"]
+_NOTHING = ("membar", "fence", "prefetch", "prefetchu", "nanosleep", "griddepcontrol")
+SPECIAL = ("tid", "ntid", "ctaid", "nctaid")
+_ATOMIC = ("add", "min", "max", "and", "or", "xor")
+
+
+def registers_of(instruction: Instruction) -> list[str]:
+    """The registers that an instruction writes; of a call, what comes back is in parameters."""
+    return accesses(instruction, effect(instruction.opcode))[0]
+
+
+class Calls:
+    """Executes instructions. `enter` executes a function of the source."""
+
+    def __init__(self, module: Module, memory: Memory, enter: Enter) -> None:
+        self.functions = {each.name: each for each in module.functions}
+        self._globals = {each.name: each for each in module.variables}
+        self._memory, self._enter = memory, enter
+
+    def execute(
+        self, frame: Frame, each: Instruction, values: Values, out: list[Statement]
+    ) -> None:
+        """One instruction: change the values, or add statements. Raises Unreadable."""
+        if each.stem in _NOTHING:
+            return
+        if each.guard:
+            raise Unreadable(f"an instruction that only some threads execute: {each.text}")
+        if each.stem in ("bar", "barrier"):
+            out.append(Barrier())
+        elif each.stem == "call":
+            self._call(frame, each, values)
+        elif each.stem in ("ld", "ldu", "st"):
+            self._moved(frame, each, values, out)
+        elif each.stem in ("atom", "red"):
+            self._atomic(frame, each, values, out)
+        else:
+            target, *args = split(each.operands)
+            if target.startswith("{") or "|" in target:
+                raise Unreadable(f"the instruction {each.opcode}")
+            key = frame.key(name_in_scope(each, target))
+            values.pop(key, None)
+            read = [self._operand(frame, each, operand, values) for operand in args]
+            if None not in read:
+                values[key] = computed(each.opcode, [v for v in read if v is not None])
+
+    def _operand(
+        self, frame: Frame, each: Instruction, operand: str, values: Values
+    ) -> Expr | None:
+        """The value of an operand; None where it is unknown, which matters only if it is used."""
+        if (number := integer(operand)) is not None:
+            return Number(number)
+        if (number := floating(operand)) is not None:
+            return Number(number, "f32" if operand[1] in "fF" else "f64")
+        found = values.get(frame.key(name_in_scope(each, operand)))
+        if found is not None:
+            return found
+        stem, _, axis = operand.removeprefix("%").partition(".")
+        if operand.startswith("%") and stem in SPECIAL and axis in ("x", "y", "z"):
+            return Name(f"{stem}.{axis}")
+        variable = _variable(frame.function, operand) or self._globals.get(operand)
+        if variable is None:
+            return None
+        if variable.space == "local":
+            return Pointer(f"{LOCAL}{operand}", Number(0))
+        if variable.space == "shared":
+            return Pointer(f"{SHARED}{operand}", Number(0))
+        raise Unreadable(f"the variable {operand} of the whole program")
+
+    def _value(self, frame: Frame, each: Instruction, operand: str, values: Values) -> Expr:
+        found = self._operand(frame, each, operand, values)
+        if found is None:
+            raise Unreadable("a value that is unknown here")
+        return found
+
+    def _moved(self, frame: Frame, each: Instruction, values: Values, out: list[Statement]) -> None:
+        """A load or store, of memory or of a parameter."""
+        target, source = split(each.operands)
+        load = each.stem != "st"
+        place = source if load else target
+        where = address(place)
+        if where is None:
+            raise Unreadable(f"the address {place}")
+        kind = each.opcode.rpartition(".")[2]
+        given = [] if load else [self._value(frame, each, v, values) for v in vector(source)]
+        if ".param" in each.opcode:
+            key = frame.key(f"{where.base}+{where.offset}")
+            if not load:
+                values[key] = _typed(given[0], kind)
+                return
+            read = [_typed(_known(values, key), kind)]
+        else:
+            pointer = total((self._value(frame, each, where.base, values), Number(where.offset)))
+            if not load:
+                self._memory.store(kind, given, pointer, values, out)
+                return
+            read = self._memory.load(kind, len(vector(target)), pointer, values, out)
+        for register, value in zip(vector(target), read, strict=True):
+            values[frame.key(name_in_scope(each, register))] = value
+
+    def _atomic(
+        self, frame: Frame, each: Instruction, values: Values, out: list[Statement]
+    ) -> None:
+        operands = split(each.operands)
+        if each.stem == "red":
+            operands = ("_", *operands)
+        op = next((part for part in each.opcode.split(".") if part in _ATOMIC), None)
+        where = address(operands[1])
+        if op is None or where is None or len(operands) != 3:
+            raise Unreadable(f"the instruction {each.opcode}")
+        pointer = total((self._value(frame, each, where.base, values), Number(where.offset)))
+        value = self._value(frame, each, operands[2], values)
+        kind = each.opcode.rpartition(".")[2]
+        old = self._memory.scatter(op, kind, pointer, value, out)
+        values[frame.key(name_in_scope(each, operands[0]))] = old
+
+    def _call(self, frame: Frame, each: Instruction, values: Values) -> None:
+        operands = split(each.operands)
+        returned = operands[0].strip("()").strip() if operands[0].startswith("(") else ""
+        name = operands[1] if returned else operands[0]
+        listed = operands[-1].strip("()") if operands[-1].startswith("(") else ""
+        passed = [part.strip() for part in listed.split(",") if part.strip()]
+        args = [_known(values, frame.key(f"{part}+0")) for part in passed]
+        known = known_function(name)
+        if known is not None:
+            result: Expr | None = applied(known, args)
+        elif name in self.functions:
+            result = self._enter(name, args, values)
+        else:
+            raise Unreadable(f"a call of {name}, whose code is not there")
+        if returned and result is not None:
+            values[frame.key(f"{returned}+0")] = result
+
+
+def _known(values: Values, key: str) -> Expr:
+    found = values.get(key)
+    if found is None:
+        raise Unreadable("a parameter in pieces, or one that was never given")
+    return found
+
+
+def _typed(value: Expr, kind: str) -> Expr:
+    if isinstance(value, Pointer) or kind[0] == "b":
+        return value
+    return as_type(value, dtype_of(kind))
+
+
+def _variable(function: Function, name: str):
+    return next((each for each in function.variables if each.name == name), None)

@@ -1,0 +1,168 @@
+"""What a loop's carried values become: counters in closed form, the rest classified."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .expressions import Call, Carried, Expr, Fold, Name, Number, Sum, names_in, negation
+from .rewriting import substitute
+from .sums import coefficient, product, total
+
+_COMBINERS = {"max": "max", "min": "min", "mul": "product", "add": "sum"}
+
+
+def closed_forms(
+    firsts: Mapping[str, Expr], nexts: Mapping[str, Expr], index: str, varying: frozenset[str]
+) -> dict[str, Expr]:
+    """The carried values that the number of the iteration says: those that do not change, counters,
+    and what is the value of an iteration before.
+
+    `varying`: names that have another value in every iteration.
+    """
+    known = dict[str, Expr]()
+    k = Name(index)
+    while True:
+        left = {name: substitute(each, known) for name, each in nexts.items() if name not in known}
+        moving = varying | left.keys()
+        found = dict[str, Expr]()
+        for name, following in left.items():
+            made = _closed(name, firsts[name], following, k, moving)
+            if made is not None:
+                found[name] = made
+        if not found:
+            return known
+        known |= found
+
+
+def _closed(
+    name: str, first: Expr, following: Expr, k: Name, moving: frozenset[str] | set[str]
+) -> Expr | None:
+    if isinstance(following, Name) and following.name == name:
+        return first
+    if following.dtype != "int":
+        return None
+    if not names_in(following) & moving:
+        before = substitute(following, {k.name: total((k, Number(-1)))})
+        return before if substitute(before, {k.name: Number(0)}) == first else None
+    found = coefficient(following, name)
+    if found is None or found[0] != Number(1):
+        return None
+    step = found[1]
+    if names_in(step) & (moving | {k.name}):
+        return None
+    return total((first, product(k, step)))
+
+
+def fold_of(name: str, carried: Mapping[str, Carried], index: str, count: Expr) -> Fold:
+    """What a loop leaves in a carried value, with those others that it depends on."""
+    needed, pending = list[str](), [name]
+    while pending:
+        here = pending.pop(0)
+        if here in carried and here not in needed:
+            needed.append(here)
+            pending += sorted(names_in(carried[here].next))
+    chosen = tuple(carried[each] for each in needed)
+    return Fold(_kind(chosen), index, count, chosen, 0)
+
+
+def _kind(carried: tuple[Carried, ...]) -> str:
+    if len(carried) == 1:
+        combined = combination(carried[0])
+        return "recurrence" if combined is None else combined[0]
+    if len(carried) == 2:
+        return _pair(carried)
+    return "recurrence"
+
+
+def combination(carried: Carried) -> tuple[str, Expr] | None:
+    """(`sum`, what an iteration adds), and so on; None where it is no such combination."""
+    name, following = carried.name, carried.next
+    if isinstance(following, Sum):
+        found = coefficient(following, name)
+        fits = found is not None and found[0] == Number(1)
+        return ("sum", found[1]) if found is not None and fits else None
+    if not isinstance(following, Call):
+        return None
+    if following.op == "select":
+        return _chosen(carried, following)
+    if following.op == "fma" and following.args[2] == Name(name, carried.dtype):
+        left, right = following.args[:2]
+        term = Call("mul", (left, right), carried.dtype)
+        return None if name in names_in(term) else ("sum", term)
+    if following.op == "sub":
+        inner, taken = following.args
+        found = combination(Carried(name, carried.dtype, carried.first, inner))
+        if inner == Name(name, carried.dtype):
+            found = ("sum", Number(0.0, carried.dtype))
+        if found is None or found[0] != "sum" or name in names_in(taken):
+            return None
+        return "sum", _plus(found[1], Call("neg", (taken,), carried.dtype))
+    if following.op not in _COMBINERS or len(following.args) != 2:
+        return None
+    return _leaf(following.op, carried, following)
+
+
+def _leaf(op: str, carried: Carried, following: Call) -> tuple[str, Expr] | None:
+    """The other operands of a chain of one operation in which the value stands once."""
+    mine = [each for each in following.args if carried.name in names_in(each)]
+    if len(mine) != 1:
+        return None
+    other = next(each for each in following.args if each is not mine[0])
+    if mine[0] == Name(carried.name, carried.dtype):
+        return _COMBINERS[op], other
+    found = combination(Carried(carried.name, carried.dtype, carried.first, mine[0]))
+    if found is None or found[0] != _COMBINERS[op]:
+        return None
+    joined = _plus(found[1], other) if op == "add" else Call(op, (found[1], other), carried.dtype)
+    return found[0], joined
+
+
+def _plus(left: Expr, right: Expr) -> Expr:
+    zero = isinstance(left, Number) and left.value == 0
+    return right if zero else Call("add", (left, right), left.dtype)
+
+
+def _chosen(carried: Carried, following: Call) -> tuple[str, Expr] | None:
+    """`x > m ? x : m` is a maximum; `p ? s + x : s` a sum of x or nothing."""
+    condition, yes, no = following.args
+    mine = Name(carried.name, carried.dtype)
+    order = _order(condition, yes, no)
+    if order is not None and mine in (yes, no):
+        other = no if yes == mine else yes
+        return None if carried.name in names_in(other) else (order, other)
+    if yes == mine:
+        condition, yes, no = negation(condition), no, yes
+    if carried.name in names_in(condition) or no != mine:
+        return None
+    found = combination(Carried(carried.name, carried.dtype, carried.first, yes))
+    if found is None or found[0] not in ("sum", "product"):
+        return None
+    neutral = 0 if found[0] == "sum" else 1
+    number = Number(neutral if carried.dtype == "int" else float(neutral), carried.dtype)
+    return found[0], Call("select", (condition, found[1], number), carried.dtype)
+
+
+def _order(condition: Expr, yes: Expr, no: Expr) -> str | None:
+    """max where the greater of two is taken, min where the smaller is."""
+    if not isinstance(condition, Call) or condition.op not in ("lt", "le", "gt", "ge"):
+        return None
+    if condition.args == (yes, no):
+        return "max" if condition.op[0] == "g" else "min"
+    if condition.args == (no, yes):
+        return "min" if condition.op[0] == "g" else "max"
+    return None
+
+
+def _pair(carried: tuple[Carried, ...]) -> str:
+    """argmax or argmin of a value and where it was found, in either order."""
+    for best, place in (carried, carried[::-1]):
+        if not (isinstance(best.next, Call) and isinstance(place.next, Call)):
+            continue
+        found = combination(best)
+        if found is None or found[0] not in ("max", "min") or place.next.op != "select":
+            continue
+        condition, chosen, kept = place.next.args
+        both = condition == best.next.args[0] and kept == Name(place.name, place.dtype)
+        if both and not {best.name, place.name} & names_in(chosen):
+            return f"arg{found[0]}"
+    return "recurrence"

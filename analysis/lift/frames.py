@@ -1,0 +1,73 @@
+"""A function of PTX while it is executed on expressions: its blocks, loops, and values so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..ptx import Function
+from ..regions.flow import Block, blocks_of
+from ..regions.loops import Loop, dominators, loops_of
+from .expressions import Expr, Unreadable
+
+Values = dict[str, Expr]
+"""registers and parameters (`3:%r1`: of the third function that was entered), and pieces of local
+memory (`@depot+4:4`: the four bytes from the fourth)"""
+
+
+@dataclass(slots=True)
+class Turn:
+    """One iteration of a loop while it is executed."""
+
+    loop: Loop
+    depth: int
+    """conditions around what runs in every iteration"""
+    stay: Expr | None = None
+    """what holds where the loop goes on"""
+    leaves_to: int = -1
+    at_exit: Values = field(default_factory=Values)
+    before: int = 0
+    """statements made before the test"""
+    last: bool = False
+    """whether the test ends the iteration"""
+
+
+@dataclass
+class Frame:
+    """A function that was entered."""
+
+    function: Function
+    prefix: str
+    turns: list[Turn] = field(default_factory=list[Turn])
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """In the order of the text."""
+        return blocks_of(self.function)
+
+    @cached_property
+    def headers(self) -> dict[int, Loop]:
+        """Loops by the block through which they are entered."""
+        loops = loops_of(self.blocks, dominators(self.blocks))
+        if any(loop.irreducible for loop in loops):
+            raise Unreadable("a loop with several entries")
+        return {loop.header: loop for loop in loops}
+
+    @cached_property
+    def joins(self) -> list[int | None]:
+        """Of each block, where all paths from it meet again; None: at the end of the function."""
+        count = len(self.blocks)
+        backwards: list[list[int]] = [[] for _ in range(count + 1)]
+        for index, block in enumerate(self.blocks):
+            for successor in block.successors or (-1,):
+                backwards[successor + 1].append(index + 1)
+        graph = tuple(Block(0, 0, tuple(each)) for each in backwards)
+        return [None if each in (0, None) else each - 1 for each in dominators(graph)[1:]]
+
+    def key(self, register: str) -> str:
+        """Of a register or parameter among the values."""
+        return f"{self.prefix}:{register}"
+
+    def is_turning(self, loop: Loop) -> bool:
+        """Whether an iteration of the loop is being executed."""
+        return any(turn.loop.header == loop.header for turn in self.turns)

@@ -1,0 +1,285 @@
+"""PTX of a kernel to statements, by executing it on expressions.
+
+Paths that part are both taken, and meet with `select`; a loop is executed once, with names for what
+it carries. The PTX is that of `runners/toolchains/plain_ptx.py`: optimised as far as every variable
+is a register, with loops and calls as the source has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ptx import Instruction, Module
+from ..ptx.operands import branch_target, name_in_scope
+from ..regions.loops import Loop
+from .accesses import Memory, value_type
+from .calls import Calls, registers_of
+from .counts import count_of
+from .expressions import (
+    Carried,
+    Expr,
+    Name,
+    Number,
+    Pointer,
+    Unreadable,
+    call,
+    names_in,
+    negation,
+)
+from .folding import closed_forms, fold_of
+from .frames import Frame, Turn, Values
+from .meeting import as_pointer, bare, like, merge, same_kind
+from .rewriting import substitute
+from .statements import Body, Each, Let, Opaque, Statement, When, changed, expressions_in
+from .sums import total
+
+
+class Reader:
+    """One kernel of a module, executed once. Make a new one for every reading."""
+
+    def __init__(self, module: Module, memory: Memory) -> None:
+        self.memory = memory
+        self.calls = Calls(module, memory, self._enter)
+        self.out = list[Statement]()
+        self.depth = self.entered = self.loops = self.names = 0
+
+    def kernel(self, name: str) -> Body:
+        """The statements of a kernel; what cannot be read is opaque."""
+        frame, values = self._framed(name), Values()
+        function = frame.function
+        for parameter, argument in zip(function.parameters, self.memory.arguments, strict=True):
+            pointer = Pointer(argument.name, Number(0))
+            value = pointer if argument.array else Name(argument.name, value_type(argument.dtype))
+            values[frame.key(f"{parameter.name}+0")] = value
+        try:
+            self._run(frame, 0, values, frozenset())
+        except Unreadable as error:
+            self.out.append(Opaque(str(error)))
+        return tuple(self.out)
+
+    def _framed(self, name: str) -> Frame:
+        self.entered += 1
+        return Frame(self.calls.functions[name], str(self.entered))
+
+    def _enter(self, name: str, args: Sequence[Expr], values: Values) -> Expr | None:
+        """Execute a function of the source in its place; what it returns."""
+        frame = self._framed(name)
+        if self.entered > 500:
+            raise Unreadable("functions that call each other too often")
+        for parameter, value in zip(frame.function.parameters, args, strict=True):
+            values[frame.key(f"{parameter.name}+0")] = value
+        out = self.out
+        self._run(frame, 0, values, frozenset())
+        self.out = out
+        return values.get(frame.key("func_retval0+0"))
+
+    def _run(self, frame: Frame, at: int, values: Values, stops: frozenset[int]) -> int | None:
+        """Go on from a block until one of `stops`, or None: the end of the function."""
+        here: int | None = at
+        while here is not None and here not in stops:
+            loop = frame.headers.get(here)
+            if loop is not None and not frame.is_turning(loop):
+                here = self._loop(frame, loop, values)
+            else:
+                here = self._block(frame, here, values, stops)
+        return here
+
+    def _block(self, frame: Frame, at: int, values: Values, stops: frozenset[int]) -> int | None:
+        block = frame.blocks[at]
+        code = frame.function.instructions[block.first : block.last]
+        for each in code:
+            if branch_target(each) is None and each.stem not in ("ret", "exit"):
+                self.calls.execute(frame, each, values, self.out)
+        ways = block.successors
+        if len(ways) < 2:
+            return ways[0] if ways else None
+        if len(ways) > 2 or code[-1].stem != "bra":
+            raise Unreadable("a jump by a table")
+        condition = self._condition(frame, code[-1], values)
+        yes, no = ways[0], ways[-1]
+        turn = frame.turns[-1] if frame.turns else None
+        if turn is not None and not {yes, no} <= turn.loop.blocks:
+            return self._test(turn, condition, (yes, no), values)
+        return self._parted(frame, condition, (yes, no), frame.joins[at], values, stops)
+
+    def _condition(self, frame: Frame, branch: Instruction, values: Values) -> Expr:
+        found = values.get(frame.key(name_in_scope(branch, branch.guard)))
+        if found is None:
+            raise Unreadable("a condition whose value is unknown")
+        return negation(found) if branch.negated else found
+
+    def _test(self, turn: Turn, condition: Expr, ways: tuple[int, int], values: Values) -> int:
+        """The test of a loop: note it, and go on inside."""
+        yes, no = ways
+        if turn.stay is not None or self.depth != turn.depth or not {*ways} & turn.loop.blocks:
+            raise Unreadable("a loop that is left in the middle")
+        inside = yes in turn.loop.blocks
+        turn.stay = condition if inside else negation(condition)
+        turn.leaves_to = no if inside else yes
+        turn.at_exit, turn.before = dict(values), len(self.out)
+        turn.last = (yes if inside else no) == turn.loop.header
+        return yes if inside else no
+
+    def _parted(
+        self,
+        frame: Frame,
+        condition: Expr,
+        ways: tuple[int, int],
+        join: int | None,
+        values: Values,
+        stops: frozenset[int],
+    ) -> int | None:
+        """Both ways of a branch, up to where they meet."""
+        ends, made = list[tuple[int | None, Values]](), list[Body]()
+        out, until = self.out, stops if join is None else stops | {join}
+        self.depth += 1
+        for way in ways:
+            mine = dict(values)
+            self.out = list[Statement]()
+            ends.append((self._run(frame, way, mine, until), mine))
+            made.append(tuple(self.out))
+        self.depth -= 1
+        self.out = out
+        if ends[0][0] != ends[1][0]:
+            raise Unreadable("a loop or block that is left in the middle")
+        if made[0] or made[1]:
+            out.append(_when(condition, *made))
+        merge(condition, ends[0][1], ends[1][1], values)
+        return ends[0][0]
+
+    def _loop(self, frame: Frame, loop: Loop, values: Values) -> int:
+        """A whole loop; where control goes after it. One that cannot be read is opaque, and what it
+        writes unknown."""
+        out, depth, turns = self.out, self.depth, len(frame.turns)
+        self.out = []
+        try:
+            turn, carried, index = self._turned(frame, loop, values)
+            after = self._finished(turn, carried, index, values, out)
+            self.out = out
+            return after
+        except Unreadable as error:
+            self.out, self.depth = out, depth
+            del frame.turns[turns:]
+            exits = {s for b in loop.blocks for s in frame.blocks[b].successors} - loop.blocks
+            if len(exits) != 1:
+                raise
+            out.append(Opaque(str(error)))
+            for key in _written(frame, loop, values):
+                del values[key]
+            return exits.pop()
+
+    def _turned(
+        self, frame: Frame, loop: Loop, values: Values
+    ) -> tuple[Turn, dict[str, tuple[str, Expr, Expr]], str]:
+        """Execute one iteration. Of each key the name that stands for it, first and next value."""
+        self.loops += 1
+        index = f"k{self.loops}"
+        mine, named = dict(values), dict[str, str]()
+        for key in _written(frame, loop, values):
+            self.names += 1
+            named[key] = f"~{self.names}"
+            mine[key] = like(values[key], named[key])
+        turn = Turn(loop, self.depth)
+        frame.turns.append(turn)
+        after = self._block(frame, loop.header, mine, frozenset({loop.header}))
+        if after is None or self._run(frame, after, mine, frozenset({loop.header})) is None:
+            raise Unreadable("a loop that is left in the middle")
+        frame.turns.pop()
+        if turn.stay is None:
+            raise Unreadable("a loop without an end")
+        if turn.before and not turn.last:
+            raise Unreadable("a loop that works before it tests whether to go on")
+        kept = [key for key in named if key in mine and same_kind(mine[key], values[key])]
+        lost = {named[key] for key in named} - {named[key] for key in kept}
+        used = _names_of(tuple(self.out)) | names_in(turn.stay)
+        if lost & used.union(*(names_in(mine[key]) for key in kept)):
+            raise Unreadable("a variable that a loop leaves unknown and reads again")
+        return turn, {key: (named[key], values[key], mine[key]) for key in kept}, index
+
+    def _finished(
+        self,
+        turn: Turn,
+        carried: dict[str, tuple[str, Expr, Expr]],
+        index: str,
+        values: Values,
+        out: list[Statement],
+    ) -> int:
+        """Classify what a loop carries, and leave its statements in `out`, what it computed in
+        `values`."""
+        body = tuple(self.out)
+        firsts = {name: bare(first) for name, first, _ in carried.values()}
+        nexts = {name: bare(following) for name, _, following in carried.values()}
+        varying = frozenset(each.name for each in body if isinstance(each, Let))
+        known = closed_forms(firsts, nexts, index, varying)
+        assert turn.stay is not None
+        count = count_of(substitute(turn.stay, known), index)
+        if turn.last:
+            count = call("max", Number(1), total((count, Number(1))), dtype="int")
+        kept = {
+            n: Carried(n, firsts[n].dtype, firsts[n], substitute(nexts[n], known))
+            for n in nexts
+            if n not in known
+        }
+        done = total((count, Number(-1))) if turn.last else count
+        ends = {n: substitute(e, {index: done}) for n, e in known.items()}
+        full = {n: substitute(e, {index: count}) for n, e in known.items()}
+        for name in kept:
+            closure = fold_of(name, kept, index, count)
+            inner = set[str]().union(*(names_in(each.next) for each in closure.carried))
+            full[name] = Name(name, kept[name].dtype) if inner & varying else closure
+        if not turn.last:
+            ends |= {name: full[name] for name in kept}
+        self._leave(body, known, kept, (index, count), out)
+        by_key = {key: name for key, (name, _, _) in carried.items()}
+        for key, value in turn.at_exit.items():
+            own = by_key.get(key)
+            if turn.last and own is not None and value == carried[key][2]:
+                pointer = carried[key][1]
+                values[key] = as_pointer(pointer, full[own])
+            else:
+                values[key] = substitute(value, ends)
+        for key in values.keys() - turn.at_exit.keys():
+            del values[key]
+        return turn.leaves_to
+
+    def _leave(
+        self,
+        body: Body,
+        known: dict[str, Expr],
+        kept: dict[str, Carried],
+        head: tuple[str, Expr],
+        out: list[Statement],
+    ) -> None:
+        """The loop as a statement, where it does more than compute."""
+        if not body:
+            return
+        made = changed(body, lambda each: substitute(each, known))
+        used, pending = dict[str, Carried](), _names_of(made)
+        while pending:
+            name = pending.pop()
+            if name in kept and name not in used:
+                used[name] = kept[name]
+                pending |= names_in(kept[name].next)
+        lets = {each.name for each in body if isinstance(each, Let)}
+        for name, each in kept.items():
+            if names_in(each.next) & lets:
+                used[name] = each
+        out.append(Each(*head, tuple(used.values()), made))
+
+
+def _names_of(body: Body) -> set[str]:
+    return set[str]().union(*(names_in(each) for each in expressions_in(body)))
+
+
+def _when(condition: Expr, yes: Body, no: Body) -> When:
+    return When(condition, yes, no) if yes else When(negation(condition), no, ())
+
+
+def _written(frame: Frame, loop: Loop, values: Values) -> list[str]:
+    """The keys of values that a loop may change: its registers, and all local memory."""
+    found = dict[str, None]()
+    for block in sorted(loop.blocks):
+        first, last, _ = frame.blocks[block]
+        for each in frame.function.instructions[first:last]:
+            found |= dict.fromkeys(frame.key(name) for name in registers_of(each))
+    return [key for key in values if key in found or key.startswith("@")]

@@ -1,0 +1,60 @@
+"""A lift is what its kernel computes: the interpreter beside the pretended GPU."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cuda_moves import PretendedLab, array, cuda_state, scalar
+from lifted_kernels import ELEMENTWISE, HEAD, LOOP, ROW_SUMS, ROWS, lifted
+
+from kernelwright.analysis.lift.expressions import Call, Load, Name, Number
+from kernelwright.analysis.lift.interpreting import Disagrees, run
+from kernelwright.analysis.lift.statements import Dim, Lifted, Store
+from kernelwright.runners.toolchains import nvrtc
+
+pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="needs NVRTC")
+
+SIZES: dict[str, Any] = {"rows": {"max": 64}, "cols": {"max": 64}}
+SOFTMAX = HEAD + (
+    "{ int r = blockIdx.x * blockDim.x + threadIdx.x; if (r >= rows) return;"
+    f" const float* row = x + r * cols; float m = row[0], s = 0; {LOOP} m = fmaxf(m, row[j]);"
+    f" {LOOP} s += expf(row[j] - m); {LOOP} y[r * cols + j] = expf(row[j] - m) / s; }}"
+)
+PROVED = {
+    "gelu over the grid": ELEMENTWISE["size_t over the grid"],
+    "sums by a stepped pointer": ROW_SUMS["a stepped pointer"],
+    "softmax": SOFTMAX,
+}
+
+
+@pytest.mark.parametrize("name", PROVED)
+def test_the_interpreter_gives_what_the_kernel_gives(
+    name: str, lab: PretendedLab, tmp_path: Path
+) -> None:
+    rows, cols = 5, 7
+    arguments = [array("x", "input", "rows", "cols"), array("y", "inout", "rows", "cols")]
+    launch = {"grid": ["cdiv(rows * cols, 32)"], "block": [32]}
+    scalars = [scalar("rows"), scalar("cols")]
+    state = cuda_state(PROVED[name], "f", [*arguments, *scalars], launch, SIZES)
+    x = np.random.default_rng(7).normal(size=rows * cols).astype(np.float32)
+    x[3], x[9] = -0.0, 40.0
+    start = np.full(rows * cols, 0.25, dtype=np.float32)
+    sizes = {"rows": rows, "cols": cols}
+    (given,) = lab.outputs(state, (sizes, {"x": x, "y": start}))
+    mine = start.copy()
+    launched = {**sizes, "nctaid.x": math.ceil(rows * cols / 32), "ntid.x": 32}
+    run(lifted(PROVED[name], tmp_path, ROWS), launched, {"x": x, "y": mine})
+    np.testing.assert_allclose(mine, given["y"], rtol=1e-5, atol=1e-7)
+    assert not np.array_equal(mine, start)
+
+
+def test_an_access_beyond_an_array_is_no_value() -> None:
+    twice = Call("add", (Load("x", Name("i"), "f32"), Number(1.0, "f32")), "f32")
+    lift = Lifted("f", (), (Dim("i", Number(4)),), (Store("y", Name("i"), twice),))
+    arrays = {"x": np.zeros(3, np.float32), "y": np.zeros(4, np.float32)}
+    with pytest.raises(Disagrees, match="an access of x beyond its 3 elements"):
+        run(lift, {}, arrays)
