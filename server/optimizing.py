@@ -22,6 +22,7 @@ class HeadlessPlanner(StrEnum):
     rules = "rules"
     anthropic = "anthropic"
     command = "command"
+    mixed = "mixed"
 
 
 def optimize(
@@ -73,7 +74,10 @@ def optimize(
     ] = False,
     planner: Annotated[
         HeadlessPlanner,
-        typer.Option(help="Who proposes: rules, a model (anthropic), or a program (command)."),
+        typer.Option(
+            help="Who proposes: rules, a model (anthropic), a program (command), or rules until "
+            "they stop paying and then the program of --command, else the model (mixed)."
+        ),
     ] = HeadlessPlanner.rules,
     model: Annotated[str, typer.Option(help="Of planner anthropic: the model.")] = "",
     command: Annotated[

@@ -132,11 +132,14 @@ class Engine:
         No candidates: nothing more is asked about this node. Raises HandleUnknown.
         """
         node = self.graph.node(node_id)
-        context = self.context(node)
+        context = replace(self.context(node), answered=True)
         candidates = run_planner(self._planner, context, (reply,))
         if isinstance(candidates, Question):
             raise ValueError("a planner asks one question at a time; this one asked a second")
         self._admit(node, candidates, context, exhausts=not reply.candidates)
+        if not reply.candidates and not node.exhausted:  # what there is, others than the reply gave
+            node.exhausted = True
+            refresh(self.graph, [node.key], self.settings)
         return self.changes()
 
     def look_again(self, node_id: str) -> Changes:
@@ -250,7 +253,11 @@ class Engine:
 
     def context(self, node: Node) -> Context:
         """What a planner sees of a node: no held-out workloads, and all that was tried there."""
-        return context_at(self.graph, node, self._context_of(node), self.settings)
+        given = replace(
+            self._context_of(node),
+            paying=self.ledger.since_incumbent < self.settings.change_over,
+        )
+        return context_at(self.graph, node, given, self.settings)
 
     def _admit(
         self,

@@ -84,6 +84,11 @@ class Context:
     """what earlier searches of the kernel tried from this state, and what failed in others"""
     new_code: Callable[[Candidate], float] = lambda _: 1.0
     """the chance that a candidate gives machine code which the search does not know yet"""
+    paying: bool = True
+    """whether the search found a new incumbent within its last `Settings.change_over` evaluations;
+    the engine fills it in"""
+    answered: bool = False
+    """the question that this planner put is answered: it is started again to be given the reply"""
 
     @property
     def spec(self) -> KernelSpec:

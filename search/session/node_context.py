@@ -13,6 +13,7 @@ from ...store.records import KernelRecord, VariantRecord
 from ..graph.graph import Node
 from ..moves import FACTS
 from ..planning.planner import Context
+from ..planning.planners import RULED
 from ..stored.experience import Experience
 from ..stored.records import SearchRecord
 from ..stored.variants import state_of
@@ -39,7 +40,7 @@ class NodeContexts:
             self._headroom(node),
             bottleneck="" if profile is None else profile.bottleneck,
             findings=() if profile is None else profile.findings,
-            weights=self._weights(record) if search.planner == "rules" else {},
+            weights=self._weights(record) if search.planner in RULED else {},
             memory=self.experience.recollection(node.key),
         )
 

@@ -52,6 +52,9 @@ class PlannerOptions:
                 return f"planner: rules ({'--no-llm' if no_llm else 'no model is used'})"
             case "command":
                 return f"planner: {shlex.join(self.settings.command)}"
+            case "mixed":
+                then = shlex.join(self.settings.command) or self.settings.model
+                return f"planner: rules until they stop paying, then {then}"
             case "anthropic":
                 return f"planner: {self.settings.model}"
 

@@ -279,7 +279,7 @@ def _line(search: SearchRecord, graph: Graph) -> SearchLine:
     return SearchLine(
         search_id=search.search_id,
         planner=search.planner,
-        model="" if planning is None or search.planner != "anthropic" else planning.model,
+        model="" if planning is None or planning.command else planning.model,
         started_at=search.started_at,
         builds=ledger.builds,
         budget=search.settings.budget_builds,

@@ -37,6 +37,24 @@ def test_the_program_of_readme_plans(tmp_path: Path, shared_builds: None) -> Non
     assert len(details) >= 2 and all(each.startswith("try -") for each in details)
 
 
+def test_a_mixed_search_asks_the_program_when_rules_stop_paying(
+    tmp_path: Path, shared_builds: None
+) -> None:
+    tiny_kernel(tmp_path)
+    with_known_peaks(tmp_path / "out")
+    (program,) = re.findall(r'```python\n(""".*?my_planner.py.*?)```', README, re.DOTALL)
+    (tmp_path / "my_planner.py").write_text(program, encoding="utf-8")
+    command = f"python3 {tmp_path / 'my_planner.py'}"
+    settings = ("--set", "change_over=1", "--set", "min_gain=10", "--budget-builds", "6")
+    done = optimize(tmp_path, "--planner", "mixed", "--command", command, *settings)
+    assert done.exit_code in (0, 2), done.output
+    assert f"planner: rules until they stop paying, then {command}" in done.output
+    events = (tmp_path / "out/kernels/bump/events.jsonl").read_text(encoding="utf-8").splitlines()
+    steps = [each["detail"] for each in map(json.loads, events) if each["event"] == "step"]
+    ours = [detail.startswith("try -") for detail in steps]
+    assert not ours[0] and any(ours), steps
+
+
 def test_a_model_without_a_key_is_told_before_anything_is_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
