@@ -156,7 +156,8 @@ def _warm(visible: Comparison) -> str:
         f"({w.hot_ms[other] / w.hot_ms[visible.candidate]:.3g}x the baseline)"
         for w in both
     )
-    return f"; with warm caches {', '.join(told)}"
+    over = "".join(f"{r.speedup:.3g}x ({r.low:.3g} to {r.high:.3g}), " for r in visible.hot)
+    return f"; repeated with warm caches {over}{', '.join(told)}"
 
 
 def _refused(variant_id: str, gates: tuple[GateResult, ...], failed: GateResult) -> Confirmation:

@@ -239,6 +239,9 @@ class Comparison(Record):
     """seconds that the GPU worked for it; 0: not known"""
     blocks: int = 0
     """of each workload, dropped ones included"""
+    hot: tuple[Ratio, ...] = ()
+    """with caches as a call before left them, over placements; to be told, never judged by. Empty:
+    not taken so, or only medians are known (`WorkloadTimes.hot_ms`)"""
     placements: int = 0
     """blocks that count, where each had memory of its own and offsets that the declared alignment
     allows, and intervals hold the difference between them; 0: buffers lay in one place"""

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from ...runners.building.builder import Builder
-from ...runners.comparing.comparison import HotTimes
+from ...runners.comparing.hot import HotTimes
 from ...runners.gates import FIRST_SET, Run, first_failure
 from ...runners.gates.checking import Checker
 from ...runners.model import GateResult, Variant

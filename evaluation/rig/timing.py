@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 
-from ...runners.comparing.comparison import HotTimes, Paces, compare, hot_times
+from ...runners.comparing.comparison import Paces, compare
+from ...runners.comparing.hot import HotTimes, hot_times
 from ...runners.gates.checking import Checker
 from ...runners.processes.locks import timing_lock
 from ...runners.progress import report

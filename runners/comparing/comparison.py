@@ -32,7 +32,6 @@ from .settling import TimingPlan
 
 Paces = Mapping[tuple[str, str], float]
 """Seconds of a call by pool and side, roughly: how many make a sample"""
-HOT_ROUNDS = 5
 NOT_SLOW = 0.8
 """of `slow_side`: a side that was thought to be that slow, and whose blocks are faster, is not"""
 
@@ -43,23 +42,6 @@ class Measured:
 
     comparison: Comparison | None
     runs: list[Run]
-
-
-@dataclass
-class HotTimes:
-    """Medians with warm caches in milliseconds, by workload and side; what could not be taken is
-    left out. `runs`: the outputs that were looked at."""
-
-    ms: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
-    runs: list[Run] = field(default_factory=list[Run])
-
-    def beside(self, comparison: Comparison) -> Comparison:
-        """The comparison with these times told beside its own."""
-        workloads = tuple(
-            w.model_copy(update={"hot_ms": self.ms.get(w.workload, {})})
-            for w in comparison.workloads
-        )
-        return comparison.model_copy(update={"workloads": workloads})
 
 
 def compare(
@@ -86,24 +68,24 @@ def compare(
     session, runs = Session(sides, plan, time.monotonic(), placed=placed), list[Run]()
     for pool in pools:
         known = {o: paces[pool.pool, o] for o in sides[1:] if (pool.pool, o) in paces}
-        looked = _look(checker, pool, sides, plan, timeout_s, known)
+        looked = first_look(checker, pool, sides, plan, timeout_s, known)
         runs += looked.runs
         session.busy_s += looked.busy_s
         if looked.broken is not None:
             return Measured(None, [*runs, looked.broken])
-        session.times.append(_start(pool, looked.seconds, plan))
+        session.times.append(first_times(pool, looked.seconds, plan))
     while not session.enough():
         counters, batch = _cpu_counters() if plan.host_clock else None, list[BlockResult]()
         load, reload = session.load, session.reloads
         place = rng.getrandbits(63) if placed else None
         for times in session.times:
-            rounds = _rounds(sides, times.once, times.rounds, rng)
+            rounds = orders(sides, times.once, times.rounds, rng)
             block, found = checker.block(
                 times.pool, rounds, times.calls, timeout_s, reload=reload, placed=place
             )
             runs += found
             session.busy_s += block.busy_s
-            if broken := _faulted(times.pool, block.sides):
+            if broken := faulted(times.pool, block.sides):
                 return Measured(None, [*runs, broken])
             batch.append(block)
         stolen = counters is not None and _stolen(counters) > plan.disturbed_share
@@ -114,39 +96,8 @@ def compare(
     return Measured(session.result(), runs)
 
 
-def hot_times(
-    checker: Checker,
-    pools: Sequence[SeedPool],
-    sides: Sequence[str],
-    *,
-    plan: TimingPlan,
-    timeout_s: float,
-    rng: random.Random,
-) -> HotTimes:
-    """A block a workload with warm caches, for the reader: no verdict rests on it.
-
-    Empty where the tier's runner takes no such times. Raises ProcessLost.
-    """
-    hot = HotTimes()
-    for pool in pools if plan.hot_times else ():
-        looked = _look(checker, pool, sides, plan, timeout_s, {})
-        hot.runs += looked.runs
-        if looked.broken is not None:
-            continue
-        times = _start(pool, looked.seconds, plan)
-        rounds = _rounds(sides, frozenset(), HOT_ROUNDS, rng)
-        block, found = checker.block(pool, rounds, times.calls, timeout_s, hot=True)
-        hot.runs += found
-        hot.ms[pool.contract.label] = {
-            side.variant: median(side.nanoseconds) * 1e-6
-            for side in block.sides
-            if side.nanoseconds and not side.fault
-        }
-    return hot
-
-
 @dataclass
-class _Look:
+class Look:
     """How long one call of each side takes, or the run that broke off."""
 
     seconds: dict[str, float] = field(default_factory=dict[str, float])
@@ -155,24 +106,24 @@ class _Look:
     broken: Run | None = None
 
 
-def _look(
+def first_look(
     checker: Checker,
     pool: SeedPool,
     sides: Sequence[str],
     plan: TimingPlan,
     timeout_s: float,
     known: Mapping[str, float],
-) -> _Look:
+) -> Look:
     """A first sample of each side that is not `known`; the least of some while one seems slow.
 
     Who was held up in a single look would get calls of its own, and lose by that alone.
     """
-    look, asked = _Look(dict(known)), [side for side in sides if side not in known]
+    look, asked = Look(dict(known)), [side for side in sides if side not in known]
     for _ in range(plan.first_looks):
         block, found = checker.block(pool, [asked], {}, timeout_s)
         look.runs += found
         look.busy_s += block.busy_s
-        look.broken = _faulted(pool, block.sides)
+        look.broken = faulted(pool, block.sides)
         if look.broken is not None:
             break
         for side in block.sides:
@@ -183,7 +134,7 @@ def _look(
     return look
 
 
-def _start(
+def first_times(
     pool: SeedPool,
     seconds: Mapping[str, float],
     plan: TimingPlan,
@@ -220,10 +171,10 @@ def _believed(times: Times, plan: TimingPlan) -> Times | None:
     most = NOT_SLOW * plan.slow_side * min(seconds.values())
     if all(seconds[side] > most for side in times.once):
         return None
-    return _start(times.pool, seconds, plan, times.once)
+    return first_times(times.pool, seconds, plan, times.once)
 
 
-def _rounds(
+def orders(
     sides: Sequence[str], once: frozenset[str], count: int, rng: random.Random
 ) -> list[list[str]]:
     """Random orders; a slow side takes part in the first round only."""
@@ -233,7 +184,8 @@ def _rounds(
     return rounds
 
 
-def _faulted(pool: SeedPool, block: Sequence[SideTimes]) -> Run | None:
+def faulted(pool: SeedPool, block: Sequence[SideTimes]) -> Run | None:
+    """The run by which a side ended a block; None: none did."""
     for side in block:
         if side.fault:
             result = RunResult(slot=0, poison=0, fault=side.fault, fault_kind=side.fault_kind)

@@ -79,6 +79,8 @@ class TimingPlan:
     0: buffers lie in one place"""
     placing_s: float = 0.0
     """that this may take beyond the time in which it settled"""
+    hot_placements: int = 1
+    """blocks with warm caches, as far as `placing_s` suffices for more than FEWEST of them"""
     slow_side: float = 4.0
     """a side slower than the fastest by this factor runs once a block"""
     first_looks: int = 3
@@ -113,7 +115,9 @@ NATIVE = TimingPlan(
     longest_s=60.0,
     disturbed_share=0.03,
     placements=15,
-    placing_s=0.9,
+    placing_s=0.6,
+    hot_times=True,
+    hot_placements=8,
 )
 
 

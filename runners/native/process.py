@@ -35,6 +35,7 @@ from ..protocol.shared_arena import ArenaStock, SharedArena
 from ..screens.asking import wants_answers
 from .cores import Cores, CoreWatch, may_start_threads
 from .executor import Executor, ExecutorLost, Fault
+from .warm import repeatable, warm_samples
 
 WARM_UP_SLOT = 0
 WARM_UP_CALLS = 2
@@ -135,8 +136,8 @@ class NativeRunner:
         """One block of timed samples: every round runs all sides once, in the order given."""
         pool = self._pools[message.pool]
         sink = OutputSink(pool.outputs, message.known, self._memory)
-        if message.hot:  # here samples are warm or cold by the caches' size alone
-            return [SideTimes(variant=v) for v in message.rounds[0]], sink.close()
+        if message.hot:
+            return self._warm(message, pool), sink.close()
         if message.reload:
             self._retire(message.pool)
         self._cores = self._core_watch.next_block()
@@ -154,6 +155,28 @@ class NativeRunner:
                     faulted = faulted.model_copy(update={"fault_kind": lost.fault.kind})
                     return [faulted], sink.close()
         return list(sides.values()), sink.close()
+
+    def _warm(self, message: Block, pool: InputPool) -> list[SideTimes]:
+        """Samples with warm caches, in processes of their own that end with them; without times
+        where calls cannot be repeated, or a side is lost: nothing is judged by them."""
+        sides = message.rounds[0]
+        if not repeatable(pool.contract):
+            return [SideTimes(variant=v) for v in sides]
+        self._retire(message.pool)
+        self._cores = self._core_watch.next_block()
+        shared, executors = self._memory_of(message, pool, 1), dict[str, Executor]()
+        shared.guard()
+        fill(shared, pool, 0, WARM_UP_SLOT, message.poison)
+        try:
+            for variant in sides:
+                cores = self._cores.of(may_start_threads(self._module(variant)))
+                executors[variant] = self._executor(variant, pool, shared, cores)
+            return warm_samples(executors, message.rounds, message.calls, message.timeout_s)
+        except ExecutorLost:
+            return [SideTimes(variant=v) for v in sides]
+        finally:
+            for executor in executors.values():
+                executor.close()
 
     def _sample(
         self,

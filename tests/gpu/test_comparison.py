@@ -12,7 +12,8 @@ import pytest
 from device_kernels import CONTRACT, RIGHT, DeviceBench
 from pretend_gpu import PretendedGpu, pretended_gpu
 
-from kernelwright.runners.comparing.comparison import compare, hot_times
+from kernelwright.runners.comparing.comparison import compare
+from kernelwright.runners.comparing.hot import hot_times
 from kernelwright.runners.comparing.settling import DEVICE
 from kernelwright.runners.gates import FIRST_SET, first_failure
 from kernelwright.runners.gates.checking import Checker

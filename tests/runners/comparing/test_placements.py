@@ -92,3 +92,11 @@ def test_one_sample_of_a_slow_side_leaves_its_noise_unknown() -> None:
 def test_one_block_says_nothing_of_another_placement() -> None:
     one = Told(Estimate(1.0, 1.0, 1.0), math.inf, "unstable")
     assert placed(one, [blocks([2.0])], "a", "b", NATIVE) is one
+
+
+def test_a_single_block_that_was_held_up_is_no_placement() -> None:
+    calm = [2.0 + 0.01 * i for i in range(BLOCKS)]
+    _, after = told(blocks([*calm[:-1], 0.1]))
+    assert math.exp(after.found.low) > 1.9
+    _, kind = told(blocks([*calm[:-2], 1.0, 1.0]))
+    assert math.exp(kind.found.low) <= 1.0 + 1e-9, "two alike are a kind"

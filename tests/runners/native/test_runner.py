@@ -133,6 +133,28 @@ def test_buffers_that_are_placed_anew_lie_elsewhere_and_are_right_for_all_sides(
     assert all(len(each) == 1 for each in digests.values()), "the same values, wherever they lie"
 
 
+def test_calls_with_warm_caches_are_told_and_their_outputs_judged_by_nobody(
+    runner: NativeRunner, before_its_code: list[bytes]
+) -> None:
+    order = ("one", "other")
+    block = Block(
+        pool="pool",
+        rounds=(order, order[::-1]),
+        calls={"one": 3},
+        poison=POISON,
+        timeout_s=5.0,
+        hot=True,
+        placed=5,
+    )
+    sides, fd = runner.block(block)
+    os.close(fd)
+    assert [len(side.nanoseconds) for side in sides] == [2, 2]
+    assert not any(side.results for side in sides)
+    values, first = rows(), before_its_code[0].find(rows()[WARM_UP_SLOT].tobytes())
+    assert first >= 0, "values of the seed that is never timed"
+    assert not any(row.tobytes() in m for m in before_its_code for row in values[1:])
+
+
 def test_no_answer_of_another_variant_lies_in_the_buffers_of_a_check(
     runner: NativeRunner, before_its_code: list[bytes]
 ) -> None:
