@@ -73,12 +73,13 @@ def optimize(
         bool, typer.Option("--no-llm", help="Propose by rules alone (what happens anyway).")
     ] = False,
     planner: Annotated[
-        HeadlessPlanner,
+        HeadlessPlanner | None,
         typer.Option(
+            show_default="rules; with --resume, as before",
             help="Who proposes: rules, a model (anthropic), a program (command), or rules until "
-            "they stop paying and then the program of --command, else the model (mixed)."
+            "they stop paying and then the program of --command, else the model (mixed).",
         ),
-    ] = HeadlessPlanner.rules,
+    ] = None,
     model: Annotated[str, typer.Option(help="Of planner anthropic: the model.")] = "",
     command: Annotated[
         str,
@@ -121,16 +122,19 @@ def optimize(
     from .headless import Headless, run
     from .options.assignments import settings_from
     from .planning.options import PlannerOptions
+    from .planning.resuming import with_kept
     from .show import write_markdown
 
     chosen = PlannerOptions(
-        None if no_llm or planner is HeadlessPlanner.rules else planner.value,
+        None if no_llm or planner in (None, HeadlessPlanner.rules) else planner.value,
         model,
         command,
         budget_usd,
         budget_tokens,
         tuple(planner_assignments or ()),
     )
+    if resume:
+        chosen = with_kept(chosen, outdir, named=no_llm or planner is not None)
     flags = {} if budget_builds is None else {"budget_builds": budget_builds}
     flags |= {
         "budget_seconds": budget_seconds,

@@ -25,12 +25,18 @@ class PlannerOptions:
     budget_usd: float | None = None
     budget_tokens: int | None = None
     assignments: tuple[str, ...] = ()
+    kept: PlannerSettings | None = None
+    """of the search that is resumed: what is not told stays as it was"""
 
     @cached_property
     def settings(self) -> PlannerSettings:
         """Those of the driver. Raises SpecError."""
         flags = {name: value for name, value in self._flags() if value not in (None, "", ())}
-        return settings_from(flags, self.assignments, PlannerSettings, "--planner-set")
+        told = settings_from(flags, self.assignments, PlannerSettings, "--planner-set")
+        if self.kept is None:
+            return told
+        changed = {name: getattr(told, name) for name in told.model_fields_set}
+        return self.kept.model_copy(update=changed)
 
     def _flags(self) -> Iterator[tuple[str, object]]:
         yield "model", self.model

@@ -53,6 +53,8 @@ def test_a_mixed_search_asks_the_program_when_rules_stop_paying(
     steps = [each["detail"] for each in map(json.loads, events) if each["event"] == "step"]
     ours = [detail.startswith("try -") for detail in steps]
     assert not ours[0] and any(ours), steps
+    resumed = optimize(tmp_path, "--resume")
+    assert f"planner: rules until they stop paying, then {command}" in resumed.output
 
 
 def test_a_model_without_a_key_is_told_before_anything_is_built(
@@ -70,6 +72,12 @@ def test_an_option_of_the_planner_that_is_not_known_is_refused_with_those_that_a
     with pytest.raises(SpecError, match="efort") as caught:
         _ = PlannerOptions("anthropic", assignments=("efort=high",)).settings
     assert "--planner-set" in caught.value.next_step
+
+
+def test_what_is_told_goes_over_what_the_resumed_search_kept() -> None:
+    kept = PlannerOptions("anthropic", model="one", budget_usd=2.0).settings
+    told = PlannerOptions("anthropic", model="two", kept=kept).settings
+    assert (told.model, str(told.budget_usd)) == ("two", "2.0")
 
 
 def test_a_budget_of_nothing_is_refused_and_never_taken_for_no_limit() -> None:
