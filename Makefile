@@ -34,6 +34,9 @@ gpu-test: $(GPU_READY)
 	@$(BIN)/python3 -m pytest -m gpu $(ARGS)
 
 # What real times decide runs after the others, alone; 5: ARGS chose no test of that kind.
+# Python writes and reads bytecode, whatever its environment says: each of the workers and servers
+# would compile the product and the tests anew.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/dev.stamp
 	@$(BIN)/python -m pytest -m "not alone" --numprocesses $(WORKERS) --dist loadfile $(ARGS) \
 		|| [ $$? -eq 5 ]
