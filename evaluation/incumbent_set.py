@@ -25,6 +25,7 @@ from ..runners.gates.incumbent import (
     SHAPES,
     STRESS,
     STRESS_SLACK,
+    TIMED_VALUES,
     VALUES,
     Trial,
     holds,
@@ -46,6 +47,7 @@ from ..runners.toolchains import BuildOutcome
 from .rig.open_kernel import OpenKernel
 from .rig.rig import Rig
 from .sanitizer_set import sanitizing
+from .timed_values import AS_TIMED, as_timed
 from .trials import BuiltVariant, Trials, shape_name
 
 TWICE = (0, 1, 0, 1)
@@ -111,6 +113,7 @@ class _Promotion:
         results = list[GateResult]()
         timed = [self._anew, self._every_call]
         untimed = [self._places, self._other_shapes, self._stress, self._other_values]
+        untimed.append(self._values_as_timed)
         if not self._repeated_pools():
             timed, untimed = [], [*timed, *untimed]
         with ExitStack() as beside:
@@ -269,6 +272,25 @@ class _Promotion:
             if trial and self.trials.fails(trial[-1], STRESS_SLACK):
                 break
         yield holds(STRESS, trials, STRESS_SLACK, self.trials.not_asked("stress"))
+
+    def _values_as_timed(self) -> Iterator[GateResult]:
+        """Other values in calls that come as in a comparison, where code may know that they do."""
+        spec, smallest = self.kernel.loaded.spec.io, self._smallest()
+        unkind = kinds_for(spec) if self.kernel.loaded.reference else WITHOUT_REFERENCE
+        trials = list[Trial]()
+        for pool in self._repeated_pools():
+            shape, calls = pool.contract, self.calls.get(pool.contract.label)
+            several = structured_kinds(spec, most=shape is smallest)
+            names: list[tuple[StressKind, str]]
+            names = []
+            names.extend((kind, _values_name(kind, shape)) for kind in several)
+            names.extend((kind, _stress_name(kind)) for kind in unkind)
+            held: list[StressKind] = [kind for kind, what in names if what not in self.trials.known]
+            if calls is not None and held:
+                trials += as_timed(self.trials, shape, held, calls)
+            if any(self.trials.fails(trial, STRESS_SLACK) for trial in trials):
+                break
+        yield holds(TIMED_VALUES, trials, STRESS_SLACK, self.trials.not_asked(AS_TIMED))
 
     def _repeated_pools(self) -> list[SeedPool]:
         """The workloads of which many sets of inputs fit."""

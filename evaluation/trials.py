@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ..runners.errors import ProcessLost, ReferenceFailed, SpecError
 from ..runners.gates import Run
 from ..runners.gates.incumbent import Trial, fault_of, trial_failure
+from ..runners.gates.runs import fails
 from ..runners.model import Variant
 from ..runners.plans.plan import Artifact
 from ..runners.progress import report
@@ -99,6 +100,42 @@ class Trials:
             trials = [self._of_slot(whats[slot], runs, slot) for slot in legal]
             came_so_far = [trial for trial in trials if trial.runs]
             return [self._beside_baseline(trial, pool, other) for trial in came_so_far]
+
+    def while_timed(self, whats: Sequence[str], pool: SeedPool, calls: int) -> list[Trial]:
+        """A trial for each name of `whats` (of the values on each slot of a pool), of calls that
+        come as in a comparison; none where it is not known what is expected on one of them."""
+        with self.fresh.attached(pool):
+            if not all([self._is_known(whats[slot], pool, slot) for slot in range(pool.slots)]):
+                return []
+            if self.kernel.loaded.reference is None and not self._adopted(whats, pool):
+                return []
+            report(f"gates of the incumbent: {pool.contract.label} with other values, as timed")
+            runs = self.fresh.block(self.name(False), pool, calls)
+            return [self._as_timed(what, whats, runs, pool) for what in dict.fromkeys(whats)]
+
+    def _adopted(self, whats: Sequence[str], pool: SeedPool) -> bool:
+        """Whether the baseline, whose outputs are the truth, comes back from every slot."""
+        runs = self.fresh.check(self.of_baseline(False), pool, range(pool.slots), adopt=True)
+        self.fresh.rest()
+        fault = next((run for run in runs if run.result.fault), None)
+        if fault is not None:
+            what = whats[fault.result.slot]
+            self.known[what] = "the baseline, whose outputs are the truth, does not run on it"
+        return fault is None
+
+    def _as_timed(
+        self, what: str, whats: Sequence[str], runs: Sequence[Run], pool: SeedPool
+    ) -> Trial:
+        """The runs on the slots of that name, and the baseline's where one fails. Of a fault it is
+        not known on which slot it was: the baseline has to meet them all."""
+        trial = Trial(what, tuple(run for run in runs if whats[run.result.slot] == what))
+        if fault_of(trial)[0] is None:
+            return trial
+        failing = sorted({run.result.slot for run in trial.runs if fails(run)})
+        slots = range(pool.slots) if any(run.result.fault for run in trial.runs) else failing
+        self.fresh.rest()
+        theirs = self.fresh.check(self.of_baseline(False), pool, slots)
+        return Trial(what, trial.runs, tuple(theirs))
 
     def _is_known(self, what: str, pool: SeedPool, slot: int) -> bool:
         """Whether the reference says what is expected on a slot."""

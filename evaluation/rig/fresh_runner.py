@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...runners.gates import Run
 from ...runners.gates.checking import Checker
-from ...runners.gates.repeats import Repeats, measure
+from ...runners.gates.repeats import Repeats, fault_of_side, measure
 from ...runners.model import GateResult
 from ...runners.plans.plan import Artifact
 from ...runners.protocol.messages import Placement
@@ -85,6 +85,16 @@ class FreshRunner:
                 placement=placement,
                 adopt=adopt,
             )
+
+    def block(self, name: str, pool: SeedPool, calls: int) -> list[Run]:
+        """The runs of one block, as of a comparison with so many calls a sample; of a side that is
+        lost one run with its fault."""
+        rounds = [[name]] * self._kernel.timing.rounds
+        with self._quiet():
+            block, runs = self._checker.block(
+                pool, rounds, {name: calls}, self._kernel.timeout_s, reload=True
+            )
+        return [*runs, *(fault_of_side(pool, side) for side in block.sides if side.fault)]
 
     def foresee(self, pool: SeedPool, slot: int) -> None:
         """Work out what is expected on a slot, within the time that values of a kind have which the

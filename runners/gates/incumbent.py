@@ -17,14 +17,16 @@ from .first import FIRST_SET
 from .runs import Run, first_failure
 
 Runs = Sequence[Run]
-FRESH, ANEW, PLACES, SHAPES, VALUES, STRESS = (
+FRESH, ANEW, PLACES, SHAPES, VALUES, STRESS, TIMED_VALUES = (
     "works_in_a_fresh_process",
     "computes_anew",
     "works_wherever_its_buffers_lie",
     "works_on_other_shapes",
     "works_on_other_values",
     "survives_stress",
+    "works_on_other_values_while_timed",
 )
+_RIGHT = frozenset({"is_right", "is_right_while_timed"})
 STRESS_SLACK = 4.0
 """Under stress an honest sum in another order may be some times worse than the baseline's: four
 times its error is still the same quality, a lost compensation costs orders of magnitude."""
@@ -60,12 +62,13 @@ def fault_of(trial: Trial, slack: float = 1.0) -> tuple[GateResult | None, str]:
     if failed is None or not trial.baseline:
         return failed, ""
     theirs = trial_failure(trial.baseline)
-    if theirs is not None and failed.gate == "is_right" and _roughly_right(trial.baseline):
+    wrong = failed.gate in _RIGHT
+    if theirs is not None and wrong and _roughly_right(trial.baseline):
         near = f"within {STRESS_SLACK:g} times the error of the baseline, which is wrong, too"
         return failed, near if _no_worse(trial, STRESS_SLACK) else ""
-    if theirs is not None and (theirs.gate == failed.gate or failed.gate == "is_right"):
+    if theirs is not None and (theirs.gate == failed.gate or wrong):
         return failed, f"the baseline fails it, too: {theirs.message}"
-    if failed.gate == "is_right" and slack > 1 and _no_worse(trial, slack):
+    if wrong and slack > 1 and _no_worse(trial, slack):
         return failed, f"within {slack:g} times the baseline's own error"
     return failed, ""
 

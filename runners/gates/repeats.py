@@ -133,11 +133,12 @@ def _block(
     block, runs = checker.block(
         pool, rounds, {variant: calls}, timeout_s, one_seed=one_seed, given=given
     )
-    found.runs += [*runs, *(_fault(pool, side) for side in block.sides if side.fault)]
+    found.runs += [*runs, *(fault_of_side(pool, side) for side in block.sides if side.fault)]
     return [ns for side in block.sides for ns in side.nanoseconds if not side.fault]
 
 
-def _fault(pool: SeedPool, side: SideTimes) -> Run:
+def fault_of_side(pool: SeedPool, side: SideTimes) -> Run:
+    """The run of a block that its side did not come back from; its slot is not known."""
     result = RunResult(slot=0, poison=0, fault=side.fault, fault_kind=side.fault_kind)
     return Run(pool.contract.label, True, result, variant=side.variant)
 

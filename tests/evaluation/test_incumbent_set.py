@@ -164,6 +164,7 @@ def test_an_honest_kernel_passes_every_gate_and_each_says_what_was_asked(sums: R
         "works_on_other_shapes": "passed",
         "survives_stress": "passed",
         "works_on_other_values": "passed",
+        "works_on_other_values_while_timed": "skipped",
         "sanitizer": "skipped",
     }
     asked = {gate.gate: gate.evidence.get("asked", []) for gate in found.gates}
@@ -366,6 +367,7 @@ def test_an_incumbent_and_a_winner_have_every_gate_on_record_once(
         "works_on_other_shapes",
         "survives_stress",
         "works_on_other_values",
+        "works_on_other_values_while_timed",
         "sanitizer",
     ]
     confirmed = bench.evaluator.confirm(kept.variant_id)

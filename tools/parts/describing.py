@@ -166,6 +166,8 @@ BY_GATE: dict[str, str] = {
     "names: keep what guards against overflow, cancellation and division by zero",
     "works_on_other_values": "read every input, all of it, whatever the spec's init fills it with: "
     "only an init with `constant: true` and a reason may be taken as known",
+    "works_on_other_values_while_timed": "compute the same however often, and beside however many "
+    "other buffers, it is called: read every input in every call",
     "sanitizer": "compute-sanitizer names kernel and line: a race wants a barrier, an access out "
     "of bounds a mask, uninitialised memory a store before the load",
 }
