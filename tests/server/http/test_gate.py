@@ -83,7 +83,7 @@ def test_who_holds_no_token_gets_no_further(headers: list[tuple[bytes, bytes]]) 
     assert "kernelwright token make" in json.loads(body["body"])["error_description"]
 
 
-@pytest.mark.parametrize(("token", "works"), [(TOKEN, True), (READS, False)])
+@pytest.mark.parametrize(("token", "works"), [(TOKEN, True), (READS, False)], ids=["work", "read"])
 def test_who_holds_one_is_known_behind_the_gate(token: str, works: bool) -> None:
     async def all_of_it() -> Scope:
         behind = Behind()
