@@ -11,6 +11,7 @@ last block, others are at work on this machine and nobody is pinned to wait behi
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -80,6 +81,17 @@ class CoreWatch:
         if cores.runner:
             os.sched_setaffinity(0, cores.runner)
         return cores
+
+
+def drawn(allowed: frozenset[int], threaded: bool, rng: random.Random) -> frozenset[int]:
+    """Cores of a check: some that a block may have, on an idle machine or a busy one. Where it may
+    run tells a kernel nothing of whether it is timed."""
+    if len(allowed) < 2 or rng.random() < 0.5:
+        return allowed
+    one = frozenset({rng.choice(sorted(allowed))})
+    if not threaded:
+        return one
+    return allowed - one if len(allowed) > 2 else allowed
 
 
 def pin(pid: int, cores: frozenset[int]) -> None:

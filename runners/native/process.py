@@ -33,7 +33,7 @@ from ..protocol.messages import Block, Check, Load, Placement, Pool, RunResult, 
 from ..protocol.outputs import OutputKey, OutputMemory, OutputSink
 from ..protocol.shared_arena import ArenaStock, SharedArena
 from ..screens.asking import wants_answers
-from .cores import Cores, CoreWatch, may_start_threads
+from .cores import Cores, CoreWatch, drawn, may_start_threads
 from .executor import Executor, ExecutorLost, Fault
 from .warm import repeatable, warm_samples
 
@@ -116,7 +116,9 @@ class NativeRunner:
         shared.guard()
         fill(shared, pool, 0, message.slots[0], message.poisons[0])  # loading it runs code, too
         try:
-            executor = self._executor(message.variant, pool, shared, self._core_watch.allowed)
+            threaded = may_start_threads(self._module(message.variant))
+            cores = drawn(self._core_watch.allowed, threaded, DRAWN)
+            executor = self._executor(message.variant, pool, shared, cores)
         except ExecutorLost as lost:
             return [_faulted(message.slots[0], message.poisons[0], lost.fault)], sink.close()
         for slot, poison in zip(message.slots, message.poisons, strict=True):

@@ -11,7 +11,7 @@ from ..c_source.nodes import text_of, walk
 from ..c_source.parsing import parse_cpp
 from ..specs.io_contract import Contract
 from .asking import CLOCKS, PEOPLE, PLACES
-from .cpp_files import foreign_files
+from .cpp_files import files_asked_for, foreign_files
 from .cpp_flags import flag_findings
 from .cpp_names import foreign_names
 from .cpp_state import kept_variables
@@ -53,6 +53,7 @@ HOST_CPP: tuple[Row, ...] = (
     Row(r"f?open(at)?|creat|freopen|i?o?fstream|shm_open|memfd_create", "block", "opens files"),
     Row(r"_?exit|quick_exit|longjmp|raise", "block", "ends the process"),
     Row(r"getenv|secure_getenv|_{0,2}environ|(__)?getauxval", "block", "looks at its environment"),
+    Row(r"__INCLUDE_LEVEL__|__BASE_FILE__", "block", "asks how it is built"),
     Row(r"__builtin_(return|frame)_address|backtrace|_Unwind_\w+", "block", "looks at its callers"),
     Row(r"sig(nal|action|procmask)|atexit|on_exit|constructor", "block", "runs outside its call"),
     Row(r"daemon", "block", "leaves a process behind"),
@@ -116,6 +117,7 @@ def cpp_findings(source: str, contract: Contract | None = None, *, device: bool)
     if not device:
         found += flag_findings(source, contract)
         found += foreign_files(root)
+        found += files_asked_for(source)
     for kept in kept_variables(root, device=device):
         found.append(Finding("probe", kept.line, kept.name, KEEPS))
     return sorted(found, key=lambda each: each.line)

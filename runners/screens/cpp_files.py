@@ -20,6 +20,10 @@ _INCLUDED = re.compile(r"""^\s*["<](?P<path>[^">]+)""")
 _ASSEMBLED = re.compile(r"""\.inc(?:bin|lude)\s+\\?"(?P<path>[^"\\]+)""")
 _ELSEWHERE = re.compile(r"(?:^|/)\.\.(?:/|$)|^/")
 REASON = "is a file outside of the kernel's folders"
+_ASKED = re.compile(r"""\b__has_include(?:_next)?+\s*+\(?+\s*+(?!<(?!kernelwright)|"/)""")
+"""whether a file lies beside it that is ours; of a path it is told nothing (`foreign_files`), and
+what the system has it may ask for"""
+ASKS = "asks which files lie beside it, and so by whom it is built"
 
 
 def foreign_files(root: Node) -> Iterator[Finding]:
@@ -28,6 +32,13 @@ def foreign_files(root: Node) -> Iterator[Finding]:
         for path in _paths(node):
             if _ELSEWHERE.search(path):
                 yield Finding("block", node.start_point.row + 1, path, REASON)
+
+
+def files_asked_for(source: str) -> Iterator[Finding]:
+    """Questions for a file by its name alone: a build of the evaluator's has some of its own."""
+    for number, line in enumerate(source.splitlines(), 1):
+        if _ASKED.search(line):
+            yield Finding("block", number, "__has_include", ASKS)
 
 
 def _paths(node: Node) -> Iterator[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from kernelwright.runners.native.cores import (
     CoreWatch,
     choose,
     core_seconds,
+    drawn,
     may_start_threads,
     pin,
 )
@@ -46,6 +49,18 @@ def test_on_a_busy_machine_nobody_is_pinned_to_wait() -> None:
 
 def test_on_one_core_the_system_decides() -> None:
     assert choose(frozenset({4}), {4: 1.0}) == Cores()
+
+
+@pytest.mark.parametrize("threaded", [False, True])
+@pytest.mark.parametrize("cores", [{4}, {2, 3}, {0, 1, 2, 5}])
+def test_a_check_has_cores_that_blocks_have_too(cores: set[int], threaded: bool) -> None:
+    allowed, rng = frozenset(cores), random.Random(5)
+    orders = [{c: 1 - rank / 9 for rank, c in enumerate(o)} for o in permutations(cores)]
+    idle = [dict.fromkeys(cores, 0.1), *orders]
+    of_blocks = {choose(allowed, each).of(threaded) or allowed for each in idle}
+    found = {drawn(allowed, threaded, rng) for _ in range(200)}
+    assert found <= of_blocks
+    assert len(cores) == 1 or (threaded and len(cores) == 2) or len(found) > 2
 
 
 @pytest.mark.parametrize(

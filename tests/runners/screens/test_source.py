@@ -17,6 +17,7 @@ BLOCKED = [
     ("pthread_getname_np(pthread_self(), s, 16);", "pthread_getname_np"),
     ("auto s = program_invocation_short_name;", "program_invocation_short_name"),
     ("char** e = __environ;", "__environ"),
+    ("if (__INCLUDE_LEVEL__ > 0) y[0] = x[0];", "__INCLUDE_LEVEL__"),
     ("getauxval(31);", "getauxval"),
     ("auto p = __builtin_frame_address(1);", "__builtin_frame_address"),
     ("int p = getppid();", "getppid"),
@@ -229,3 +230,25 @@ def test_python_is_not_read_as_cpp() -> None:
 
 def test_every_row_gives_a_reason() -> None:
     assert all(row.reason and row.pattern for row in HOST_CPP)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "#if __INCLUDE_LEVEL__",
+        '#if __has_include("kernelwright_shim.cpp")',
+        "#if __has_include(<kernelwright_shim.cpp>)",
+        "#if __has_include (BESIDE)",
+        "#ifdef A\n#elif __has_include_next(BESIDE)",
+    ],
+)
+def test_a_source_does_not_ask_how_it_is_built(line: str) -> None:
+    found = static_screen(f"{line}\n#endif\n" + KERNEL.format("y[0] = x[0];"), "cpp")
+    assert found.outcome == "failed"
+    assert "built" in found.message
+
+
+@pytest.mark.parametrize("line", ["#if __has_include(<omp.h>)", "#if __has_include( <omp.h> )"])
+def test_a_source_may_ask_for_what_the_system_has(line: str) -> None:
+    source = f"{line}\n#endif\n" + KERNEL.format("y[0] = x[0];")
+    assert static_screen(source, "cpp").outcome == "passed"
