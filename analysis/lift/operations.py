@@ -81,9 +81,9 @@ def operate(op: str, args: Sequence[Array], dtype: DType) -> Array:
     if op in _COMPARES:
         return _COMPARES[op](*args)
     if op[:2] in COMPARES and op[2:4] == "_u":
-        span = 1 << int(op[4:])
-        left, right = (np.asarray(each, dtype=object) % span for each in args)
-        return np.asarray(_COMPARES[op[:2]](left, right), dtype=bool)
+        mask = np.uint64((1 << int(op[4:])) - 1)
+        left, right = (np.asarray(each).astype(np.uint64) & mask for each in args)
+        return np.asarray(_COMPARES[op[:2]](left, right))
     if op == "cast":
         return np.asarray(args[0]).astype(TYPES[dtype])
     if op == "bits":

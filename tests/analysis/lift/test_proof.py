@@ -13,6 +13,7 @@ from lifted_kernels import ELEMENTWISE, HEAD, LOOP, ROW_SUMS, ROWS, lifted
 
 from kernelwright.analysis.lift.expressions import Call, Load, Name, Number
 from kernelwright.analysis.lift.interpreting import Disagrees, run
+from kernelwright.analysis.lift.operations import operate
 from kernelwright.analysis.lift.statements import Dim, Lifted, Store
 from kernelwright.runners.toolchains import nvrtc
 
@@ -58,3 +59,12 @@ def test_an_access_beyond_an_array_is_no_value() -> None:
     arrays = {"x": np.zeros(3, np.float32), "y": np.zeros(4, np.float32)}
     with pytest.raises(Disagrees, match="an access of x beyond its 3 elements"):
         run(lift, {}, arrays)
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_without_signs_minus_one_is_the_greatest_number(bits: int) -> None:
+    below = operate(f"lt_u{bits}", [np.array([-1, 2]), np.array([3, 3])], "bool")
+    assert below.tolist() == [False, True]
+    assert operate(
+        f"gt_u{bits}", [np.int64(-1) + np.zeros((), np.int64), np.asarray(3)], "bool"
+    )  # one for all places
