@@ -240,6 +240,8 @@ def test_every_row_gives_a_reason() -> None:
         "#if __has_include(<kernelwright_shim.cpp>)",
         "#if __has_include (BESIDE)",
         "#ifdef A\n#elif __has_include_next(BESIDE)",
+        "#define THERE __has_include\n#if THERE(BESIDE)",
+        "#define THERE(x) __has_include(x)\n#if THERE(BESIDE)",
     ],
 )
 def test_a_source_does_not_ask_how_it_is_built(line: str) -> None:
@@ -248,7 +250,15 @@ def test_a_source_does_not_ask_how_it_is_built(line: str) -> None:
     assert "built" in found.message
 
 
-@pytest.mark.parametrize("line", ["#if __has_include(<omp.h>)", "#if __has_include( <omp.h> )"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "#if __has_include(<omp.h>)",
+        "#if defined(__has_include) && __has_include( <omp.h> )",
+        "#ifdef __has_include",
+        "#define OMP __has_include(<omp.h>)\n#if OMP",
+    ],
+)
 def test_a_source_may_ask_for_what_the_system_has(line: str) -> None:
     source = f"{line}\n#endif\n" + KERNEL.format("y[0] = x[0];")
     assert static_screen(source, "cpp").outcome == "passed"
