@@ -111,7 +111,8 @@ class EvaluationProcedure:
         again: bool = False,
     ) -> Evaluation:
         """The evaluation of what was prepared, on disk on return; a known final one is taken, and
-        that of equal machine code, unless it is to be measured `again`.
+        that of equal machine code (an `unstable` one too, see `shares_noise`), unless it is to be
+        measured `again`.
 
         `left` is called once a GPU is needed no more. A host is needed to the end: whatever is
         done beside it would disturb the next timing.
@@ -225,12 +226,15 @@ class EvaluationProcedure:
         return numbered
 
     def _twin(self, prepared: Prepared) -> Evaluation | None:
-        """The final evaluation of another variant with the same machine code."""
+        """What another variant with the same machine code has that this one shares."""
         artifact, kernel_id = prepared.attempt.artifact, prepared.record.variant.kernel_id
         if artifact is None:
             return None
         twin = twin_of(self._store, kernel_id, artifact.code_hash, prepared.variant_id)
-        return None if twin is None else self.final(twin)
+        if twin is None:
+            return None
+        own, theirs = self.newest(prepared.variant_id), self.newest(twin)
+        return self.final(twin) or (theirs if shares_noise(own, theirs) else None)
 
     def _incumbent(self, kernel_id: str) -> AbstractContextManager[None]:
         """Whoever holds this decides who is incumbent."""
@@ -241,6 +245,17 @@ class EvaluationProcedure:
         record = self._kernels.record(kernel.kernel_id)
         for variant_id in kernel.in_runner - {record.baseline, record.incumbent}:
             self._rig.unload(kernel, variant_id)
+
+
+def shares_noise(own: Evaluation | None, theirs: Evaluation | None) -> bool:
+    """Whether a variant takes what noise kept from a verdict as its own, from another one of the
+    same machine code: `own` and `theirs` are their newest evaluations.
+
+    Its code is known, and another spelling of it is no reason to time it again. Whoever asks for
+    the variant once more, though, asks for a verdict: as it has been measured, it is measured anew.
+    """
+    open_ = theirs is not None and theirs.ending.measured and not theirs.ending.final
+    return open_ and (own is None or not own.ending.measured)
 
 
 def _sets_much_aside(facts: BuildFacts | None, device: DeviceFacts | None) -> bool:

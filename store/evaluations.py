@@ -43,16 +43,20 @@ def newest_evaluations(store: Store, kernel_id: str) -> list[Evaluation]:
 
 
 def put_evaluation(writer: Writer, evaluation: Evaluation) -> None:
-    """Write an evaluation; the first final one of some machine code is what twins share."""
+    """Write an evaluation; one of machine code that was run is what twins share, one that is final
+    before one that noise kept from a verdict."""
     writer.put_record(TABLE, evaluation.evaluation_id, evaluation)
-    code, first_of_code = evaluation.code_hash, evaluation.same_code_as is None
-    if code is not None and first_of_code and evaluation.ending.final:
-        key = f"{CODE}{evaluation.kernel_id}/{code}"
+    code, ending = evaluation.code_hash, evaluation.ending
+    if code is None or evaluation.same_code_as is not None:
+        return
+    key = f"{CODE}{evaluation.kernel_id}/{code}"
+    if ending.final or (ending.measured and writer.get(META, key) is None):
         writer.put(META, key, {"variant_id": evaluation.variant_id})
 
 
 def twin_of(store: Store, kernel_id: str, code_hash: str, variant_id: str) -> str | None:
-    """Another variant of the kernel that was measured with the same machine code."""
+    """Another variant of the kernel that was run with the same machine code. Its newest evaluation
+    may be `unstable`, or `lost` where it was tried again."""
     known = store.get(META, f"{CODE}{kernel_id}/{code_hash}")
     return None if known is None or known["variant_id"] == variant_id else str(known["variant_id"])
 

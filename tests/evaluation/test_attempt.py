@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kernelwright.evaluation.attempt import describe
-from kernelwright.runners.model import Judgement, Ratio
+from kernelwright.evaluation.one_evaluation import shares_noise
+from kernelwright.runners.model import Comparison, Ending, Evaluation, Judgement, Ratio
 
 
 def ratio(low: float, high: float, judgement: Judgement) -> Ratio:
@@ -18,6 +19,30 @@ def test_a_tie_far_from_one_names_the_resolution_that_made_it_one() -> None:
         "1.4x the baseline (1.3 to 1.5, tie: differences up to 25 % are not told apart here)"
     )
     assert "up to 25 %" in describe(ratio(0.7, 0.9, "unstable"), "the baseline", 0.25)
+
+
+def evaluated(ending: Ending) -> Evaluation:
+    timed = Comparison(
+        candidate="v", ratios=(), workloads=(), resolution=0.01, samples=0, seconds=0.0
+    )
+    return Evaluation(
+        evaluation_id="v/0001",
+        variant_id="v",
+        kernel_id="k",
+        ending=ending,
+        tier="native",
+        message="",
+        comparison=timed if ending.measured else None,
+    )
+
+
+def test_noise_is_shared_by_who_was_not_measured_yet() -> None:
+    noise = evaluated(Ending.unstable)
+    assert shares_noise(None, noise)
+    assert shares_noise(evaluated(Ending.lost), noise)
+    assert not shares_noise(noise, noise), "asked for once more, it is measured anew"
+    assert not shares_noise(None, None)
+    assert not shares_noise(None, evaluated(Ending.lost)), "a process that ended is no measurement"
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from kernelwright.runners.loading.files import LoadedKernel
 from kernelwright.runners.model import Ending
 from kernelwright.runners.toolchains import BuildRequest
 from kernelwright.search.session.workbench import Workbench
+from kernelwright.store.evaluations import evaluation_id, next_number, put_evaluation
 
 RUNNER = "kernelwright.runners.native.process"
 
@@ -120,6 +121,21 @@ def test_equal_machine_code_shares_its_measurement(bench: Workbench, kernel: Loa
     assert shared.variant_id != first.variant_id
     assert shared.same_code_as == first.variant_id
     assert (shared.ending, shared.speedup) == (first.ending, first.speedup)
+
+
+def test_code_that_noise_kept_from_a_verdict_is_timed_again_when_asked_for_and_not_for_a_twin(
+    bench: Workbench, kernel: LoadedKernel
+) -> None:
+    first, renamed = lift.variant(kernel, REPEAT=5), lift.SOURCE.replace("kept", "held")
+    twin = lift.variant(kernel, renamed, REPEAT=5)
+    timed = lift.verdict(bench.evaluator, first)
+    name = evaluation_id(timed.variant_id, next_number(bench.store, timed.variant_id))
+    noise = {"evaluation_id": name, "ending": Ending.unstable}
+    with bench.store.transaction() as writer:
+        put_evaluation(writer, timed.model_copy(update=noise))
+    shared, again = bench.evaluator.evaluate(twin), bench.evaluator.evaluate(twin)
+    assert (shared.ending, shared.same_code_as) == (Ending.unstable, timed.variant_id)
+    assert again.same_code_as is None and again.seconds["compare"] > 0
 
 
 HIDDEN = "struct Calls { mutable int n = 0; }; static const Calls calls;"

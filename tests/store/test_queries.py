@@ -9,7 +9,7 @@ from stores import put
 
 from kernelwright.runners.errors import HandleUnknown, StoreError
 from kernelwright.runners.limits.limits import Peaks
-from kernelwright.runners.model import Ending, Evaluation, Record
+from kernelwright.runners.model import Comparison, Ending, Evaluation, Record
 from kernelwright.store.codec import JsonObject
 from kernelwright.store.evaluations import (
     confirmation_of,
@@ -75,6 +75,9 @@ def evaluated(
     code: str | None = None,
     same_code_as: str | None = None,
 ) -> Evaluation:
+    timed = Comparison(
+        candidate=variant_id, ratios=(), workloads=(), resolution=0.01, samples=0, seconds=0.0
+    )
     return Evaluation(
         evaluation_id=evaluation_id(variant_id, number),
         variant_id=variant_id,
@@ -82,6 +85,7 @@ def evaluated(
         ending=ending,
         tier="native",
         message=f"the evaluation number {number}",
+        comparison=timed if ending.measured else None,
         code_hash=code,
         same_code_as=same_code_as,
     )
@@ -135,6 +139,17 @@ def test_a_twin_is_another_variant_that_ended_for_good_with_the_same_code(store:
     assert twin_of(store, KERNEL, "abc", "v2") == VARIANT
     assert twin_of(store, KERNEL, "abc", VARIANT) is None, "nothing is a twin of itself"
     assert twin_of(store, "k-2", "abc", "v2") is None, "other kernels have other contracts"
+
+
+def test_noise_hides_no_code_and_a_final_ending_of_it_comes_first(store: Store) -> None:
+    write(store, evaluated("v1", ending=Ending.unstable, code="abc"))
+    assert twin_of(store, KERNEL, "abc", "v9") == "v1"
+    write(store, evaluated("v2", ending=Ending.unstable, code="abc"))
+    assert twin_of(store, KERNEL, "abc", "v9") == "v1", "no better than the first"
+    write(store, evaluated("v3", ending=Ending.tie, code="abc"))
+    assert twin_of(store, KERNEL, "abc", "v9") == "v3"
+    write(store, evaluated("v4", ending=Ending.unstable, code="abc"))
+    assert twin_of(store, KERNEL, "abc", "v9") == "v3"
 
 
 def test_who_shares_a_result_or_lost_its_process_is_nobodys_twin(store: Store) -> None:

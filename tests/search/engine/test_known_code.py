@@ -107,6 +107,19 @@ def test_a_build_that_failed_says_nothing_of_the_code() -> None:
     assert engine.graph.known_code.chance(FLAGS[1]) == 1.0
 
 
+def test_code_that_noise_kept_from_a_verdict_is_known_code() -> None:
+    engine = engine_of_rules()
+    for number, twin in enumerate((None, "v0")):
+        work = engine.next_work()
+        assert isinstance(work, Evaluate)
+        noise = Outcome(
+            Ending.unstable, f"v{number}", speedup=1.1, interval=(0.5, 2.0), same_code_as=twin
+        )
+        engine.record(work.edge_id, noise)
+    assert "v1" not in engine.graph.nodes
+    assert engine.graph.known_code.chance(FLAGS[2]) < 1.0
+
+
 def test_known_code_costs_no_build_and_code_that_was_run_does() -> None:
     run = Evaluation(
         evaluation_id="v1/0001",
