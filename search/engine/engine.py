@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Final
 
 from ...runners.errors import HandleUnknown
 from ...runners.model import Candidate, Ending
@@ -24,6 +25,10 @@ from .context import context_at
 from .decisions import Decision, backed_up, expanded, selected
 from .walking import Start, Walk, walk
 from .work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting, Work, after, ledger_of, newest
+
+KNOWN_IN_A_ROW: Final = 4
+"""times the patience: what is known costs neither builds nor patience, so a planner that never runs
+out of spellings of it would keep a search going for ever; each still costs the time of a build"""
 
 
 class Engine:
@@ -215,6 +220,9 @@ class Engine:
             return Stopped("budget", f"{ledger.builds} builds are spent, the whole budget")
         if ledger.since_incumbent >= settings.patience:
             text = f"{ledger.since_incumbent} evaluations brought no new incumbent"
+            return Stopped("patience", text)
+        if ledger.known_in_a_row >= KNOWN_IN_A_ROW * settings.patience:
+            text = f"{ledger.known_in_a_row} candidates in a row gave what was known already"
             return Stopped("patience", text)
         speedup = self.incumbent.speedup or 1.0
         ceiling = self._ceiling if settings.stop_at_headroom else None

@@ -106,9 +106,12 @@ class Ledger:
     """outcomes recorded"""
     builds: int
     since_incumbent: int
-    """evaluations, lost ones included, since the last new incumbent or the start"""
+    """evaluations, lost ones included, since the last new incumbent or the start; known variants
+    and known machine code are none"""
     incumbent: str
     """variant id of the last that took the kernel's incumbent's place; the root before one did"""
+    known_in_a_row: int = 0
+    """outcomes since the last evaluation: all were known, or had known machine code"""
 
 
 def ledger_of(graph: Graph) -> Ledger:
@@ -119,11 +122,14 @@ def ledger_of(graph: Graph) -> Ledger:
         default=None,
     )
     since = -1 if best is None else best.steps[-1]
+    steps = sum(len(e.steps) for e in graph.edges.values())
+    last = max((s for e in graph.edges.values() for s in _evaluations(e)), default=-1)
     return Ledger(
-        steps=sum(len(e.steps) for e in graph.edges.values()),
+        steps=steps,
         builds=sum(e.builds for e in graph.edges.values()),
-        since_incumbent=sum(_evaluations_after(since, e) for e in graph.edges.values()),
+        since_incumbent=sum(s > since for e in graph.edges.values() for s in _evaluations(e)),
         incumbent=graph.root_key if best is None or best.child is None else best.child,
+        known_in_a_row=steps - 1 - last,
     )
 
 
@@ -144,19 +150,21 @@ def _surely(node: Node) -> float:
     return node.interval[0] if node.interval is not None else node.speedup or 0.0
 
 
-def _evaluations_after(step: int, edge: Edge) -> int:
-    evaluated = edge.steps[:-1] if edge.duplicate else edge.steps
-    return sum(s > step for s in evaluated)
+def _evaluations(edge: Edge) -> tuple[int, ...]:
+    """Its steps that evaluated something: before the last, they were lost."""
+    return edge.steps[:-1] if edge.cost_nothing else edge.steps
 
 
 def after(ledger: Ledger, edge: Edge, outcome: Outcome) -> Ledger:
     """The ledger with one more outcome, that of an edge; the same as `ledger_of` finds then."""
-    since = ledger.since_incumbent + (not outcome.duplicate_of_known)
+    known = edge.cost_nothing
+    since = ledger.since_incumbent + (not known)
     return Ledger(
         steps=ledger.steps + 1,
         builds=ledger.builds + outcome.builds,
         since_incumbent=0 if outcome.became_incumbent else since,
         incumbent=(edge.child if outcome.became_incumbent else None) or ledger.incumbent,
+        known_in_a_row=ledger.known_in_a_row + 1 if known else 0,
     )
 
 

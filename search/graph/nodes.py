@@ -145,6 +145,13 @@ class Edge:
         return self.proposal.candidate
 
     @property
+    def cost_nothing(self) -> bool:
+        """Whether its last outcome was known before (the variant, or its machine code), and no
+        success. Where builds were spent, in a sweep or as it was lost, it cost something."""
+        known_code = self.same_code_as is not None and not self.builds
+        return not self.became_incumbent and (self.duplicate or known_code)
+
+    @property
     def pruned(self) -> bool:
         """Whether it was put aside without an evaluation."""
         return self.state == "done" and self.ending is None

@@ -24,7 +24,7 @@ from search_landscape import (
 
 from kernelwright.runners.errors import HandleUnknown
 from kernelwright.runners.model import Candidate, Ending
-from kernelwright.search.engine.work import Changes, Evaluate, Outcome, Stopped, Waiting
+from kernelwright.search.engine.work import Changes, Evaluate, Outcome, Stopped, Waiting, ledger_of
 from kernelwright.search.planning.planner import Context, PlannerRun, client_planner, question_from
 
 
@@ -288,6 +288,28 @@ def test_known_variants_do_not_wear_out_patience() -> None:
         outcome = measured(1.0, ROOT, duplicate_of_known=True)
         engine.record(evaluate_next(engine).edge_id, outcome)
     evaluate_next(engine)
+
+
+def test_known_machine_code_does_not_wear_out_patience_unless_builds_were_spent_on_it() -> None:
+    engine = asked(*(change(TILE=t) for t in range(1, 9)), patience=2)
+    for number in range(5):
+        shared = measured(1.0, f"TILE={number + 20}", same_code_as=ROOT)
+        engine.record(evaluate_next(engine).edge_id, shared)
+    assert (engine.ledger.since_incumbent, engine.ledger.known_in_a_row) == (0, 5)
+    swept = measured(1.0, "TILE=30", same_code_as=ROOT, spent_build=True)
+    engine.record(evaluate_next(engine).edge_id, swept)
+    assert (engine.ledger.since_incumbent, engine.ledger.known_in_a_row) == (1, 0)
+    assert engine.ledger == ledger_of(engine.graph)
+
+
+def test_a_planner_that_only_has_spellings_of_known_code_comes_to_an_end() -> None:
+    engine = asked(*(change(TILE=t) for t in range(1, 30)), patience=2, widening_c=30)
+    _, stopped = drive(
+        engine,
+        lambda work: measured(1.0, f"TILE={engine.ledger.steps + 40}", same_code_as=ROOT),
+    )
+    assert (stopped.reason, engine.ledger.steps) == ("patience", 8)
+    assert stopped.text == "8 candidates in a row gave what was known already"
 
 
 def test_the_search_stops_when_the_floor_leaves_less_than_a_gain() -> None:
