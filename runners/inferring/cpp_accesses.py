@@ -15,6 +15,7 @@ from ..c_source.functions import CppFunction
 from ..c_source.nodes import text_of, walk
 from .cpp_indices import Indices
 from .cpp_pointers import START, Address, Pointers, holds_pointer
+from .polynomials import Polynomial
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -26,8 +27,11 @@ class Access(NamedTuple):
     """One load or store."""
 
     mode: Mode
-    place: str | None
+    place: Polynomial | None
+    """as `Address.place`, the first element of a CUDA kernel's array aside: None"""
     nbytes: int | None
+    guarded: bool = False
+    """a condition or a jump may keep it from some values of the loops around"""
 
 
 @dataclass(slots=True)
@@ -74,6 +78,7 @@ class _Reader:
 
     def __init__(self, function: CppFunction, indices: Indices) -> None:
         self.body, self.pointers = function.body, Pointers(function, indices)
+        self.indices = indices
         self.address, self.element = self.pointers.address, self.pointers.element
         self.found = {p.name: Usage() for p in function.parameters if p.pointers}
         self.references = _reference_parameters(function.body)
@@ -101,8 +106,9 @@ class _Reader:
         mode = _mode(node)
         if mode is None:
             return
+        guarded = not self.indices.cuda and self.indices.loops.guarded(node)
         for a in made:
-            self._note(a, mode)
+            self._note(a, mode, guarded=guarded)
             if (name := self._by_reference(node)) is not None:
                 self.found[a.array].escapes.append(f"the function `{name}`")
 
@@ -114,9 +120,10 @@ class _Reader:
         name = text_of(call.child_by_field_name("function"))
         return name if name in self.references else None
 
-    def _note(self, a: Address, mode: Mode, *, whole: bool = False) -> None:
-        place = None if whole or a.place == START else a.place
-        self.found[a.array].accesses.append(Access(mode, place, a.nbytes))
+    def _note(self, a: Address, mode: Mode, *, whole: bool = False, guarded: bool = False) -> None:
+        unplaced = whole or (self.indices.cuda and a.place == START)
+        place = None if unplaced else a.place
+        self.found[a.array].accesses.append(Access(mode, place, a.nbytes, guarded))
 
     def _call(self, node: Node) -> None:
         name = text_of(node.child_by_field_name("function"))

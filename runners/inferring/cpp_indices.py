@@ -1,8 +1,8 @@
 """Which index of a C++ or CUDA function runs through which range, where that is plain.
 
 CUDA: the number of a thread in a one-dimensional launch, `blockIdx.x * blockDim.x + threadIdx.x`,
-and a variable that holds it unchanged. C++: the variable of a loop from 0 in steps of 1.
-Everything else is not plain.
+and a variable that holds it unchanged. C++: what is made of sizes, constants and variables of
+counting loops. Everything else is not plain.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from ..c_source.expressions import MIRRORED, bare, operands, squeezed
 from ..c_source.functions import CppFunction
-from ..c_source.loops import for_loop
-from ..c_source.nodes import parents, text_of, walk
+from ..c_source.nodes import text_of, walk
+from .cpp_loops import Loops
+from .polynomials import Polynomial, variable
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 THREADS = "<threads>"
-"""The extent of an index that is the number of the thread."""
+"""The name of the number of the thread in a place."""
 _THREAD = sorted([["threadIdx.x"], ["blockDim.x", "blockIdx.x"]])
 
 
@@ -28,6 +29,7 @@ class Indices:
 
     def __init__(self, function: CppFunction, *, cuda: bool) -> None:
         self.cuda = cuda
+        self.loops = Loops(function)
         self.declared: defaultdict[str, list[Node | None]] = defaultdict(list)
         self.assigned = set[str]()
         """variables whose value changes after their declaration"""
@@ -58,22 +60,19 @@ class Indices:
         operator = text_of(node.child_by_field_name("operator"))
         if left is None or right is None or operator not in MIRRORED:
             return
-        if self.extent(right) == THREADS:
+        if self._is_thread(bare(right)):
             left, right, operator = right, left, MIRRORED[operator]
-        if self.extent(left) == THREADS:
+        if self._is_thread(bare(left)):
             exact = operator in ("<", ">=")
             self.bounds.add(text_of(bare(right)) if exact else f"{operator} {text_of(right)}")
         else:
             self.compared |= {text_of(n) for n in walk(node) if n.type == "identifier"}
 
-    def extent(self, node: Node) -> str | None:
-        """How far an index runs from 0: `THREADS`, a loop's bound as written; None: not plain."""
-        node = bare(node)
-        if self.cuda:
-            return THREADS if self._is_thread(node) else None
-        if node.type != "identifier" or text_of(node) in self.assigned:
-            return None
-        return _loop_bound(node)
+    def place(self, node: Node) -> Polynomial | None:
+        """An index as a polynomial, the number of the thread as `THREADS`; None: not plain."""
+        if not self.cuda:
+            return self.loops.index(node)
+        return variable(THREADS) if self._is_thread(bare(node)) else None
 
     def _is_thread(self, node: Node) -> bool:
         if node.type == "identifier":
@@ -91,14 +90,3 @@ def _is_loop_step(node: Node) -> bool:
     if parent is None or parent.type != "for_statement":
         return False
     return parent.child_by_field_name("update") == node and "++" in text_of(node)
-
-
-def _loop_bound(node: Node) -> str | None:
-    """The bound of the loop `for (T i = 0; i < bound; ++i)` around a use of i."""
-    name = text_of(node)
-    for above in parents(node):
-        loop = for_loop(above)
-        if loop is not None and loop.kind and loop.variable == name:
-            plain = text_of(loop.start) == "0" and loop.step is None and not loop.inclusive
-            return text_of(bare(loop.bound)) if plain else None
-    return None

@@ -11,10 +11,13 @@ from ..dtypes import is_float
 from ..specs.spec import Expression
 from .cpp_accesses import Usage, usages
 from .cpp_indices import THREADS, Indices
+from .cpp_shapes import NOT_PLAIN, reach_of, shape_of
+from .polynomials import Polynomial, number, variable
 from .signature import (
     ArrayArgument,
     ArrayRole,
     ScalarArgument,
+    Size,
     SourceKernel,
     is_size,
     role_of,
@@ -61,6 +64,7 @@ class _Inference:
         self.indices = Indices(function, cuda=cuda)
         self.usages = usages(function, self.indices)
         self.integers = [p.name for p in function.parameters if _is_integer(p)]
+        self.sizes = [n for n in self.integers if is_size(n) or n in known.given]
         self.constants = {
             (m[1] or m[2]): int(m[3])
             for m in _CONSTANT.finditer(known.source)
@@ -93,9 +97,7 @@ class _Inference:
         return int(text) if text.isdigit() else self.constants.get(text)
 
     def kernel(self) -> SourceKernel:
-        given = self.known.given
-        sizes = [name for name in self.integers if is_size(name) or name in given]
-        values = {name: self._value(name) for name in sizes}
+        values = {name: self._value(name) for name in self.sizes}
         arguments = self._with_a_result(
             tuple(
                 self._array(p)
@@ -131,15 +133,15 @@ class _Inference:
             why["role"] = _escaped(usage) if usage.escapes else f"it is {p.type}{'*' * p.pointers}"
         if p.element is None or p.pointers > 1:
             why["dtype"] = f"`{p.type}{'*' * p.pointers}` is no type of elements that is known here"
-        size, reason = self._size(p, usage)
-        if size is None:
+        shape, reason = self._shape(p, usage)
+        if shape is None:
             why["shape"] = reason
         stored = {a.mode for a in usage.accesses}
         return ArrayArgument(
             name=p.name,
             role=role,
             dtype=p.element.dtype if p.element and p.pointers == 1 else None,
-            shape=None if size is None else (size,),
+            shape=shape,
             init="zeros" if "atomic" in stored and "read" not in stored and role else None,
             why=why,
         )
@@ -154,33 +156,51 @@ class _Inference:
             updated=bool(modes & {"update", "atomic"}),
         )
 
-    def _size(self, p: CppParameter, usage: Usage) -> tuple[Expression | None, str]:
-        """How many elements of the contract's dtype, or why that cannot be told."""
+    def _shape(self, p: CppParameter, usage: Usage) -> tuple[Size | None, str]:
+        """Sizes in elements of the contract's dtype, or why they cannot be told."""
         if p.element is None or p.pointers > 1:
             return None, "its elements are not known"
         lanes = p.element.lanes
         if p.extent is not None and (count := self._limit(p.extent)) is not None:
-            return _times(count, lanes), ""
+            return (_times(count, lanes),), ""
         if usage.escapes:
             return None, _escaped(usage)
         widths = {a.nbytes for a in usage.accesses} or {p.element.nbytes}
-        places = {a.place for a in usage.accesses} or {THREADS if self.cuda else None}
-        if len(places) > 1 or None in places:
-            return None, "it is not indexed by the number of the thread alone" if self.cuda else (
-                "it is not indexed by the variable of a plain loop alone"
-            )
         width = next(iter(widths))
         if len(widths) > 1 or width is None or (lanes * width) % p.element.nbytes:
             return None, "it is read and written in elements of several types"
-        place = next(iter(places)) or ""
-        bound = self.bound if place == THREADS else self._limit(place)
-        if bound is None:
-            return None, self._unbounded(place)
-        return _times(bound, lanes * width // p.element.nbytes), ""
+        parts = lanes * width // p.element.nbytes
+        return self._threads_shape(usage, parts) if self.cuda else self._loops_shape(usage, parts)
 
-    def _unbounded(self, place: str) -> str:
-        if place != THREADS:
-            return f"`{place}`, up to which it is indexed, is neither a parameter nor a number"
+    def _threads_shape(self, usage: Usage, parts: int) -> tuple[Size | None, str]:
+        """The shape of what each thread has an element of, each of so many parts."""
+        if {a.place for a in usage.accesses} - {variable(THREADS)}:
+            return None, "it is not indexed by the number of the thread alone"
+        if self.bound is None:
+            return None, self._unbounded()
+        return (_times(self.bound, parts),), ""
+
+    def _loops_shape(self, usage: Usage, parts: int) -> tuple[Size | None, str]:
+        """The shape of what is indexed by variables of loops."""
+        values = {name: number(value) for name, value in self.constants.items()}
+        ranges = {n: r.put(values) for n, r in self.indices.loops.ranges.items()}
+        found = [
+            None if a.place is None else reach_of(a.place.put(values), ranges, guarded=a.guarded)
+            for a in usage.accesses
+        ]
+        reached = [r for r in found if r is not None]
+        if not reached or len(reached) < len(found):
+            return None, NOT_PLAIN
+        sizes = shape_of(reached)
+        if isinstance(sizes, str):
+            return None, sizes
+        foreign = sorted(set[str]().union(*(s.names for s in sizes)) - set(self.sizes))
+        if foreign:
+            return None, f"`{foreign[0]}`, which its size hangs on, is neither a size nor a number"
+        *outer, last = sizes
+        return tuple(_expression(s) for s in (*outer, last * number(parts))), ""
+
+    def _unbounded(self) -> str:
         if self.indices.bounds:
             return f"the thread is limited by {', '.join(sorted(self.indices.bounds))}"
         if self.integers:
@@ -208,7 +228,7 @@ class _Inference:
     def _launch(self) -> Mapping[str, object]:
         """A launch that covers the bound, where each thread has an element of its own."""
         placed = {a.place for u in self.usages.values() for a in u.accesses}
-        if self.bound is None or placed != {THREADS}:
+        if self.bound is None or placed != {variable(THREADS)}:
             return {"grid": ["?"], "block": ["?"]}
         bound = symbol_for(self.bound) if isinstance(self.bound, str) else self.bound
         return {"grid": [f"cdiv({bound}, {BLOCK})"], "block": [BLOCK]}
@@ -232,6 +252,10 @@ def _scalar(p: CppParameter, value: Expression | None) -> ScalarArgument:
         why = {"dtype": f"`{written}` is no number that is known here", "value": "as above"}
         return ScalarArgument(p.name, None, None, why)
     return ScalarArgument(p.name, p.element.dtype, value)
+
+
+def _expression(size: Polynomial) -> Expression:
+    return size.put({name: variable(symbol_for(name)) for name in size.names}).written()
 
 
 def _times(count: str | int, lanes: int) -> Expression:

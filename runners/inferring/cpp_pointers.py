@@ -14,12 +14,15 @@ from ..c_source.functions import CppFunction
 from ..c_source.nodes import text_of, walk
 from ..c_source.types import element_type
 from .cpp_indices import Indices
+from .polynomials import Polynomial
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-START = ""
-"""The place of a pointer that still points to the first element."""
+START = Polynomial()
+"""The place of a pointer that points to the first element."""
+_MOST = 8
+"""Places of one name that are told apart; a pointer that goes on and on is anywhere."""
 _CASTS = frozenset("reinterpret_cast static_cast const_cast".split())
 _SAME = frozenset("__builtin_assume_aligned std::assume_aligned assume_aligned".split())
 
@@ -28,8 +31,9 @@ class Address(NamedTuple):
     """Where a pointer may point to."""
 
     array: str
-    place: str | None
-    """`START`, else the extent that its index runs through; None: not understood"""
+    place: Polynomial | None
+    """elements from the start: the number of the thread, or sizes and variables of loops; None:
+    not understood"""
     nbytes: int | None
     """of one element as the pointer sees it; None: of a type that is not known"""
 
@@ -50,8 +54,8 @@ class Pointers:
 
     def _follow(self) -> None:
         """Find every alias; an alias of an alias needs another round."""
-        known = -1
-        while known < (found := sum(map(len, (*self.pointers.values(), *self.elements.values())))):
+        known = None
+        while known != (found := (dict(self.pointers), dict(self.elements))):
             known = found
             for node in walk(self.body):
                 self._alias(node)
@@ -64,7 +68,7 @@ class Pointers:
             if declarator is None or value is None or not name:
                 return
             if declarator.type == "reference_declarator" and (made := self.element(value)):
-                self.elements[name] = self.elements.get(name, frozenset()) | made
+                self.elements[name] = _joined(self.elements.get(name, frozenset()) | made)
             elif holds_pointer(node):
                 self._add(name, self.address(value))
         elif node.type == "assignment_expression":
@@ -82,7 +86,7 @@ class Pointers:
 
     def _add(self, name: str, addresses: frozenset[Address]) -> None:
         if addresses:
-            self.pointers[name] = self.pointers.get(name, frozenset()) | addresses
+            self.pointers[name] = _joined(self.pointers.get(name, frozenset()) | addresses)
 
     def address(self, node: Node | None) -> frozenset[Address]:
         """What a pointer expression may point to; empty: no pointer to a parameter's memory."""
@@ -100,7 +104,8 @@ class Pointers:
                 return self._of_call(node)
             case "binary_expression" if text_of(node.child_by_field_name("operator")) in "+-":
                 left, right = (node.child_by_field_name(f) for f in ("left", "right"))
-                return self._moved(left, right) | self._moved(right, left)
+                back = operator_of(node) == "-"
+                return self._moved(left, right, back=back) | self._moved(right, left, back=back)
             case "pointer_expression" if operator_of(node) == "&":
                 return self.element(node.child_by_field_name("argument"))
             case "conditional_expression":
@@ -145,13 +150,24 @@ class Pointers:
             case _:
                 return frozenset()
 
-    def _moved(self, pointer: Node | None, index: Node | None) -> frozenset[Address]:
-        """Pointer + index. Twice the same way is not followed: the second move is unknown."""
+    def _moved(
+        self, pointer: Node | None, index: Node | None, *, back: bool = False
+    ) -> frozenset[Address]:
+        """Pointer + index; `back` takes it away. In CUDA the second move is not followed."""
         found = self.address(pointer)
         if not found or index is None or text_of(index) == "0":
             return found
-        extent = self.indices.extent(index)
-        return frozenset(a._replace(place=extent if a.place == START else None) for a in found)
+        by = self.indices.place(index)
+        if by is None or (back and self.indices.cuda):
+            return _anywhere(found)
+        way = START - by if back else by
+        once = self.indices.cuda
+        return frozenset(
+            a._replace(
+                place=None if a.place is None or (once and a.place != START) else a.place + way
+            )
+            for a in found
+        )
 
 
 def holds_pointer(node: Node) -> bool:
@@ -161,6 +177,15 @@ def holds_pointer(node: Node) -> bool:
         return True
     kind = text_of(parent.child_by_field_name("type")) if parent is not None else ""
     return kind == "auto"
+
+
+def _joined(addresses: frozenset[Address]) -> frozenset[Address]:
+    """Without those that one of an unknown place in the same array stands for."""
+    lost = {(a.array, a.nbytes) for a in addresses if a.place is None}
+    if len(addresses) > _MOST:
+        lost = {(a.array, a.nbytes) for a in addresses}
+    kept = frozenset(a for a in addresses if (a.array, a.nbytes) not in lost)
+    return kept | {Address(array, None, nbytes) for array, nbytes in lost}
 
 
 def _anywhere(addresses: frozenset[Address]) -> frozenset[Address]:
