@@ -41,7 +41,9 @@ def _write(state: State) -> Proposals:
         if why is None:
             return tuple(_candidate(program, two, size, prior) for size, prior in TILES)
         reasons.append(why)
-    return NotApplicable(reasons[0] if reasons else "no loop is the whole body of another")
+    return NotApplicable(
+        reasons[0] if reasons else program.unread or "no loop is the whole body of another"
+    )
 
 
 def _pointless(program: Program, loops: tuple[Loop, Loop], scope: Scope) -> str | None:

@@ -41,7 +41,8 @@ def _write(state: State) -> Proposals:
     if found:
         return tuple(found)
     return NotApplicable(
-        "no loop's body compares its variable with values near the loop's own bounds"
+        program.unread
+        or "no loop's body compares its variable with values near the loop's own bounds"
     )
 
 

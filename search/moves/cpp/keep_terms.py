@@ -51,7 +51,9 @@ def _write(state: State) -> Proposals:
                 return (_candidate(program, found),)
             reasons.append(found)
     return NotApplicable(
-        reasons[0] if reasons else "no two loops beside each other, of which the later stores"
+        reasons[0]
+        if reasons
+        else program.unread or "no two loops beside each other, of which the later stores"
     )
 
 

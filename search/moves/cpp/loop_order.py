@@ -49,7 +49,9 @@ def _write(state: State) -> Proposals:
     if found:
         return tuple(found)
     return NotApplicable(
-        reasons[0] if reasons else "no loop is the whole body of another: there is nothing to swap"
+        reasons[0]
+        if reasons
+        else program.unread or "no loop is the whole body of another: there is nothing to swap"
     )
 
 

@@ -41,7 +41,9 @@ def _write(state: State) -> Proposals:
             else:
                 found.append((loop, reductions))
     if not found:
-        return NotApplicable(reasons[0] if reasons else "no innermost loop is a counted one")
+        return NotApplicable(
+            reasons[0] if reasons else program.unread or "no innermost loop is a counted one"
+        )
     together = [_candidate(program, found, lanes, prior) for lanes, prior in LANES]
     if len(found) == 1:
         return tuple(together)

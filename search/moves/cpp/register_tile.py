@@ -76,7 +76,11 @@ def _tilings(program: Program, scope: Scope, teams: bool) -> tuple[Candidate, ..
                 return tuple(plain)
             return (*plain, *(_candidate(program, found, *tile, PRAGMA) for tile in TILES))
         reasons.append(found)
-    return reasons[0] if reasons else "no two nested loops hold a third that adds up into a scalar"
+    return (
+        reasons[0]
+        if reasons
+        else program.unread or "no two nested loops hold a third that adds up into a scalar"
+    )
 
 
 def _tiling(program: Program, outer: Loop, scope: Scope) -> Tiling | str:

@@ -39,7 +39,11 @@ def _first(program: Program, scope: Scope) -> tuple[Candidate] | str:
         if not isinstance(found, str):
             return (found,)
         reasons.append(found)
-    return reasons[-1] if reasons else "no loop holds another that adds up into a scalar"
+    return (
+        reasons[-1]
+        if reasons
+        else program.unread or "no loop holds another that adds up into a scalar"
+    )
 
 
 def _added_up(program: Program, loop: Loop, scope: Scope) -> Candidate | str:

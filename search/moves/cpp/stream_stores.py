@@ -91,7 +91,9 @@ def _write(state: State) -> Proposals:
             else:
                 found.append(stream)
     if not found:
-        return NotApplicable(reasons[0] if reasons else "the entry has no counted loop")
+        return NotApplicable(
+            reasons[0] if reasons else program.unread or "the entry has no counted loop"
+        )
     return (_candidate(program, found),)
 
 

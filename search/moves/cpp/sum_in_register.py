@@ -49,7 +49,9 @@ def _write(state: State) -> Proposals:
     scope = Scope(program, program.entry, state.spec)
     edits = sums_in_registers(program, scope)
     if not edits:
-        return NotApplicable("no inner loop adds to one element of an array again and again")
+        return NotApplicable(
+            program.unread or "no inner loop adds to one element of an array again and again"
+        )
     detail = "sums of inner loops are kept in scalars and stored once"
     return (rewritten(program, MOVE.method, detail, edits, PRIOR),)
 

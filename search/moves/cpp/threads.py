@@ -56,7 +56,9 @@ def _write(state: State) -> Proposals:
     scope = Scope(program, program.entry, state.spec)
     apart, reasons = _apart(program, scope)
     if not apart:
-        return NotApplicable(reasons[0] if reasons else _no_loop(len(program.entry.loops)))
+        return NotApplicable(
+            reasons[0] if reasons else program.unread or _no_loop(len(program.entry.loops))
+        )
     fixed = state.spec.io.deterministic
     edits = [_edit(program, each, fixed=fixed) for each in apart]
     detail = f"threads over {', '.join(each.told for each in apart)}"
@@ -167,8 +169,6 @@ def _in_fixed_parts(program: Program, each: Divided) -> list[str]:
 
 
 def _no_loop(counted: int) -> str:
-    if not counted:
-        return "the entry has no loop that counts from a first to a last value in plain steps"
     loops = "the one counted loop" if counted == 1 else f"each of {counted} counted loops"
     return (
         f"{loops} has too little to do for a team: it runs to no size of the contract, or a loop "

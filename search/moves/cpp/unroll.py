@@ -21,7 +21,8 @@ def _write(state: State) -> Proposals:
     loops = [loop for loop in loops if not _is_short(loop)][:MOST_LOOPS]
     if not loops:
         return NotApplicable(
-            "every innermost loop has a pragma, or a constant number of iterations"
+            program.unread
+            or "every innermost loop has a pragma, or a constant number of iterations"
         )
     found = list[Candidate]()
     for times, prior in TIMES:

@@ -10,7 +10,7 @@ from .....runners.c_source.comments import without_comments
 from .....runners.c_source.declarators import declared_name
 from .....runners.c_source.functions import CppParameter, parameters_of
 from .....runners.c_source.literals import integer_value
-from .....runners.c_source.loops import for_loop
+from .....runners.c_source.loops import LOOPS, for_loop
 from .....runners.c_source.nodes import (
     field,
     inside,
@@ -183,6 +183,24 @@ class Program:
     def text(self, node: Node) -> str:
         """A node as it stands there, with comments."""
         return self.source[node.start_byte : node.end_byte].decode()
+
+    @cached_property
+    def unread(self) -> str | None:
+        """Why moves see fewer loops in the entry than it has, or none; None: they see all that
+        count, and at least one."""
+        nodes = [n for n in inside(self.entry.body) if n.type in LOOPS]
+        if not nodes:
+            return "the entry has no loop"
+        heads = [head for n in nodes if (head := for_loop(n)) is not None]
+        if names := dict.fromkeys(h.variable for h in heads if h.kind in ("", "auto")):
+            told = ", ".join(f"`{name}`" for name in names)
+            return (
+                f"the entry has loops over {told} whose heads do not name the variable's type, and "
+                f"such loops are not read: write `for (int {next(iter(names))} = ...`"
+            )
+        if not self.entry.loops:
+            return "the entry has no loop that counts from a first to a last value in plain steps"
+        return None
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:

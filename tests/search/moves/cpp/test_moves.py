@@ -12,7 +12,7 @@ from cpp_moves import first, proposed, reason, sources
 from host_harness import HostKernel, array, compiled, run, scalar
 
 from kernelwright.runners.model import Candidate
-from kernelwright.search.moves import NotApplicable
+from kernelwright.search.moves import Move, NotApplicable
 from kernelwright.search.moves.cpp import MOVES, inside_and_rim
 from kernelwright.search.moves.cpp.cache_tiles import MOVE as CACHE_TILES
 from kernelwright.search.moves.cpp.exact_exp import MOVE as EXACT_EXP
@@ -182,8 +182,27 @@ def test_a_reason_against_threads_is_true_of_the_loops_that_there_are() -> None:
     short = hk.SUM.source.replace("i < n", "i < 16")
     told = reason(THREADS.propose(hk.SUM.state(short)))
     assert "the one counted loop has too little to do for a team" in told
-    endless = hk.SUM.source.replace("for (int i = 0; i < n; ++i) s += x[i];", "s = x[n - 1];")
-    assert "has no loop that counts" in reason(THREADS.propose(hk.SUM.state(endless)))
+
+
+HEAD = "for (int i = 0; i < n; ++i)"
+ABOUT_LOOPS = [m for m in MOVES if m.id not in ("restrict", "exact_exp")]
+
+
+@pytest.mark.parametrize("move", ABOUT_LOOPS, ids=lambda move: move.id)
+@pytest.mark.parametrize(
+    ("loop", "told"),
+    [
+        ("int i; for (i = 0; i < n; ++i)", "loops over `i` whose heads do not name the variable"),
+        ("for (auto i = 0; i < n; ++i)", "loops over `i` whose heads do not name the variable"),
+        ("for (int i = n - 1; i >= 0; --i)", "no loop that counts from a first to a last value"),
+        ("int i = 0; while (++i < n)", "no loop that counts from a first to a last value"),
+        ("const int i = n - 1;", "the entry has no loop"),
+    ],
+)
+def test_every_move_says_truly_why_it_reads_no_loop(move: Move, loop: str, told: str) -> None:
+    source = hk.SUM.source.replace(HEAD, loop)
+    assert source != hk.SUM.source
+    assert told in reason(move.propose(hk.SUM.state(source)))
 
 
 def test_products_with_a_transposed_matrix_are_not_tiled_in_registers() -> None:
