@@ -107,11 +107,12 @@ class Loops:
             if above == self.body.parent:
                 break
             if above.type == "for_statement":
+                loop = for_loop(above)
+                if loop is not None and loop.variable == name:
+                    return loop
                 start = above.child_by_field_name("initializer")
                 if start is not None and _declares(start, name) is not None:
-                    loop = for_loop(above)
-                    counted = loop is not None and loop.kind and loop.variable == name
-                    return loop if loop is not None and counted else "unknown"
+                    return "unknown"
             elif above.type in ("for_range_loop", "lambda_expression", "catch_clause"):
                 head = above.child_by_field_name("declarator")
                 if head is not None and name in names_in(head):

@@ -26,7 +26,8 @@ INNER = "for (int i = 1; i < m - 1; ++i) for (int j = 1; j < n - 1; ++j) "
 
 def inferred(body: str, before: str = "") -> tuple[list[Any], list[str]]:
     """Shape of `a`, and what is said of it where it is open."""
-    head = "void f(const float* a, float* out, const int* at, int m, int n, int p, int lda)"
+    sizes = ", ".join(f"int {name}" for name in ("m", "n", "p", "lda", "stride"))
+    head = f"void f(const float* a, float* out, const int* at, {sizes})"
     found = draft_of_source("f.cpp", f"{before}\n{head} {{ out[0] = 0; {body} }}", "f")
     told = [line for line in found.undecided if line.startswith("io.arguments.a.shape")]
     return found.data["io"]["arguments"][0]["shape"], told
@@ -93,6 +94,10 @@ KERNELS = {
         ["2 * m + 1"],
     ),
     "leading dimension": (BOTH + "out[j] += a[i * lda + j];", ["lda * m + n - lda"]),
+    "variables declared before": (
+        "int i, j; for (i = 0; i < m; i++) for (j = 0; j < n; j++) out[j] += a[i * n + j];",
+        ["m", "n"],
+    ),
     "constant bounds": (
         "for (int i = 0; i < 8; ++i) for (int j = 0; j < 16; ++j) out[i] += a[i * 16 + j];",
         [8, 16],
@@ -133,6 +138,9 @@ def test_named_constants_are_sizes() -> None:
         ("for (auto q = a; q < a + n; ++q) out[1] += *q;", "not indexed by sizes"),
         ("const float* q = a; " + ROWS + "{ out[i] = q[0]; q = q + n; }", "not indexed by sizes"),
         (ROWS + "{ int i = at[0]; out[0] = a[i]; }", "not indexed by sizes"),
+        ("int i; for (i = 0; i < m; i++) out[i] = 1; out[1] = a[i];", "not indexed by sizes"),
+        (ROWS + "{ auto f = [&](int i) { return a[i]; }; out[0] += f(i); }", "not indexed by"),
+        (BOTH + "out[j] += a[i * stride + j];", "`stride`, which its size hangs on"),
         (BOTH + "out[i] += a[i] * a[j];", "`m` and `n`, and no one is surely the largest"),
         (ROWS + "if (i + 1 < m) out[i] = a[i + 1];", "`m + 1` under a condition"),
         (ROWS + "{ if (i == m - 1) break; out[i] = a[i + 1]; }", "`m + 1` under a condition"),
