@@ -25,7 +25,7 @@ from .rig.open_kernel import OpenKernel
 from .rig.rig import Rig
 from .scheduling.build_ahead import builders
 from .spec_agrees import check_reference
-from .way_out import header_missing, tolerance_offered
+from .way_out import header_missing, state_kept, tolerance_offered
 
 CORRECT = "correct the kernel, its contract or its reference, and open it again"
 
@@ -170,7 +170,8 @@ def _refuse(ended: Evaluation | None, way_out: str = "") -> None:
 def _next(ended: Evaluation, way_out: str) -> str:
     if header := header_missing(ended.message):
         return header
-    return "; or, ".join(filter(None, (CORRECT + unwritten(ended.message), way_out)))
+    ways = (CORRECT + unwritten(ended.message), state_kept(ended.message), way_out)
+    return "; or, ".join(filter(None, ways))
 
 
 def _configured(base: Variant, found: Sequence[Mapping[str, int]]) -> list[Variant]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from ..runners.gates import first_failure
+from ..runners.gates.runs import NOT_ON_PUBLIC
 from ..runners.model import GateResult
 from ..runners.specs.spec import KernelSpec
 
@@ -15,6 +16,11 @@ MOST_OFFERED = 0.05
 _HEADER = re.compile(
     r"fatal error: '?([^':\n]+)'?(?:: No such file| file not found)"  # gcc and nvcc; clang
     r'|cannot open source file "([^"]+)"'  # NVRTC
+)
+STATE = (
+    "if it keeps something between calls (a static or global variable, a counter or sum that "
+    "nothing sets to zero, a table made in the first call), compute it anew in every call: each "
+    "must give its outputs from its arguments alone"
 )
 ROOM = 2.0
 """Other seeds and shapes err differently; the odd shape and the held-out ones are asked as well."""
@@ -55,6 +61,13 @@ def header_missing(message: str) -> str:
         f'name it in the spec: kernel.files: ["{name}"] where it lies beside the spec, or its '
         "folder in kernel.include_dirs"
     )
+
+
+def state_kept(message: str) -> str:
+    """What to look for where a kernel fails on some calls and not on others; empty where a failure
+    is the same on the public seed. It is called many times in one process, on inputs that change:
+    what a `static` keeps of an earlier call is wrong for the next."""
+    return STATE if NOT_ON_PUBLIC in message else ""
 
 
 def _rounded_up(value: float) -> float:

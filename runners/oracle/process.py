@@ -64,7 +64,12 @@ def _answer(kernels: OracleKernels, message: dict[str, Any], fds: list[int]) -> 
             case verb:
                 raise ValueError(f"the judge knows no `{verb}`")
     except KernelwrightError as error:
-        told = {"kind": type(error).__name__, "message": error.message, "valid": error.valid}
+        told = {
+            "kind": type(error).__name__,
+            "message": error.message,
+            "valid": error.valid,
+            "next_step": error.next_step,
+        }
         return {"error": told, "spent": not kernels.work()}, []
     return {}, []
 

@@ -51,7 +51,12 @@ def _answer(kernels: ReferenceKernels, message: dict[str, Any], fds: list[int]) 
             case verb:
                 raise ValueError(f"the reference's process knows no `{verb}`")
     except KernelwrightError as error:
-        told = {"kind": type(error).__name__, "message": error.message, "valid": error.valid}
+        told = {
+            "kind": type(error).__name__,
+            "message": error.message,
+            "valid": error.valid,
+            "next_step": error.next_step,
+        }
         return {"error": told, "spent": not kernels.work()}, []
     return {}, []
 

@@ -16,6 +16,7 @@ from ..dtypes import is_float, truncated_to_tf32
 from ..errors import ReferenceFailed
 from ..specs.contract import BoundContract
 from .arrays import NUMPY, ArrayLibrary, HostArray
+from .reference_lacks import way_out
 
 FUNCTION = "reference"
 EXACT, NATIVE = "with float64 inputs", "with native inputs"
@@ -82,7 +83,9 @@ class Reference:
         except ReferenceFailed:
             raise
         except BaseException as error:
-            raise ReferenceFailed(f"the reference raised {how}: {_words(error)}") from error
+            raise ReferenceFailed(
+                f"the reference raised {how}: {_words(error)}", next_step=way_out(error)
+            ) from error
 
     def _run(
         self,
@@ -149,7 +152,9 @@ def _load(source: str) -> Any:
     try:
         exec(compile(source, f"{FUNCTION}.py", "exec"), module.__dict__)
     except BaseException as error:
-        raise ReferenceFailed(f"the reference does not load: {_words(error)}") from error
+        raise ReferenceFailed(
+            f"the reference does not load: {_words(error)}", next_step=way_out(error)
+        ) from error
     function = getattr(module, FUNCTION, None)
     if not callable(function):
         raise ReferenceFailed(

@@ -116,7 +116,7 @@ class Served:
         told = reply.get("error")
         if told is not None:
             kind: type[KernelwrightError] = _ERRORS.get(told["kind"], ReferenceFailed)
-            refusal = kind(told["message"], valid=told["valid"])
+            refusal = kind(told["message"], valid=told["valid"], next_step=told["next_step"])
             if reply["spent"]:  # the GPU no longer works for that process
                 self.end()
                 raise _Fallen(refusal)

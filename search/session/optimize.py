@@ -35,6 +35,7 @@ from ..stored.records import (
 )
 from .exchanges import Spent, costs_of
 from .session import SearchSession
+from .spec_files import refused_ahead
 from .telling import tell, tell_answer
 
 MOST_CONFIRMATIONS = 3
@@ -146,10 +147,14 @@ def optimize(
     `resume`: an unfinished search of the kernel goes on with its own settings, and a finished
     one is reported again; `new_budget` replaces its budget, with which one that had spent the
     old budget goes on. `answering`: who plans; None: rules alone. A spec that fails is yielded as
-    `Failed`, also when nobody answers.
+    `Failed`, also when nobody answers; of several, those that reading alone refuses come first.
     """
     run = _Run(bench, KernelFiles(bench.store, bench.outdir), new_budget, answering)
+    refused = refused_ahead(specs, bench.roots) if len(specs) > 1 else {}
+    yield from (Failed(path, error) for path, error in refused.items())
     for spec in specs:
+        if isinstance(spec, Path) and spec in refused:
+            continue
         path = Path(spec.source_name) if isinstance(spec, LoadedKernel) else spec
         yield Opening(path)
         try:

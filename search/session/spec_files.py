@@ -1,14 +1,18 @@
-"""The specs that a headless run is given: one file, or all of a folder."""
+"""The specs that a headless run is given: a file, or all of a folder; which cannot be opened."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...runners.errors import AccessError
+import psutil
+
+from ...evaluation.spec_agrees import check_memory, check_reference
+from ...runners.errors import AccessError, KernelwrightError
+from ...runners.loading.files import LoadedKernel, Roots, load_file
 
 SPEC_FIELDS = frozenset({"kernel", "io", "workloads"})
 
@@ -30,6 +34,29 @@ def find_specs(path: Path, outdir: Path) -> list[Path]:
             next_step="kernelwright spec --schema prints every field of a spec",
         )
     return found
+
+
+def refused_ahead(
+    specs: Sequence[Path | LoadedKernel], roots: Roots
+) -> dict[Path, KernelwrightError]:
+    """What is wrong with the specs among these files that opening them would refuse, as far as
+    reading tells: fields, files that they name, memory, the arguments of the reference.
+
+    Nothing is built, and nothing of the user's runs. Whoever comes back after a night learns
+    nothing late that could have been told at once.
+    """
+    refused = dict[Path, KernelwrightError]()
+    for spec in specs:
+        if isinstance(spec, LoadedKernel):
+            continue
+        try:
+            loaded = load_file(spec, roots)
+            check_memory(loaded.spec, psutil.virtual_memory().total)
+            if loaded.reference is not None:
+                check_reference(loaded.reference, loaded.spec)
+        except KernelwrightError as error:
+            refused[spec] = error
+    return refused
 
 
 def _json_files(folder: Path, outdir: Path) -> Iterator[Path]:

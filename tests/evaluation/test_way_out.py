@@ -8,7 +8,9 @@ from typing import Any
 import lift
 import pytest
 
+from kernelwright.evaluation.way_out import state_kept
 from kernelwright.runners.errors import BaselineRefused
+from kernelwright.runners.gates.runs import NOT_ON_PUBLIC
 from kernelwright.search.session.workbench import Workbench
 
 
@@ -39,3 +41,8 @@ def test_what_is_wrong_beyond_rounding_is_offered_none(bench: Workbench) -> None
     with pytest.raises(BaselineRefused) as refused:
         bench.evaluator.open(lift.load(bench.outdir.parent, **inexact("1.5f")))
     assert "tolerance" not in str(refused.value)
+
+
+def test_what_fails_on_some_calls_alone_is_told_of_state_that_is_kept() -> None:
+    assert "a static or global variable" in state_kept(f"`y` is wrong ({NOT_ON_PUBLIC})")
+    assert state_kept("`y` is wrong at [3]") == ""

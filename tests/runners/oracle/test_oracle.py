@@ -93,8 +93,9 @@ def test_an_integer_contract_is_judged_exactly(oracle: Oracle) -> None:
     ],
 )
 def test_a_reference_that_does_not_load_is_refused(oracle: Oracle, source: str, said: str) -> None:
-    with pytest.raises(ReferenceFailed, match=said):
+    with pytest.raises(ReferenceFailed, match=said) as refused:
         oracle.open(kernel(source))
+    assert ("nothing beside it is loaded" in str(refused.value)) is ("no_such_module" in source)
 
 
 @pytest.mark.parametrize(
