@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ import typer
 from ..options.paths import file_there
 
 if TYPE_CHECKING:
+    from ...runners.loading.files import LoadedKernel
     from ...search.planning.rules import Explanation
 
 MOST_CANDIDATES = 6
@@ -27,14 +29,40 @@ def moves(
     known here, and of a Triton or CUDA kernel nothing that is found when it is built.
     """
     from ...runners.loading.files import Roots, load_file
-    from ...search.session.unopened import explained_unopened
 
     loaded = load_file(input, Roots([input.parent, Path.cwd()]))
-    found = explained_unopened(loaded)
+    found = _explained(loaded)
     if as_json:
         print(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
         return
     print("\n".join(_told(found)))
+
+
+def _explained(loaded: LoadedKernel) -> tuple[Explanation, ...]:
+    """Every method of the kernel's language at its baseline, in the catalogue's order. Nothing is
+    built: what a toolchain finds to tune is not among it."""
+    from ...search.moves import CANONICAL
+    from ...search.planning.planner import Context, without_held_out
+    from ...search.planning.rules import explain
+    from ...search.stored.variants import state_of
+    from ...store.records import KernelRecord, now
+
+    baseline = loaded.baseline()
+    variant_id = baseline.variant_id
+    kernel = KernelRecord(
+        kernel_id=loaded.kernel_id,
+        loaded=loaded,
+        odd_symbols=None,
+        baseline=variant_id,
+        incumbent=variant_id,
+        baseline_ms={},
+        opened_at=now(),
+    )
+    state = state_of(kernel, baseline)
+    state = replace(state, spec=without_held_out(state.spec))
+    found = explain(Context(search_id="", variant_id=variant_id, state=state))
+    kind = loaded.spec.kernel.kernel_type
+    return tuple(each for each in found if kind in CANONICAL[each.method].languages)
 
 
 def _told(found: tuple[Explanation, ...]) -> list[str]:
