@@ -101,8 +101,9 @@ def test_an_honest_kernel_that_wins_would_be_an_uncaught_cheat(bench: Workbench)
         update={"page": honest.page.model_copy(update={"expect": ("wrong",)})}
     )
     found = attempt(bench, victim_of(bench, cheat.page.victim), cheat)
-    uncaught = found.ending == Ending.faster
-    assert found.verdict == ("NOT CAUGHT" if uncaught else "caught"), "noise is no gain"
+    uncaught = found.verdict == "NOT CAUGHT"
+    assert uncaught or found.by in (NO_GAIN, "not kept", "is_faster_again"), "noise is no gain"
+    assert found.ending == Ending.faster or not uncaught
     assert found.good is not uncaught
     assert not found.expected
 
