@@ -59,7 +59,7 @@ def test_where_the_best_was_refused_a_runner_up_takes_its_place(tmp_path: Path) 
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
         loaded = lift.load(tmp_path, symbols={"n": None})
         bench.evaluator.open(loaded)
-        honest = lift.variant(loaded, lift.SOURCE, REPEAT=8)
+        honest = lift.variant(loaded, lift.SOURCE, REPEAT=4)
         assert bench.evaluator.evaluate(honest, None).ending == Ending.faster
         special = lift.variant(loaded, lift.with_line("if (n != 20000) return;"), REPEAT=1)
         assert bench.evaluator.evaluate(special).became_incumbent
