@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,8 @@ from kernelwright.store.store import STATE_FILE, Store
 
 pytestmark = pytest.mark.alone
 """Exit statuses say what real times said."""
+MOST_TRIES, NOTHING_GAINED = 4, 2
+"""Noise may keep a winner from being confirmed."""
 COMMAND = (sys.executable, "-c", "from kernelwright.server.cli import main; main()")
 SOURCE = """\
 #ifndef REPEAT
@@ -70,9 +73,13 @@ def wrote(folder: Path, source: str = SOURCE) -> Path:
 def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a kernel, and an outdir of a search that found the one better value."""
     folder = wrote(tmp_path_factory.mktemp("found"))
-    with_known_peaks(folder / "out")
     options = ("--input", "spec.json", "--budget-builds", "3", "--export-markdown", "found.md")
-    done = kernelwright(folder, "optimize", *options)
+    for _ in range(MOST_TRIES):
+        shutil.rmtree(folder / "out", ignore_errors=True)
+        with_known_peaks(folder / "out")
+        done = kernelwright(folder, "optimize", *options)
+        if done.returncode != NOTHING_GAINED:
+            break
     assert done.returncode == 0, done.stderr
     return folder
 
