@@ -74,11 +74,13 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a kernel, and an outdir of a search that found the one better value."""
     folder = wrote(tmp_path_factory.mktemp("found"))
     options = ("--input", "spec.json", "--budget-builds", "3", "--export-markdown", "found.md")
-    for _ in range(MOST_TRIES):
+    tries = 0
+    while True:
+        tries += 1
         shutil.rmtree(folder / "out", ignore_errors=True)
         with_known_peaks(folder / "out")
         done = kernelwright(folder, "optimize", *options)
-        if done.returncode != NOTHING_GAINED:
+        if done.returncode != NOTHING_GAINED or tries == MOST_TRIES:
             break
     assert done.returncode == 0, done.stderr
     return folder
