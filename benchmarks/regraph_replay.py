@@ -33,7 +33,8 @@ from replay.world import Replayed, replay
 from kernelwright.search.regraph.posterior import Posteriors
 from kernelwright.search.regraph.tallies import aggregate
 from kernelwright.search.regraph.transition import Transition
-from kernelwright.search.regraph.weighing import regraph_weights
+from kernelwright.search.regraph.ways import way_of
+from kernelwright.search.regraph.weighing import regraph_weights, way_weights
 from kernelwright.search.settings import Settings
 
 SHARE = 0.95
@@ -137,6 +138,7 @@ def transitions(graph: RecordedGraph) -> list[Transition]:
                 language=graph.language,
                 from_method=before.get(edge.parent, ""),
                 to_method=edge.method,
+                way=way_of(edge.detail),
                 ending=edge.ending,
                 speedup=speedup,
                 gain=math.log2(speedup / parent.speedup) if speedup and parent.speedup else None,
@@ -149,15 +151,19 @@ def transitions(graph: RecordedGraph) -> list[Transition]:
 
 
 def weighed(graph: RecordedGraph, known: Posteriors, recorded: Prior) -> Prior:
-    """Recorded priors times what a ReGraph says of the method, after the one before it."""
+    """Recorded priors times what a ReGraph says of the method after the one before it, and of the
+    way in which it is taken."""
     bottlenecks = {node.key: node.bottleneck for node in graph.nodes}
     weights = dict[tuple[str, str], Mapping[str, float]]()
+    ways = way_weights(known, graph.language)
 
     def prior(edge: RecordedEdge, previous_method: str) -> float:
         place = previous_method, bottlenecks[edge.parent]
         if place not in weights:
             weights[place] = regraph_weights(known, *place, graph.arch, graph.language)
-        return recorded(edge, previous_method) * weights[place].get(edge.method, 1.0)
+        factor = weights[place].get(edge.method, 1.0)
+        way = ways.get((edge.method, way_of(edge.detail)), 1.0)
+        return recorded(edge, previous_method) * factor * way
 
     return prior
 

@@ -37,7 +37,8 @@ def regraph(result: Mapping[str, Any]) -> str:
     without, with_it = result["builds"]
     several = result["median_ratio_of_more_than_one_build"]
     means = ", ".join(
-        f"{language} {sums[1]:.1f} of {sums[0]:.1f} ({sums[1] / sums[0]:.2f})"
+        f"{language} {sums[1]:.1f} of {sums[0]:.1f} ({sums[1] / sums[0]:.2f}; one build a "
+        f"kernel, the least that there is, would be {_kernels(result, language) / sums[0]:.2f})"
         for language, sums in result["mean_builds"].items()
     )
     lines = [
@@ -59,6 +60,10 @@ def regraph(result: Mapping[str, Any]) -> str:
         ),
     ]
     return "\n".join([*lines, ""])
+
+
+def _kernels(result: Mapping[str, Any], language: str) -> int:
+    return sum(row["language"] == language for row in result["kernels"])
 
 
 def _mean_of(value: Mapping[str, float], form: str) -> str:

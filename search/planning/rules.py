@@ -8,6 +8,7 @@ from ...runners.model import Candidate, Record
 from ..memory import change_key
 from ..moves import IDIOMS, METHODS, MOVES, Method, Move, NotApplicable
 from ..moves.shared.base import State
+from ..regraph.ways import way_of
 from .planner import Context, PlannerRun
 
 DOUBT = 0.5
@@ -102,9 +103,17 @@ def _untried(move: Move, context: Context) -> tuple[Candidate, ...]:
     gone, doubted = changes | context.memory.closed, context.memory.doubted
     new = ((c, key) for c in proposals if (key := change_key(c, context.state)) not in gone)
     return tuple(
-        c.model_copy(update={"prior": c.prior * weight * (DOUBT if key in doubted else 1.0)})
+        c.model_copy(update={"prior": c.prior * weight * _way(c, context) * _doubt(key, doubted)})
         for c, key in new
     )
+
+
+def _way(candidate: Candidate, context: Context) -> float:
+    return context.ways.get((candidate.method, way_of(candidate.detail)), 1.0)
+
+
+def _doubt(key: str, doubted: frozenset[str]) -> float:
+    return DOUBT if key in doubted else 1.0
 
 
 def _count(method: str, context: Context) -> int:

@@ -173,6 +173,21 @@ class Posteriors:
         found = _summed(kernels)
         return updated(self.average(), found.values()), _measured(found)
 
+    def ways(self, language: str) -> Mapping[tuple[str, str], Posterior]:
+        """By method and way, what to expect of one more try; the broader place is the method in
+        this language, wherever it was taken."""
+        kernels = dict[tuple[str, str], dict[str, list[Tally]]]()
+        for search in self.regraph.searches:
+            for each in search.ways:
+                if each.language == language:
+                    place = self.regraph.name(each.method), each.way
+                    found = kernels.setdefault(place, {})
+                    found.setdefault(search.kernel_id, []).append(each.tally)
+        return {
+            place: updated(self.expect(method=place[0], language=language), _summed(found).values())
+            for place, found in sorted(kernels.items())
+        }
+
     def _named(self, place: Mapping[str, str]) -> dict[Dimension, str]:
         named = dict[Dimension, str]()
         for each in ORDER:

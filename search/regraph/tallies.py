@@ -62,6 +62,15 @@ class Fired(Record):
     tally: Tally
 
 
+class Way(Record):
+    """Transitions of a search by one method that took it the same way (`ways.py`)."""
+
+    language: str
+    method: str
+    way: str
+    tally: Tally
+
+
 class SearchTallies(Record):
     """What one search of one kernel adds."""
 
@@ -71,6 +80,8 @@ class SearchTallies(Record):
     cells: tuple[Cell, ...]
     """sorted by what they have in common"""
     fired: tuple[Fired, ...] = ()
+    """likewise"""
+    ways: tuple[Way, ...] = ()
     """likewise"""
 
     @property
@@ -183,7 +194,10 @@ def _counts(searches: Iterable[SearchTallies]) -> Mapping[str, int]:
 def _of_search(kernel_id: str, search_id: str, rows: list[Transition]) -> SearchTallies:
     cells = dict[tuple[str, str, str, str, str], list[Transition]]()
     fired = dict[tuple[Source, str, str], list[Transition]]()
+    ways = dict[tuple[str, str, str], list[Transition]]()
     for row in rows:
+        if row.way:
+            ways.setdefault((row.language, row.to_method, row.way), []).append(row)
         kind = (row.from_method, row.to_method, row.bottleneck, row.arch, row.language)
         cells.setdefault(kind, []).append(row)
         for rule in row.rules:
@@ -198,6 +212,10 @@ def _of_search(kernel_id: str, search_id: str, rows: list[Transition]) -> Search
         fired=tuple(
             Fired(source=kind[0], id=kind[1], method=kind[2], tally=tally(fired[kind]))
             for kind in sorted(fired)
+        ),
+        ways=tuple(
+            Way(language=kind[0], method=kind[1], way=kind[2], tally=tally(ways[kind]))
+            for kind in sorted(ways)
         ),
     )
 

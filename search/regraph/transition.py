@@ -33,6 +33,8 @@ class Transition(BaseModel):
     from_method: str
     """that led to the parent; `baseline` for the baseline"""
     to_method: str
+    way: str = ""
+    """which way the method was taken (`ways.py`); empty: not known, or like no other"""
     ending: Ending
     ms: dict[str, float] = Field(default_factory=dict[str, float])
     """median time by visible workload; empty unless measured"""

@@ -13,6 +13,20 @@ MOST: Final = 4.0
 keeps one from being tried"""
 
 
+def way_weights(known: Posteriors, language: str) -> Mapping[tuple[str, str], float]:
+    """By method and way, the factor on a candidate's prior beside that of its method.
+
+    What one more try of this way is expected to add, over what one of the method is, kept within
+    LEAST..MOST: of a method whose gain hangs on a value, the values that paid elsewhere come first.
+    """
+    factors = dict[tuple[str, str], float]()
+    for (method, way), posterior in known.ways(language).items():
+        usual = known.expect(method=method, language=language).expected
+        if usual > 0:
+            factors[method, way] = min(max(posterior.expected / usual, LEAST), MOST)
+    return factors
+
+
 def regraph_weights(
     known: Posteriors,
     previous_method: str,

@@ -41,6 +41,7 @@ class NodeContexts:
             bottleneck="" if profile is None else profile.bottleneck,
             findings=() if profile is None else profile.findings,
             weights=self._weights(record) if search.planner in RULED else {},
+            ways=self._ways() if search.planner in RULED else {},
             memory=self.experience.recollection(node.key),
         )
 
@@ -68,6 +69,9 @@ class NodeContexts:
         factors = weights(known)
         names = {*factors, *measured}
         return {each: factors.get(each, 1.0) * measured.get(each, 1.0) for each in sorted(names)}
+
+    def _ways(self) -> Mapping[tuple[str, str], float]:
+        return self.experience.ways(self.kernel.loaded.spec.kernel.kernel_type)
 
     def _evidence(self, variant_id: str) -> Evidence:
         if variant_id not in self._seen:

@@ -15,6 +15,7 @@ from ..graph.nodes import Node
 from ..memory import Lesson, Recollection, change_key
 from ..moves.shared.base import State
 from ..regraph.transition import Transition, difference
+from ..regraph.ways import way_of
 from ..stored.variants import changed
 
 
@@ -87,6 +88,7 @@ def transition(
         language=spec.kernel.kernel_type,
         from_method=parent.method,
         to_method=work.candidate.method,
+        way=way_of(work.candidate.detail),
         ending=outcome.ending,
         ms={} if comparison is None else comparison.median_ms,
         baseline_ms=_times(comparison, kernel.baseline) or kernel.baseline_ms,

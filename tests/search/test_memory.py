@@ -13,6 +13,7 @@ from kernelwright.search.memory import TOLD, Idea, Lesson, Memory, change_key, m
 from kernelwright.search.moves.shared.base import State
 from kernelwright.search.planning.planner import Context, client_planner, run_planner
 from kernelwright.search.planning.rules import DOUBT, rules_planner
+from kernelwright.search.regraph.ways import way_of
 from kernelwright.search.stored.recalling import recall
 from kernelwright.store.store import STATE_FILE, Store
 
@@ -154,3 +155,13 @@ def test_a_question_tells_what_is_remembered(context: Context) -> None:
     question = next(client_planner(replace(context, memory=memory.at("vhere"))))
     assert [idea.changed for idea in question.remembered] == ["TILE=32"]
     assert question.remembered[0].here
+
+
+def test_a_way_that_paid_elsewhere_raises_its_candidates_alone(context: Context) -> None:
+    before = proposed(context)
+    key, chosen = next(iter(before.items()))
+    ways = {(chosen.method, way_of(chosen.detail)): 2.0}
+    after = proposed(replace(context, ways=ways))
+    assert after[key].prior == pytest.approx(2 * before[key].prior)
+    others = [k for k, c in before.items() if way_of(c.detail) != way_of(chosen.detail)]
+    assert others and all(after[k].prior == before[k].prior for k in others)
