@@ -36,7 +36,7 @@ class InspectArguments(Arguments):
     part: str = "summary"
     """kernel: summary source reference spec variants; variant: summary source diff build
     evaluation history brief brief_sections; search: summary graph history calls; memory: summary
-    ideas; regraph: summary rules"""
+    ideas digest; regraph: summary rules"""
     offset: int = Field(default=0, ge=0)
     """first line of a text, or first entry of a list"""
     limit: int | None = Field(default=None, ge=1, le=1000)

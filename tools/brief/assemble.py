@@ -13,7 +13,7 @@ from ...search.planning.planner import Question, without_held_out
 from ...skills.catalogue import catalogue, read
 from .contract import contract_lines
 from .evidence import bound_blocks, fired_skills, line_blocks, region_blocks
-from .experience import idea_blocks, ideas_of, measured_blocks, tried_blocks
+from .experience import digest_blocks, idea_blocks, ideas_of, measured_blocks, tried_blocks
 from .standing import change_blocks, failure_blocks, standing_blocks
 
 if TYPE_CHECKING:
@@ -118,7 +118,8 @@ def _of_experience(
         yield _section("tried", "Tried from here", tried_blocks(question.tried), more=more)
     ideas = ideas_of(bench, kernel, here) if question is None else question.remembered
     memory = _inspect("memory", kernel.kernel_id, "ideas")
-    yield _section("remembered", "Remembered of this kernel", idea_blocks(ideas), more=memory)
+    blocks = [*digest_blocks(bench, kernel), *idea_blocks(ideas)]
+    yield _section("remembered", "Remembered of this kernel", blocks, more=memory)
     paid = measured_blocks(bench, record)
     yield _section("measured", "What paid after this step, on any kernel", paid)
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ...runners.wording import shortened
-from ...search.memory import Idea
+from ...search.digest import digest
+from ...search.memory import TOLD, Idea
 from ...search.planning.planner import Tried
 from ...search.regraph.posterior import Posteriors
 from ...search.regraph.report import Line, by_gain, edges
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from ...evaluation.bench import Bench
     from ...store.records import KernelRecord, VariantRecord
 
+DIGEST_LINES = 4
+"""of each verdict"""
 LONGEST = 300
 """characters of what is said of one attempt"""
 
@@ -32,6 +35,16 @@ def tried_blocks(tried: Sequence[Tried]) -> list[str]:
 def idea_blocks(ideas: Iterable[Idea]) -> list[str]:
     """Ideas of searches of this kernel."""
     return [f"- {shortened(idea.describe(), LONGEST)}" for idea in ideas]
+
+
+def digest_blocks(bench: Bench, kernel: KernelRecord) -> list[str]:
+    """What works on the kernel, what does not and what is open, a block each; nothing while the
+    kernel's ideas can be told one by one."""
+    lessons = recall(bench.store, kernel.kernel_id).lessons
+    if len(lessons) <= TOLD:
+        return []
+    lists = digest(lessons, most=DIGEST_LINES)
+    return [f"- {verdict}: {'; '.join(lines)}" for verdict, lines in lists.items()]
 
 
 def ideas_of(bench: Bench, kernel: KernelRecord, variant_id: str) -> tuple[Idea, ...]:

@@ -112,6 +112,16 @@ def _memory_ideas(bench: Bench, kernel_id: str) -> View:
     return told
 
 
+def _memory_digest(bench: Bench, kernel_id: str) -> View:
+    """What works on the kernel, what does not, and what is open; in lines."""
+    from ...search.digest import digest
+    from ...search.stored.recalling import recall
+
+    bench.evaluator.kernel(kernel_id)
+    lists = digest(recall(bench.store, kernel_id).lessons)
+    return {verdict: list(lines) for verdict, lines in lists.items()}
+
+
 KERNELS: Parts = {"summary": _kernels}
 KERNEL: Parts = {
     "summary": _kernel,
@@ -120,4 +130,4 @@ KERNEL: Parts = {
     "spec": _kernel_spec,
     "variants": _kernel_variants,
 }
-MEMORY: Parts = {"summary": _memory, "ideas": _memory_ideas}
+MEMORY: Parts = {"summary": _memory, "ideas": _memory_ideas, "digest": _memory_digest}
