@@ -73,6 +73,8 @@ Sources, diffs and logs come from inspect. One evaluation takes 1 to 20 s, one a
 CLOSE_S = 1.5
 """Clients kill 2 s after SIGTERM. Closing takes 0.04 s, and many times that on a busy machine;
 what is not closed by then dies with this process, and leaves its scratch folder behind."""
+MOST_CALLS = 1000
+"""under way at once, a thread each; nearly all of them wait for jobs, and block nobody"""
 
 
 class Desk:
@@ -135,6 +137,7 @@ class Application(MCPServer[None]):
         )
         self._desk = desk
         self._offered = {tool.name: tool for tool in TOOLS}
+        self._threads = anyio.CapacityLimiter(MOST_CALLS)
 
     @asynccontextmanager
     async def _closing(self, _: MCPServer[None]) -> AsyncGenerator[None]:
@@ -156,7 +159,9 @@ class Application(MCPServer[None]):
             _require_scope(tool, context)
             read = read_arguments(name, tool.arguments, arguments)
             work = partial(self._run, tool, read, None if context is None else _Told(context))
-            result = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+            result = await anyio.to_thread.run_sync(
+                work, abandon_on_cancel=True, limiter=self._threads
+            )
         except KernelwrightError as error:
             raise ToolError(error_text(error, [name, arguments])) from error
         return answer(result)

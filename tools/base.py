@@ -45,7 +45,7 @@ class WorkArguments(Arguments):
     """What a tool is asked whose work may outlive the call."""
 
     wait_s: float = Field(default=30.0, ge=0, le=MAX_WAIT_S)
-    """seconds to wait for the result before answering with a job_id instead, 0 to 45"""
+    """seconds until the reply is a job_id instead"""
 
 
 A = TypeVar("A", bound=Arguments)

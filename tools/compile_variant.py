@@ -34,24 +34,23 @@ class CompileVariantArguments(WorkArguments):
 
     kernel_id: str
     base: str = "incumbent"
-    """what the candidate starts from: a variant_id, incumbent or baseline"""
+    """what the candidate changes: a variant_id, incumbent or baseline"""
     ready: str | None = None
-    """a ready-made candidate by the handle that propose_moves told for this base, in place of all
-    others"""
+    """handle of a candidate of propose_moves for this base, in place of all others"""
     source: str | None = None
-    """the whole new file; with a diff beside it, what is used where the diff does not fit"""
+    """the whole new file; beside a diff, for where that does not fit"""
     diff: str | None = None
     """unified diff against the base's source; line numbers need not be exact"""
     plan: dict[str, Any] | None = None
-    """CUDA: what is launched in place of the spec's, {"grid", "block", ...} or {"steps": [...]}"""
+    """CUDA: launched in place of the spec's, {"grid", "block", ...} or {"steps": [...]}"""
     parameters: dict[str, int] | None = None
-    """values of macros, constexprs and options that change; the others stay as in the base"""
+    """values that change; the others stay as in the base"""
     options: BuildOptions | None = None
-    """{"compiler": "g++", "flags": ["-O3", ...]} in place of the base's"""
+    """in place of the base's"""
     method: str = Field(default="by_hand", min_length=1, max_length=200)
-    """the idea in a word or two: an id from propose_moves, or your own"""
+    """the idea: an id of propose_moves, or a word or two"""
     detail: str = ""
-    """what exactly was changed, for the history"""
+    """what exactly was changed"""
 
     @classmethod
     def as_named(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -104,10 +103,9 @@ class CompiledVariant(Record):
 def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> CompiledVariant:
     """Build a candidate and say what the compiler says, and what rules find without a run.
 
-    Give any of source, diff, plan, parameters and options, or `ready` alone; applied to `base`
-    (default: the incumbent). A build that fails is an answer: ok is false, diagnostics hold the
-    errors. Then call time_variant with the variant_id. Use search_step instead to let a search
-    keep account of what was tried. Takes 0.3 to 5 s.
+    Give any of source, diff, plan, parameters and options, or `ready` alone. A build that fails is
+    an answer: ok is false, diagnostics hold the errors. Then call time_variant with the variant_id;
+    or let search_step keep account of what was tried. Takes 0.3 to 5 s.
     Example: {"kernel_id": "softmax-1a2b3c4d", "parameters": {"UNROLL": 8}}
     """
     kernel = bench.evaluator.kernel(arguments.kernel_id)

@@ -27,11 +27,11 @@ class ExportVariantArguments(WorkArguments):
 
     variant_id: str
     path: str | None = None
-    """default: the file the kernel's source came from; relative paths start at the first root"""
+    """default: the file that the kernel came from"""
     confirm: bool = True
-    """confirm it first (fresh seeds, held-out workloads, fresh process) unless it was"""
+    """confirm it first, unless it was"""
     force: bool = False
-    """write it though it was not confirmed to be faster; one that is wrong is never written"""
+    """write it though it was not confirmed to be faster; a wrong one is never written"""
 
 
 class ExportedVariant(Record):
@@ -60,11 +60,10 @@ class ExportedVariant(Record):
 def export_variant(bench: Workbench, arguments: ExportVariantArguments) -> ExportedVariant:
     """Write a variant back to the user's source file, with a backup, and verify what was written.
 
-    The winner is first confirmed: fresh seeds, held-out workloads, a fresh process. Parameters
-    become the defaults of `#ifndef NAME / #define NAME n` guards, in Triton of constexprs, module
-    constants and launch keywords; what has no place in the source is told. What was written is read
-    again and rebuilt; if it is not the same machine code or is not right, the file is put
-    back. Replaces a file of the user: call it when they want the result. Takes 5 to 60 s.
+    The winner is first confirmed: fresh seeds, held-out workloads, a fresh process. Parameters are
+    baked in as defaults; what has no place in the source is told. What was written is rebuilt; if
+    it is not the same machine code or not right, the file is put back. Replaces a file of the user:
+    call it when they want the result. Takes 5 to 60 s.
     Example: {"variant_id": "v0123456789ab"}
     """
     record = bench.evaluator.variant(arguments.variant_id)

@@ -30,8 +30,7 @@ class InspectArguments(Arguments):
     """What to look at."""
 
     what: What
-    """kernels, searches, jobs, regraph, settings and host need no id; memory takes a kernel_id;
-    skill one that findings name (poor-coalescing), or none for the list of all"""
+    """plural ones, regraph, settings and host need no id; memory takes a kernel_id"""
     id: str | None = None
     part: str = "summary"
     """kernel: summary source reference spec variants; variant: summary source diff build
@@ -40,7 +39,7 @@ class InspectArguments(Arguments):
     offset: int = Field(default=0, ge=0)
     """first line of a text, or first entry of a list"""
     limit: int | None = Field(default=None, ge=1, le=1000)
-    """lines or entries at most, 1 to 1000; default 200 lines or 20 entries"""
+    """default 200 lines or 20 entries"""
 
     @model_validator(mode="after")
     def _has_handle(self) -> InspectArguments:

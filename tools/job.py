@@ -15,7 +15,10 @@ from .parts.jobs import record_of, reply_of
 if TYPE_CHECKING:
     from ..search.session.workbench import Workbench
 
-LONGEST_PAUSE_S = 0.1
+PAUSES_S = (0.005, 0.5)
+"""between two looks, the shortest and the longest: hundreds may wait at once"""
+PAUSE_SHARE = 0.03
+"""of what was waited so far: how late the end is seen at most"""
 REPORT_EVERY_S = 5.0
 
 
@@ -46,7 +49,7 @@ def wait_for(bench: Workbench, job_id: str, seconds: float) -> JobRecord:
     It looks into the store, because another process may be doing the work; where that one is gone,
     the work goes on here.
     """
-    started, told_at, told, pause = time.monotonic(), 0.0, "", 0.005
+    started, told_at, told = time.monotonic(), 0.0, ""
     while True:
         record = record_of(bench, job_id)
         elapsed = time.monotonic() - started
@@ -56,8 +59,9 @@ def wait_for(bench: Workbench, job_id: str, seconds: float) -> JobRecord:
         if message != told or elapsed - told_at > REPORT_EVERY_S:
             progress.report(message)
             told, told_at = message, elapsed
+        shortest, longest = PAUSES_S
+        pause = min(max(shortest, PAUSE_SHARE * elapsed), longest)
         time.sleep(min(pause, seconds - elapsed))
-        pause = min(pause * 1.5, LONGEST_PAUSE_S)
 
 
 TOOL = Tool(

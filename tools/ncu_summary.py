@@ -37,21 +37,19 @@ class NcuSummaryArguments(WorkArguments):
     workload: str | None = None
     """default: the first visible one"""
     report: str | None = None
-    """a .ncu-rep file beneath the allowed folders, in place of a profile made here; with variant_id
-    it is kept for other verbs, too"""
+    """a .ncu-rep file in place of a profile made here; with variant_id it is kept for it"""
     metric: str | None = None
-    """exact name: its value in every launch, with instances"""
+    """exact name: its value in every launch"""
     metrics: tuple[str, ...] | None = Field(default=None, min_length=1, max_length=MAX_METRICS)
-    """several: exact names, or short ones of the summary's `canonical` (dram_throughput_pct)"""
+    """exact names, or short ones of the summary's `canonical`"""
     search: str | None = Field(default=None, min_length=2)
-    """words: metrics of the longest launch whose names hold all of them"""
+    """metrics whose names hold all of these words"""
     full: bool = False
-    """collect everything (three times as long), for metrics that are missing else"""
+    """collect everything: three times as long"""
     again: bool = False
     """profile anew, in place of an earlier profile"""
     picture: Literal["roofline", "stalls"] | None = None
-    """with the summary, an SVG file: the roofline (needs variant_id) or what warps wait for; beside
-    the baseline, where that was profiled too"""
+    """an SVG file beside the summary: the roofline (needs variant_id), or what warps wait for"""
 
     @model_validator(mode="after")
     def _has_a_subject(self) -> NcuSummaryArguments:
@@ -107,11 +105,11 @@ class NcuSummary(Record):
 def ncu_summary(bench: Workbench, arguments: NcuSummaryArguments) -> NcuSummary:
     """Profile a GPU variant with Nsight Compute and say what bounds it, why, and what to do.
 
-    One page: bottleneck class, headroom of each roof, key numbers, findings ranked (NVIDIA's own
-    rules beside ours), lines to blame. Or read a report made elsewhere (no GPU needed). metric,
-    metrics and search give any other number, picture draws. Durations under the profiler are no
-    times: time_variant has those. A profile is kept; again makes a new one. Not for host C++. Takes
-    5 to 20 s, 1 s once it is kept. Example: {"variant_id": "v0123456789ab"}
+    One page: bottleneck, headroom of each roof, findings ranked, lines to blame. Or read a report
+    made elsewhere, without a GPU. metric, metrics and search give any other number. Durations under
+    the profiler are no times: time_variant has those. Not for host C++. Takes 5 to 20 s, 1 s once
+    it is kept.
+    Example: {"variant_id": "v0123456789ab"}
     """
     if arguments.report is not None and arguments.variant_id is None:
         return _told(bench, arguments, import_profile(bench, arguments.report), None)

@@ -6,17 +6,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from ..evaluation.evidence.headroom import headroom
 from ..runners.languages import KernelType
-from ..runners.loading.files import LoadedKernel, load_data, load_file, load_source
+from ..runners.loading.files import LoadedKernel, load_data, load_file
 from ..runners.model import Record
 from ..runners.specs.spec import KernelSpec
 from ..runners.wording import significant
 from .base import Tool, WorkArguments
 from .parts.calls import call
 from .parts.kernel_best import kernel_best
+from .parts.origin import load_path
 
 if TYPE_CHECKING:
     from ..search.session.workbench import Workbench
@@ -27,14 +28,15 @@ class OpenKernelArguments(WorkArguments):
     """Where the kernel comes from: exactly one of the four."""
 
     spec_path: str | None = None
-    """a spec file (JSON), absolute or relative to the first root"""
+    """a spec file (JSON); relative paths start at the first root"""
     spec: dict[str, Any] | None = None
-    """the spec itself; relative paths in it start at the first root"""
+    """the spec itself"""
     source_path: str | None = None
-    """a CUDA or C++ file, or a Python file with a Triton function, that has no spec: opened when
-    the source says everything, else refused with the spec to fill in"""
+    """a CUDA, C++ or Triton file that has no spec: what it does not say is asked for"""
+    goal: str | None = Field(default=None, max_length=2000)
+    """with source_path: what you want, in words; `n = 4000000` in it fills the spec"""
     entry: str | None = None
-    """with source_path: the function, where the file holds several"""
+    """with source_path: which of its functions"""
     kernel_id: str | None = None
     """a kernel that was opened before"""
 
@@ -50,8 +52,8 @@ class OpenKernelArguments(WorkArguments):
         origins = (self.spec_path, self.spec, self.source_path, self.kernel_id)
         if sum(origin is not None for origin in origins) != 1:
             raise ValueError("give exactly one of spec_path, spec, source_path and kernel_id")
-        if self.entry is not None and self.source_path is None:
-            raise ValueError("`entry` goes with source_path; a spec names its own entry")
+        if (self.entry is not None or self.goal) and self.source_path is None:
+            raise ValueError("`entry` and `goal` go with source_path; a spec says it all")
         return self
 
 
@@ -102,10 +104,9 @@ class OpenedKernel(Record):
 def open_kernel(bench: Workbench, arguments: OpenKernelArguments) -> OpenedKernel:
     """Open a kernel: read its spec, build the baseline, check it against its reference, time it.
 
-    Call it first; every other tool needs the kernel_id. A known kernel is not built again (use
-    kernel_id to reopen it). A baseline that does not build or is wrong is refused with the
-    reason; one whose GPU is not here is built and not timed. Takes 2 to 10 s for a new kernel,
-    more where the baseline itself is slow.
+    Call it first; other tools need the kernel_id. A known kernel is not built again. A baseline
+    that does not build or is wrong is refused with the reason; one whose GPU is not here is built
+    and not timed. Takes 2 to 10 s for a new kernel, more where the baseline itself is slow.
     Example: {"spec_path": "examples/softmax/spec.json"}
     """
     if arguments.kernel_id is not None:
@@ -120,7 +121,7 @@ def _load(bench: Workbench, arguments: OpenKernelArguments) -> LoadedKernel:
     if arguments.spec_path is not None:
         return load_file(folder / Path(arguments.spec_path), bench.roots)
     if arguments.source_path is not None:
-        return load_source(folder / Path(arguments.source_path), bench.roots, arguments.entry)
+        return load_path(bench, arguments.source_path, arguments.goal or "", arguments.entry)
     return load_data(arguments.spec, folder, bench.roots)
 
 

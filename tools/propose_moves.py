@@ -36,7 +36,7 @@ class ProposeMovesArguments(Arguments):
     variant_id: str = "incumbent"
     """a variant_id, incumbent or baseline"""
     limit: int = Field(default=2, ge=1, le=50)
-    """ready-made candidates a move, 1 to 50"""
+    """candidates a move"""
 
 
 class ProposedMove(Record):
@@ -99,10 +99,9 @@ def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> Propose
 
     A candidate goes to compile_variant by its handle (`ready`, with this variant as base). Methods
     under by_hand need source written by you; their skill says how. Priors come from a kept profile
-    (ncu_summary makes one), the compiler, the PTX and the measured time, by rules of thumb, and
-    from what earlier searches measured (x1.6 measured after ...): measure. What was evaluated
-    before is left out. Nothing is built or run; takes under 1 s. For rules alone let search_step
-    do it.
+    (ncu_summary makes one), the compiler, the PTX, the measured time, and earlier searches: rules
+    of thumb, so measure. What was evaluated before is left out. Builds and runs nothing; takes
+    under 1 s.
     Example: {"kernel_id": "softmax-1a2b3c4d"}
     """
     from ..evaluation.evidence.evidence import evidence

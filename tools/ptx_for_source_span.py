@@ -27,24 +27,23 @@ class SpanArguments(WorkArguments):
 
     variant_id: str
     start: int | None = Field(default=None, ge=1)
-    """first line of the source, from 1; or give ptx_line or sass_offset"""
+    """first line of the source"""
     end: int | None = Field(default=None, ge=1)
     """last line; default: start"""
     ptx_line: int | None = Field(default=None, ge=1)
-    """back: the line of the PTX text whose source line is wanted"""
+    """in place of start: a line of the PTX, to learn its source line"""
     sass_offset: int | None = Field(default=None, ge=0)
-    """back: bytes from the start of the kernel, as a profile says them; kernel is needed where
-    several are launched"""
+    """in place of start: bytes into the kernel's machine code"""
     part: Literal["lines", "ptx", "sass"] = "lines"
-    """lines: counts by line; ptx, sass: the instructions themselves"""
+    """counts by line, or the instructions themselves"""
     kernel: str | None = None
-    """name in the machine code; default: every kernel that the workload launches"""
+    """name in the machine code; default: all launched"""
     workload: str | None = None
-    """Triton compiles a kernel anew for other shapes; default: the first workload"""
+    """default: the first"""
     file: str | None = None
-    """a file of the spec's kernel.files; default: the kernel's source"""
+    """of the spec's kernel.files; default: the source"""
     offset: int = Field(default=0, ge=0)
-    """first row of the reply: next_offset of the one before"""
+    """next_offset of the reply before"""
 
     @model_validator(mode="after")
     def _asks_one_thing(self) -> SpanArguments:
@@ -93,11 +92,9 @@ class SpanResult(Record):
 def ptx_for_source_span(bench: Workbench, arguments: SpanArguments) -> SpanResult:
     """Show what lines of a Triton or CUDA variant became: PTX and machine code (SASS), by line.
 
-    Counts by line and kind (loads, tensor, integer, ...), through inlined calls; lines without
-    machine code say why; samples, stalls, sectors and bank conflicts by line where ncu_summary has
-    kept a profile. part ptx or sass lists the instructions. Back: give ptx_line or sass_offset in
-    place of start. Builds the variant if need be; nothing is run, no GPU is needed. Not for host
-    C++. Counts of instructions are no times. Takes 0.1 to 8 s.
+    Counts by line and kind, through inlined calls; samples, stalls, sectors and bank conflicts by
+    line where ncu_summary has kept a profile. Builds the variant if need be, runs nothing, needs no
+    GPU. Not for host C++. Counts of instructions are no times. Takes 0.1 to 8 s.
     Example: {"variant_id": "v0123456789ab", "start": 20, "end": 34}
     """
     file = file_of_variant(bench, arguments.variant_id, arguments.file)

@@ -28,13 +28,13 @@ class RegionDagArguments(WorkArguments):
     name: str | None = None
     """of the stage or region, as the overview calls it: S3, R7"""
     other: str | None = None
-    """view difference: the variant_id that changed something"""
+    """view difference: the changed variant"""
     kernel: str | None = None
-    """name in the machine code; default: the one with most time in a profile, else most work"""
+    """name in the machine code; default: the one with most time or work"""
     workload: str | None = None
-    """Triton compiles a kernel anew for other shapes; default: the first workload"""
+    """default: the first"""
     offset: int = Field(default=0, ge=0)
-    """first row of the reply: next_offset of the one before"""
+    """next_offset of the reply before"""
 
     @model_validator(mode="after")
     def _names_its_subject(self) -> RegionDagArguments:
@@ -76,11 +76,10 @@ class RegionDagResult(Record):
 def region_dag(bench: Workbench, arguments: RegionDagArguments) -> RegionDagResult:
     """Show the structure and work of a Triton or CUDA kernel, read from its PTX.
 
-    overview: loops with trips, stages between barriers, regions (runs of loads, compute, tensor,
-    ...) with most work, live registers, pipelines, divergence. stage and region look closer, a
-    region with its PTX, lines and what it waits for. difference: what `other` changed, and whether
-    it touched the hot region that a profile blames. Builds if need be, runs nothing, needs no GPU.
-    Not for host C++. Work is no time: ncu_summary measures. Takes 0.1 to 8 s.
+    overview: loops, stages between barriers, regions with most work, live registers, pipelines,
+    divergence. stage and region look closer: PTX, lines, what is waited for. difference: what
+    `other` changed, and whether it touched the hot region. Builds if need be, runs nothing, needs
+    no GPU. Not for host C++. Work is no time: ncu_summary measures. Takes 0.1 to 8 s.
     Example: {"variant_id": "v0123456789ab", "view": "region", "name": "R7"}
     """
     found = regions_of_variant(bench, arguments.variant_id, arguments.workload, arguments.kernel)

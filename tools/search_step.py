@@ -12,6 +12,7 @@ from ..search.applying.sent import SentCandidate, renamed
 from ..search.settings import Settings
 from .base import Tool, WorkArguments
 from .parts.describing import resolve_variant
+from .parts.origin import load_path
 from .parts.search_answer import Made, Searched, told
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ..search.session.session import SearchSession
     from ..search.session.workbench import Workbench
     from ..search.stored.records import NeedsCandidates, SearchStopped
+    from ..store.records import KernelRecord
 
 
 USUAL_STEPS = 5
@@ -29,26 +31,30 @@ class SearchStepArguments(WorkArguments):
 
     model_config = ConfigDict(serialize_by_alias=True)
     told_elsewhere: ClassVar[Mapping[str, str]] = {
-        "Settings": 'constants of a search, such as {"budget_builds": 50, "budget_seconds": 600, '
-        '"patience": 25}; inspect what settings tells all'
+        "Settings": 'such as {"budget_builds": 50, "budget_seconds": 600}; inspect what settings '
+        "tells all"
     }
 
     kernel_id: str | None = None
     """starts a new search"""
+    source_path: str | None = None
+    """starts a new search too: a source or spec file, opened as open_kernel does"""
+    goal: str | None = Field(default=None, max_length=2000)
+    """with source_path, as in open_kernel"""
     search_id: str | None = None
     """goes on with a search"""
     planner: Literal["rules", "client"] | None = None
-    """of a new search: rules (default; asks nobody) or client (asks you for candidates)"""
+    """of a new search; default rules"""
     settings: Settings | None = None
-    """of a new search; what is left out has its default"""
+    """of a new search"""
     origin: str | None = Field(default=None, alias="from")
-    """of a new search, where it starts: incumbent (default), baseline, or a variant_id"""
+    """where a new search starts: incumbent (default), baseline, or a variant_id"""
     steps: int | None = Field(default=None, ge=1, le=100)
-    """evaluations at most in this call, 1 to 100; default 5, and with candidates one for each"""
+    """evaluations at most in this call; default 5, and with candidates one for each"""
     ticket: str | None = None
     """the question that candidates answer"""
     candidates: tuple[SentCandidate, ...] | None = Field(default=None, max_length=32)
-    """with a ticket: what to evaluate; an empty list means that there is nothing more to try"""
+    """with a ticket; an empty list: there is nothing more to try"""
 
     @classmethod
     def as_named(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -61,8 +67,13 @@ class SearchStepArguments(WorkArguments):
 
     @model_validator(mode="after")
     def _one_search(self) -> SearchStepArguments:
-        if (self.kernel_id is None) == (self.search_id is None):
-            raise ValueError("give kernel_id to start a search, or search_id to go on with one")
+        named = (self.kernel_id, self.source_path, self.search_id)
+        if sum(each is not None for each in named) != 1:
+            raise ValueError(
+                "give kernel_id or source_path to start a search, or search_id to go on with one"
+            )
+        if self.goal and self.source_path is None:
+            raise ValueError("`goal` goes with source_path")
         if self.search_id is not None and (self.planner or self.settings or self.origin):
             raise ValueError(
                 "planner, settings and from are given when a search starts (kernel_id)"
@@ -77,13 +88,12 @@ class SearchStepArguments(WorkArguments):
 def search_step(bench: Workbench, arguments: SearchStepArguments) -> Searched:
     """Start a search, advance it by some evaluations, or answer its question.
 
-    It starts from the kernel's incumbent unless `from` says otherwise. Planner `rules` tunes
-    parameters, constants and flags by itself. Planner `client` asks you: the reply holds
-    needs_candidates with a ticket; answer with search_id, ticket and candidates (method with any
-    of diff, source, plan, parameters, options), and they are evaluated. A search keeps account of
-    all that was tried, and stops by budget, patience or when nothing is left. Takes 1 to 20 s an
-    evaluation; more than wait_s becomes a job. For one candidate without a search use
-    compile_variant and time_variant.
+    From a kernel_id, or at once from a file (source_path). Planner `rules` tunes parameters,
+    constants and flags by itself. Planner `client` asks you: the reply holds needs_candidates with
+    a ticket; answer with search_id, ticket and candidates (method with any of diff, source, plan,
+    parameters, options). A search keeps account of all that was tried, and stops by budget,
+    patience or when nothing is left. Takes 1 to 20 s an evaluation; more than wait_s becomes a job.
+    For one candidate use compile_variant and time_variant.
     Example: {"kernel_id": "softmax-1a2b3c4d", "planner": "rules", "steps": 5}
     """
     from ..search.session.telling import tell_answer
@@ -119,7 +129,7 @@ def _session(bench: Workbench, arguments: SearchStepArguments) -> SearchSession:
 
     if arguments.search_id is not None:
         return bench.sessions.resume(bench, arguments.search_id)
-    kernel = bench.evaluator.kernel(arguments.kernel_id or "")
+    kernel = _kernel(bench, arguments)
     return SearchSession.start(
         bench,
         kernel.kernel_id,
@@ -127,6 +137,12 @@ def _session(bench: Workbench, arguments: SearchStepArguments) -> SearchSession:
         arguments.planner or "rules",
         resolve_variant(bench, kernel, arguments.origin or "incumbent").variant.variant_id,
     )
+
+
+def _kernel(bench: Workbench, arguments: SearchStepArguments) -> KernelRecord:
+    if arguments.source_path is not None:
+        return bench.evaluator.open(load_path(bench, arguments.source_path, arguments.goal or ""))
+    return bench.evaluator.kernel(arguments.kernel_id or "")
 
 
 def _advance(

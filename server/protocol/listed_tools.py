@@ -7,6 +7,7 @@ they are, with a schema or without one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
 
@@ -21,6 +22,8 @@ LIST_TTL_MS = 3_600_000
 """The list stays as it is for as long as the server runs."""
 ALWAYS_LOAD, SEARCH_HINT = "anthropic/alwaysLoad", "anthropic/searchHint"
 """of Claude Code, which loads tools when they are wanted"""
+UNSAID: Mapping[str, object] = {"additionalProperties": True, "default": ""}
+"""what a schema says where it says nothing"""
 
 
 @cache
@@ -63,19 +66,26 @@ def _schema(model: type[Arguments]) -> dict[str, Any]:
 
 
 def _shorter(value: object) -> object:
-    """The same schema without what a client does not need to call a tool well: titles of models,
-    and that what may be left out may be null as well."""
+    """The same schema without what a client does not need to call a tool well: titles and
+    docstrings of models (a tool's own description says it), that what may be left out may be null
+    as well, what schemas mean anyway, and the line breaks of our sources."""
+    if isinstance(value, str):
+        return " ".join(value.split())
     if isinstance(value, list):
         return [_shorter(each) for each in cast("list[object]", value)]
     if not isinstance(value, dict):
         return value
-    known = {k: v for k, v in cast("dict[str, Any]", value).items() if k != "title" or _named(v)}
+    known = {k: v for k, v in cast("dict[str, Any]", value).items() if _wanted(k, v)}
+    if "properties" in known:
+        known = {k: v for k, v in known.items() if k != "description"}
     kinds = [kind for kind in known.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) == 1:
         known = {k: v for k, v in known.items() if k not in ("anyOf", "default")} | kinds[0]
     return {k: _shorter(v) for k, v in known.items()}
 
 
-def _named(title: object) -> bool:
-    """Whether that is a field called title, and no title."""
-    return isinstance(title, dict)
+def _wanted(key: str, value: object) -> bool:
+    """Not a title, unless it is a field called so; nor what is meant without it."""
+    if key == "title":
+        return isinstance(value, dict)
+    return key not in UNSAID or value != UNSAID[key]

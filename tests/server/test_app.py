@@ -19,6 +19,19 @@ from kernelwright.server.app import INSTRUCTIONS
 from kernelwright.store.store import STATE_FILE
 from kernelwright.tools import TOOLS
 
+MOST_BYTES = 24_000
+"""of the whole list: every client pays for it in every session"""
+
+
+def too_long(sizes: dict[str, int]) -> str:
+    """What to do about a list of tools that has grown."""
+    longest = sorted(sizes.items(), key=lambda each: -each[1])
+    told = ", ".join(f"{name} {size}" for name, size in longest)
+    return (
+        f"tools/list has {sum(sizes.values())} bytes, {MOST_BYTES} are allowed: shorten docstrings "
+        f"and texts of fields, or move rare fields to `told_elsewhere` (tools/base.py). {told}"
+    )
+
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])
 def test_the_tools_are_listed_in_the_order_of_TOOLS_with_schemas_and_true_hints(
@@ -39,7 +52,8 @@ def test_the_tools_are_listed_in_the_order_of_TOOLS_with_schemas_and_true_hints(
         destructive = {t.name for t in tools if t.annotations and t.annotations.destructive_hint}
         assert destructive == {"export_variant"}
         sent = [t.model_dump(mode="json", by_alias=True, exclude_none=True) for t in tools]
-        assert len(json.dumps(sent, separators=(",", ":"))) < 24_000
+        sizes = {t["name"]: len(json.dumps(t, separators=(",", ":"))) for t in sent}
+        assert sum(sizes.values()) < MOST_BYTES, too_long(sizes)
         assert all(tool["_meta"]["anthropic/searchHint"] for tool in sent)
         loaded = [t["name"] for t in sent if t["_meta"].get("anthropic/alwaysLoad")]
         assert loaded == ["open_kernel", "search_step"]

@@ -14,8 +14,10 @@ from kernels import ENDLESS, FASTER
 from mcp import Client
 from server_talk import Place, ask, call, ended, jobs_of, refused, result_of
 
+from kernelwright.store.job_rows import put_job
 from kernelwright.store.jobs import JobRecord, Owner
 from kernelwright.store.store import STATE_FILE, Store
+from kernelwright.tools.parts.jobs import this_process
 
 
 def test_work_that_outlives_its_call_is_finished_and_told_by_job(place: Place) -> None:
@@ -258,4 +260,60 @@ def test_who_waits_for_the_search_of_a_server_that_died_gets_all_its_steps(
         assert job["status"] == "done" and job["result"]["steps"] == answered["steps"]
         assert job["result"]["needs_candidates"] and job["spent"]["steps"] == 1
 
+    ask(place, body)
+
+
+def test_a_file_and_a_sentence_start_a_search_and_what_they_leave_open_is_asked(
+    place: Place,
+) -> None:
+    source = "void scale(const float* x, float* y, float a, int n) {\n"
+    source += "    for (int i = 0; i < n; ++i) y[i] = a * x[i] / (1.0f + x[i] * x[i]);\n}\n"
+    (place.kernel.folder / "scale.cpp").write_text(source, "utf-8")
+
+    async def body(client: Client) -> None:
+        asked = {"source_path": "scale.cpp", "planner": "client", "wait_s": 45}
+        text = await refused(client, "search_step", **asked, goal="make it faster")
+        assert "`n = NUMBER, a = NUMBER`" in text
+        started = await result_of(
+            client, "search_step", **asked, goal="make it faster for n = 4,096 and a = 2"
+        )
+        assert started["needs_candidates"]["source"] == source
+        assert started["search_id"]
+
+    ask(place, body)
+
+
+WAITERS = 80
+"""twice as many as a pool of threads has by default"""
+
+
+def test_many_calls_that_wait_block_nobody(place: Place) -> None:
+    running = JobRecord(
+        job_id="j900",
+        tool="time_variant",
+        arguments={},
+        state="running",
+        owner=this_process(),
+        submitted_at="2026-01-01T00:00:00+00:00",
+    )
+
+    async def body(client: Client) -> None:
+        ends = list[str]()
+
+        async def wait() -> None:
+            ends.append((await ended(client, "j900", wait_s=45))["status"])
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(WAITERS):
+                tasks.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+            assert (await call(client, "inspect", what="kernels"))["entries"] and not ends
+            write(running.model_copy(update={"state": "done", "result": {}}))
+        assert ends == ["done"] * WAITERS
+
+    def write(job: JobRecord) -> None:
+        with Store.open(place.outdir / STATE_FILE) as store, store.transaction() as writer:
+            put_job(writer, job)
+
+    write(running)
     ask(place, body)
