@@ -177,9 +177,10 @@ class PretendedLab:
         self.runner.detach(pool)
         data = os.pread(outputs, os.fstat(outputs).st_size, 0)
         os.close(outputs)
-        (result,) = results
-        broken = (result.fault, result.overrun, result.changed_inputs, result.touched_gaps)
-        assert not any(broken), f"{result}\n{state.source}"
+        for result in results:  # some plans run again, on what their first run left
+            broken = (result.fault, result.overrun, result.changed_inputs, result.touched_gaps)
+            assert not any(broken), f"{result}\n{state.source}"
+        (_stored,) = [result for result in results if result.stored is not None]
         dtypes = {a.name: np.dtype(a.argument.dtype) for a in bound.outputs}
         return {
             place.name: np.frombuffer(
