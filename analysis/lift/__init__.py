@@ -8,9 +8,12 @@ from dataclasses import replace
 
 from ..ptx import Module
 from .accesses import Memory
-from .expressions import Unreadable
+from .conditions import settled
+from .exchanging import seen_through
+from .expressions import Name, Number, Unreadable, call
 from .reading import Reader
-from .space import in_space
+from .rewriting import numbered
+from .space import covered, in_space, summed_over
 from .statements import Argument, Lifted, Opaque
 from .text import lifted_text
 
@@ -32,11 +35,24 @@ def lift(
         why = "no such kernel, or one with other parameters"
         return Lifted(entry, given, (), (Opaque(why),))
     first = Memory(given, frozenset())
-    Reader(module, first).kernel(entry)
+    Reader(module, first, block).kernel(entry)
     memory = Memory(given, frozenset(first.stores), dict(first.shared))
     shared = tuple((name, kind, None) for name, kind in sorted(memory.shared.items()))
-    threads = Lifted(entry, given, (), Reader(module, memory).kernel(entry), shared)
+    threads = Lifted(entry, given, (), Reader(module, memory, block).kernel(entry), shared)
     try:
-        return in_space(threads, block)
+        alone = seen_through(threads, block)
+        known = tuple(
+            call("lt", Name(f"tid.{axis}"), Number(n), dtype="bool")
+            for axis, n in zip("xyz", block or (), strict=False)
+        )
+        places = in_space(replace(alone, body=settled(alone.body, known)), block)
+        return _settled(places)
     except Unreadable as error:
         return replace(threads, body=(Opaque(str(error)), *threads.body))
+
+
+def _settled(lifted: Lifted) -> Lifted:
+    """Without conditions that hold at every place."""
+    facts = tuple(call("lt", Name(each.name), each.extent, dtype="bool") for each in lifted.dims)
+    settled_there = replace(lifted, body=settled(lifted.body, facts))
+    return numbered(summed_over(covered(settled_there)))

@@ -1,11 +1,11 @@
-"""Loads, stores and atomic updates of a kernel, by array and element."""
+"""Loads, stores and atomic updates of a kernel, by array and element. Variables of a thread that
+lie in memory: pieces at known places are values like registers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from . import local_memory
 from .expressions import FLOATS, DType, Expr, Load, Name, Number, Pointer, Unreadable
 from .frames import Values
 from .machine import as_type, dtype_of, nbytes_of
@@ -54,7 +54,7 @@ class Memory:
         for n, value in enumerate(given):
             pointer = _moved(address, nbytes * n)
             if pointer.array.startswith(LOCAL):
-                local_memory.stored(values, pointer.array, pointer.offset, nbytes, value)
+                store_piece(values, pointer.array, pointer.offset, nbytes, value)
                 continue
             index, dtype = self._element(pointer, kind, nbytes)
             self.stores.add(pointer.array)
@@ -74,16 +74,20 @@ class Memory:
         self, kind: str, nbytes: int, pointer: Pointer, values: Values, out: list[Statement]
     ) -> Expr:
         if pointer.array.startswith(LOCAL):
-            found = local_memory.loaded(values, pointer.array, pointer.offset, nbytes)
+            found = load_piece(values, pointer.array, pointer.offset, nbytes)
             return found if isinstance(found, Pointer) else as_type(found, _kind_of(kind, found))
         index, dtype = self._element(pointer, kind, nbytes)
         read = Load(pointer.array, index, dtype)
         if pointer.array not in self.written and not pointer.array.startswith(SHARED):
             return read
+        return self.taken_now(read, out)
+
+    def taken_now(self, value: Expr, out: list[Statement]) -> Name:
+        """A name for a value that is another one later."""
         self.taken += 1
         name = f"t{self.taken}"
-        out.append(Let(name, read))
-        return Name(name, dtype)
+        out.append(Let(name, value))
+        return Name(name, value.dtype)
 
     def _element(self, pointer: Pointer, kind: str, nbytes: int) -> tuple[Expr, DType]:
         """The index of an element, and its type."""
@@ -117,3 +121,27 @@ def _moved(address: Expr, nbytes: int) -> Pointer:
     moved = total((address, Number(nbytes)))
     assert isinstance(moved, Pointer)
     return moved
+
+
+def _place(depot: str, offset: Expr) -> int:
+    if not isinstance(offset, Number):
+        raise Unreadable("an array of a thread is indexed by what is known only when it runs")
+    return int(offset.value)
+
+
+def store_piece(values: Values, depot: str, offset: Expr, nbytes: int, value: Expr) -> None:
+    """Write a piece; what it overlaps is forgotten."""
+    at = _place(depot, offset)
+    for key in [key for key in values if key.startswith(f"@{depot}+")]:
+        first, _, length = key.rpartition("+")[2].partition(":")
+        if int(first) < at + nbytes and at < int(first) + int(length):
+            del values[key]
+    values[f"@{depot}+{at}:{nbytes}"] = value
+
+
+def load_piece(values: Values, depot: str, offset: Expr, nbytes: int) -> Expr:
+    """Read a piece. Raises Unreadable for one that was written in other pieces, or never."""
+    found = values.get(f"@{depot}+{_place(depot, offset)}:{nbytes}")
+    if found is None:
+        raise Unreadable("a variable is read in other pieces than it was written")
+    return found

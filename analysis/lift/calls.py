@@ -1,17 +1,19 @@
-"""Instructions of a function one after the other: operands, parameters of calls, and memory."""
+"""Instructions of a function one after the other: operands, parameters of calls, and memory; and
+functions of CUDA's mathematical library by their names in PTX."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from ..ptx import Function, Instruction, Module
 from ..ptx.effects import effect
 from ..ptx.operands import address, floating, integer, name_in_scope, split, vector
 from ..ptx.registers import accesses
 from .accesses import LOCAL, SHARED, Memory
-from .expressions import Expr, Name, Number, Pointer, Unreadable
+from .expressions import DType, Expr, Name, Number, Pointer, Unreadable, call
 from .frames import Frame, Values
-from .library import applied, known_function
 from .machine import as_type, computed, dtype_of
 from .statements import Barrier, Statement
 from .sums import total
@@ -19,6 +21,8 @@ from .sums import total
 Enter = Callable[[str, Sequence[Expr], Values], "Expr | None"]
 _NOTHING = ("membar", "fence", "prefetch", "prefetchu", "nanosleep", "griddepcontrol")
 SPECIAL = ("tid", "ntid", "ctaid", "nctaid")
+_SHUFFLE = re.compile(r"_Z\d+__shfl(_up|_down|_xor|)_syncj\w+$")
+_WAITS = re.compile(r"_Z\d+__syncwarpj$")
 _ATOMIC = ("add", "min", "max", "and", "or", "xor")
 
 
@@ -28,12 +32,15 @@ def registers_of(instruction: Instruction) -> list[str]:
 
 
 class Calls:
-    """Executes instructions. `enter` executes a function of the source."""
+    """Executes instructions. `enter` executes a function of the source; `known`: coordinates that
+    the size of a block gives, such as `ntid.x`."""
 
-    def __init__(self, module: Module, memory: Memory, enter: Enter) -> None:
+    def __init__(
+        self, module: Module, memory: Memory, enter: Enter, known: Mapping[str, Expr]
+    ) -> None:
         self.functions = {each.name: each for each in module.functions}
         self._globals = {each.name: each for each in module.variables}
-        self._memory, self._enter = memory, enter
+        self._memory, self._enter, self._known = memory, enter, known
 
     def execute(
         self, frame: Frame, each: Instruction, values: Values, out: list[Statement]
@@ -46,7 +53,7 @@ class Calls:
         if each.stem in ("bar", "barrier"):
             out.append(Barrier())
         elif each.stem == "call":
-            self._call(frame, each, values)
+            self._call(frame, each, values, out)
         elif each.stem in ("ld", "ldu", "st"):
             self._moved(frame, each, values, out)
         elif each.stem in ("atom", "red"):
@@ -74,7 +81,11 @@ class Calls:
             return found
         stem, _, axis = operand.removeprefix("%").partition(".")
         if operand.startswith("%") and stem in SPECIAL and axis in ("x", "y", "z"):
-            return Name(f"{stem}.{axis}")
+            return self._known.get(f"{stem}.{axis}", Name(f"{stem}.{axis}"))
+        if operand == "WARP_SZ":
+            return Number(32)
+        if operand == "%laneid" and (lane := self._known.get("laneid")) is not None:
+            return lane
         variable = _variable(frame.function, operand) or self._globals.get(operand)
         if variable is None:
             return None
@@ -131,7 +142,7 @@ class Calls:
         old = self._memory.scatter(op, kind, pointer, value, out)
         values[frame.key(name_in_scope(each, operands[0]))] = old
 
-    def _call(self, frame: Frame, each: Instruction, values: Values) -> None:
+    def _call(self, frame: Frame, each: Instruction, values: Values, out: list[Statement]) -> None:
         operands = split(each.operands)
         returned = operands[0].strip("()").strip() if operands[0].startswith("(") else ""
         name = operands[1] if returned else operands[0]
@@ -139,8 +150,16 @@ class Calls:
         passed = [part.strip() for part in listed.split(",") if part.strip()]
         args = [_known(values, frame.key(f"{part}+0")) for part in passed]
         known = known_function(name)
+        shuffle = _SHUFFLE.match(name)
+        result: Expr | None = None
         if known is not None:
-            result: Expr | None = applied(known, args)
+            result = applied(known, args)
+        elif shuffle:
+            way = shuffle[1].removeprefix("_") or "idx"
+            value = call(f"shfl_{way}", *args[1:], dtype=args[1].dtype)
+            result = self._memory.taken_now(value, out)
+        elif _WAITS.match(name):
+            out.append(Barrier())
         elif name in self.functions:
             result = self._enter(name, args, values)
         else:
@@ -164,3 +183,69 @@ def _typed(value: Expr, kind: str) -> Expr:
 
 def _variable(function: Function, name: str):
     return next((each for each in function.variables if each.name == name), None)
+
+
+_SAME = (
+    "exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan tanh sinh cosh asin acos atan atan2 pow "
+    "erf erfc sqrt rsqrt cbrt floor ceil trunc rint round fmod fma hypot copysign normcdf lgamma "
+    "tgamma asinh acosh atanh erfinv rcbrt"
+).split()
+_FAST = "exp log log2 log10 sin cos tan pow exp10".split()
+
+
+class Known(NamedTuple):
+    """A function of the library."""
+
+    op: str
+    dtype: DType
+    """of the result"""
+    takes: tuple[DType, ...]
+
+
+def _table() -> dict[str, Known]:
+    found = dict[str, Known]()
+    two, three = {"atan2", "pow", "fmod", "hypot", "copysign"}, {"fma"}
+    for suffix, dtype in (("f", "f32"), ("", "f64")):
+        kind: DType = "f32" if dtype == "f32" else "f64"
+
+        def add(name: str, op: str, count: int, kind: DType = kind) -> None:
+            found[name] = Known(op, kind, (kind,) * count)
+
+        for op in _SAME:
+            add(f"{op}{suffix}", op, 2 if op in two else 3 if op in three else 1)
+        for name, op, count in (("fabs", "abs", 1), ("fmax", "max", 2), ("fmin", "min", 2)):
+            add(f"{name}{suffix}", op, count)
+        letter = "f" if suffix else "d"
+        for name in ("add", "sub", "mul", "div"):
+            add(f"{letter}{name}_rn", name, 2)
+        found[f"powi{suffix}"] = Known("powi", kind, (kind, "int"))
+        found[f"isnan{letter}"] = Known("isnan", "int", (kind,))
+    for op in _FAST:
+        count = 2 if op == "pow" else 1
+        found[f"fast_{op}f"] = Known(f"fast_{op}", "f32", ("f32",) * count)
+    found["fast_fdividef"] = Known("fast_div", "f32", ("f32", "f32"))
+    for prefix in ("", "u", "ll", "ull"):
+        for op in ("max", "min"):
+            found[f"{prefix}{op}"] = Known(op, "int", ("int", "int"))
+    found |= {name: Known("abs", "int", ("int",)) for name in ("abs", "llabs")}
+    found["int_as_float"] = Known("bits", "f32", ("int",))
+    found["float_as_int"] = Known("bits", "int", ("f32",))
+    return found
+
+
+KNOWN = _table()
+
+
+def known_function(name: str) -> Known | None:
+    """What a function of PTX computes, None for one that is not of the library."""
+    return KNOWN.get(name.removeprefix("__nv_")) if name.startswith("__nv_") else None
+
+
+def applied(function: Known, args: Sequence[Expr]) -> Expr:
+    """The call as an expression. Raises Unreadable."""
+    if len(args) != len(function.takes):
+        raise Unreadable(f"{function.op} of {len(args)} values")
+    values = [as_type(each, kind) for each, kind in zip(args, function.takes, strict=True)]
+    if function.op == "bits":
+        return as_type(values[0], function.dtype)
+    return call(function.op, *values, dtype=function.dtype)

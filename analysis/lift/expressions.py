@@ -137,7 +137,8 @@ def parts(expr: Expr) -> tuple[Expr, ...]:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """An expression and all beneath it. Raises Unreadable for one that is too long."""
+    """An expression and all beneath it, from left to right. Raises Unreadable for one that is too
+    long."""
     pending, seen = [expr], 0
     while pending:
         here = pending.pop()
@@ -145,7 +146,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
         if seen > MAX_NODES:
             raise Unreadable("an expression is too long")
         yield here
-        pending += parts(here)
+        pending += reversed(parts(here))
 
 
 def names_in(expr: Expr) -> set[str]:
@@ -223,7 +224,33 @@ def call(op: str, *args: Expr, dtype: DType) -> Expr:
         return _by_bits(op, args[0], int(args[1].value))
     if op in ("div", "rem") and dtype == "int":
         return _divided(op, *args)
-    return Call(op, args, dtype)
+    return _of_choice(op, args, dtype) or Call(op, args, dtype)
+
+
+def _of_choice(op: str, args: tuple[Expr, ...], dtype: DType) -> Expr | None:
+    """An operation on one of two numbers as one of two results: compilers make numbers of truth."""
+    if op not in COMPARES and op not in ("bitand", "bitor", "bitxor"):
+        return None
+    one, other = args
+    if not isinstance(one, Call) or one.op != "select" or not isinstance(other, Number):
+        return None
+    condition, *sides = one.args
+    if one.dtype != "int" or not any(isinstance(each, Number) for each in sides):
+        return None
+    made = [
+        _by_numbers(op, each, other)
+        if isinstance(each, Number)
+        else call(op, each, other, dtype=dtype)
+        for each in sides
+    ]
+    return _selected(condition, *made, dtype=dtype)
+
+
+def _by_numbers(op: str, left: Number, right: Number) -> Expr:
+    one, other = int(left.value), int(right.value)
+    if op in COMPARES:
+        return TRUE if _holds(op, one, other) else FALSE
+    return Number({"bitand": one & other, "bitor": one | other, "bitxor": one ^ other}[op])
 
 
 def _holds(op: str, left: float, right: float) -> bool:
@@ -248,8 +275,12 @@ def _selected(condition: Expr, yes: Expr, no: Expr, *, dtype: DType) -> Expr:
         return yes if condition.value else no
     if yes == no:
         return yes
-    if (yes, no) == (TRUE, FALSE):
-        return condition
+    if dtype == "bool" and isinstance(no, Number):
+        left = negation(condition) if no.value else condition
+        return _joined("or" if no.value else "and", left, yes)
+    if dtype == "bool" and isinstance(yes, Number):
+        left = condition if yes.value else negation(condition)
+        return _joined("or" if yes.value else "and", left, no)
     if isinstance(condition, Call) and condition.op == "not":
         return _selected(condition.args[0], no, yes, dtype=dtype)
     return Call("select", (condition, yes, no), dtype)

@@ -1,4 +1,5 @@
-"""A function of PTX while it is executed on expressions: its blocks, loops, and values so far."""
+"""A function of PTX while it is executed on expressions: its blocks, loops, and values so far; and
+values of variables where paths meet or a loop comes back."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from functools import cached_property
 from ..ptx import Function
 from ..regions.flow import Block, blocks_of
 from ..regions.loops import Loop, dominators, loops_of
-from .expressions import Expr, Unreadable
+from .expressions import Call, Expr, Name, Pointer, Unreadable, call
+from .machine import as_type
 
 Values = dict[str, Expr]
 """registers and parameters (`3:%r1`: of the third function that was entered), and pieces of local
@@ -30,6 +32,8 @@ class Turn:
     """statements made before the test"""
     last: bool = False
     """whether the test ends the iteration"""
+    single: bool = False
+    """one of a loop that is executed turn by turn: no test of it may be left open"""
 
 
 @dataclass
@@ -71,3 +75,43 @@ class Frame:
     def is_turning(self, loop: Loop) -> bool:
         """Whether an iteration of the loop is being executed."""
         return any(turn.loop.header == loop.header for turn in self.turns)
+
+
+def like(value: Expr, name: str) -> Expr:
+    """A name in place of a value; of an address, for its offset."""
+    return (
+        Pointer(value.array, Name(name)) if isinstance(value, Pointer) else Name(name, value.dtype)
+    )
+
+
+def bare(value: Expr) -> Expr:
+    """The value; of an address its offset."""
+    return value.offset if isinstance(value, Pointer) else value
+
+
+def as_pointer(model: Expr, value: Expr) -> Expr:
+    """An address in the array of another where that is one."""
+    return Pointer(model.array, value) if isinstance(model, Pointer) else value
+
+
+def same_kind(one: Expr, other: Expr) -> bool:
+    """Whether two values may be one variable's."""
+    if isinstance(one, Pointer) and isinstance(other, Pointer):
+        return one.array == other.array
+    return (
+        not isinstance(one, Pointer) and not isinstance(other, Pointer) and one.dtype == other.dtype
+    )
+
+
+def merge(condition: Expr, yes: Values, no: Values, into: Values) -> None:
+    """The values where two paths meet; those that only one has are unknown."""
+    into.clear()
+    for key in yes.keys() & no.keys():
+        one, other = yes[key], no[key]
+        if one is other or one == other:
+            into[key] = one
+        elif same_kind(one, other):
+            chosen = call("select", condition, bare(one), bare(other), dtype=bare(one).dtype)
+            into[key] = as_pointer(one, chosen)
+        elif not isinstance(one, Pointer) and not isinstance(other, Pointer):
+            into[key] = Call("select", (condition, one, as_type(other, one.dtype)), one.dtype)

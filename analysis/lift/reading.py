@@ -14,7 +14,6 @@ from ..ptx.operands import branch_target, name_in_scope
 from ..regions.loops import Loop
 from .accesses import Memory, value_type
 from .calls import Calls, registers_of
-from .counts import count_of
 from .expressions import (
     Carried,
     Expr,
@@ -26,21 +25,47 @@ from .expressions import (
     names_in,
     negation,
 )
-from .folding import closed_forms, fold_of
-from .frames import Frame, Turn, Values
-from .meeting import as_pointer, bare, like, merge, same_kind
+from .folding import closed_forms, count_of, fold_of
+from .frames import Frame, Turn, Values, as_pointer, bare, like, merge, same_kind
 from .rewriting import substitute
-from .statements import Body, Each, Let, Opaque, Statement, When, changed, expressions_in
-from .sums import total
+from .statements import (
+    Body,
+    Each,
+    Let,
+    Opaque,
+    Statement,
+    When,
+    changed,
+    expressions_in,
+    statements_in,
+)
+from .sums import product, total
+
+MAX_TURNS, MAX_UNROLLED = 256, 4096
+"""iterations of one loop, and of all loops of a kernel, that are executed one by one"""
+
+
+def known_of(block: Sequence[int] | None) -> dict[str, Expr]:
+    """What the threads of a block along each axis say of coordinates."""
+    if block is None:
+        return {}
+    sizes = dict(zip("xyz", (*block, 1, 1, 1), strict=False))
+    known: dict[str, Expr] = {f"ntid.{axis}": Number(n) for axis, n in sizes.items()}
+    known |= {f"tid.{axis}": Number(0) for axis, n in sizes.items() if n == 1}
+    x, y, z = (known.get(f"tid.{axis}", Name(f"tid.{axis}")) for axis in "xyz")
+    rows = total((y, product(Number(sizes["y"]), z)))
+    thread = total((x, product(Number(sizes["x"]), rows)))
+    return known | {"laneid": call("rem", thread, Number(32), dtype="int")}
 
 
 class Reader:
     """One kernel of a module, executed once. Make a new one for every reading."""
 
-    def __init__(self, module: Module, memory: Memory) -> None:
+    def __init__(self, module: Module, memory: Memory, block: Sequence[int] | None = None) -> None:
         self.memory = memory
-        self.calls = Calls(module, memory, self._enter)
+        self.calls = Calls(module, memory, self._enter, known_of(block))
         self.out = list[Statement]()
+        self.unrolled = 0
         self.depth = self.entered = self.loops = self.names = 0
 
     def kernel(self, name: str) -> Body:
@@ -97,6 +122,8 @@ class Reader:
             raise Unreadable("a jump by a table")
         condition = self._condition(frame, code[-1], values)
         yes, no = ways[0], ways[-1]
+        if isinstance(condition, Number):
+            return yes if condition.value else no
         turn = frame.turns[-1] if frame.turns else None
         if turn is not None and not {yes, no} <= turn.loop.blocks:
             return self._test(turn, condition, (yes, no), values)
@@ -111,7 +138,12 @@ class Reader:
     def _test(self, turn: Turn, condition: Expr, ways: tuple[int, int], values: Values) -> int:
         """The test of a loop: note it, and go on inside."""
         yes, no = ways
-        if turn.stay is not None or self.depth != turn.depth or not {*ways} & turn.loop.blocks:
+        if (
+            turn.single
+            or turn.stay is not None
+            or self.depth != turn.depth
+            or not {*ways} & turn.loop.blocks
+        ):
             raise Unreadable("a loop that is left in the middle")
         inside = yes in turn.loop.blocks
         turn.stay = condition if inside else negation(condition)
@@ -148,25 +180,63 @@ class Reader:
         return ends[0][0]
 
     def _loop(self, frame: Frame, loop: Loop, values: Values) -> int:
-        """A whole loop; where control goes after it. One that cannot be read is opaque, and what it
-        writes unknown."""
+        """A whole loop; where control goes after it. One that is no loop over an index is executed
+        turn by turn where its end is known; else it is opaque, and what it writes unknown."""
         out, depth, turns = self.out, self.depth, len(frame.turns)
-        self.out = []
+        mine, found, why = dict(values), list[Statement](), ""
+        self.out = list[Statement]()
         try:
-            turn, carried, index = self._turned(frame, loop, values)
-            after = self._finished(turn, carried, index, values, out)
-            self.out = out
-            return after
+            turn, carried, index = self._turned(frame, loop, mine)
+            after = self._finished(turn, carried, index, mine, found)
         except Unreadable as error:
-            self.out, self.depth = out, depth
-            del frame.turns[turns:]
-            exits = {s for b in loop.blocks for s in frame.blocks[b].successors} - loop.blocks
-            if len(exits) != 1:
-                raise
-            out.append(Opaque(str(error)))
-            for key in _written(frame, loop, values):
-                del values[key]
-            return exits.pop()
+            after, why = -1, str(error)
+        self.depth = depth
+        del frame.turns[turns:]
+        opaque = any(isinstance(each, Opaque) for each in statements_in(tuple(found)))
+        if why or opaque:
+            spread = dict(values)
+            self.out = list[Statement]()
+            try:
+                end = self._turn_by_turn(frame, loop, spread)
+                after, mine, found, why = end, spread, self.out, ""
+            except Unreadable:
+                self.depth = depth
+                del frame.turns[turns:]
+        self.out = out
+        if why:
+            return self._given_up(frame, loop, values, why)
+        out += found
+        values.clear()
+        values |= mine
+        return after
+
+    def _given_up(self, frame: Frame, loop: Loop, values: Values, why: str) -> int:
+        exits = {s for b in loop.blocks for s in frame.blocks[b].successors} - loop.blocks
+        if len(exits) != 1:
+            raise Unreadable(why)
+        self.out.append(Opaque(why))
+        for key in _written(frame, loop, values):
+            del values[key]
+        return exits.pop()
+
+    def _turn_by_turn(self, frame: Frame, loop: Loop, values: Values) -> int:
+        """A loop whose every test is decided by numbers, such as one that halves a stride. Raises
+        Unreadable where one is not."""
+        exits = frozenset(
+            {s for b in loop.blocks for s in frame.blocks[b].successors} - loop.blocks
+        )
+        frame.turns.append(Turn(loop, self.depth, single=True))
+        for _ in range(MAX_TURNS):
+            self.unrolled += 1
+            at = self._block(frame, loop.header, values, exits | {loop.header})
+            if at is not None and at not in exits and at != loop.header:
+                at = self._run(frame, at, values, exits | {loop.header})
+            if at is None or self.unrolled > MAX_UNROLLED:
+                break
+            if at in exits:
+                frame.turns.pop()
+                return at
+        raise Unreadable("a loop with too many iterations to be followed one by one")
 
     def _turned(
         self, frame: Frame, loop: Loop, values: Values
@@ -209,7 +279,7 @@ class Reader:
         body = tuple(self.out)
         firsts = {name: bare(first) for name, first, _ in carried.values()}
         nexts = {name: bare(following) for name, _, following in carried.values()}
-        varying = frozenset(each.name for each in body if isinstance(each, Let))
+        varying = frozenset(_defined(body))
         known = closed_forms(firsts, nexts, index, varying)
         assert turn.stay is not None
         count = count_of(substitute(turn.stay, known), index)
@@ -260,15 +330,25 @@ class Reader:
             if name in kept and name not in used:
                 used[name] = kept[name]
                 pending |= names_in(kept[name].next)
-        lets = {each.name for each in body if isinstance(each, Let)}
         for name, each in kept.items():
-            if names_in(each.next) & lets:
+            if names_in(each.next) & _defined(body):
                 used[name] = each
         out.append(Each(*head, tuple(used.values()), made))
 
 
 def _names_of(body: Body) -> set[str]:
     return set[str]().union(*(names_in(each) for each in expressions_in(body)))
+
+
+def _defined(body: Body) -> set[str]:
+    """Names that statements give another value in every iteration around them."""
+    found = set[str]()
+    for each in statements_in(body):
+        if isinstance(each, Let):
+            found.add(each.name)
+        elif isinstance(each, Each):
+            found |= {carried.name for carried in each.carried}
+    return found
 
 
 def _when(condition: Expr, yes: Body, no: Body) -> When:

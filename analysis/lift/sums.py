@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from .expressions import Expr, Name, Number, Pointer, Sum, Unreadable, names_in
+from .expressions import Call, Expr, Name, Number, Pointer, Sum, Unreadable, names_in
 
 Terms = Mapping[tuple[Expr, ...], int]
 MAX_TERMS = 64
@@ -23,7 +23,7 @@ def terms_of(expr: Expr) -> Terms:
 
 def from_terms(terms: Terms) -> Expr:
     """The integer with these products."""
-    kept = {factors: number for factors, number in terms.items() if number}
+    kept = _whole({factors: number for factors, number in terms.items() if number})
     if len(kept) > MAX_TERMS:
         raise Unreadable("an index is a sum of too many products")
     if not kept:
@@ -36,6 +36,27 @@ def from_terms(terms: Terms) -> Expr:
             return factors[0]
     ordered = sorted(kept.items(), key=lambda each: (-len(each[0]), _key(each[0])))
     return Sum(tuple(ordered))
+
+
+def _whole(terms: dict[tuple[Expr, ...], int]) -> dict[tuple[Expr, ...], int]:
+    """`m*(x/m) + x%m` is x, whatever multiplies both."""
+    for factors, number in tuple(terms.items()):
+        for place, factor in enumerate(factors):
+            if not (isinstance(factor, Call) and factor.op == "rem"):
+                continue
+            value, by = factor.args
+            others = (*factors[:place], *factors[place + 1 :])
+            if not isinstance(by, Number) or factors not in terms:
+                continue
+            other = tuple(sorted((*others, Call("div", (value, by), "int")), key=_word))
+            if terms.get(other) != number * int(by.value):
+                continue
+            del terms[factors], terms[other]
+            for more, times in terms_of(value).items():
+                made = tuple(sorted((*others, *more), key=_word))
+                terms[made] = terms.get(made, 0) + number * times
+            return _whole({key: count for key, count in terms.items() if count})
+    return terms
 
 
 def _key(factors: tuple[Expr, ...]) -> tuple[str, ...]:

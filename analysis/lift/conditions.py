@@ -1,0 +1,212 @@
+"""Conditions that follow from others: what holds around an expression is not asked again in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .expressions import (
+    FALSE,
+    TRUE,
+    Call,
+    Carried,
+    Expr,
+    Fold,
+    Name,
+    Number,
+    all_of,
+    call,
+    conjuncts,
+    negation,
+    not_negative,
+)
+from .fold_laws import begun_anew, merged
+from .folding import fold_of
+from .rewriting import rebuilt, remade, substitute
+from .statements import Body, Each, Let, Scatter, Statement, Store, When
+from .sums import difference, total
+
+Facts = tuple[Expr, ...]
+
+
+def excess(condition: Expr) -> Expr | None:
+    """`e` of a comparison of integers that says the same as `e <= 0`."""
+    if not isinstance(condition, Call) or condition.op not in ("lt", "le", "gt", "ge"):
+        return None
+    left, right = condition.args
+    if left.dtype != "int":
+        return None
+    if condition.op in ("gt", "ge"):
+        left, right = right, left
+    strict = condition.op in ("lt", "gt")
+    return total((difference(left, right), Number(1))) if strict else difference(left, right)
+
+
+def follows(condition: Expr, fact: Expr) -> bool:
+    """Whether a condition surely holds where a fact does."""
+    if condition == fact:
+        return True
+    one, other = excess(condition), excess(fact)
+    return one is not None and other is not None and not_negative(difference(other, one))
+
+
+def decided(condition: Expr, facts: Sequence[Expr]) -> Expr:
+    """The condition without what facts say."""
+    if isinstance(condition, Call) and condition.op in ("and", "or"):
+        left, right = condition.args
+        with_left = (*facts, *conjuncts(left if condition.op == "and" else negation(left)))
+        made = call(condition.op, decided(left, facts), decided(right, with_left), dtype="bool")
+        return _shorter(made)
+    opposite = negation(condition)
+    for fact in facts:
+        if follows(condition, fact):
+            return TRUE
+        if follows(opposite, fact):
+            return FALSE
+    if (only := _only_value(condition, facts)) is not None:
+        return only
+    positive = excess(condition)
+    if positive is not None and not_negative(total((positive, Number(-1)))):
+        return FALSE
+    return condition
+
+
+def _only_value(condition: Expr, facts: Sequence[Expr]) -> Expr | None:
+    """`x >= 31` where x is below 32."""
+    if not isinstance(condition, Call) or condition.op not in ("ge", "gt"):
+        return None
+    left, right = condition.args
+    if not isinstance(left, Name) or not isinstance(right, Number):
+        return None
+    last = Number(int(right.value) + (condition.op == "gt"))
+    end = call("lt", left, Number(int(last.value) + 1), dtype="bool")
+    return call("eq", left, last, dtype="bool") if end in facts else None
+
+
+def _shorter(condition: Expr) -> Expr:
+    """A conjunction without what follows from its other parts."""
+    kept = _together(conjuncts(condition))
+    for each in tuple(kept):
+        if any(follows(each, other) for other in kept if other is not each):
+            kept = [other for other in kept if other is not each]
+    return all_of(tuple(kept)) if len(kept) < len(conjuncts(condition)) else condition
+
+
+def _together(conditions: Sequence[Expr]) -> list[Expr]:
+    """Parts that say of what is never negative that it is zero, as one."""
+    zero, rest, parts = Number(0), list[Expr](), list[Expr]()
+    for each in conditions:
+        over = excess(each)
+        if over is not None and not isinstance(over, Number) and not_negative(over):
+            parts.append(over)
+        else:
+            rest.append(each)
+    return (
+        [*rest, call("le", total(parts), zero, dtype="bool")]
+        if len(parts) > 1
+        else list(conditions)
+    )
+
+
+def simplified(expr: Expr, facts: Facts) -> Expr:
+    """The expression where facts hold."""
+    match expr:
+        case Call("select", (condition, yes, no), dtype):
+            known = decided(simplified(condition, facts), facts)
+            one = yes if known == FALSE else simplified(yes, (*facts, *conjuncts(known)))
+            negated = conjuncts(negation(known))
+            other = no if known == TRUE else simplified(no, (*facts, *negated))
+            return _chosen(known, one, other, dtype)
+        case Call("div" | "rem" as op, (value, by), "int"):
+            value, by = simplified(value, facts), simplified(by, facts)
+            small = call("lt", value, by, dtype="bool")
+            if not_negative(value) and any(follows(small, fact) for fact in facts):
+                return value if op == "rem" else Number(0)
+            return remade(op, (value, by), "int")
+        case Call("and" | "or" | "not" | "lt" | "le" | "gt" | "ge" | "eq" | "ne"):
+            return decided(rebuilt(expr, lambda part: simplified(part, facts)), facts)
+        case Fold(_, index, count, carried, which):
+            within = (*facts, call("lt", Name(index), count, dtype="bool"))
+            made = {
+                each.name: begun_anew(
+                    Carried(
+                        each.name,
+                        each.dtype,
+                        simplified(each.first, facts),
+                        simplified(each.next, within),
+                    )
+                )
+                for each in carried
+            }
+            name = carried[which].name
+            return merged(fold_of(name, made, index, simplified(count, facts)))
+        case _:
+            return rebuilt(expr, lambda part: simplified(part, facts))
+
+
+def _pinned(condition: Expr) -> dict[str, Expr]:
+    """Coordinates that a condition leaves one value."""
+    found = dict[str, Expr]()
+    for each in conjuncts(condition):
+        match each:
+            case Call("eq", (Name(name), Number() as number)):
+                found[name] = number
+            case Call("lt", (Name(name), Number(1))) if not name.startswith("~"):
+                found[name] = Number(0)
+            case _:
+                pass
+    return found
+
+
+def _chosen(condition: Expr, yes: Expr, no: Expr, dtype: str) -> Expr:
+    """Two conditions for one other value are a single one."""
+    if isinstance(yes, Call) and yes.op == "select":
+        pinned = _pinned(condition)
+        inner, *sides = yes.args
+        if pinned and sides[1] == substitute(no, pinned):
+            yes = Call("select", (inner, sides[0], no), yes.dtype)
+        elif pinned and sides[0] == substitute(no, pinned):
+            yes = Call("select", (inner, no, sides[1]), yes.dtype)
+    if isinstance(yes, Call) and yes.op == "select" and yes.args[2] == no:
+        both = _shorter(call("and", condition, yes.args[0], dtype="bool"))
+        return call("select", both, yes.args[1], no, dtype=yes.dtype)
+    if isinstance(yes, Call) and yes.op == "select" and yes.args[1] == no:
+        both = _shorter(call("and", condition, negation(yes.args[0]), dtype="bool"))
+        return call("select", both, yes.args[2], no, dtype=yes.dtype)
+    return call("select", condition, yes, no, dtype=yes.dtype)
+
+
+def settled(body: Body, facts: Facts = ()) -> Body:
+    """The statements without conditions that hold anyway."""
+    out = list[Statement]()
+    for each in body:
+        match each:
+            case Store(array, index, value):
+                out.append(Store(array, simplified(index, facts), simplified(value, facts)))
+            case Scatter(op, array, index, value):
+                out.append(Scatter(op, array, simplified(index, facts), simplified(value, facts)))
+            case Let(name, value):
+                out.append(Let(name, simplified(value, facts)))
+            case When(condition, yes, no):
+                out += _when(decided(simplified(condition, facts), facts), yes, no, facts)
+            case Each(index, count, _, inner):
+                end = simplified(count, facts)
+                within = (*facts, call("lt", Name(index), end, dtype="bool"))
+                carried = tuple(
+                    replace(c, first=simplified(c.first, facts), next=simplified(c.next, within))
+                    for c in each.carried
+                )
+                out.append(Each(index, end, carried, settled(inner, within)))
+            case _:
+                out.append(each)
+    return tuple(out)
+
+
+def _when(condition: Expr, yes: Body, no: Body, facts: Facts) -> Body:
+    if isinstance(condition, Number):
+        return settled(yes if condition.value else no, facts)
+    one = settled(yes, (*facts, *conjuncts(condition)))
+    other = settled(no, (*facts, *conjuncts(negation(condition))))
+    if not one and not other:
+        return ()
+    return (When(condition, one, other) if one else When(negation(condition), other, ()),)
