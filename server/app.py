@@ -42,9 +42,10 @@ from ..tools.parts.jobs import reply_of
 from ..tools.parts.named_variants import with_ids
 from .protocol.arguments import read_arguments
 from .protocol.lines import Answers, Requests
-from .protocol.listed_tools import LIST_TTL_MS, listed_tools
+from .protocol.listed_tools import LIST_TTL_MS, LISTS, listed_tools
 from .protocol.replies import answer, error_text
 from .protocol.scopes import may_work
+from .resources.reading_server import ReadingServer
 from .wire import claim_stdio
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class Desk:
                 bench.close()
 
 
-class Application(MCPServer[None]):
+class Application(ReadingServer):
     """The server. Tools keep the order of TOOLS."""
 
     def __init__(self, desk: Desk) -> None:
@@ -132,7 +133,7 @@ class Application(MCPServer[None]):
             instructions=INSTRUCTIONS,
             version=__version__,
             log_level="WARNING",
-            cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="private")},
+            cache_hints=dict.fromkeys(LISTS, CacheHint(ttl_ms=LIST_TTL_MS, scope="private")),
             lifespan=self._closing,
         )
         self._desk = desk
@@ -141,10 +142,13 @@ class Application(MCPServer[None]):
 
     @asynccontextmanager
     async def _closing(self, _: MCPServer[None]) -> AsyncGenerator[None]:
-        try:
-            yield
-        finally:
-            self._desk.close()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.subscriptions.watch)
+            try:
+                yield
+            finally:
+                tasks.cancel_scope.cancel()
+                self._desk.close()
 
     async def list_tools(self) -> list[ToolOnWire]:
         """Every tool with its schemas, in the order of TOOLS."""
@@ -158,13 +162,17 @@ class Application(MCPServer[None]):
             tool = self._tool(name)
             _require_scope(tool, context)
             read = read_arguments(name, tool.arguments, arguments)
-            work = partial(self._run, tool, read, None if context is None else _Told(context))
-            result = await anyio.to_thread.run_sync(
-                work, abandon_on_cancel=True, limiter=self._threads
-            )
+            result = await self.perform(tool, read, None if context is None else _Told(context))
         except KernelwrightError as error:
             raise ToolError(error_text(error, [name, arguments])) from error
         return answer(result)
+
+    async def perform(
+        self, tool: Tool[Any, Any], arguments: Arguments, told: progress.Listener | None = None
+    ) -> Any:
+        """See `ReadingServer.perform`; `told` hears of progress."""
+        work = partial(self._run, tool, arguments, told)
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._threads)
 
     async def serve(self) -> None:
         """Serve stdio until the client closes it, or a signal comes."""
@@ -181,7 +189,9 @@ class Application(MCPServer[None]):
             raise SpecError(f"there is no tool `{name}`", valid=", ".join(self._offered))
         return self._offered[name]
 
-    def _run(self, tool: Tool[Any, Any], arguments: Arguments, told: _Told | None) -> Record:
+    def _run(
+        self, tool: Tool[Any, Any], arguments: Arguments, told: progress.Listener | None
+    ) -> Record:
         if told is None:
             return self._desk.perform(tool, arguments)
         with progress.listening(told):

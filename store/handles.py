@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from ..runners.errors import HandleUnknown
-from . import kernels, searches, variants
+from . import job_rows, kernels, searches, variants
 from .store import Store
 
 Kind = Literal["kernel", "variant", "search"]
@@ -15,6 +15,13 @@ TABLES: Final[Mapping[Kind, str]] = {
     "variant": variants.TABLE,
     "search": searches.TABLE,
 }
+
+
+def begun_with(store: Store, kind: Kind | Literal["job"], begun: str) -> tuple[str, ...]:
+    """Handles of a kind that begin so: jobs the newest first, the rest in order of handles."""
+    table = job_rows.TABLE if kind == "job" else TABLES[kind]
+    found = tuple(key for key, _ in store.scan(table, begun))
+    return tuple(sorted(found, key=lambda key: -int(key[1:]))) if kind == "job" else found
 
 
 def find(store: Store, handle: str) -> tuple[Kind, str]:

@@ -33,9 +33,9 @@ class InspectArguments(Arguments):
     """plural ones, regraph, settings and host need no id; memory takes a kernel_id"""
     id: str | None = None
     part: str = "summary"
-    """kernel: summary source reference spec variants; variant: summary source diff build
-    evaluation history brief brief_sections; search: summary graph history calls; memory: summary
-    ideas digest; regraph: summary rules"""
+    """kernel: summary source reference spec variants; variant: summary source diff build ptx sass
+    profile evaluation history brief brief_sections; search: summary graph history calls; memory:
+    summary ideas digest; regraph: summary rules"""
     offset: int = Field(default=0, ge=0)
     """first line of a text, or first entry of a list"""
     limit: int | None = Field(default=None, ge=1, le=1000)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from mcp_types import Tool as ToolOnWire
 from mcp_types import ToolAnnotations
@@ -20,6 +20,7 @@ from ...tools.base import Arguments, Tool
 
 LIST_TTL_MS = 3_600_000
 """The list stays as it is for as long as the server runs."""
+LISTS: Final = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
 ALWAYS_LOAD, SEARCH_HINT = "anthropic/alwaysLoad", "anthropic/searchHint"
 """of Claude Code, which loads tools when they are wanted"""
 UNSAID: Mapping[str, object] = {"additionalProperties": True, "default": ""}

@@ -10,6 +10,7 @@ from ...store.searches import require_search, search_record, search_rows
 from ..parts.jobs import record_of, records, reply_of
 from ..parts.kernel_best import kernel_best
 from ..parts.shortened import shortened_texts
+from .built import BUILT
 from .kernels import KERNEL, KERNELS, MEMORY
 from .variants import VARIANT
 from .view import JsonObject, Parts, View
@@ -215,7 +216,7 @@ def _host(bench: Workbench, _: str) -> View:
 VIEWS: Mapping[What, Parts] = {
     "kernels": KERNELS,
     "kernel": KERNEL,
-    "variant": VARIANT,
+    "variant": {**VARIANT, **BUILT},
     "searches": {"summary": _searches},
     "search": {
         "summary": _search,

@@ -1,0 +1,1 @@
+"""Prompts: tasks that users start by name, as slash commands."""

@@ -1,0 +1,1 @@
+"""What clients read beside calling tools: resources by address, completion, subscriptions."""
