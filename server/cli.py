@@ -1,5 +1,5 @@
 """The command line: `kernelwright spec | moves | optimize | show | export | compare | regression |
-replay | report | regraph | doctor | selftest | serve | token`.
+replay | report | regraph | doctor | selftest | serve | token | install`.
 
 Here are the commands that drive the server's own modules; `commands/` has the others.
 
@@ -26,6 +26,7 @@ from .commands.moves import moves
 from .commands.regression import regression
 from .commands.spec import spec
 from .http.token_command import app as token
+from .install.command import install
 from .optimizing import optimize
 from .options.earlier_words import without_earlier_words
 from .options.files import MarkdownFile
@@ -48,7 +49,7 @@ USAGE = 2
 
 app.add_typer(regraph, name="regraph")
 app.add_typer(token, name="token")
-for each in (spec, moves, optimize, export, compare, regression, replay, report):
+for each in (spec, moves, optimize, export, compare, regression, replay, report, install):
     app.command()(each)
 
 

@@ -1,0 +1,1 @@
+"""`kernelwright install`: the server named in the settings of an MCP client."""
