@@ -47,7 +47,7 @@ from ..runners.toolchains import BuildOutcome
 from .rig.open_kernel import OpenKernel
 from .rig.rig import Rig
 from .sanitizer_set import sanitizing
-from .timed_values import AS_TIMED, as_timed
+from .timed_values import AS_TIMED, Pace, as_timed
 from .trials import BuiltVariant, Trials, shape_name
 
 TWICE = (0, 1, 0, 1)
@@ -80,18 +80,27 @@ def promote(
 ) -> Promoted:
     """Put a built candidate through the gates, up to the first that it fails.
 
-    `timed`: how it was timed, if it was: calls come as they did there.
+    `timed`: how it was timed, if it was: calls come as they did there, also in that process.
     Raises ProcessLost when a process of ours is lost twice: once more is tried without the warm
     runner beside, whose memory may be what was missing.
     """
-    calls = {w.workload: w.calls.get(timed.candidate, 1) for w in timed.workloads} if timed else {}
+    paces = {} if timed is None else _paces(timed)
+    warm = rig.warm(kernel)
     try:
         with rig.fresh(kernel) as fresh:
-            return _Promotion(Trials(rig, kernel, fresh, candidate, baseline), calls).run()
+            return _Promotion(Trials(rig, kernel, fresh, warm, candidate, baseline), paces).run()
     except ProcessLost:
         report("once more, with the device to itself")
         with rig.fresh(kernel, alone=True) as fresh:
-            return _Promotion(Trials(rig, kernel, fresh, candidate, baseline), calls).run()
+            return _Promotion(Trials(rig, kernel, fresh, warm, candidate, baseline), paces).run()
+
+
+def _paces(timed: Comparison) -> dict[str, Pace]:
+    """How the candidate was timed, by workload."""
+    name = timed.candidate
+    return {
+        w.workload: Pace(w.calls.get(name, 1), w.median_ms[name] * 1e-3) for w in timed.workloads
+    }
 
 
 @dataclass(frozen=True)
@@ -99,8 +108,8 @@ class _Promotion:
     """One candidate on its way through the set."""
 
     trials: Trials
-    calls: Mapping[str, int]
-    """of a sample, by workload that was timed"""
+    paces: Mapping[str, Pace]
+    """by workload that was timed"""
 
     @property
     def kernel(self) -> OpenKernel:
@@ -175,7 +184,7 @@ class _Promotion:
                 pool.kernel,
                 pool.contract,
                 name=f"{label}/repeats",
-                slots=slots_for(_nbytes(pool.contract), self.calls.get(label)),
+                slots=slots_for(_nbytes(pool.contract), self._calls(label)),
             )
             with self.trials.fresh.attached(again):
                 report(f"gates of the incumbent: call after call on `{label}`")
@@ -184,7 +193,9 @@ class _Promotion:
                     fresh.check(
                         self.trials.of_baseline(False), again, range(again.slots), adopt=True
                     )
-                found[label] = fresh.repeats(self.trials.name(False), again, self.calls.get(label))
+                found[label] = fresh.repeats(
+                    self.trials.name(False), again, pool.slots - 1, self._calls(label)
+                )
         yield computes_every_call(found)
 
     def _places(self) -> Iterator[GateResult]:
@@ -279,18 +290,22 @@ class _Promotion:
         unkind = kinds_for(spec) if self.kernel.loaded.reference else WITHOUT_REFERENCE
         trials = list[Trial]()
         for pool in self._repeated_pools():
-            shape, calls = pool.contract, self.calls.get(pool.contract.label)
+            shape, pace = pool.contract, self.paces.get(pool.contract.label)
             several = structured_kinds(spec, most=shape is smallest)
             names: list[tuple[StressKind, str]]
             names = []
             names.extend((kind, _values_name(kind, shape)) for kind in several)
             names.extend((kind, _stress_name(kind)) for kind in unkind)
             held: list[StressKind] = [kind for kind, what in names if what not in self.trials.known]
-            if calls is not None and held:
-                trials += as_timed(self.trials, shape, held, calls)
+            if pace is not None and held:
+                trials += as_timed(self.trials, shape, held, pace)
             if any(self.trials.fails(trial, STRESS_SLACK) for trial in trials):
                 break
         yield holds(TIMED_VALUES, trials, STRESS_SLACK, self.trials.not_asked(AS_TIMED))
+
+    def _calls(self, label: str) -> int | None:
+        pace = self.paces.get(label)
+        return None if pace is None else pace.calls
 
     def _repeated_pools(self) -> list[SeedPool]:
         """The workloads of which many sets of inputs fit."""

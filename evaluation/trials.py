@@ -42,6 +42,8 @@ class Trials:
     rig: Rig
     kernel: OpenKernel
     fresh: FreshRunner
+    warm: FreshRunner
+    """the process in which candidate and baseline were timed"""
     candidate: BuiltVariant
     baseline: Variant
     runs: list[Run] = field(default_factory=list[Run])
@@ -101,22 +103,29 @@ class Trials:
             came_so_far = [trial for trial in trials if trial.runs]
             return [self._beside_baseline(trial, pool, other) for trial in came_so_far]
 
-    def while_timed(self, whats: Sequence[str], pool: SeedPool, calls: int) -> list[Trial]:
+    def while_timed(
+        self,
+        whats: Sequence[str],
+        pool: SeedPool,
+        calls: int,
+        hidden: Sequence[Sequence[int]],
+    ) -> list[Trial]:
         """A trial for each name of `whats` (of the values on each slot of a pool), of calls that
-        come as in a comparison; none where it is not known what is expected on one of them."""
-        with self.fresh.attached(pool):
+        come as in a comparison, where variants are timed; none where it is not known what is
+        expected on one of them. `hidden`: see `FreshRunner.block`."""
+        with self.warm.attached(pool):
             if not all([self._is_known(whats[slot], pool, slot) for slot in range(pool.slots)]):
                 return []
             if self.kernel.loaded.reference is None and not self._adopted(whats, pool):
                 return []
             report(f"gates of the incumbent: {pool.contract.label} with other values, as timed")
-            runs = self.fresh.block(self.name(False), pool, calls)
+            runs = self.warm.block(self.name(False), pool, calls, hidden)
             return [self._as_timed(what, whats, runs, pool) for what in dict.fromkeys(whats)]
 
     def _adopted(self, whats: Sequence[str], pool: SeedPool) -> bool:
         """Whether the baseline, whose outputs are the truth, comes back from every slot."""
-        runs = self.fresh.check(self.of_baseline(False), pool, range(pool.slots), adopt=True)
-        self.fresh.rest()
+        slots = range(pool.slots)
+        runs = self.warm.check(self.baseline.variant_id, pool, slots, adopt=True)
         fault = next((run for run in runs if run.result.fault), None)
         if fault is not None:
             what = whats[fault.result.slot]
@@ -133,8 +142,8 @@ class Trials:
             return trial
         failing = sorted({run.result.slot for run in trial.runs if fails(run)})
         slots = range(pool.slots) if any(run.result.fault for run in trial.runs) else failing
-        self.fresh.rest()
-        theirs = self.fresh.check(self.of_baseline(False), pool, slots)
+        self.warm.rest()
+        theirs = self.warm.check(self.baseline.variant_id, pool, slots)
         return Trial(what, trial.runs, tuple(theirs))
 
     def _is_known(self, what: str, pool: SeedPool, slot: int) -> bool:

@@ -86,13 +86,16 @@ class FreshRunner:
                 adopt=adopt,
             )
 
-    def block(self, name: str, pool: SeedPool, calls: int) -> list[Run]:
-        """The runs of one block, as of a comparison with so many calls a sample; of a side that is
-        lost one run with its fault."""
-        rounds = [[name]] * self._kernel.timing.rounds
+    def block(
+        self, name: str, pool: SeedPool, calls: int, hidden: Sequence[Sequence[int]]
+    ) -> list[Run]:
+        """The runs of one block of samples as a comparison has them, of so many calls: one for each
+        entry of `hidden`, the seeds that some calls of it get in place of their own. Of a side
+        that is lost one run with its fault."""
+        rounds, calls_of, limit_s = [[name]] * len(hidden), {name: calls}, self._kernel.timeout_s
         with self._quiet():
             block, runs = self._checker.block(
-                pool, rounds, {name: calls}, self._kernel.timeout_s, reload=True
+                pool, rounds, calls_of, limit_s, reload=True, hidden=hidden
             )
         return [*runs, *(fault_of_side(pool, side) for side in block.sides if side.fault)]
 
@@ -106,16 +109,16 @@ class FreshRunner:
         """What comes next runs in a process that has seen nothing of what came before."""
         self._checker.runner.rest()
 
-    def repeats(self, name: str, pool: SeedPool, timed: int | None) -> Repeats:
-        """Times of calls on different values and on the same ones, and on late ones. `timed`: as
-        many as in a sample of a comparison."""
+    def repeats(self, name: str, pool: SeedPool, seeds: int, timed: int | None) -> Repeats:
+        """Times of calls on different values, on such as come again, and on late ones. `seeds`: of
+        the calls of a comparison. `timed`: as many calls as in a sample of it."""
         with self._quiet():
             return measure(
                 self._checker,
                 pool,
                 name,
                 timeout_s=self._kernel.timeout_s,
-                same_seeds=self._kernel.tier == "device",
+                seeds=seeds if self._kernel.tier == "device" else None,
                 timed=timed,
             )
 

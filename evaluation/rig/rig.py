@@ -242,6 +242,13 @@ class Rig:
         finally:
             runner.close()
 
+    def warm(self, kernel: OpenKernel) -> FreshRunner:
+        """The process in which its variants are timed, which has seen them, for whoever holds the
+        device already."""
+        warm = FreshRunner(kernel, self._checker(kernel), self._paths, nullcontext)
+        warm.loaded |= kernel.in_runner
+        return warm
+
     def _paths(self, artifact: Artifact) -> dict[str, Path]:
         """Where the modules lie that a runner loads, by hash."""
         return {m.sha256: self._builder.module_path(m) for m in artifact.loaded}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 from ..protocol.messages import Block, RunResult, SideTimes
 from .handover import Handover
@@ -15,6 +15,7 @@ from .side import Side
 from .stage import Stage
 
 WARM_UP_SLOT = 0
+DRAWN = random.SystemRandom()
 
 
 @dataclass
@@ -93,24 +94,30 @@ class _Plan:
         self._calls = calls_of(message, sides)
         setting = next(iter(sides.values())).setting
         self._order = stage.order(setting.sets, turn % 2)
-        slots = setting.inputs.pool.slots
-        self._usable = [s for s in range(slots) if s != WARM_UP_SLOT] or [WARM_UP_SLOT]
+        kept = {WARM_UP_SLOT, *chain(*message.hidden)}
+        slots = range(setting.inputs.pool.slots)
+        self._usable = [slot for slot in slots if slot not in kept] or [WARM_UP_SLOT]
 
     def samples(self) -> list[Sample]:
         """In the order in which they are taken."""
         made, cursor = list[Sample](), 0 if self.message.given else self._turn
-        step = 0 if self.message.one_seed else 1
-        for order in self.message.rounds:
+        cycle = self.message.cycle
+        for order, hidden in zip_longest(
+            self.message.rounds, self.message.hidden, fillvalue=tuple[()]()
+        ):
             for variant in order:
                 if variant in self._sides:
-                    seeds = (cursor + step * i for i in range(self._calls[variant]))
+                    seeds = (cursor + (i % cycle if cycle else i) for i in self._numbers(variant))
                     mine = [self._usable[s % len(self._usable)] for s in seeds]
-                    made.append(self._sample(variant, mine, given=bool(self.message.given)))
+                    made.append(self._sample(variant, with_hidden(mine, hidden)))
             if (
                 not self.message.given
             ):  # there a graph belongs to its seeds, and is to be used again
-                cursor += max(self._calls[variant] for variant in order) if step else 1
+                cursor += cycle or max(self._calls[variant] for variant in order)
         return made
+
+    def _numbers(self, variant: str) -> range:
+        return range(self._calls[variant])
 
     def warming(self) -> list[Sample]:
         """One of each side."""
@@ -118,11 +125,12 @@ class _Plan:
 
     def warm(self, variant: str) -> Sample:
         """What makes a side ready, on values that are not timed."""
-        return self._sample(variant, [WARM_UP_SLOT] * self._calls[variant])
+        return self._sample(variant, [WARM_UP_SLOT] * self._calls[variant], given=False)
 
-    def _sample(self, variant: str, seeds: list[int], *, given: bool = False) -> Sample:
+    def _sample(self, variant: str, seeds: list[int], *, given: bool | None = None) -> Sample:
         slots = tuple(seeds[:1] if self.message.hot else seeds)
         left = self._order[len(slots) :]
+        given = bool(self.message.given) if given is None else given
         late = given and self.message.given == "late"
         return Sample(
             self._sides[variant],
@@ -142,12 +150,20 @@ class _Plan:
         return tuple(others[number % len(others)] for number in range(len(slots)))
 
 
+def with_hidden(seeds: Sequence[int], hidden: Sequence[int]) -> list[int]:
+    """Seeds of a sample, some of which give way at drawn places to those that are hidden."""
+    made, few = list(seeds), hidden[: len(seeds)]
+    for place, seed in zip(DRAWN.sample(range(len(made)), len(few)), few, strict=True):
+        made[place] = seed
+    return made
+
+
 def _can(side: Side, message: Block) -> bool:
     """Whether a side can be asked: code that keeps state would know that values come again, and
     so would code that finds on the same set what it changed there."""
     if message.hot:
         return side.repeatable
-    return not (message.one_seed and side.code.keeps_state)
+    return not (message.cycle and side.code.keeps_state)
 
 
 def _make_ready(stage: Stage, block: _Plan, sample: Sample) -> None:

@@ -191,7 +191,8 @@ class Checker:
         reload: bool = False,
         hot: bool = False,
         placed: int | None = None,
-        one_seed: bool = False,
+        cycle: int = 0,
+        hidden: Sequence[Sequence[int]] = (),
         given: Given = "",
     ) -> tuple[BlockResult, list[Run]]:
         """One block of timed samples, every output re-checked; see `Block`."""
@@ -205,7 +206,8 @@ class Checker:
             reload=reload,
             hot=hot,
             placed=placed,
-            one_seed=one_seed,
+            cycle=cycle,
+            hidden=tuple(tuple(each) for each in hidden),
             given=given,
         )
         block, fd = self.runner.block(message)

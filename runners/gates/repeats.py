@@ -3,9 +3,9 @@
 A short kernel is called many times a sample, and all buffers of a sample lie in memory that its
 code can read. Two things are to be gained there:
 
-* On a GPU there are fewer seeds than calls: code could look for a call that had the same values,
-  and copy what that one computed. So calls whose values all differ are timed against as many that
-  have the same.
+* On a GPU there may be fewer seeds than calls: code could look for a call that had the same
+  values, and copy what that one computed. So calls whose values all differ are timed against as
+  many whose values come again.
 * The first call could compute what later ones will be asked for, and keep it where nobody looks. So
   each call is given its values right before it. Code that took what lay there until then is wrong
   where that was something else (`late`); if it looks whether it was, it is slower there than where
@@ -63,23 +63,27 @@ def measure(
     variant: str,
     *,
     timeout_s: float,
-    same_seeds: bool,
+    seeds: int | None,
     timed: int | None = None,
 ) -> Repeats:
-    """Time calls in turn on different seeds and on one (only if `same_seeds`: there is a tier on
-    which no code meets a seed twice), and on values that are there and that are not.
+    """Time calls in turn on different seeds and on ones that come again, and on values that are
+    there and that are not.
 
-    `timed`: calls of one sample when it was timed: as many here, or code would know where it is.
+    `seeds`: of a sample's calls in a comparison; None: there no code meets one twice. Where there
+    are fewer than calls they come again here as they do there, so that what lies beside a call does
+    not say where it is; else all calls have one. `timed`: calls of one sample when it was timed: as
+    many here, or code would know where it is.
     None: nobody has timed it; some, as far as they do not take too long. Raises ProcessLost.
     """
     found = Repeats()
     most = timed or _affordable(_block(checker, pool, variant, found, 1, timeout_s))
     calls = min(most, pool.slots - 1)
-    given = min(most, (pool.slots - 1) // 2 - (not same_seeds))  # half of the seeds come late
+    given = min(most, (pool.slots - 1) // 2 - (seeds is None))  # half of the seeds come late
     for _ in range(BLOCKS):
-        if same_seeds and calls > 1:
+        if seeds is not None and calls > 1:
+            cycle = min(seeds, calls - 1) if seeds < most else 1
             found.different += _block(checker, pool, variant, found, calls, timeout_s)
-            found.same += _block(checker, pool, variant, found, calls, timeout_s, one_seed=True)
+            found.same += _block(checker, pool, variant, found, calls, timeout_s, cycle=cycle)
         if given > 1:
             found.ready += _block(checker, pool, variant, found, given, timeout_s, given="ready")
             found.late += _block(checker, pool, variant, found, given, timeout_s, given="late")
@@ -125,14 +129,12 @@ def _block(
     calls: int,
     timeout_s: float,
     *,
-    one_seed: bool = False,
+    cycle: int = 0,
     given: Given = "",
 ) -> list[float]:
     """The samples of one block; its runs are added to those found."""
     rounds = [[variant]] * ROUNDS
-    block, runs = checker.block(
-        pool, rounds, {variant: calls}, timeout_s, one_seed=one_seed, given=given
-    )
+    block, runs = checker.block(pool, rounds, {variant: calls}, timeout_s, cycle=cycle, given=given)
     found.runs += [*runs, *(fault_of_side(pool, side) for side in block.sides if side.fault)]
     return [ns for side in block.sides for ns in side.nanoseconds if not side.fault]
 

@@ -19,9 +19,10 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -144,13 +145,13 @@ class NativeRunner:
             self._retire(message.pool)
         self._cores = self._core_watch.next_block()
         sides = {variant: SideTimes(variant=variant) for variant in message.rounds[0]}
-        for order in message.rounds:
+        for order, hidden in zip_longest(message.rounds, message.hidden, fillvalue=tuple[()]()):
             called = dict[int, tuple[int, ...]]()  # the same for all sides of a round
             for variant in order:
                 side, calls = sides[variant], _calls(message, pool, variant)
                 try:
                     which = called.setdefault(calls, _called(calls))
-                    sides[variant] = self._sample(message, pool, side, which, sink)
+                    sides[variant] = self._sample(message, pool, side, which, hidden, sink)
                 except ExecutorLost as lost:
                     self._sessions.pop((variant, message.pool), None)
                     faulted = side.model_copy(update={"fault": lost.fault.detail})
@@ -186,12 +187,16 @@ class NativeRunner:
         pool: InputPool,
         side: SideTimes,
         called: tuple[int, ...],
+        hidden: Sequence[int],
         sink: OutputSink,
     ) -> SideTimes:
         session = self._session(side.variant, message, pool)
         session.samples -= 1
         sets = _sets(_calls(message, pool, side.variant))
         slots = [session.unseen.pop() for _ in range(sets)]
+        few = hidden[: len(called)]
+        for index, slot in zip(DRAWN.sample(called, len(few)), few, strict=True):
+            slots[index] = slot
         before = [session.unseen.pop() for _ in slots] if message.given else slots
         held = before if message.given == "late" else slots
         shared = session.executor.shared
@@ -245,7 +250,7 @@ class NativeRunner:
         executor = self._executor(variant, pool, shared, cores)
         for _ in range(WARM_UP_CALLS):
             executor.run(range(sets), message.timeout_s * sets)
-        unseen = [slot for slot in range(pool.slots) if slot != WARM_UP_SLOT]
+        unseen = _usual(message, pool)
         session = self._sessions[key] = Session(executor, unseen)
         return session
 
@@ -288,9 +293,15 @@ class NativeRunner:
             self._sessions.pop(key).executor.close()
 
 
+def _usual(message: Block, pool: InputPool) -> list[int]:
+    """The seeds that calls have which get no hidden one; none is that of the warm-up."""
+    kept = {WARM_UP_SLOT, *chain(*message.hidden)}
+    return [slot for slot in range(pool.slots) if slot not in kept]
+
+
 def _calls(message: Block, pool: InputPool, variant: str) -> int:
     """The most calls of a sample; each set needs a seed that no warm-up has seen."""
-    return max(1, min(message.calls.get(variant, 1), pool.slots - 2))
+    return max(1, min(message.calls.get(variant, 1), len(_usual(message, pool)) - 1))
 
 
 def _sets(calls: int) -> int:

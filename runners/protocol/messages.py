@@ -85,9 +85,13 @@ class Block(Record):
     """a seed: buffers lie in memory of their own for this block, at offsets that are drawn by it
     and that the declared alignment allows (`layout.placed_arena`), alike for all sides; None: where
     they always do. A GPU's runner leaves them there"""
-    one_seed: bool = False
-    """all calls of a sample on one seed: code that looks for the outputs of an earlier call is
-    faster so than on seeds of which no two are equal (`calls` below the number of seeds)"""
+    cycle: int = 0
+    """after how many calls of a sample its seeds come again, at least 1: code that looks for the
+    outputs of an earlier call is faster so than on seeds of which no two are equal (`calls` below
+    the number of seeds). 0: when all of the pool's have come"""
+    hidden: tuple[tuple[int, ...], ...] = ()
+    """by round: seeds that calls at drawn places get in place of their own. No other call of the
+    block has one of them, so all that lies beside such a call is as it always is"""
     given: Given = ""
     """not `""`: code that works for later calls is wrong where values come late, or slower if it
     looks twice. Calls are so few that what buffers hold until then are seeds of their own."""

@@ -68,6 +68,7 @@ CUDA: tuple[Row, ...] = (
     Row(r"clock(64)?|__globaltimer\w*|globaltimer\w*", "probe", "reads a clock"),
     Row(r"__nanosleep", "note", "waits"),
     Row(r"__trap|__brkpt|assert|__assert_fail", "note", "may stop everything on the GPU"),
+    Row(r"__DATE__|__TIME__|__TIMESTAMP__", "block", "asks when it is built"),
     Row(r"v?printf", "note", "prints, if it is not left out: the machine code tells"),
     Row(r"malloc|free", "note", "allocates on the device's heap: the machine code tells"),
     Row(r"static", "probe", "may keep something from one launch to the next"),
@@ -116,8 +117,8 @@ def cpp_findings(source: str, contract: Contract | None = None, *, device: bool)
         found += _in_assembly(text, line, contract, device=device)
     if not device:
         found += flag_findings(source, contract)
-        found += foreign_files(root)
-        found += files_asked_for(source)
+    found += foreign_files(root)
+    found += files_asked_for(source)
     for kept in kept_variables(root, device=device):
         found.append(Finding("probe", kept.line, kept.name, KEEPS))
     return sorted(found, key=lambda each: each.line)

@@ -17,6 +17,7 @@ from .precision import Precision, precision_tier
 NARROW = "computes in a type narrower than the contract's"
 TF32 = "multiplies in tf32, and the contract's math is ieee"
 APPROXIMATES = "approximates, and the contract's math is not fast"
+TELLS_APART = "tells one launch from another, which no result may hang on"
 ROUNDS = "adds floats in the order in which threads come, and the contract is deterministic"
 
 
@@ -43,7 +44,8 @@ _MMA = r"\b(?:mma|wmma|wgmma|tcgen05)\.[\w.:]*"
 _HALF = r"b?f16(?:x2)?"
 PTX: tuple[PtxRow, ...] = (
     PtxRow(r"%(?:clock(?:64|_hi)?|globaltimer(?:_lo|_hi)?)\b", "probe", "reads a clock"),
-    PtxRow(r"%(?:gridid|pm\d+(?:_64)?)\b", "probe", "tells launches apart"),
+    PtxRow(r"%(?:gridid|current_graph_exec|envreg\d+)\b", "block", TELLS_APART),
+    PtxRow(r"%pm\d+(?:_64)?\b", "probe", "reads a performance counter"),
     PtxRow(r"%(?:smid|nsmid|n?warpid)\b", "probe", "looks at where it runs"),
     PtxRow(r"\bdiscard\.[\w.:]+", "probe", "throws away what a cache holds"),
     PtxRow(r"\b(?:trap|brkpt)(?=\s*;)", "note", "may stop everything on the GPU"),
@@ -71,7 +73,19 @@ PTX: tuple[PtxRow, ...] = (
     PtxRow(r"\balloca\.\w+", "note", "takes local memory of a size found at run time"),
 )
 KEYS = (
-    *("%clock", "%globaltimer", "%gridid", "%pm", "smid", "warpid", "discard.", "trap", "brkpt"),
+    *(
+        "%clock",
+        "%globaltimer",
+        "%gridid",
+        "%current_graph_exec",
+        "%envreg",
+        "%pm",
+        "smid",
+        "warpid",
+        "discard.",
+        "trap",
+        "brkpt",
+    ),
     *("nanosleep", "createpolicy", "applypriority", "evict_last", "mma", "tcgen05", "cvt."),
     *(".approx", "red.", "atom.", "cp.reduce", "call", "alloca."),
 )

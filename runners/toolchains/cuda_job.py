@@ -13,6 +13,8 @@ from pathlib import Path
 from ..errors import SpecError
 from ..processes.confined import Bounds, read_left
 from ..processes.machine import memory_share
+from .diagnostics import told_of
+from .readable import Readable
 
 MEMORY_BYTES = memory_share(8 << 30)
 MAX_OUTPUT_BYTES = 256 << 20
@@ -47,6 +49,13 @@ class CudaJob:
     def read(self) -> list[Path]:
         """What a compiler reads beside the system and its own installation."""
         return [Path(folder) for folder in self.include_dirs]
+
+
+def told(log: str, job: CudaJob) -> str:
+    """What a compiler said, without what it quotes from files that are not the kernel's."""
+    root = toolkit()
+    installed = [] if root is None else [root]
+    return told_of(log, Readable(job.folder, [*installed, *job.read]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

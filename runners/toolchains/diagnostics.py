@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-MAX_LINES = 40
+MAX_LINES, MAX_WIDTH = 40, 500
 _GNU = re.compile(
     r"^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:\d+:)? (?P<kind>fatal error|error|warning|note):"
 )
@@ -30,10 +30,11 @@ def told_of(output: str, readable: Callable[[str], bool]) -> str:
     compiler wrote them: messages quote words, and excerpts whole lines."""
     kept, hidden = list[str](), False
     for line in output.splitlines():
-        if head := _PLACE.match(line):
+        if head := _PLACE.match(line) or _EDG.match(line):
             hidden = not readable(head["file"])
             if hidden:
-                line = f"{head['file']}:{head['line']}: {head['kind'].lower()}: {UNTOLD}"
+                at = f"({head['line']}):" if head.re is _EDG else f":{head['line']}:"
+                line = f"{head['file']}{at} {head['kind'].lower()}: {UNTOLD}"
                 if kept[-1:] == [line]:
                     continue
         elif hidden and _EXCERPT.match(line) and not line.startswith("                 from "):
@@ -55,16 +56,21 @@ def errors(output: str, limit: int = MAX_LINES, without: str = "") -> str:
             relevant = "error" in head["kind"] or (relevant and head["kind"] == "note")
             keeping = relevant and head["file"] != without
         elif _TOOL.search(line):
-            kept.append(line)
+            kept.append(_short(line))
             keeping = False
             continue
         elif not line.strip() or line.startswith(ends):
             keeping = False
         if keeping:
-            kept.append(line.rstrip())
+            kept.append(_short(line.rstrip()))
     if len(kept) > limit:
         kept = [*kept[:limit], f"... {len(kept) - limit} more lines"]
     return "\n".join(kept) or output.strip()[-2000:]
+
+
+def _short(line: str) -> str:
+    """A text in a source may be as long as its author likes."""
+    return line if len(line) <= MAX_WIDTH else f"{line[:MAX_WIDTH]} ... ({len(line)} characters)"
 
 
 def errors_by_line(output: str, file: str) -> dict[int, str]:
@@ -80,7 +86,7 @@ def errors_by_line(output: str, file: str) -> dict[int, str]:
 def warnings(output: str, limit: int = 10) -> tuple[str, ...]:
     """The first warnings, one line each."""
     found = [line for line in output.splitlines() if (h := _head(line)) and h["kind"] == "warning"]
-    return tuple(found[:limit])
+    return tuple(map(_short, found[:limit]))
 
 
 def cuda_words(output: str) -> str:

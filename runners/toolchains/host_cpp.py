@@ -44,7 +44,8 @@ from ..specs.contract import BoundContract, bind
 from ..specs.io_contract import Contract
 from .base import BuildOutcome, BuildRequest, Toolchain
 from .diagnostics import told_of, warnings
-from .host_messages import MEMORY_BYTES, OUTPUT_BYTES, SHIM, Readable, explain
+from .host_messages import MEMORY_BYTES, OUTPUT_BYTES, SHIM, explain
+from .readable import Readable
 
 COMPILERS = ("g++", "clang++")
 DEFAULT_FLAGS = ("-O3", "-march=native", "-fopenmp", "-std=c++17")
@@ -171,7 +172,9 @@ def _compile(command: list[str], request: BuildRequest, folder: Path) -> tuple[E
     ).wait()
     try:
         log = read_left(folder / LOG, LOG_BYTES).decode("utf-8", "replace")
-        readable = Readable(folder, (compiler, *map(Path, request.kernel.include_dirs)))
+        prefix = compiler.resolve().parents[1]
+        own = (prefix / "include", prefix / "lib" / "gcc")
+        readable = Readable(folder, (*own, *map(Path, request.kernel.include_dirs)))
         return ended, told_of(log.replace(f"{folder}/", ""), readable)
     except ValueError as error:
         raise SpecError(f"what the compiler says cannot be told: {error}") from error

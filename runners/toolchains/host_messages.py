@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from pathlib import Path
 
 from ..dtypes import DTYPES
 from ..processes.machine import memory_share
@@ -27,26 +25,7 @@ _BOUNDS = {
     ),
 }
 """What compilers say where they meet our limits."""
-HEADERS = tuple(map(Path, ("/usr/include", "/usr/local/include", "/usr/lib/gcc", "/usr/lib/llvm")))
-"""of the system: compilers explain errors by their lines"""
 _IN_SHIM = re.compile(rf"(?m)^{re.escape(SHIM)}:\d+:(?:\d+:)? (?:fatal )?error:")
-
-
-class Readable:
-    """Whether a file, by its name in a compiler's message, may be quoted: the kernel's own, what
-    its spec names, and headers of the system. A name need not be that of the file that was read
-    (`#line`), but it is the one that an excerpt is taken from."""
-
-    def __init__(self, folder: Path, others: Sequence[Path]) -> None:
-        compiler, *named = others
-        prefix = compiler.resolve().parents[1]
-        libraries = (*HEADERS, prefix / "include", prefix / "lib" / "gcc")
-        self._folder = folder.resolve()
-        self._beneath = (self._folder, *libraries, *(path.resolve() for path in named))
-
-    def __call__(self, name: str) -> bool:
-        place = (self._folder / name).resolve()
-        return any(place.is_relative_to(each) for each in self._beneath)
 
 
 def expected_signature(contract: Contract, entry: str) -> str:

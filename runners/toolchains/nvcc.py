@@ -13,7 +13,17 @@ from pathlib import Path
 
 from ..processes.confined import ConfinedFork, Ended
 from ..processes.process import clean_environment
-from .cuda_job import MEMORY_BYTES, Compiled, CudaJob, Failed, left, no_header, no_instance, toolkit
+from .cuda_job import (
+    MEMORY_BYTES,
+    Compiled,
+    CudaJob,
+    Failed,
+    left,
+    no_header,
+    no_instance,
+    told,
+    toolkit,
+)
 from .diagnostics import cuda_words, errors, errors_by_line
 
 ENTRIES = "kernelwright_entries.cu"
@@ -49,7 +59,7 @@ def compile_cuda(job: CudaJob) -> Compiled | Failed:
     ended, log = _run(first, job, tool)
     if ended.returncode != 0:
         return _failed(ended, cuda_words(log), job, names)
-    ptx, told = _without_names(left(job.folder / PTX).decode(), job.folder)
+    ptx, names_in_code = _without_names(left(job.folder / PTX).decode(), job.folder)
     (job.folder / PTX).write_text(ptx, encoding="utf-8")
     second = [*common, "-Xptxas", "-v", "-cubin", PTX, "-o", CUBIN]
     ended, assembler = _run(second, job, tool)
@@ -63,8 +73,8 @@ def compile_cuda(job: CudaJob) -> Compiled | Failed:
         compiler=f"nvcc {version}",
         command=" ".join(["nvcc", *first[1:]]),
         versions={"nvcc": version},
-        entries={entry: told[n] for n, entry in enumerate(job.entries)},
-        symbols={x: told[len(job.entries) + n] for n, x in enumerate(job.symbols)},
+        entries={entry: names_in_code[n] for n, entry in enumerate(job.entries)},
+        symbols={x: names_in_code[len(job.entries) + n] for n, x in enumerate(job.symbols)},
         dependencies=_dependencies(job, tool),
     )
 
@@ -82,13 +92,13 @@ def _run(argv: list[str], job: CudaJob, tool: Path) -> tuple[Ended, str]:
         bounds=job.bounds,
         read=[*installed, *job.read],
     ).wait()
-    return ended, left(log).decode("utf-8", "replace")
+    return ended, told(left(log).decode("utf-8", "replace"), job)
 
 
 def _without_names(ptx: str, folder: Path) -> tuple[str, dict[int, str]]:
     """The PTX without the variables of `ENTRIES` and the build's folder, and what they told."""
-    told = {int(found[1]): found[2] for found in _TOLD.finditer(ptx)}
-    return _TOLD.sub("", ptx).replace(f'"{folder}/', '"'), told
+    names = {int(found[1]): found[2] for found in _TOLD.finditer(ptx)}
+    return _TOLD.sub("", ptx).replace(f'"{folder}/', '"'), names
 
 
 def _failed(ended: Ended, log: str, job: CudaJob, names: tuple[str, ...]) -> Failed:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..processes.confined import ConfinedFork, python_folders
-from .cuda_job import Compiled, CudaJob, Failed, left, no_header, no_instance, toolkit
+from .cuda_job import Compiled, CudaJob, Failed, left, no_header, no_instance, told, toolkit
 from .diagnostics import errors
 
 RESULT, CUBIN, PTX, LOG = "nvrtc.json", "nvrtc.cubin", "nvrtc.ptx", "nvrtc.log"
@@ -77,12 +77,12 @@ def compile_cuda(job: CudaJob) -> Compiled | Failed:
         return Failed(f"NVRTC: {ended.words}" + (f": {said[-1]}" if said else ""), ended.timed_out)
     result = json.loads(left(job.folder / RESULT))
     if not result["done"]:
-        return Failed(_explained(str(result["log"]), job, result))
+        return Failed(_explained(told(str(result["log"]), job), job, result))
     version = str(result["version"])
     return Compiled(
         cubin=left(job.folder / CUBIN),
         ptx=left(job.folder / PTX).decode().replace(f'"{job.folder}/', '"'),
-        log=str(result["log"]),
+        log=told(str(result["log"]), job),
         compiler=f"NVRTC {version}",
         command=" ".join(["nvrtc", *options, job.source]),
         versions={"nvrtc": version},

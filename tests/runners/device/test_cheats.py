@@ -249,7 +249,7 @@ def test_what_cannot_run_twice_on_the_same_set_has_no_hot_times(gpu: Gpu, tmp_pa
     )
     hot, _ = bench.block([["a"]], hot=True)
     assert [s.nanoseconds for s in hot.sides] == [()]
-    again, rows = bench.block([["a"]], {"a": 3}, one_seed=True)
+    again, rows = bench.block([["a"]], {"a": 3}, cycle=1)
     assert len(again.sides[0].nanoseconds) == 1, "calls on one seed have sets of their own"
     assert is_twice(bench, again.sides[0].results, rows)
     bench.runner.close()
@@ -257,9 +257,28 @@ def test_what_cannot_run_twice_on_the_same_set_has_no_hot_times(gpu: Gpu, tmp_pa
 
 def test_calls_can_all_have_one_seed(bench: DeviceBench) -> None:
     bench.load("a", RIGHT)
-    block, rows = bench.block([["a"]] * 2, {"a": 3}, one_seed=True)
+    block, rows = bench.block([["a"]] * 2, {"a": 3}, cycle=1)
     assert len({r.slot for r in block.sides[0].results}) == 2
     assert is_twice(bench, block.sides[0].results, rows)
+
+
+def test_seeds_come_again_after_as_many_calls_as_are_asked_for(bench: DeviceBench) -> None:
+    bench.load("a", RIGHT)
+    block, rows = bench.block([["a"]], {"a": 5}, cycle=2)
+    assert len({r.slot for r in block.sides[0].results}) == 2
+    assert is_twice(bench, block.sides[0].results, rows)
+
+
+def test_a_hidden_seed_takes_the_place_of_one_call_s_and_no_other_call_has_it(
+    bench: DeviceBench,
+) -> None:
+    bench.load("a", RIGHT)
+    first, rows = bench.block([["a"]], {"a": 2}, hidden=((3,),))
+    slots = [r.slot for r in first.sides[0].results]
+    assert len(slots) == 2 and slots.count(3) == 1
+    assert is_twice(bench, first.sides[0].results, rows)
+    both, _ = bench.block([["a"]] * 2, {"a": 2}, hidden=((), (3,)))
+    assert {r.slot for r in both.sides[0].results} == {1, 2, 3}
 
 
 COPYING = (
@@ -279,7 +298,7 @@ def test_one_seed_for_all_calls_tempts_code_that_looks_for_the_outputs_of_an_ear
     load_spy(bench, COPYING, [])
     usual, rows = bench.block([["spy"]], {"spy": 3})
     assert is_twice(bench, usual.sides[0].results, rows)
-    tempted, rows = bench.block([["spy"]], {"spy": 3}, one_seed=True)
+    tempted, rows = bench.block([["spy"]], {"spy": 3}, cycle=1)
     results = tempted.sides[0].results
     assert len({r.slot for r in results}) == 1
     assert [bool(row[0] == MARKED) for row in rows] == [False, True]

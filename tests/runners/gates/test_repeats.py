@@ -93,7 +93,7 @@ class Scripted:
 
     def __init__(self, ns: float = 1000.0) -> None:
         self._ns = ns
-        self.asked = list[tuple[int, bool, str]]()
+        self.asked = list[tuple[int, int, str]]()
 
     def block(
         self,
@@ -102,13 +102,13 @@ class Scripted:
         calls: dict[str, int],
         timeout_s: float,
         *,
-        one_seed: bool,
+        cycle: int,
         given: str,
     ) -> tuple[BlockResult, list[Run]]:
         """As `Checker.block`."""
         assert timeout_s == 5.0
-        self.asked.append((calls["v"], one_seed, given))
-        known = one_seed or given == "ready"
+        self.asked.append((calls["v"], cycle, given))
+        known = cycle or given == "ready"
         times = tuple(0.4 * self._ns if known else self._ns for order in rounds for _ in order)
         return BlockResult(sides=(SideTimes(variant="v", nanoseconds=times),)), []
 
@@ -116,51 +116,56 @@ class Scripted:
 POOL = SeedPool("k/w", "k", bind(Contract.model_validate(CONTRACT), {"n": 8}, "w"), tuple(range(9)))
 
 
-def measured(checker: Scripted, *, same_seeds: bool, timed: int | None = None) -> Repeats:
-    return measure(
-        cast("Any", checker), POOL, "v", timeout_s=5.0, same_seeds=same_seeds, timed=timed
-    )
+def measured(checker: Scripted, *, seeds: int | None = 63, timed: int | None = None) -> Repeats:
+    return measure(cast("Any", checker), POOL, "v", timeout_s=5.0, seeds=seeds, timed=timed)
 
 
 def test_kinds_are_timed_in_turn_with_a_seed_for_each_call_and_what_lies_there_before() -> None:
     checker = Scripted()
-    found = measured(checker, same_seeds=True, timed=64)
-    assert checker.asked == 3 * [
-        (8, False, ""),
-        (8, True, ""),
-        (4, False, "ready"),
-        (4, False, "late"),
-    ]
+    found = measured(checker, timed=63)
+    assert checker.asked == 3 * [(8, 0, ""), (8, 1, ""), (4, 0, "ready"), (4, 0, "late")]
     assert set(found.different) == set(found.late) == {1000.0}
     assert set(found.same) == set(found.ready) == {400.0}
     assert computes_every_call({"w": found}).outcome == "failed"
 
 
+@pytest.mark.parametrize(("seeds", "cycle"), [(63, 1), (7, 7), (3, 3), (8, 7)])
+def test_seeds_come_again_as_they_do_when_it_is_timed_and_at_least_once(
+    seeds: int, cycle: int
+) -> None:
+    checker = Scripted()
+    measured(checker, seeds=seeds, timed=15)
+    assert {asked for calls, asked, given in checker.asked if calls == 8 and not given} == {
+        0,
+        cycle,
+    }
+
+
 def test_there_are_as_many_calls_as_when_it_was_timed_whatever_they_take_here() -> None:
     checker = Scripted(ns=6e9)
-    measured(checker, same_seeds=True, timed=4)
+    measured(checker, timed=4)
     assert {calls for calls, _, _ in checker.asked} == {4}
 
 
 def test_where_no_seed_comes_twice_values_come_late_alone() -> None:
     checker = Scripted()
-    found = measured(checker, same_seeds=False, timed=10)
-    assert set(checker.asked) == {(3, False, "ready"), (3, False, "late")}
+    found = measured(checker, seeds=None, timed=10)
+    assert set(checker.asked) == {(3, 0, "ready"), (3, 0, "late")}
     assert not found.same
 
 
 def test_what_was_called_once_a_sample_has_no_earlier_call() -> None:
     checker = Scripted()
-    found = measured(checker, same_seeds=True, timed=1)
+    found = measured(checker, timed=1)
     assert not checker.asked
     assert computes_every_call({"w": found}).outcome == "skipped"
 
 
 def test_what_nobody_has_timed_is_called_a_few_times_and_not_if_that_takes_too_long() -> None:
     short, long = Scripted(), Scripted(ns=6e9)
-    measured(short, same_seeds=True)
+    measured(short)
     assert [calls for calls, _, _ in short.asked[:2]] == [1, 3]
-    measured(long, same_seeds=True)
+    measured(long)
     assert len(long.asked) == 1
 
 

@@ -105,6 +105,26 @@ def test_no_answer_of_another_side_lies_in_the_buffers_of_a_sample(
     assert not any(answer in memory for memory in before_its_code for answer in answers())
 
 
+def test_a_hidden_seed_takes_the_place_of_one_call_s_and_no_other_call_has_it(
+    runner: NativeRunner,
+) -> None:
+    hidden = ((37,), (38,), (), (39,))
+    block = Block(
+        pool="pool",
+        rounds=(("one",),) * len(hidden),
+        calls={"one": 6},
+        poison=POISON,
+        timeout_s=5.0,
+        hidden=hidden,
+    )
+    (side,), fd = runner.block(block)
+    os.close(fd)
+    assert not side.fault
+    met = [result.slot for result in side.results]
+    assert sorted(slot for slot in met if slot >= 37) == [37, 38, 39]
+    assert len(met) >= 4 * 5, "as many calls as usual"
+
+
 def test_buffers_that_are_placed_anew_lie_elsewhere_and_are_right_for_all_sides(
     runner: NativeRunner, before_its_code: list[bytes]
 ) -> None:

@@ -225,7 +225,10 @@ def test_code_for_the_host_is_skipped_and_a_damaged_cubin_refused(tmp_path: Path
 SAID = {
     "mov.u64 %rd1, %clock64;": "probe",
     "mov.u32 %r1, %globaltimer_lo;": "probe",
-    "mov.u64 %rd1, %gridid;": "probe",
+    "mov.u64 %rd1, %gridid;": "block",
+    "mov.u64 %rd1, %current_graph_exec;": "block",
+    "mov.u32 %r1, %envreg3;": "block",
+    "mov.u32 %r1, %pm0;": "probe",
     "mov.u32 %r1, %pm3;": "probe",
     "mov.u32 %r1, %nsmid;": "probe",
     "mov.u32 %r1, %warpid;": "probe",

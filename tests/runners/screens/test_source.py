@@ -228,6 +228,24 @@ def test_python_is_not_read_as_cpp() -> None:
     assert static_screen("fork()", "triton").outcome == "passed"
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ('#include "/etc/passwd"', "/etc/passwd"),
+        ("#include </etc/passwd>", "/etc/passwd"),
+        ('#include "../secret.h"', "../secret.h"),
+        ("constexpr char day = __DATE__[5];", "__DATE__"),
+        ("constexpr char second = __TIME__[7];", "__TIME__"),
+        ('#if __has_include("kernelwright_entries.cu")\n#endif', "__has_include"),
+    ],
+)
+def test_cuda_neither_reads_the_machine_s_files_nor_asks_how_it_is_built(
+    line: str, name: str
+) -> None:
+    found = static_screen(f"{line}\n" + KERNEL.format("y[0] = x[0];"), "cuda")
+    assert found.outcome == "failed" and f"`{name}`" in found.message
+
+
 def test_every_row_gives_a_reason() -> None:
     assert all(row.reason and row.pattern for row in HOST_CPP)
 

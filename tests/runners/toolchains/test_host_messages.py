@@ -84,6 +84,22 @@ def test_words_and_excerpts_of_foreign_files_are_left_out_of_what_a_tool_says(qu
     assert told.endswith("k.cpp:2:1: error: b"), "what is said of the kernel stays"
 
 
+def test_what_the_front_end_of_cuda_says_of_foreign_files_is_left_out_as_well() -> None:
+    output = (
+        "/etc/passwd(1): error: `root` is no type\n  root:x:0:0\n  ^\n\nk.cu(2): error: b\n  b\n"
+    )
+    told = told_of(output, lambda name: name == "k.cu")
+    assert told.splitlines()[0] == f"/etc/passwd(1): error: {UNTOLD}"
+    assert "root" not in told and told.endswith("k.cu(2): error: b\n  b")
+
+
+def test_a_message_is_no_longer_than_a_person_reads(built: Builder, tmp_path: Path) -> None:
+    said = 'static_assert(sizeof(int) == 3, A(A(A(A(A(A(A(A(A(A(A(A("much")))))))))))));\n'
+    message = build(built, f"#define A(x) x x\n{said}{FUNCTION}", tmp_path).message
+    assert "static assertion failed: much" in message
+    assert len(message) < 4000 and "characters)" in message
+
+
 def test_a_flag_that_waits_for_a_make_is_refused_in_a_spec(built: Builder, tmp_path: Path) -> None:
     outcome = build(built, FUNCTION, tmp_path, flags=["-O2", "-flto=jobserver"])
     assert outcome.rejected and "-flto=jobserver" in outcome.message
