@@ -1,5 +1,5 @@
 """The command line: `kernelwright spec | moves | optimize | show | export | compare | regression |
-replay | report | regraph | doctor | selftest | serve | token | install`.
+replay | report | record | program | regraph | doctor | selftest | serve | token | install`.
 
 Here are the commands that drive the server's own modules; `commands/` has the others.
 
@@ -23,6 +23,8 @@ from ..runners.version import __version__
 from .commands.compare import compare
 from .commands.export import export
 from .commands.moves import moves
+from .commands.program import app as program
+from .commands.record import PASSED_ON, record
 from .commands.regression import regression
 from .commands.spec import spec
 from .http.token_command import app as token
@@ -49,8 +51,10 @@ USAGE = 2
 
 app.add_typer(regraph, name="regraph")
 app.add_typer(token, name="token")
+app.add_typer(program, name="program")
 for each in (spec, moves, optimize, export, compare, regression, replay, report, install):
     app.command()(each)
+app.command(context_settings=PASSED_ON)(record)
 
 
 class Tier(StrEnum):

@@ -18,6 +18,7 @@ from kernelwright.search.session.workbench import Workbench
 
 if TYPE_CHECKING:
     from cuda_moves import PretendedLab
+    from pretend_program import PretendedProgram
 
 ROOT = Path(__file__).parents[1]
 
@@ -90,6 +91,16 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
 
     monkeypatch.setattr(sqlite3, "connect", recorded)
     return opened
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PretendedProgram]:
+    """A program on a pretended driver, for what records, replays and changes programs."""
+    from pretend_program import pretended_program  # most tests do without
+
+    folder = Path(of_all_workers(tmp_path_factory, "pretended_program"))
+    with pretended_program(folder) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -33,11 +33,14 @@ def granularity(device: int = 0) -> int:
 
 class Mapped:
     """`nbytes` of addresses, of which `pieces` (start in it, size) have memory; all are multiples
-    of the granularity. Raises OutOfDeviceMemory and DriverFault, and keeps nothing then."""
+    of the granularity. `wished`: the address to begin at, which the driver may or may not grant.
+    Raises OutOfDeviceMemory and DriverFault, and keeps nothing then."""
 
-    def __init__(self, nbytes: int, pieces: Sequence[Span], device: int = 0) -> None:
+    def __init__(
+        self, nbytes: int, pieces: Sequence[Span], device: int = 0, *, wished: int = 0
+    ) -> None:
         self.nbytes = nbytes
-        self.address = int(call("cuMemAddressReserve", nbytes, 0, 0, 0))
+        self.address = int(call("cuMemAddressReserve", nbytes, 0, wished, 0))
         self.pieces = tuple((self.address + start, size) for start, size in pieces)
         """start and size of each, on the device"""
         self._memory = list[tuple[int, int, Any]]()

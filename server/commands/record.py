@@ -1,0 +1,107 @@
+"""`kernelwright record -- COMMAND`: what a program does on the GPU, without a change to it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ...runners.recording.recording import Program
+    from ...tools.parts.programs import KeptOutcome
+
+RECORDING = Path("kernelwright-recording")
+MIB = 1 << 20
+PASSED_ON = {"allow_interspersed_args": False}
+"""options behind the command are the command's"""
+
+
+def record(
+    command: Annotated[list[str], typer.Argument(help="The program and its arguments.")],
+    outdir: Annotated[
+        Path, typer.Option(file_okay=False, help="Folder of the recording; replaced.")
+    ] = RECORDING,
+    keep: Annotated[
+        bool,
+        typer.Option(help="Run it a second time and keep the launches that make 90 % of the time."),
+    ] = False,
+    front: Annotated[
+        str,
+        typer.Option(
+            metavar="cupti|shim",
+            help="How: CUPTI tells times; the shim counts alone, beside another profiler.",
+        ),
+    ] = "",
+    most_mib: Annotated[
+        int, typer.Option(min=1, help="With --keep: MiB of all kept launches together.")
+    ] = 8192,
+    most_launch_mib: Annotated[
+        int, typer.Option(min=1, help="With --keep: MiB that one kept launch may reach.")
+    ] = 1024,
+    timeout: Annotated[
+        float | None, typer.Option(min=1, help="Seconds after which the program is ended.")
+    ] = None,
+    operators: Annotated[
+        bool, typer.Option(help="With --keep: number PyTorch's operators; eager programs only.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
+) -> None:
+    """Run a program and say which kernels its GPU time goes to, and what faster ones could gain.
+
+    The program runs as it is, with your rights, in this folder. The recording (0700) holds its
+    machine code and, with --keep, its data; `kernelwright program delete` removes it.
+
+    Exit status: 0 recorded, 1 nothing could be, or the program failed.
+    """
+    from ...analysis.programs.report import report_text
+    from ...runners.recording.fronts import Asked
+    from ...runners.recording.recording import Program
+    from ...runners.recording.running import given_input
+    from ...tools.parts.programs import keep_representative, recorded_report
+
+    program = Program(
+        tuple(command), Path.cwd(), timeout_s=timeout, echo=not as_json, stdin=given_input()
+    )
+    asked = Asked(
+        most_launch_bytes=most_launch_mib * MIB, most_bytes=most_mib * MIB, operators=operators
+    )
+    report, found = recorded_report(program, outdir.absolute(), asked, front_named(front))
+    print(report.model_dump_json(indent=2) if as_json else "\n" + report_text(report))
+    if found.ran.failed:
+        print(
+            f"the program ended with {found.ran.ending}; its output is in {outdir}", file=sys.stderr
+        )
+        raise typer.Exit(1)
+    if keep:
+        told = kept_text(keep_representative(program, outdir.absolute(), asked))
+        print(told, file=sys.stderr if as_json else sys.stdout)
+
+
+def front_named(name: str):
+    """The front by its name; none is wanted where it is empty. Raises SpecError."""
+    from ...runners.errors import SpecError
+
+    match name:
+        case "":
+            return None
+        case "cupti" | "shim":
+            return name
+        case _:
+            raise SpecError(f"there is no front {name!r}", valid="cupti, shim")
+
+
+def kept_text(found: KeptOutcome) -> str:
+    """Which launches were kept."""
+    lines = [f"kept {len(found.kept)} launches, {sum(k.nbytes for k in found.kept) / MIB:.1f} MiB"]
+    lines += [f"not kept: {label}: {why}" for label, why in found.refused.items()]
+    return "\n".join(lines)
+
+
+def program_of(outdir: Path, timeout: float | None = None) -> Program:
+    """The program of a recording, to be run again. Raises AccessError."""
+    from ...runners.recording.recording import Program, recorded_program
+
+    told = recorded_program(outdir)
+    return Program(tuple(told["command"]), Path(told["folder"]), timeout_s=timeout)

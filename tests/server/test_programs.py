@@ -1,0 +1,69 @@
+"""`kernelwright record` and `program`, as they are typed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pretend_program import PretendedProgram
+
+
+MAIN = "import sys; from kernelwright.server.cli import main; sys.exit(main())"
+
+
+def typed(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-c", MAIN, *words]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def recording(
+    program: PretendedProgram, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """A folder in which a program was recorded with its launches kept."""
+    folder = tmp_path_factory.mktemp("typed")
+    shim = ("record", "--front", "shim", "--keep", "--outdir", "rec")
+    return folder, typed(folder, *shim, "--", *program.command())
+
+
+def test_the_program_speaks_and_then_the_report(
+    recording: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    done = recording[1]
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.index("digest") < done.stdout.index("share")
+    assert "slow_scale" in done.stdout
+    assert "kept 4 launches" in done.stdout
+
+
+def test_a_recording_is_looked_at_replayed_and_deleted(
+    recording: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    folder = recording[0]
+    report = json.loads(typed(folder, "program", "report", "rec", "--json").stdout)
+    assert report["launches"] == 10
+    assert report["kernels"][0]["name"] == "slow_scale"
+    again = typed(folder, "program", "replay", "rec")
+    assert "4 of 4 launches equal bit for bit; 3 of 3 kernels" in again.stdout
+    assert again.returncode == 0
+    unknown = typed(folder, "program", "keep", "rec", "--only", "f9c9")
+    assert "no kernel of this recording is called f9c9" in unknown.stderr
+    assert typed(folder, "program", "delete", "rec").stdout.startswith("removed ")
+    assert not (folder / "rec").exists()
+
+
+def test_what_a_program_fails_with_is_passed_on(program: PretendedProgram, tmp_path: Path) -> None:
+    done = typed(tmp_path, "record", "--front", "shim", "--", *program.command(mode="fail"))
+    assert done.returncode == 1
+    assert "no input file" in done.stderr
+    assert "exit status 3" in done.stderr
+
+
+def test_an_unknown_front_is_refused_with_those_that_are_there(tmp_path: Path) -> None:
+    done = typed(tmp_path, "record", "--front", "nsys", "--", "true")
+    assert (done.returncode, "Valid: cupti, shim" in done.stderr) == (1, True)
