@@ -42,7 +42,7 @@ def problems_of(folder: Path) -> dict[str, str]:
 
 def _read(folder: Path) -> Recording:
     summary = json.loads((folder / SUMMARY).read_text("utf-8"))
-    functions = tuple(map(_function, rows(folder / "functions.jsonl")))
+    functions: tuple[Function, ...] = tuple(map(_function, rows(folder / "functions.jsonl")))
     return Recording(
         folder=folder,
         summary=summary,
@@ -85,14 +85,14 @@ def _function(row: Mapping[str, Any]) -> Function:
     )
 
 
-def _configuration(row: Mapping[str, Any], functions: tuple[Function, ...]) -> Configuration:
+def _configuration(row: Mapping[str, Any], functions: Sequence[Function]) -> Configuration:
     return Configuration(
         id=row["id"],
         function=functions[row["function"]],
         grid=_size3(row["grid"]),
         block=_size3(row["block"]),
         shared=row["shared"],
-        attributes=tuple(tuple(each) for each in row["attributes"]),
+        attributes=tuple(tuple(map(int, each)) for each in row["attributes"]),
         scalars=row["scalars"],
         merged=row["merged"],
         count=row["count"],

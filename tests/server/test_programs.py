@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from pretend_program import PretendedProgram
 
-
 MAIN = "import sys; from kernelwright.server.cli import main; sys.exit(main())"
 
 
