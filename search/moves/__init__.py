@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from ...analysis.prior.model import MoveFacts
 from . import cpp, cuda, triton
-from .cuda import idioms
+from .cuda import idioms, schedules
 from .every_language import (
     compiler_flags,
     cuda_flags,
@@ -50,11 +50,13 @@ MOVES: tuple[Move, ...] = (
     *triton.MOVES,
     *cuda.MOVES,
     *idioms.MOVES,
+    *schedules.MOVES,
     *cpp.MOVES,
 )
 
-IDIOMS = frozenset(move.id for move in idioms.MOVES)
-"""moves that recognise a whole algorithm and put another one, which they know, in its place"""
+IDIOMS = frozenset(move.id for move in (*idioms.MOVES, *schedules.MOVES))
+"""moves that put a whole algorithm in another one's place: one that they recognise, or whatever is
+computed"""
 
 CANONICAL: Mapping[str, Method] = {method.id: method for method in METHODS}
 FACTS: Mapping[str, MoveFacts] = {method.id: method.facts() for method in METHODS}

@@ -109,6 +109,8 @@ KERNELS: Mapping[str, Callable[[], State]] = {
     "sum_blocks": SUM,
     "histogram_shared": _idiom("a histogram in steps of the grid"),
     "transpose_tile": _idiom("a transpose by one-dimensional blocks"),
+    "elementwise_schedule": _file(STENCIL.format("cuda")),
+    "row_schedule": ROWS,
     "loop_order": _host("column_sums"),
     "rows_added_up": _host("column_sums"),
     "register_tile": _host("matmul"),

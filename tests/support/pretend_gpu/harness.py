@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
+from kernelwright.runners.building import plain_compiler
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.device.presence.probing import probe_devices
 from kernelwright.runners.plans.declared_plan import declared_plan
@@ -97,9 +98,15 @@ def pretended_gpu(
         allowed = start.PASSED_ON | PASSED_ON
         stack.enter_context(mock.patch.object(start, "PASSED_ON", allowed))
         stack.enter_context(mock.patch.object(Builder, "build", _observed(made)))
+        stack.enter_context(mock.patch.object(plain_compiler, "clean_environment", _real_bindings))
         gpu = PretendedGpu(folder, made)
         gpu.tell_nvml()
         yield gpu
+
+
+def _real_bindings(home: Path) -> dict[str, str]:
+    """For the process that compiles for reading: NVRTC's binding wants the real driver's beside."""
+    return {n: v for n, v in start.clean_environment(home).items() if n != "PYTHONPATH"}
 
 
 def _before(first: str, others: str | None) -> str:

@@ -1,0 +1,6 @@
+"""Schedules: CUDA written from what a kernel computes, whatever its source is spelled like."""
+
+from ...shared.base import Move
+from . import elementwise_schedule, row_schedule
+
+MOVES: tuple[Move, ...] = (row_schedule.MOVE, elementwise_schedule.MOVE)

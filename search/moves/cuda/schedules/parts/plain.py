@@ -1,0 +1,333 @@
+"""A CUDA state as schedules read it: what its launch computes, over the kernel's own parameters."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from ......analysis.lift import Argument, Lifted, lift
+from ......analysis.lift.expressions import Call, Expr, Name, Number, Unreadable, names_in
+from ......analysis.lift.rewriting import substitute
+from ......analysis.lift.statements import Body, Dim, changed, expressions_in
+from ......analysis.lift.sums import difference, divided, product, total
+from ......analysis.ptx import read_ptx
+from ......runners.building.plain_compiler import compiled_plainly
+from ......runners.c_source.comments import without_comments
+from ......runners.c_source.functions import CppFunction, cpp_functions
+from ......runners.c_source.parsing import parse_cpp
+from ......runners.errors import ExpressionError, SpecError
+from ......runners.inferring.found_parameters import base_name
+from ......runners.specs.declared_plan_model import DeclaredPlan, LaunchStep, ValueArg
+from ......runners.specs.expressions import evaluate_int
+from ......runners.specs.part import Expression
+from ......runners.specs.spec import KernelSpec
+from ....shared.base import NotApplicable, State
+from ....shared.sizes import divisor_of
+from ...parts.reading import arguments_of, effective_plan
+from .memory import Memory
+from .proof import refuted
+
+AXES = ("x", "y", "z")
+WRITTEN = "// schedule: "
+"""what begins the comment over a kernel that a schedule wrote: none is written of it again"""
+
+
+@dataclass(frozen=True)
+class Plain:
+    """One launch of a plan: what it computes, and what is known of its parameters."""
+
+    source: bytes
+    function: CppFunction
+    plan: DeclaredPlan
+    step: int
+    spec: KernelSpec
+    lifted: Lifted
+    """over parameters and `added`; nothing of a launch is left in it"""
+    arrays: Mapping[str, Memory]
+    sizes: Mapping[str, Expression]
+    """integers that the kernel is given, or could be: over the symbols of the spec"""
+    added: tuple[str, ...]
+    """symbols that the launch does not hand over so far, under their own names"""
+
+    @property
+    def launch(self) -> LaunchStep:
+        """The step."""
+        found = self.plan.steps[self.step]
+        assert isinstance(found, LaunchStep)
+        return found
+
+
+def plain_of(state: State) -> Plain | NotApplicable:
+    """What the one launch of a state computes; why it cannot be told, or is told already."""
+    if WRITTEN in state.source:
+        return NotApplicable("a schedule has written it")
+    defines = {**state.spec.kernel.defines, **state.assignment}
+    defines |= dict((state.plan or {}).get("defines", {}))
+    return _plain(state.source, _Key(state), tuple(sorted(defines.items())))
+
+
+class _Key:
+    """A state as a key: its source apart, what else a lift hangs on."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._text = repr((state.spec, state.plan, sorted(state.assignment.items())))
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self._text == other._text
+
+
+@lru_cache(maxsize=64)  # every schedule asks for the same one
+def _plain(
+    source: str, key: _Key, defines: tuple[tuple[str, int | float | str], ...]
+) -> Plain | NotApplicable:
+    state = key.state
+    code = without_comments(source.encode())
+    if parse_cpp(code).root_node.has_error:
+        return NotApplicable("the syntax tree of the source has errors, so it is left alone")
+    try:
+        plan = effective_plan(state)
+    except SpecError as error:
+        return NotApplicable(f"its plan cannot be read: {error.message}")
+    steps = [n for n, step in enumerate(plan.steps) if isinstance(step, LaunchStep)]
+    if len(steps) != 1:
+        return NotApplicable(f"the plan has {len(steps)} launches; schedules write single ones")
+    step = plan.steps[steps[0]]
+    assert isinstance(step, LaunchStep)
+    if step.cluster is not None or step.cooperative or step.pdl:
+        return NotApplicable("the launch has clusters, is cooperative, or may start early")
+    named = [f for f in cpp_functions(code.decode(), cuda=True) if f.name == base_name(step.launch)]
+    if len(named) != 1:
+        return NotApplicable("the launch leads to no single __global__ function of the source")
+    given = _given(state.spec, plan, step, named[0])
+    if isinstance(given, str):
+        return NotApplicable(given)
+    made = compiled_plainly(source, step.launch, defines)
+    if isinstance(made, str):
+        return NotApplicable(f"it does not compile for reading: {made.splitlines()[0]}")
+    return _lifted(state, plan, steps[0], named[0], given, made)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What a launch hands to its parameters."""
+
+    arguments: tuple[Argument, ...]
+    arrays: Mapping[str, Memory]
+    sizes: Mapping[str, Expression]
+
+
+def _given(
+    spec: KernelSpec, plan: DeclaredPlan, step: LaunchStep, function: CppFunction
+) -> _Given | str:
+    handed = arguments_of(step, spec)
+    if len(handed) != len(function.parameters):
+        return "the launch hands over another number of arguments than the kernel takes"
+    known = {each.name: each for each in spec.io.arguments}
+    arguments, arrays, sizes = list[Argument](), dict[str, Memory](), dict[str, Expression]()
+    for parameter, arg in zip(function.parameters, handed, strict=True):
+        name = parameter.name
+        if isinstance(arg, ValueArg):
+            arguments.append(Argument(name, arg.dtype, array=False))
+            if "int" in arg.dtype and not isinstance(arg.value, float):
+                sizes[name] = arg.value
+        elif not isinstance(arg, str):
+            return f"`{name}` is no whole array and no number"
+        elif arg in known and known[arg].role != "scalar":
+            array = known[arg]
+            if array.strides is not None:
+                return f"`{name}` has strides of its own"
+            arguments.append(Argument(name, array.dtype, array=True))
+            arrays[name] = Memory(name, array.dtype, array.align, array.shape)
+        elif arg in plan.buffers:
+            buffer = plan.buffers[arg]
+            if buffer.dtype is None or buffer.shape is None:
+                return f"the buffer `{arg}` has no type"
+            arguments.append(Argument(name, buffer.dtype, array=True))
+            arrays[name] = Memory(name, buffer.dtype, buffer.align, buffer.shape)
+        else:
+            scalar = known.get(arg)
+            dtype = "int32" if scalar is None else scalar.dtype
+            arguments.append(Argument(name, dtype, array=False))
+            value = arg if scalar is None else scalar.value
+            if "int" in dtype and value is not None and not isinstance(value, float):
+                sizes[name] = value
+    return _Given(tuple(arguments), arrays, sizes)
+
+
+def _lifted(
+    state: State,
+    plan: DeclaredPlan,
+    step: int,
+    function: CppFunction,
+    given: _Given,
+    made: tuple[str, str],
+) -> Plain | NotApplicable:
+    launch = plan.steps[step]
+    assert isinstance(launch, LaunchStep)
+    numbers = {**plan.defines, **state.assignment}
+    block = [_number(size, numbers) for size in launch.block]
+    try:
+        found = lift(
+            read_ptx(made[0]),
+            made[1],
+            given.arguments,
+            None if None in block else [b for b in block if b is not None],
+        )
+        if found.opaque:
+            return NotApplicable(f"not all of it is understood: {'; '.join(found.opaque[:2])}")
+        sizes = _Sizes(state.spec, given.sizes, numbers)
+        lifted = sizes.without_launch(found, launch)
+    except (Unreadable, ExpressionError, SyntaxError) as error:
+        return NotApplicable(f"what it computes is not understood: {error}")
+    except RecursionError:
+        return NotApplicable("an expression of it is nested too deeply")
+    known = {**given.sizes, **{name: name for name in sizes.added}}
+    why = refuted(lifted, state.spec, given.arrays, known)
+    if why:
+        return NotApplicable(f"its reading is not trusted: {why}")
+    return Plain(
+        source=state.source.encode(),
+        function=function,
+        plan=plan,
+        step=step,
+        spec=state.spec,
+        lifted=lifted,
+        arrays=given.arrays,
+        sizes=known,
+        added=tuple(sizes.added),
+    )
+
+
+def _number(size: Expression, numbers: Mapping[str, int]) -> int | None:
+    try:
+        return evaluate_int(size, numbers)
+    except ExpressionError:
+        return None
+
+
+class _Sizes:
+    """Sizes of a spec as expressions over what the kernel is given."""
+
+    def __init__(
+        self, spec: KernelSpec, given: Mapping[str, Expression], numbers: Mapping[str, int]
+    ) -> None:
+        self._spec, self._numbers = spec, numbers
+        self._by_symbol = {str(value): name for name, value in given.items()}
+        self._taken = given.keys()
+        self.added = list[str]()
+
+    def without_launch(self, lifted: Lifted, launch: LaunchStep) -> Lifted:
+        """The lift with the launch's sizes in place of `nctaid` and `ntid`. Raises Unreadable
+        where a thread or block is left in what is computed."""
+        known = dict[str, Expr]()
+        used = {
+            name
+            for each in (*expressions_in(lifted.body), *(d.extent for d in lifted.dims))
+            for name in names_in(each)
+        }
+        for axis, blocks, threads in zip(AXES, launch.grid, launch.block, strict=False):
+            for name, size in ((f"nctaid.{axis}", blocks), (f"ntid.{axis}", threads)):
+                if name in used:
+                    known[name] = self.expression(size, launch)
+        for axis in AXES:
+            known.setdefault(f"nctaid.{axis}", Number(1))
+            known.setdefault(f"ntid.{axis}", Number(1))
+        dims = tuple(Dim(d.name, self._extent(d.extent, known, launch)) for d in lifted.dims)
+        body: Body = changed(lifted.body, lambda each: substitute(each, known))
+        made = replace(lifted, dims=dims, body=body)
+        own = {d.name for d in dims}
+        left = {n for e in expressions_in(body) for n in names_in(e) if "." in n and n not in own}
+        if left:
+            raise Unreadable(f"{sorted(left)[0]} counts in what is computed")
+        return made
+
+    def _extent(self, extent: Expr, known: Mapping[str, Expr], launch: LaunchStep) -> Expr:
+        """An extent; as many places as whole blocks have are as many as were asked for, where
+        blocks divide them."""
+        for axis, blocks in zip(AXES, launch.grid, strict=False):
+            name = f"nctaid.{axis}"
+            if name in names_in(extent) and (of := self._divided(blocks)) is not None:
+                whole, by = of
+                if extent == product(Name(name), Number(by)):
+                    return self.expression(whole, launch)
+        return substitute(extent, known)
+
+    def _divided(self, blocks: Expression) -> tuple[str, int] | None:
+        """(`n`, 256) of `cdiv(n, 256)`, where all legal n are multiples."""
+        tree = ast.parse(str(blocks), mode="eval").body
+        match tree:
+            case ast.Call(func=ast.Name(id="cdiv"), args=[whole, by]):
+                pass
+            case ast.BinOp(left=whole, op=ast.FloorDiv(), right=by):
+                pass
+            case _:
+                return None
+        number = _number(ast.unparse(by), self._numbers)
+        text = ast.unparse(whole)
+        if not number or divisor_of(text, self._spec) % number:
+            return None
+        return text, number
+
+    def expression(self, size: Expression, launch: LaunchStep) -> Expr:
+        """An expression of a spec. Raises Unreadable for what has no counterpart."""
+        numbers = dict[str, int](self._numbers)
+        for axis, threads in zip(AXES, launch.block, strict=False):
+            value = _number(threads, numbers)
+            if value is not None:
+                numbers.setdefault(f"block_{axis}", value)
+        if isinstance(size, int):
+            return Number(size)
+        return self._of(ast.parse(str(size), mode="eval").body, numbers)
+
+    def _of(self, node: ast.expr, numbers: Mapping[str, int]) -> Expr:
+        whole = ast.unparse(node)
+        if whole in self._by_symbol:
+            return Name(self._by_symbol[whole])
+        match node:
+            case ast.Constant(value=int() as value):
+                return Number(value)
+            case ast.Name(id=name) if name in numbers:
+                return Number(numbers[name])
+            case ast.Name(id=name) if name in self._taken and name not in self._spec.symbols:
+                return Name(name)
+            case ast.Name(id=name) if name in self._spec.symbols:
+                if name in self._taken:  # a parameter of that name holds something else
+                    raise Unreadable(f"the size {name} is not handed over")
+                if name not in self.added:
+                    self.added.append(name)
+                return Name(name)
+            case ast.BinOp(left=left, op=op, right=right):
+                return _combined(op, self._of(left, numbers), self._of(right, numbers))
+            case ast.Call(func=ast.Name(id="cdiv"), args=[left, right]):
+                above, below = self._of(left, numbers), self._of(right, numbers)
+                return _over(total((above, below, Number(-1))), below)
+            case _:
+                raise Unreadable(f"the size {whole} of the launch")
+
+
+def _combined(operator: ast.operator, left: Expr, right: Expr) -> Expr:
+    match operator:
+        case ast.Add():
+            return total((left, right))
+        case ast.Sub():
+            return difference(left, right)
+        case ast.Mult():
+            return product(left, right)
+        case ast.FloorDiv():
+            return _over(left, right)
+        case _:
+            raise Unreadable("an operation in a size of the launch")
+
+
+def _over(left: Expr, right: Expr) -> Expr:
+    if isinstance(right, Number) and (whole := divided(left, int(right.value))) is not None:
+        return whole
+    if isinstance(left, Number) and isinstance(right, Number):
+        return Number(int(left.value) // int(right.value))
+    return Call("div", (left, right), "int")

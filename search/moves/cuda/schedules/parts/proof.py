@@ -1,0 +1,94 @@
+"""A lift is executed before anything is written from it: at a small shape, on random inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ......analysis.lift import Lifted
+from ......analysis.lift.expressions import Unreadable
+from ......analysis.lift.interpreting import Disagrees, run
+from ......runners.dtypes import DTYPES
+from ......runners.errors import ExpressionError
+from ......runners.specs.expressions import evaluate, evaluate_int
+from ......runners.specs.part import Expression
+from ......runners.specs.spec import KernelSpec
+from .memory import Memory
+
+SMALL = (3, 5, 7, 2, 6, 9)
+"""sizes of symbols, as far as their domains allow them: different ones, so that two that are
+exchanged do not agree by chance"""
+MOST_ELEMENTS = 1 << 20
+
+
+def refuted(
+    lifted: Lifted,
+    spec: KernelSpec,
+    arrays: Mapping[str, Memory],
+    sizes: Mapping[str, Expression],
+) -> str:
+    """Why a lift cannot be what a legal kernel computes, "" where nothing speaks against it: it
+    reads or writes beyond an array. Sizes that make arrays too large to be tried are not tried."""
+    symbols = small_symbols(spec)
+    try:
+        scalars = dict[str, int | float](
+            {name: evaluate_int(size, symbols) for name, size in sizes.items()}
+        )
+        scalars |= _scalars(spec, symbols, scalars)
+        counts = {n: elements(each.elements, symbols) for n, each in arrays.items()}
+        if max(counts.values(), default=0) > MOST_ELEMENTS:
+            return ""
+        made = {n: _values(spec, n, each.dtype, counts[n]) for n, each in arrays.items()}
+        run(lifted, scalars, made)
+    except Disagrees as error:
+        return str(error)
+    except (Unreadable, ExpressionError):
+        return ""  # what is not interpreted is not refuted; gates judge what is written
+    return ""
+
+
+def small_symbols(spec: KernelSpec) -> dict[str, int]:
+    """A small legal value for each symbol; a workload's where no domain is declared."""
+    found = dict[str, int]()
+    for at, (name, domain) in enumerate(spec.symbols.items()):
+        if domain is None:
+            return dict(min((w.symbols for w in spec.workloads), key=lambda s: prod(s.values())))
+        step = domain.multiple_of
+        wanted = SMALL[at % len(SMALL)]
+        value = max(domain.min, wanted * step if step > 1 else wanted)
+        found[name] = min(-(-value // step) * step, domain.max // step * step)
+    return found
+
+
+def elements(sizes: Sequence[Expression], symbols: Mapping[str, int]) -> int:
+    """The number of elements of an array."""
+    return prod(evaluate_int(size, symbols) for size in sizes)
+
+
+def _scalars(
+    spec: KernelSpec, symbols: Mapping[str, int], known: Mapping[str, int | float]
+) -> dict[str, int | float]:
+    """Scalars of the contract that are no sizes, by their names there."""
+    return {
+        a.name: evaluate(a.value, symbols)
+        for a in spec.io.arguments
+        if a.role == "scalar" and a.value is not None and a.name not in known
+    }
+
+
+def _values(spec: KernelSpec, name: str, dtype: str, count: int) -> npt.NDArray[Any]:
+    """Random values as the contract draws them, where it says how."""
+    random = np.random.default_rng(7)
+    init = next(
+        (a.filled for a in spec.io.arguments if a.name == name and a.role != "scalar"), None
+    )
+    if DTYPES[dtype].floor is not None:
+        return random.standard_normal(count).astype(dtype)
+    if init is not None and init.kind == "randint":
+        low, high = int(init.low), int(init.high)
+        return random.integers(low, max(high, low + 1), count).astype(dtype)
+    return np.zeros(count, dtype=dtype)

@@ -1,0 +1,323 @@
+"""C++ of a row program: a device function for the threads of one row, and the kernel around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ......analysis.lift.expressions import ZERO, Expr, Load, Number
+from ......analysis.lift.statements import Body
+from .body_text import BodyWriter
+from .c_text import TYPES, VALUES, Writer
+from .lanes import LANE
+from .row_lanes import TEAM, RowLanes, dtype_of
+from .row_program import COLUMN, Reduction
+from .team_text import Teams
+from .writing import condition, handed, parameters
+
+WARPS = 4
+"""rows of a block where a warp does one"""
+_NEUTRAL = {"sum": 0, "product": 1}
+
+
+class RowText:
+    """Texts over one program; what several functions share is written once."""
+
+    def __init__(self, made: RowLanes, index: str) -> None:
+        self._made, self._index = made, index
+        self._names = made.names
+        self._dtypes = {a.name: a.dtype for a in made.plain.lifted.arguments if a.array}
+        self.teams = Teams(made.names)
+        names = made.names
+        self._lanes, self._thread = names.fresh("LANES"), names.fresh("thread")
+        self._column, self._lane = names.fresh("column"), names.fresh("lane")
+        self._item, self._items = names.fresh("item"), names.fresh("ITEMS")
+        self._outer = {d.name: names.fresh(d.name.replace(".", "_")) for d in made.program.outer}
+
+    def _writer(self) -> Writer:
+        own = {LANE: self._lane, COLUMN: self._column, **self._outer}
+        return Writer(own, self._dtypes, wide=self._index != "int")
+
+    def function(self, name: str, capacity: int) -> str:
+        """What the threads of a row do; `capacity`: columns that they hold, 0: none."""
+        made, writer = self._made, self._writer()
+        kept = (
+            {load: self._names.fresh(f"{load.array}_row") for load in made.held} if capacity else {}
+        )
+        lines = [f"    const int {self._thread} = threadIdx.x;"]
+        if kept:
+            share = f"{TEAM} * {self._lanes}"
+            lines.append(
+                f"    constexpr int {self._items} = ({capacity} + {share} - 1) / ({share});"
+            )
+        for load, called in kept.items():
+            lines.append(f"    {self._vector(load.array)} {called}[{self._items}];")
+        loaded = set[Load]()
+        for step, loads in zip(made.terms, made.loads, strict=False):
+            lines += self._reduced(step, loads, kept, loaded, writer)
+        if made.elements:
+            lines += self._elements(kept, loaded, writer)
+        if made.program.ends:
+            lines += [
+                f"    if ({self._thread} == 0) {{",
+                *self._ends(made.program.ends, writer),
+                "    }",
+            ]
+        outer = [f"{self._index} {each}" for each in self._outer.values()]
+        given = ", ".join([*parameters(made.plain, made.written), *outer])
+        told = (
+            f"// one row by {TEAM} threads, which hold it"
+            if capacity
+            else f"// one row by {TEAM} threads, read anew for each pass"
+        )
+        return "\n".join(
+            [
+                told,
+                f"template <int {self._lanes}>",
+                f"__device__ __forceinline__ void {name}({given}) {{",
+                *lines,
+                "}",
+            ]
+        )
+
+    def _vector(self, array: str) -> str:
+        return self._made.vectors.type(TYPES[dtype_of(self._made.plain, array)], self._lanes)
+
+    def _load(self, load: Load, start: Expr, writer: Writer) -> str:
+        at = f"{load.array} + {writer.text(start, inside=True)}"
+        return self._made.vectors.load(TYPES[self._dtypes[load.array]], self._lanes, at)
+
+    def _pass(
+        self,
+        loads: dict[Load, Expr],
+        kept: dict[Load, str],
+        loaded: set[Load],
+        writer: Writer,
+        inner: Callable[[str], list[str]],
+        around: tuple[list[str], list[str]] = ([], []),
+    ) -> Iterator[str]:
+        """A loop over the thread's vectors; `inner` gives the lines for one lane, `around` those
+        before and behind the lanes."""
+        columns = writer.text(self._made.program.columns, inside=True)
+        here = {
+            load: self._names.fresh(f"{load.array}_lanes") for load in loads if load not in kept
+        }
+        item = f"for (int {self._item} = 0; {self._item} < {self._items}; ++{self._item}) {{"
+        at = f"({self._item} * {TEAM} + {self._thread}) * {self._lanes}"
+        place = f"        const {self._index} {self._column} = {at};"
+        new = {load: start for load, start in loads.items() if load in kept and load not in loaded}
+        if new:
+            yield from [
+                "#pragma unroll",
+                f"    {item}",
+                place,
+                f"        if ({self._column} < {columns}) {{",
+            ]
+            for load, start in new.items():
+                yield f"            {kept[load]}[{self._item}] = {self._load(load, start, writer)};"
+            yield from ["        }", "    }"]
+            loaded.update(new)
+        tab = "        "
+        if kept:
+            yield from [
+                "#pragma unroll",
+                f"    {item}",
+                place,
+                f"        if ({self._column} < {columns}) {{",
+            ]
+            tab = "            "
+        else:
+            step = f"{self._column} += {TEAM} * {self._lanes}"
+            yield "#pragma unroll 4"
+            yield (
+                f"    for ({self._index} {self._column} = {self._thread} * {self._lanes}; "
+                f"{self._column} < {columns}; {step}) {{"
+            )
+        for load, called in here.items():
+            value = self._load(load, loads[load], writer)
+            yield f"{tab}const {self._vector(load.array)} {called} = {value};"
+        texts = {**{load: f"{c}[{self._item}]" for load, c in kept.items()}, **here}
+        writer.load = lambda load: f"{texts[load]}.at[{self._lane}]" if load in texts else None
+        yield from (f"{tab}{line}" for line in around[0])
+        yield "#pragma unroll"
+        yield f"{tab}for (int {self._lane} = 0; {self._lane} < {self._lanes}; ++{self._lane}) {{"
+        known = dict(writer.known)
+        yield from inner(tab + "    ")
+        writer.known = known
+        yield f"{tab}}}"
+        yield from (f"{tab}{line}" for line in around[1])
+        writer.load = lambda _: None
+        yield from ["        }", "    }"] if kept else ["    }"]
+
+    def _reduced(
+        self,
+        step: list[tuple[Reduction, Expr, Expr]],
+        loads: dict[Load, Expr],
+        kept: dict[Load, str],
+        loaded: set[Load],
+        writer: Writer,
+    ) -> Iterator[str]:
+        body = BodyWriter(writer, self._names, self._index)
+        named = [self._declared(r) for r, _, _ in step]
+        for (reduction, _, _), names in zip(step, named, strict=True):
+            yield from body.values([reduction.first, reduction.first_place], "    ")
+            yield from (f"    {line}" for line in self._begun(reduction, names, writer))
+
+        def lane(tab: str) -> list[str]:
+            lines = list(body.values([t for _, t, _ in step], tab))
+            for (reduction, term, place), names in zip(step, named, strict=True):
+                lines += [
+                    f"{tab}{line}" for line in self._step(reduction, term, place, names, writer)
+                ]
+            return lines
+
+        yield from self._pass(loads, kept, loaded, writer, lane)
+        for (reduction, _, _), names in zip(step, named, strict=True):
+            order = names[::-1] if len(names) == 2 else names
+            yield "    " + self.teams.joined(reduction.kind, TEAM, *order, later=reduction.later)
+            neutral = _NEUTRAL.get(reduction.kind)
+            first = reduction.first
+            if neutral is not None and not (isinstance(first, Number) and first.value == neutral):
+                sign = "+" if reduction.kind == "sum" else "*"
+                yield f"    {names[0]} = {_acc(reduction, writer.text(first))} {sign} {names[0]};"
+            value = names[0]
+            writer.known[reduction.fold] = (
+                f"__float2half({value})" if reduction.fold.dtype == "f16" else value
+            )
+
+    def _declared(self, reduction: Reduction) -> list[str]:
+        """Names of what a thread reduces: the value, or a place and its value."""
+        word = {"sum": "total", "product": "factor", "max": "greatest", "min": "least"}
+        if reduction.kind.startswith("arg"):
+            return [self._names.fresh("best_at"), self._names.fresh("best")]
+        return [self._names.fresh(word[reduction.kind])]
+
+    def _begun(self, reduction: Reduction, names: list[str], writer: Writer) -> list[str]:
+        """Declarations of what a thread reduces, with what it starts from."""
+        if len(names) == 2:
+            best, place = writer.text(reduction.first), writer.text(reduction.first_place)
+            return [
+                f"{VALUES[reduction.first.dtype]} {names[1]} = {best};",
+                f"{self._index} {names[0]} = {place};",
+            ]
+        dtype = "f32" if reduction.fold.dtype == "f16" else reduction.fold.dtype
+        neutral = _NEUTRAL.get(reduction.kind)
+        if neutral is not None:
+            first = writer.text(Number(neutral if dtype == "int" else float(neutral), dtype))
+        else:
+            first = _acc(reduction, writer.text(reduction.first))
+        return [f"{VALUES[dtype]} {names[0]} = {first};"]
+
+    def _step(
+        self, reduction: Reduction, term: Expr, place: Expr, names: list[str], writer: Writer
+    ) -> list[str]:
+        """One column's part."""
+        value = _acc(reduction, writer.text(term))
+        guard = ""
+        if reduction.start != ZERO:
+            at = f"{self._column} + {self._lane}"
+            guard = f"if ({at} >= {writer.text(reduction.start)}) "
+        name = names[0]
+        match reduction.kind:
+            case "sum":
+                return [f"{guard}{name} += {value};"]
+            case "product":
+                return [f"{guard}{name} *= {value};"]
+            case "max" | "min" as kind:
+                dtype = "f32" if term.dtype == "f16" else term.dtype
+                if dtype in ("f32", "f64"):
+                    suffix = "f" if dtype == "f32" else ""
+                    return [f"{guard}{name} = f{kind}{suffix}({name}, {value});"]
+                sign = ">" if kind == "max" else "<"
+                return [f"{guard}if ({value} {sign} {name}) {name} = {value};"]
+            case kind:
+                sign = (">" if kind == "argmax" else "<") + ("=" if reduction.later else "")
+                test = f"{value} {sign} {names[1]}"
+                if reduction.start != ZERO:
+                    test = f"{guard[4:-2]} && {test}"
+                return [
+                    f"if ({test}) {{",
+                    f"    {names[1]} = {value};",
+                    f"    {name} = {writer.text(place)};",
+                    "}",
+                ]
+
+    def _elements(self, kept: dict[Load, str], loaded: set[Load], writer: Writer) -> Iterator[str]:
+        made = self._made
+        stored = {store: self._names.fresh(f"{store.array}_lanes") for store in made.stores}
+        body = BodyWriter(
+            writer,
+            self._names,
+            self._index,
+            lambda s: f"{stored[s]}.at[{self._lane}]" if s in stored else None,
+        )
+        before = [f"{self._vector(s.array)} {name};" for s, name in stored.items()]
+        behind = list[str]()
+        for store, name in stored.items():
+            at = f"{store.array} + {writer.text(made.stores[store], inside=True)}"
+            behind.append(
+                made.vectors.store(TYPES[self._dtypes[store.array]], self._lanes, at, name)
+            )
+        yield from self._pass(
+            made.loads[-1],
+            kept,
+            loaded,
+            writer,
+            lambda tab: list(body.lines(made.elements, tab)),
+            (before, behind),
+        )
+
+    def _ends(self, ends: Body, writer: Writer) -> list[str]:
+        return list(BodyWriter(writer, self._names, self._index).lines(ends, "        "))
+
+    def kernel(self, rows: Expr, held: str, streamed: str, capacity: int) -> str:
+        """The kernel's body: which row, by which function."""
+        made, writer = self._made, Writer({}, {}, wide=self._index != "int")
+        row = self._names.fresh("row")
+        lines = [
+            f"    const {self._index} {row} = ({self._index})blockIdx.x * "
+            f"({TEAM} > 32 ? 1 : {WARPS}) + (int)threadIdx.y;",
+            "    // a warp or a block leaves as a whole",
+            f"    if ({row} >= {writer.text(rows, inside=True)}) return;",
+        ]
+        rest = row
+        for at, dim in enumerate(reversed(made.program.outer)):
+            name = self._outer[dim.name]
+            if at == len(made.program.outer) - 1:
+                lines.append(f"    const {self._index} {name} = {rest};")
+                continue
+            extent = writer.text(dim.extent, inside=True)
+            lines.append(f"    const {self._index} {name} = {rest} % {extent};")
+            rest = f"{rest} / {extent}"
+        given = ", ".join([handed(made.plain), *self._outer.values()])
+        columns = writer.text(made.program.columns, inside=True)
+        fits = f"{columns} <= {capacity}"
+        lines += _chosen(
+            condition(made.split.needs, made.lanes, writer),
+            lambda lanes: _by_length(held, streamed, fits, f"<{lanes}>({given});"),
+            made.lanes,
+        )
+        return "\n".join(lines)
+
+
+def _acc(reduction: Reduction, text: str) -> str:
+    """Half precision is reduced in single precision."""
+    return f"__half2float({text})" if reduction.fold.carried[0].dtype == "f16" else text
+
+
+def _by_length(held: str, streamed: str, fits: str, call: str) -> list[str]:
+    if not held or not streamed:
+        return [f"{held or streamed}{call}"]
+    return [f"if ({fits}) {held}{call}", f"else {streamed}{call}"]
+
+
+def _chosen(tests: list[str], way: Callable[[int], list[str]], lanes: int) -> list[str]:
+    """Vectors where the sizes are multiples of them, else single elements."""
+    if not tests:
+        return [f"    {line}" for line in way(lanes)]
+    return [
+        f"    if ({' && '.join(tests)}) {{",
+        *(f"        {line}" for line in way(lanes)),
+        "    } else {",
+        *(f"        {line}" for line in way(1)),
+        "    }",
+    ]

@@ -1,0 +1,73 @@
+"""Elements written anew from what they compute: every spelling, every size, every launch."""
+
+from __future__ import annotations
+
+import pytest
+from cuda_moves import PretendedLab, array, cuda_state, reason, scalar
+from scheduled import FLAT, HEAD, SIZES, matrix_state, written_beside
+
+from kernelwright.runners.toolchains import nvrtc
+from kernelwright.search.moves.cuda.schedules.elementwise_schedule import MOVE
+
+pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="needs NVRTC")
+
+SWAPPED = {"grid": ["cdiv(rows, 16)", "cdiv(cols, 8)"], "block": [16, 8]}
+_I = "int i = blockIdx.x * blockDim.x + threadIdx.x; "
+SPELLED = {
+    "flat": (f"{{ {_I} if (i < rows * cols) y[i] = x[i] / (1.0f + expf(-x[i])); }}", FLAT),
+    "a row that is the same for all": (
+        f"{{ {_I} if (i < rows * cols) y[i] = x[i] * x[i % cols] + x[i / cols]; }}", FLAT),
+    "neighbours that are rows apart": (
+        "{ int r = blockIdx.x * blockDim.x + threadIdx.x;"
+        " int c = blockIdx.y * blockDim.y + threadIdx.y;"
+        " if (r < rows && c < cols) y[r * cols + c] = x[r * cols + c] * 2.0f + x[c]; }", SWAPPED),
+    "a thread a row": (
+        "{ int r = blockIdx.x * blockDim.x + threadIdx.x; if (r >= rows) return;"
+        " for (int c = 0; c < cols; ++c) y[r * cols + c] = fmaxf(x[r * cols + c], 0.1f); }",
+        {"grid": ["cdiv(rows, 32)"], "block": [32]}),
+    "what lies behind": (
+        f"{{ {_I} if (i < rows * cols) y[i] = i + 1 < rows * cols ? x[i + 1] - x[i] : x[i]; }}",
+        FLAT),
+    "in some places alone": (
+        f"{{ {_I} if (i < rows * cols) {{ y[i] = 0.5f; if (x[i] > 0) y[i] = x[i]; }} }}", FLAT),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spelling", SPELLED)
+def test_what_is_written_gives_what_the_kernel_gives(spelling: str, lab: PretendedLab) -> None:
+    state = matrix_state(*SPELLED[spelling])
+    shapes = [{"rows": 37, "cols": 64}, {"rows": 13, "cols": 33}, {"rows": 1, "cols": 3}]
+    found = written_beside(lab, MOVE, state, shapes)
+    assert all(each.plan != state.plan and "Lanes<" in each.source for each in found)
+
+
+def test_an_array_that_is_read_and_written_is_changed_in_place(lab: PretendedLab) -> None:
+    body = f"{{ {_I} if (i < rows * cols) y[i] = y[i] * 0.5f + x[i]; }}"
+    written_beside(lab, MOVE, matrix_state(body, FLAT, role="inout"), [{"rows": 9, "cols": 128}])
+
+
+def test_what_a_schedule_wrote_is_not_written_again(lab: PretendedLab) -> None:
+    (first, *_) = written_beside(
+        lab, MOVE, matrix_state(*SPELLED["flat"]), [{"rows": 8, "cols": 8}]
+    )
+    assert "a schedule has written it" in reason(MOVE, first)
+
+
+def test_names_of_the_source_are_not_taken(lab: PretendedLab) -> None:
+    head = "#define LANES 3\n#define item 7\nstruct Lanes { float v; };\n" + HEAD
+    state = matrix_state(*SPELLED["flat"], head=head)
+    written_beside(lab, MOVE, state, [{"rows": 7, "cols": 96}])
+
+
+def test_a_size_that_only_the_grid_has_is_handed_over(lab: PretendedLab) -> None:
+    source = (
+        'extern "C" __global__ void f(const float* x, float* y, int cols) {'
+        " int c = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (c < cols) y[blockIdx.y * cols + c] = x[blockIdx.y * cols + c] + 1.0f; }"
+    )
+    arguments = [array("x", "input", "rows", "cols"), array("y", "output", "rows", "cols")]
+    launch = {"grid": ["cdiv(cols, 64)", "rows"], "block": [64]}
+    state = cuda_state(source, "f", [*arguments, scalar("cols")], launch, SIZES)
+    (made, *_) = written_beside(lab, MOVE, state, [{"rows": 5, "cols": 100}])
+    assert made.plan is not None
+    assert made.plan["steps"][0]["args"] == ["x", "y", "cols", "rows"]

@@ -1,0 +1,94 @@
+"""Rows written anew from what is folded along them: every spelling, every length."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from cuda_moves import PretendedLab, array, cuda_state, reason, scalar
+from scheduled import A_ROW, FLAT, SIZES, matrix_state, written_beside
+
+from kernelwright.runners.toolchains import nvrtc
+from kernelwright.search.moves.cuda.schedules.row_schedule import MOVE
+
+pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="needs NVRTC")
+
+_R = (
+    "int r = blockIdx.x * blockDim.x + threadIdx.x; if (r >= rows) return;"
+    " const float* v = x + r * cols;"
+)
+_J = "for (int j = 0; j < cols; ++j)"
+ROWS = ("rows",)
+SHAPES = [{"rows": 7, "cols": 136}, {"rows": 5, "cols": 37}, {"rows": 9, "cols": 1}]
+SPELLED = {
+    "softmax through its output": (
+        f"{{ {_R} float m = -1e30f, s = 0; {_J} if (v[j] > m) m = v[j];"
+        f" {_J} {{ float e = expf(v[j] - m); y[r * cols + j] = e; s += e; }}"
+        f" {_J} y[r * cols + j] /= s; }}", A_ROW, ("rows", "cols")),
+    "softmax in one run": (
+        f"{{ {_R} float m = -1e30f, s = 0; {_J} {{ float n = fmaxf(m, v[j]);"
+        " s = s * expf(m - n) + expf(v[j] - n); m = n; }"
+        f" {_J} y[r * cols + j] = expf(v[j] - m) / s; }}", A_ROW, ("rows", "cols")),
+    "softmax by a thread an element": (
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y; if (i >= cols) return;"
+        f" const float* v = x + r * cols; float m = v[0]; {_J} m = fmaxf(m, v[j]); float s = 0;"
+        f" {_J} s += expf(v[j] - m); y[r * cols + i] = expf(v[i] - m) / s; }}",
+        {"grid": ["cdiv(cols, 32)", "rows"], "block": [32]}, ("rows", "cols")),
+    "a norm with two sums in one run": (
+        f"{{ {_R} float s = 0, q = 0; {_J} {{ s += v[j]; q += v[j] * v[j]; }}"
+        " float mean = s / cols, inv = rsqrtf(q / cols - mean * mean + 1e-5f);"
+        f" {_J} y[r * cols + j] = (v[j] - mean) * inv * x[j] + x[j + cols]; }}", A_ROW,
+        ("rows", "cols")),
+    "the place of the greatest": (
+        f"{{ {_R} float m = v[0]; int at = 0; for (int j = 1; j < cols; ++j)"
+        " if (v[j] > m) { m = v[j]; at = j; } y[r] = at; }", A_ROW, ROWS),
+    "the last place of the least": (
+        f"{{ {_R} float m = v[0]; int at = 0; for (int j = 1; j < cols; ++j)"
+        " if (v[j] <= m) { m = v[j]; at = j; } y[r] = at; }", A_ROW, ROWS),
+    "sums that start from something": (
+        f"{{ {_R} float s = 3.0f; {_J} s += v[j] * v[j]; y[r] = sqrtf(s); }}", A_ROW, ROWS),
+    "the greatest of those behind the first": (
+        f"{{ {_R} float m = 0.25f; for (int j = 1; j < cols; ++j) m = fmaxf(m, v[j]); y[r] = m; }}",
+        A_ROW, ROWS),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spelling", SPELLED)
+def test_what_is_written_gives_what_the_kernel_gives(spelling: str, lab: PretendedLab) -> None:
+    body, launch, to = SPELLED[spelling]
+    found = written_beside(lab, MOVE, matrix_state(body, launch, to), SHAPES, near=2e-5)
+    assert all("__shfl_xor_sync" in each.source for each in found)
+
+
+def test_rows_longer_than_those_of_the_workloads_are_read_again(lab: PretendedLab) -> None:
+    body, launch, to = SPELLED["softmax in one run"]
+    state = matrix_state(body, launch, to, symbols={"rows": {"max": 64}, "cols": {"max": 1 << 15}})
+    workload = state.spec.workloads[0].model_copy(update={"symbols": {"rows": 64, "cols": 64}})
+    spec = state.spec.model_copy(update={"workloads": (workload,)})
+    (held, _) = written_beside(
+        lab, MOVE, replace(state, spec=spec), [{"rows": 3, "cols": 64}, {"rows": 3, "cols": 200}]
+    )
+    assert "f_held<4>" in held.source
+    assert "else f_row<4>" in held.source
+
+
+def test_targets_are_read_once_a_row(lab: PretendedLab) -> None:
+    source = (
+        'extern "C" __global__ void f(const float* x, const int* t, float* y, int rows, int cols) '
+        f"{{ {_R} float m = -1e30f, s = 0; {_J} m = fmaxf(m, v[j]); {_J} s += expf(v[j] - m);"
+        " y[r] = logf(s) + m - v[t[r]]; }"
+    )
+    arguments = [
+        array("x", "input", "rows", "cols"),
+        array("t", "input", "rows", dtype="int32", init={"kind": "randint", "low": 0, "high": 1}),
+        array("y", "output", "rows"),
+        scalar("rows"),
+        scalar("cols"),
+    ]
+    state = cuda_state(source, "f", arguments, A_ROW, SIZES)
+    written_beside(lab, MOVE, state, SHAPES[:2])
+
+
+def test_what_has_no_fold_along_rows_is_told() -> None:
+    flat = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < rows * cols) y[i] = x[i];"
+    assert "nothing is folded along rows" in reason(MOVE, matrix_state(f"{{ {flat} }}", FLAT))
