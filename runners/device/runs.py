@@ -1,7 +1,8 @@
 """How a sample is performed: alone on the device, from blank memory to blank memory.
 
 1. The sets that it needs are made as new: one for each run, and one for none (the bystander).
-2. What launches leave in a multiprocessor is overwritten, and caches are flushed.
+2. What launches leave in a multiprocessor and in local memory is overwritten, and caches are
+   flushed.
 3. Its code runs, while nothing lies on the device but its sets, inputs, and blank memory.
 4. Once it has ended, tables come that say what to look at, and what was found is fetched.
 5. Outputs that nobody knows yet are fetched, and all of it is blank again.
@@ -9,7 +10,7 @@
 So tables and findings are never there together with code that could forge them, and no code finds
 outputs of another, nor its own of an earlier sample. What is left to it is memory that the driver
 keeps for itself: machine code and variables of other sides, parameters of our launches, events,
-the stacks of threads, memory for `malloc` in kernels (limited to the least). And calls of one
+memory for `malloc` in kernels (limited to the least). And calls of one
 sample find each other's sets: against that stand the bystander and `gates/repeats.py`.
 """
 
@@ -137,6 +138,8 @@ class Runs:
             for index in sample.used:
                 for step in side.bound[index].setup:
                     step.enqueue(self._stream)
+        if side.code.local_bytes:
+            support.scrub_local(side.code.local_bytes)
         if sample.how != "hot":
             support.flush_cache()
         support.scrub()

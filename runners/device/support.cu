@@ -152,6 +152,15 @@ extern "C" __global__ void __launch_bounds__(256, 1) scrub(u32 words, u32 patter
     for (u32 i = 0; i < KEPT; ++i) seen[i] = kept[i];
 }
 
+// Overwrites local memory (stacks, arrays of threads, spilled registers), which lies where the driver
+// has it and which no launch clears: `words` of what each thread that a multiprocessor can hold has.
+// More than LOCAL_BYTES need more room: then the size in the PTX is another one (`support.py`).
+constexpr u32 LOCAL_BYTES = 1024;
+extern "C" __global__ void __launch_bounds__(256, 8) scrub_local(u32 words, u32 pattern) {
+    volatile u32 frame[LOCAL_BYTES / 4];
+    for (u32 i = 0; i < words; ++i) frame[i] = pattern;
+}
+
 struct Damage {  // offsets of the first wrong byte that a thread saw, and behind the last
     u64 first = ~0ull, last = 0;
     __device__ void note(u64 offset) {

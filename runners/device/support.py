@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import struct
 import time
 from pathlib import Path
 
 from .cuda_driver import driver, modules
+from .cuda_driver.code import LOCAL_BYTES
 from .cuda_driver.driver import HostWords, Stream
 from .cuda_driver.launches import Configuration, PreparedLaunch
+from .cuda_driver.modules import Function
 from .tables import PLAUSIBLE
 
 PTX = Path(__file__).with_name("support.ptx")
-KERNELS = ("move", "read_all", "hold", "mark", "scrub", "guards", "digest", "gather", "gaps")
+KERNELS = (
+    *("move", "read_all", "hold", "mark", "scrub", "scrub_local"),
+    *("guards", "digest", "gather", "gaps"),
+)
 THREADS = 256
 QUIET_NS = 100_000
 """Between what prepares a sample and the sample: less, and short kernels scatter more."""
@@ -25,6 +31,7 @@ GO, EXPIRED, MARK = range(3)
 """Words that host and device share: let go, held too long, last step done; all others stay 0."""
 FLUSH_BYTES = 2 << 20
 """what the flush memory is a multiple of: whole pages of the device, none of which is left out"""
+_FRAME = re.compile(rf"(__local_depot\d+\[){LOCAL_BYTES}(?=\])")
 SCRUB_PATTERN = secrets.choice(PLAUSIBLE) * 0x01010101
 FLUSH_PATTERN = secrets.choice(PLAUSIBLE) * 0x01010101
 """of shared memory, registers and caches after what ran before"""
@@ -47,6 +54,9 @@ class Support:
         cache = driver.device_attribute("L2_CACHE_SIZE")
         self._flushed = -(-(2 * cache + 4) // FLUSH_BYTES) * FLUSH_BYTES
         self._flush_memory = driver.allocate(self._flushed)
+        threads = driver.device_attribute("MAX_THREADS_PER_MULTIPROCESSOR")
+        self._resident = self._multiprocessors * threads // THREADS
+        self._local: dict[int, Function] = {LOCAL_BYTES: self._functions["scrub_local"]}
         self._block_shared = driver.device_attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
         scrub = self._functions["scrub"]
         modules.prefer_shared(scrub)
@@ -85,6 +95,19 @@ class Support:
         params = [struct.pack("<I", self._block_shared // 4), struct.pack("<I", SCRUB_PATTERN)]
         grid = (2 * self._multiprocessors, 1, 1)
         self._launch("scrub", grid, params, shared=self._block_shared)
+
+    def scrub_local(self, nbytes: int) -> None:
+        """Nothing that an earlier launch left is in the local memory of any thread, as far as code
+        reaches that has so much of it: all threads that the device can hold run at once."""
+        size = -(-nbytes // LOCAL_BYTES) * LOCAL_BYTES
+        if size not in self._local:
+            image = _FRAME.sub(rf"\g<1>{size}", PTX.read_text(encoding="ascii"))
+            module = modules.load_module(image.encode() + b"\0")
+            self._local[size] = modules.get_function(module, "scrub_local")
+        params = [struct.pack("<I", size // 4), struct.pack("<I", SCRUB_PATTERN)]
+        grid = (self._resident, 1, 1)
+        configured = Configuration(self._local[size], grid, (THREADS, 1, 1), 0)
+        PreparedLaunch(configured, params).enqueue(self._stream)
 
     def hold(self) -> None:
         """Keep the stream until `release`."""

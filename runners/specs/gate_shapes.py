@@ -74,12 +74,14 @@ def near_shape(spec: KernelSpec) -> BoundContract | None:
 
 def long_shapes(spec: KernelSpec) -> list[BoundContract]:
     """A shape for each of the first free symbols that is longer in it than every workload, up to
-    LONG_TARGET, and short in the others."""
+    LONG_TARGET or by a quarter where one is as long, and short in the others."""
     found, free = list[BoundContract](), free_symbols(spec)
     for name in list(free)[:MOST_LONG]:
         sizes = {other: odd_size_at(free[other], 3) for other in free if other != name}
-        sizes[name] = odd_size_at(free[name], LONG_TARGET)
-        if any(workload.symbols[name] >= sizes[name] for workload in spec.workloads):
+        longest = max(workload.symbols[name] for workload in spec.workloads)
+        target = LONG_TARGET if longest < LONG_TARGET else longest + longest // 4
+        sizes[name] = odd_size_at(free[name], target)
+        if longest >= sizes[name]:
             continue
         shape = _bound(spec, {**spec.workloads[0].symbols, **sizes}, f"long_{name}")
         if shape is not None and sum(array.nbytes for array in shape.arrays) <= NEAR_BYTES:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ...errors import SpecError
-from ...machine_code.cubin import CubinInfo, read_cubin
+from ...machine_code.cubin import CubinInfo, local_bytes, read_cubin
 from ...plans.plan import Launch, LaunchPlan, PlanKernel, SetSymbol
 from . import driver, modules
 from .faults import DriverFault, RunFault, fault_of
@@ -16,6 +16,8 @@ from .modules import Function, Module
 PLAIN_SHARED = 48 << 10
 """bytes of dynamic shared memory that need no opting in"""
 PORTABLE_CLUSTER = 8
+LOCAL_BYTES = 1024
+"""of local memory that the driver gives every thread, whatever its kernel asks for"""
 READ = 16
 """images of which it is remembered what they hold: those of a few sides"""
 
@@ -26,6 +28,7 @@ class Code:
     def __init__(self, files: Mapping[str, str], plan: LaunchPlan) -> None:
         self._modules: dict[str, Module] = {}
         self._infos: dict[str, CubinInfo] = {}
+        self._local = dict[str, int]()
         self._plan = plan
         self._kernels = {kernel.id: kernel for kernel in plan.kernels}
         self._functions: dict[str, Function] = {}
@@ -42,6 +45,11 @@ class Code:
     def keeps_state(self) -> bool:
         """Whether anything that a run writes outlives it."""
         return keeps_state(self._plan, self._infos.values())
+
+    @property
+    def local_bytes(self) -> int:
+        """Local memory that a thread can reach, 0 if none does: no launch clears it."""
+        return max(self._local.values(), default=0)
 
     def kernel(self, step: Launch) -> PlanKernel:
         """The kernel of a launch."""
@@ -77,7 +85,7 @@ class Code:
     def _load(self, sha256: str, files: Mapping[str, str]) -> None:
         image = Path(files[sha256]).read_bytes()
         try:
-            self._infos[sha256] = _read(image)
+            self._infos[sha256], self._local[sha256] = _read(image), _local_bytes(image)
             self._modules[sha256] = modules.load_module(image)
         except SpecError as error:
             raise RunFault("refused", f"refused: {error.message}", lost=False) from error
@@ -105,6 +113,14 @@ def _read(image: bytes) -> CubinInfo:
     """See `read_cubin`: the same image is loaded many times, for a check and again and again for
     blocks. Raises SpecError."""
     return read_cubin(image)
+
+
+@lru_cache(maxsize=READ)
+def _local_bytes(image: bytes) -> int:
+    """Of the kernel with the largest stack; where none has one, instructions may reach what the
+    driver keeps ready for each thread."""
+    stack = max((entry.stack for entry in _read(image).entries.values()), default=0)
+    return max(stack, LOCAL_BYTES) if stack or any(local_bytes(image).values()) else 0
 
 
 def keeps_state(plan: LaunchPlan, infos: Iterable[CubinInfo]) -> bool:

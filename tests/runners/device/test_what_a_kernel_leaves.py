@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from device_kernels import (
     HEAD,
     INDEX,
@@ -112,3 +113,26 @@ def test_remembered_results_are_of_no_use_while_timed(bench: DeviceBench) -> Non
     with_note(bench, "bad", declared, line, "if (seen < 64) key[seen++] = x[0];")
     block, rows = bench.block([["bad"]] * 4, {"bad": 3})
     assert is_twice(bench, block.sides[0].results, rows)
+
+
+STACK = (
+    "    volatile unsigned deep[64];\n    unsigned seen = deep[n % 64];\n"
+    "    deep[n % 64] = 0x51515151u;\n"
+    "    if (i < n) y[i] = seen == 0x51515151u ? 0.0f : 2 * x[i];\n}\n"
+)
+
+
+@pytest.mark.gpu
+def test_local_memory_holds_nothing_of_an_earlier_launch(bench: DeviceBench) -> None:
+    bench.load("stack", HEAD + INDEX + STACK)
+    results, rows = bench.check("stack", (0, 1, 0))
+    assert is_twice(bench, results, rows)
+    block, rows = bench.block([["stack"]] * 4, {"stack": 1})
+    assert is_twice(bench, block.sides[0].results, rows)
+
+
+@pytest.mark.gpu
+def test_large_local_memory_is_overwritten_as_well(bench: DeviceBench) -> None:
+    bench.load("deep", HEAD + INDEX + STACK.replace("64", "3000"))
+    results, rows = bench.check("deep", (0, 1, 0))
+    assert is_twice(bench, results, rows)

@@ -63,10 +63,12 @@ def test_what_is_known_already_is_left_out() -> None:
     assert labels == ["long_n", "other"]
 
 
-def test_a_long_shape_counts_beyond_16_bits_where_no_workload_does() -> None:
+def test_a_long_shape_counts_beyond_16_bits_and_beyond_every_workload() -> None:
     short = spec({"n": {"max": 1 << 20}}, {"n": 1000})
     assert [dict(s.symbols) for s in long_shapes(short)] == [{"n": 70001}]
-    assert not long_shapes(spec({"n": {"max": 1 << 20}}, {"n": 100000}))
+    long = spec({"n": {"max": 1 << 20}}, {"n": 100000})
+    assert [s.symbols["n"] > 100000 for s in long_shapes(long)] == [True]
+    assert not long_shapes(spec({"n": {"max": 100000}}, {"n": 100000})), "nothing is longer"
 
 
 def test_without_a_domain_no_shape_is_invented() -> None:
