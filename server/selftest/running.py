@@ -13,6 +13,8 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
+from pydantic import Field
+
 from ...evaluation.bench import Bench
 from ...runners.errors import BaselineRefused, ReferenceFailed, ToolchainMissing
 from ...runners.gates import first_failure
@@ -44,6 +46,8 @@ class Outcome(Record):
     """whether that is what its page says"""
     message: str = ""
     seconds: float = 0.0
+    stages: dict[str, float] = Field(default_factory=dict[str, float])
+    """seconds of its evaluation, by stage; a confirmation is in none"""
 
     @property
     def good(self) -> bool:
@@ -94,7 +98,8 @@ def attempt(bench: Bench, kernel: KernelRecord, cheat: Cheat) -> Outcome:
     finally:
         _forget_success(bench, kernel)
     found = _judged(cheat, evaluation, stopped)
-    return found.model_copy(update={"seconds": round(time.monotonic() - started, 2)})
+    took = round(time.monotonic() - started, 2)
+    return found.model_copy(update={"seconds": took, "stages": evaluation.seconds})
 
 
 def record_of(bench: Bench, kernel: KernelRecord, cheat: Cheat) -> VariantRecord:
