@@ -1,4 +1,7 @@
-"""`python -m kernelwright.server serve [--outdir FOLDER] [--root FOLDER ...]`: MCP over stdio."""
+"""`python -m kernelwright.server serve|broker [--outdir FOLDER] [--root FOLDER ...]`.
+
+`serve`: MCP over stdio. `broker`: the process that it asks; started by it, never by hand.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from .wire import claim_stdio
 claim_stdio()
 
 import argparse  # noqa: E402 - whatever an import prints must not reach the client
+import os  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 from .app import serve_stdio  # noqa: E402
@@ -15,11 +19,19 @@ from .app import serve_stdio  # noqa: E402
 def main() -> None:
     """Read the command line and serve."""
     parser = argparse.ArgumentParser(prog="python -m kernelwright.server")
-    parser.add_argument("command", choices=("serve",))
+    parser.add_argument("command", choices=("serve", "broker"))
     parser.add_argument("--outdir", type=Path, default=Path(".kernelwright"))
     parser.add_argument("--root", type=Path, action="append", help="default: the working folder")
+    parser.add_argument("--gpus", default="")
     given = parser.parse_args()
-    serve_stdio(given.outdir, given.root or [Path.cwd()])
+    roots = given.root or [Path.cwd()]
+    gpus = [name for name in str(given.gpus).split(",") if name]
+    if given.command == "broker":
+        from .broker.serving import Broker
+
+        Broker(given.outdir, roots, gpus).serve()
+        os._exit(0)  # threads of calls wait for jobs that are the next broker's now
+    serve_stdio(given.outdir, roots, gpus)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ of its own, and what builds or runs goes through `jobs.Jobs` besides.
 from __future__ import annotations
 
 import os
-import signal
-import threading
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -36,10 +34,9 @@ from ..runners.errors import AccessError, KernelwrightError, SpecError
 from ..runners.model import Record
 from ..runners.version import __version__
 from ..tools import TOOLS
-from ..tools.base import Arguments, Tool, WorkArguments
-from ..tools.job import wait_for
-from ..tools.parts.jobs import reply_of
-from ..tools.parts.named_variants import with_ids
+from ..tools.base import Arguments, Tool
+from .desk import Desk, Performs
+from .ending import end_on_signals
 from .protocol.arguments import read_arguments
 from .protocol.lines import Answers, Requests
 from .protocol.listed_tools import LIST_TTL_MS, LISTS, listed_tools
@@ -49,8 +46,7 @@ from .resources.reading_server import ReadingServer
 from .wire import claim_stdio
 
 if TYPE_CHECKING:
-    from ..search.session.workbench import Workbench
-    from .jobs import Jobs
+    pass
 
 INSTRUCTIONS = """\
 Kernelwright makes one kernel faster and proves it: it builds, checks against a reference, times \
@@ -71,62 +67,16 @@ Replies with status "running" hold a job_id: call job to wait, nothing is lost m
 cancel_job ends it. \
 Sources, diffs and logs come from inspect. One evaluation takes 1 to 20 s, one at a time."""
 
-CLOSE_S = 1.5
-"""Clients kill 2 s after SIGTERM. Closing takes 0.04 s, and many times that on a busy machine;
-what is not closed by then dies with this process, and leaves its scratch folder behind."""
+BROKER, OFF = "KERNELWRIGHT_BROKER", ("0", "off", "no", "false")
+"""the variable that says whether a process of its own does the work, which is usual"""
 MOST_CALLS = 1000
 """under way at once, a thread each; nearly all of them wait for jobs, and block nobody"""
-
-
-class Desk:
-    """The workbench and its jobs, opened by the first call: the server answers before that."""
-
-    def __init__(self, outdir: Path, roots: Sequence[Path], gpus: Sequence[str]) -> None:
-        self._outdir, self._roots, self._gpus = outdir, roots, gpus
-        self._lock = threading.Lock()
-        self._open: tuple[Workbench, Jobs] | None = None
-        self._closed = False
-
-    def opened(self) -> tuple[Workbench, Jobs]:
-        """The workbench and its jobs. Raises StoreError."""
-        with self._lock:
-            if self._closed:
-                raise KernelwrightError("the server is ending", next_step="start it again")
-            if self._open is None:
-                from ..search.session.workbench import Workbench
-                from .jobs import Jobs
-
-                bench = Workbench(self._outdir, self._roots, self._gpus)
-                self._open = bench, Jobs(bench, TOOLS)
-            return self._open
-
-    def perform(self, tool: Tool[Any, Any], arguments: Arguments) -> Record:
-        """The tool's result; for work, the result or the job that will have it."""
-        bench, jobs = self.opened()
-        arguments = with_ids(bench, arguments)
-        if not isinstance(arguments, WorkArguments):
-            return tool.run(bench, arguments)
-        job_id = jobs.submit(tool, arguments)
-        record = wait_for(bench, job_id, arguments.wait_s)
-        if record.state == "failed":
-            raise KernelwrightError(record.error)
-        return reply_of(bench, record)
-
-    def close(self) -> None:
-        """End every process; work that is unfinished is left for the next server."""
-        with self._lock:
-            self._closed = True
-            if self._open is not None:
-                bench, jobs = self._open
-                self._open = None
-                jobs.stop()
-                bench.close()
 
 
 class Application(ReadingServer):
     """The server. Tools keep the order of TOOLS."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Performs) -> None:
         super().__init__(
             "kernelwright",
             title="Kernelwright",
@@ -224,6 +174,15 @@ class _Told(progress.Listener):
         self.report(message)
 
 
+def desk_of(outdir: Path, roots: Sequence[Path], gpus: Sequence[str]) -> Performs:
+    """The broker's desk, unless BROKER says that this process is to do the work itself."""
+    if os.environ.get(BROKER, "").lower() in OFF:
+        return Desk(outdir, roots, gpus)
+    from .broker.remote_desk import RemoteDesk
+
+    return RemoteDesk(outdir, roots, gpus)
+
+
 def make_app(outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> Application:
     """The application over one state folder; it opens it at its first call."""
     return Application(Desk(outdir, roots, gpus))
@@ -232,34 +191,15 @@ def make_app(outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> A
 def serve_stdio(outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> None:
     """Serve one client over stdin and stdout; returns when the client has gone.
 
-    SIGINT, SIGTERM and SIGHUP end the process at once, with all that it started: what is on
-    disk is complete at any moment.
+    SIGINT, SIGTERM and SIGHUP end the process at once, with all that it started but the broker,
+    which goes on: what is on disk is complete at any moment.
     """
     claim_stdio()
-    desk = Desk(outdir, roots, gpus)
-    end_on_signals(desk)
+    desk = desk_of(outdir, roots, gpus)
+    end_on_signals(desk.close)
     try:
         anyio.run(Application(desk).serve)
     except* BrokenPipeError:
         pass  # the client went while an answer was written to it: nobody is left to tell
     finally:
         desk.close()
-
-
-def end_on_signals(desk: Desk) -> None:
-    """Close the desk and end the process, from a thread that waits for nothing else.
-
-    The handler only wakes it: it runs wherever the main thread was, perhaps with locks held.
-    """
-    told, tell = os.pipe()
-
-    def woken() -> None:
-        number = os.read(told, 1)[0]
-        closing = threading.Thread(target=desk.close, daemon=True)
-        closing.start()
-        closing.join(CLOSE_S)
-        os._exit(128 + number)
-
-    threading.Thread(target=woken, name="signals", daemon=True).start()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: os.write(tell, bytes((number,))))

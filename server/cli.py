@@ -1,5 +1,6 @@
 """The command line: `kernelwright spec | moves | optimize | show | export | compare | regression |
-replay | report | record | program | regraph | doctor | selftest | serve | token | install`.
+replay | report | record | program | regraph | doctor | selftest | serve | broker | token |
+install`.
 
 Here are the commands that drive the server's own modules; `commands/` has the others.
 
@@ -20,6 +21,7 @@ import typer
 
 from ..runners.errors import KernelwrightError
 from ..runners.version import __version__
+from .broker.command import app as broker
 from .commands.compare import compare
 from .commands.export import export
 from .commands.moves import moves
@@ -52,6 +54,7 @@ USAGE = 2
 app.add_typer(regraph, name="regraph")
 app.add_typer(token, name="token")
 app.add_typer(program, name="program")
+app.add_typer(broker, name="broker")
 for each in (spec, moves, optimize, export, compare, regression, replay, report, install):
     app.command()(each)
 app.command(context_settings=PASSED_ON)(record)

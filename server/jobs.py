@@ -27,6 +27,7 @@ from ..search.session.workbench import Workbench
 from ..store.job_rows import (
     change_job,
     job_in,
+    job_of_request,
     job_records,
     next_job_id,
     put_job,
@@ -59,15 +60,17 @@ class Jobs:
         self._worker = threading.Thread(target=self._serve, name="jobs", daemon=True)
         self._worker.start()
 
-    def submit(self, tool: Tool[Any, Any], arguments: WorkArguments) -> str:
-        """The job_id of new work, or of the same work where it is queued or running already:
-        a client that lost its connection and asks again meets its job."""
+    def submit(self, tool: Tool[Any, Any], arguments: WorkArguments, request: str = "") -> str:
+        """The job_id of new work, or of the same work where it is queued or running already, or
+        where this request brought it before: who lost a connection and asks again meets its job."""
         wanted = _dumped(arguments)
         key = f"{tool.name}:{arguments.model_dump_json(exclude={'wait_s'})}"
         with self._lock:
             live = self._live.get(key)
             if live is not None and not record_of(self._bench, live).ended:
                 return live
+            if request and (known := job_of_request(self._bench.store, request)) is not None:
+                return known
             with self._bench.store.transaction() as writer:
                 job_id = next_job_id(writer)
                 record = JobRecord(
@@ -76,11 +79,18 @@ class Jobs:
                     arguments=wanted,
                     owner=self._owner,
                     submitted_at=now(),
+                    request=request,
                 )
                 put_job(writer, record)
             self._live[key] = job_id
         self._waiting.put(job_id)
         return job_id
+
+    def unfinished(self) -> int:
+        """Jobs of this process that are queued or running."""
+        with suppress(StoreError):
+            return sum(record.owner == self._owner for record in _unfinished(self._bench.store))
+        return 0
 
     def stop(self) -> None:
         """Take no more work; what is unfinished is left for the next process.

@@ -11,7 +11,8 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 
-from .app import Application, Desk, end_on_signals
+from .app import Application, desk_of
+from .ending import end_on_signals
 from .http.addresses import Address, listening_at, same_site
 from .http.gate import Gate
 from .http.tokens import Token, Tokens, drawn, holder_of
@@ -46,9 +47,9 @@ def serve_http(outdir: Path, roots: Sequence[Path], gpus: Sequence[str], address
         token, record = drawn("this-run", "work")
         more.append(record)
         said = f"for this run alone: {token}"
-    desk = Desk(outdir, roots, gpus)
+    desk = desk_of(outdir, roots, gpus)
     app = asgi_app(Application(desk), address, tokens, *more)
-    end_on_signals(desk)
+    end_on_signals(desk.close)
     host, port = listening.getsockname()[:2]
     at = f"[{host}]" if ":" in host else host
     print(f"serving MCP at http://{at}:{port}{PATH}", file=sys.stderr)

@@ -24,6 +24,12 @@ def job_records(store: Store) -> dict[str, JobRecord]:
     return {job_id: JobRecord.model_validate(row) for job_id, row in store.items(TABLE)}
 
 
+def job_of_request(store: Store, request: str) -> str | None:
+    """The job that a request brought; None: none."""
+    found = (key for key, row in store.scan(TABLE) if row.get("request") == request)
+    return next(found, None)
+
+
 def is_cancel_requested(store: Store, job_id: str) -> bool:
     """Whether somebody wants a job to end; asked many times, so nothing else of it is read."""
     return bool(store.require(TABLE, job_id)["cancel_requested"])

@@ -35,6 +35,8 @@ class JobRecord(Record):
     """how often it was begun"""
     progress: str = ""
     cancel_requested: bool = False
+    request: str = ""
+    """names the call that brought it, so that the same call sent again meets it"""
     result: dict[str, Any] | None = None
     """of the tool; where the job did not end as `done`, what it had found by then"""
     so_far: dict[str, Any] | None = None

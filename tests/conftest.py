@@ -37,6 +37,15 @@ def shared_twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_brokers() -> Iterator[None]:
+    """Servers work in their own process, where a test does not ask for a broker: it would outlive
+    the test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KERNELWRIGHT_BROKER", "off")
+        yield
+
+
 @pytest.fixture(scope="module")
 def shared_builds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Tests of this module take builds from each other's, and from those of other modules that ask

@@ -1,0 +1,99 @@
+"""Who performs the verbs: a workbench and its jobs in this process, or a broker's."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..runners.errors import KernelwrightError
+from ..runners.model import Record
+from ..tools import TOOLS
+from ..tools.base import Arguments, Tool, WorkArguments
+from ..tools.job import wait_for
+from ..tools.parts.jobs import reply_of
+from ..tools.parts.named_variants import with_ids
+
+if TYPE_CHECKING:
+    from ..search.session.workbench import Workbench
+    from .jobs import Jobs
+
+
+class Performs(Protocol):
+    """Performs verbs, from any thread."""
+
+    def perform(self, tool: Tool[Any, Any], arguments: Arguments) -> Record:
+        """The tool's result; for work, the result or the job that will have it.
+
+        Raises KernelwrightError.
+        """
+        ...
+
+    def close(self) -> None:
+        """End what was started for it in this process; may be called again."""
+        ...
+
+
+class Desk(Performs):
+    """The workbench and its jobs, opened by the first call: the server answers before that."""
+
+    def __init__(self, outdir: Path, roots: Sequence[Path], gpus: Sequence[str]) -> None:
+        self._outdir, self._roots, self._gpus = outdir, roots, gpus
+        self._lock = threading.Lock()
+        self._open: tuple[Workbench, Jobs] | None = None
+        self._closed = False
+
+    def opened(self) -> tuple[Workbench, Jobs]:
+        """The workbench and its jobs. Raises StoreError."""
+        with self._lock:
+            if self._closed:
+                raise KernelwrightError("the server is ending", next_step="start it again")
+            if self._open is None:
+                from ..search.session.workbench import Workbench
+                from .jobs import Jobs
+
+                bench = Workbench(self._outdir, self._roots, self._gpus)
+                self._open = bench, Jobs(bench, TOOLS)
+            return self._open
+
+    def perform(self, tool: Tool[Any, Any], arguments: Arguments) -> Record:
+        """See `Performs.perform`."""
+        return self.answer(tool, arguments)
+
+    def answer(
+        self,
+        tool: Tool[Any, Any],
+        arguments: Arguments,
+        request: str = "",
+        submitted: Callable[[str], None] | None = None,
+    ) -> Record:
+        """As `perform`. `request` names the call: the same one, sent again, meets its job.
+        `submitted` hears of the job at once."""
+        bench, jobs = self.opened()
+        arguments = with_ids(bench, arguments)
+        if not isinstance(arguments, WorkArguments):
+            return tool.run(bench, arguments)
+        job_id = jobs.submit(tool, arguments, request)
+        if submitted is not None:
+            submitted(job_id)
+        record = wait_for(bench, job_id, arguments.wait_s)
+        if record.state == "failed":
+            raise KernelwrightError(record.error)
+        return reply_of(bench, record)
+
+    def unfinished(self) -> int:
+        """Jobs of this process that have not ended."""
+        with self._lock:
+            known = self._open
+        return 0 if known is None else known[1].unfinished()
+
+    def close(self) -> None:
+        """End every process; work that is unfinished is left for the next server."""
+        with self._lock:
+            self._closed = True
+            if self._open is not None:
+                bench, jobs = self._open
+                self._open = None
+                jobs.stop()
+                bench.close()
