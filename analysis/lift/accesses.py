@@ -13,7 +13,8 @@ from .rewriting import remade
 from .statements import Argument, Let, Scatter, Statement, Store
 from .sums import total
 
-BYTES = {"float16": 2, "float32": 4, "float64": 8, "int8": 1, "uint8": 1, "bool": 1, "int16": 2,
+BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "int8": 1, "uint8": 1,
+         "bool": 1, "int16": 2,
          "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8}  # fmt: skip
 """of an element, by the types of a contract that are read"""
 LOCAL, SHARED = "local ", "shared "
@@ -21,7 +22,9 @@ LOCAL, SHARED = "local ", "shared "
 
 def value_type(dtype: str) -> DType:
     """The type of values of elements of a contract's type."""
-    return {"float16": "f16", "float32": "f32", "float64": "f64"}.get(dtype, "int")  # type: ignore[return-value]
+    return {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}.get(
+        dtype, "int"
+    )  # type: ignore[return-value]
 
 
 @dataclass

@@ -17,29 +17,27 @@ from .expressions import (
     all_of,
     call,
     conjuncts,
+    names_in,
     negation,
     not_negative,
 )
-from .fold_laws import begun_anew, merged
+from .fold_laws import begun_anew, bound_of, excess, merged, rounded_up
 from .folding import fold_of
 from .rewriting import rebuilt, remade, substitute
-from .statements import Body, Each, Let, Scatter, Statement, Store, When
-from .sums import difference, total
+from .statements import (
+    Body,
+    Each,
+    Let,
+    Scatter,
+    Statement,
+    Store,
+    When,
+    changed,
+    expressions_in,
+)
+from .sums import difference, negated, product, total
 
 Facts = tuple[Expr, ...]
-
-
-def excess(condition: Expr) -> Expr | None:
-    """`e` of a comparison of integers that says the same as `e <= 0`."""
-    if not isinstance(condition, Call) or condition.op not in ("lt", "le", "gt", "ge"):
-        return None
-    left, right = condition.args
-    if left.dtype != "int":
-        return None
-    if condition.op in ("gt", "ge"):
-        left, right = right, left
-    strict = condition.op in ("lt", "gt")
-    return total((difference(left, right), Number(1))) if strict else difference(left, right)
 
 
 def follows(condition: Expr, fact: Expr) -> bool:
@@ -66,6 +64,8 @@ def decided(condition: Expr, facts: Sequence[Expr]) -> Expr:
     if (only := _only_value(condition, facts)) is not None:
         return only
     positive = excess(condition)
+    if positive is not None and not_negative(negated(positive)):
+        return TRUE
     if positive is not None and not_negative(total((positive, Number(-1)))):
         return FALSE
     return condition
@@ -123,6 +123,13 @@ def simplified(expr: Expr, facts: Facts) -> Expr:
             if not_negative(value) and any(follows(small, fact) for fact in facts):
                 return value if op == "rem" else Number(0)
             return remade(op, (value, by), "int")
+        case Call("min", (left, right), "int"):
+            left, right = simplified(left, facts), simplified(right, facts)
+            for one, other in ((left, right), (right, left)):
+                less = call("le", one, other, dtype="bool")
+                if any(follows(less, fact) for fact in facts):
+                    return one
+            return call("min", left, right, dtype="int")
         case Call("and" | "or" | "not" | "lt" | "le" | "gt" | "ge" | "eq" | "ne"):
             return decided(rebuilt(expr, lambda part: simplified(part, facts)), facts)
         case Fold(_, index, count, carried, which):
@@ -196,10 +203,32 @@ def settled(body: Body, facts: Facts = ()) -> Body:
                     replace(c, first=simplified(c.first, facts), next=simplified(c.next, within))
                     for c in each.carried
                 )
-                out.append(Each(index, end, carried, settled(inner, within)))
+                out.append(_one_loop(Each(index, end, carried, settled(inner, within))))
             case _:
                 out.append(each)
     return tuple(out)
+
+
+def _one_loop(loop: Each) -> Each:
+    """A loop that is all of another one's body, and the other one, as a single loop; and one that
+    does nothing from some index on, without those."""
+    if loop.carried or len(loop.body) != 1:
+        return loop
+    (only,) = loop.body
+    if isinstance(only, Each) and not only.carried and loop.index not in names_in(only.count):
+        instead = difference(Name(only.index), product(only.count, Name(loop.index)))
+        made = changed(only.body, lambda e: substitute(e, {only.index: instead}))
+        if loop.index not in {n for e in expressions_in(made) for n in names_in(e)}:
+            return _one_loop(Each(only.index, product(only.count, loop.count), (), settled(made)))
+    if isinstance(only, When) and not only.no:
+        kept = list(conjuncts(only.condition))
+        for each in kept:
+            end = bound_of(each, loop.index)
+            if end is not None and rounded_up(loop.count, end):
+                rest = all_of(tuple(part for part in kept if part is not each))
+                body = only.yes if rest == TRUE else (replace(only, condition=rest),)
+                return Each(loop.index, end, (), body)
+    return loop
 
 
 def _when(condition: Expr, yes: Body, no: Body, facts: Facts) -> Body:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-DType = Literal["int", "bool", "f16", "f32", "f64"]
-FLOATS = ("f16", "f32", "f64")
+DType = Literal["int", "bool", "f16", "bf16", "f32", "f64"]
+FLOATS = ("f16", "bf16", "f32", "f64")
 MAX_NODES = 20_000
 """of one expression, beyond which it is not worth reading"""
 
@@ -209,7 +209,7 @@ def call(op: str, *args: Expr, dtype: DType) -> Expr:
         return _selected(*args, dtype=dtype)
     if op == "cast" and args[0].dtype == dtype:
         return args[0]
-    if op == "cast" and dtype in FLOATS and isinstance(args[0], Number) and dtype != "f16":
+    if op == "cast" and dtype in FLOATS and isinstance(args[0], Number) and dtype[-2:] != "16":
         return (
             Number(float(args[0].value), dtype) if args[0].dtype == "int" else Call(op, args, dtype)
         )

@@ -7,11 +7,13 @@ kernels take them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from .expressions import (
+    FALSE,
     ONE,
-    ZERO,
+    TRUE,
     Call,
     Carried,
     Expr,
@@ -19,14 +21,14 @@ from .expressions import (
     Name,
     Number,
     Sum,
-    all_of,
     call,
     conjuncts,
     names_in,
     negation,
+    parts,
 )
 from .folding import combination
-from .rewriting import substitute
+from .rewriting import rebuilt, substitute
 from .sums import coefficient, difference, negated, product, total
 
 OPERATIONS = {"sum": "add", "product": "mul", "max": "max", "min": "min"}
@@ -89,6 +91,11 @@ def _one_index(outer: Fold, inner: Fold, term: Expr) -> tuple[str, Expr, Expr] |
     if strided is not None and t not in names_in(strided):
         found = as_one_place(term, t, k, outer.count)
         return None if found is None else (t, strided, found)
+    cut = _cut_short(outer, inner)
+    if cut is not None:
+        width, end = cut
+        found = as_one_place(term, k, t, width)
+        return None if found is None else (k, end, found)
     if t in names_in(inner.count):
         return None
     both = product(inner.count, outer.count)
@@ -97,6 +104,18 @@ def _one_index(outer: Fold, inner: Fold, term: Expr) -> tuple[str, Expr, Expr] |
         return k, both, found
     found = as_one_place(term, t, k, outer.count)
     return None if found is None else (t, both, found)
+
+
+def _cut_short(outer: Fold, inner: Fold) -> tuple[Expr, Expr] | None:
+    """(16, n) of blocks of 16 of which the last is shorter: ceil(n / 16) of min(n - 16*t, 16)."""
+    if not isinstance(inner.count, Call) or inner.count.op != "min":
+        return None
+    left, width = inner.count.args
+    if not isinstance(width, Number):
+        return None
+    end = total((left, product(width, Name(outer.index))))
+    fits = outer.index not in names_in(end) and rounded_up(product(outer.count, width), end)
+    return (width, end) if fits else None
 
 
 def as_one_place(term: Expr, near: str, far: str, stride: Expr) -> Expr | None:
@@ -117,50 +136,84 @@ def end_of_strided(count: Expr, start: Expr, stride: Expr) -> Expr | None:
 
 
 def _without_idle(fold: Fold, term: Expr) -> Fold:
-    """A sum of what is nothing from some index on ends there."""
-    if fold.kind != "sum" or not isinstance(fold.carried[0].first, Number):
-        return fold
-    inner = zero_unless(term)
-    if inner is None:
-        return fold
-    condition, value = inner
-    kept, end = list[Expr](), None
-    for each in conjuncts(condition):
-        bound = _bound(each, fold.index)
-        if bound is not None and end is None and _rounded_up(fold.count, bound):
-            end = bound
-        else:
-            kept.append(each)
-    if end is None:
-        return fold
-    rest = all_of(tuple(kept))
-    zero = Number(0 if value.dtype == "int" else 0.0, value.dtype)
-    following = call("select", rest, value, zero, dtype=value.dtype)
+    """A fold whose term is nothing from some index on ends there: the rest of a last tile, or what
+    a mask leaves out."""
     one = fold.carried[0]
-    return plain_fold("sum", fold.index, end, one.first, one.name, following)
+    if fold.kind not in _NEUTRAL or not isinstance(one.first, Number):
+        return fold
+    for condition in _conditions_in(term):
+        end = bound_of(condition, fold.index)
+        if end is None or fold.index in names_in(end):
+            continue
+        if rounded_up(fold.count, end):
+            count = end
+        elif isinstance(fold.count, Number):
+            count = end if end == fold.count else call("min", end, fold.count, dtype="int")
+        else:
+            continue
+        if dead(term, condition) == _NEUTRAL[fold.kind]:
+            rest = where(term, condition)
+            return plain_fold(fold.kind, fold.index, count, one.first, one.name, rest)
+    return fold
 
 
-def zero_unless(term: Expr) -> tuple[Expr, Expr] | None:
-    """(condition, value) of a term that is zero where the condition does not hold; of a product of
-    two such terms under one condition as well."""
-    if not isinstance(term, Call):
+_NEUTRAL = {"sum": 0.0, "max": -math.inf, "min": math.inf}
+
+
+def _conditions_in(term: Expr) -> list[Expr]:
+    """The conditions of choices within a term, in parts, those of folds within it left out."""
+    found, pending = dict[Expr, None](), [term]
+    while pending:
+        here = pending.pop()
+        if isinstance(here, Call) and here.op == "select":
+            for condition in (here.args[0], negation(here.args[0])):
+                found |= dict.fromkeys(conjuncts(condition))
+        if not isinstance(here, Fold):
+            pending += parts(here)
+    return list(found)
+
+
+def where(expr: Expr, condition: Expr) -> Expr:
+    """The expression where a condition holds."""
+    if isinstance(expr, Call) and expr.dtype == "bool":
+        mine, other, against = (excess(e) for e in (expr, condition, negation(condition)))
+        if expr == condition or (mine is not None and mine == other):
+            return TRUE
+        if expr == negation(condition) or (mine is not None and mine == against):
+            return FALSE
+    return rebuilt(expr, lambda part: where(part, condition))
+
+
+def dead(expr: Expr, condition: Expr) -> float | None:
+    """The number that an expression is where a condition does not hold, whatever else is the case;
+    None where it is none. Values of arrays count as finite."""
+    return _number(where(expr, negation(condition)))
+
+
+def _number(expr: Expr) -> float | None:
+    if isinstance(expr, Number):
+        return float(expr.value)
+    if not isinstance(expr, Call):
         return None
-    if term.op == "select":
-        condition, yes, no = term.args
-        if isinstance(no, Number) and no.value == 0:
-            return condition, yes
-        zero = isinstance(yes, Number) and yes.value == 0
-        return (negation(condition), no) if zero else None
-    if term.op == "mul":
-        pair = [zero_unless(each) for each in term.args]
-        if all(pair) and pair[0][0] == pair[1][0]:  # type: ignore[index]
-            value = call("mul", pair[0][1], pair[1][1], dtype=term.dtype)  # type: ignore[index]
-            return pair[0][0], value  # type: ignore[index]
-    return None
+    args = [_number(each) for each in expr.args]
+    infinite = [each for each in args if each is not None and math.isinf(each)]
+    match expr.op:
+        case "select":
+            return args[1] if args[1] == args[2] else None
+        case "cast":
+            return args[0]
+        case "mul" if 0.0 in args:
+            return 0.0
+        case "exp" | "exp2" if args[0] == -math.inf:
+            return 0.0
+        case "add" | "sub" if infinite and args[0] == infinite[0]:
+            return infinite[0]
+        case _:
+            return None
 
 
-def _bound(condition: Expr, index: str) -> Expr | None:
-    """`n` of `index < n`."""
+def excess(condition: Expr) -> Expr | None:
+    """`e` of a comparison of integers that says the same as `e <= 0`."""
     if not isinstance(condition, Call) or condition.op not in ("lt", "le", "gt", "ge"):
         return None
     left, right = condition.args
@@ -168,14 +221,20 @@ def _bound(condition: Expr, index: str) -> Expr | None:
         return None
     if condition.op in ("gt", "ge"):
         left, right = right, left
-    found = coefficient(difference(left, right), index)
+    strict = condition.op in ("lt", "gt")
+    return total((difference(left, right), ONE)) if strict else difference(left, right)
+
+
+def bound_of(condition: Expr, index: str) -> Expr | None:
+    """`n` of `index < n`."""
+    over = excess(condition)
+    found = None if over is None else coefficient(over, index)
     if found is None or found[0] != ONE:
         return None
-    bound = difference(ZERO, found[1])
-    return total((bound, ONE)) if condition.op in ("le", "ge") else bound
+    return difference(ONE, found[1])
 
 
-def _rounded_up(count: Expr, bound: Expr) -> bool:
+def rounded_up(count: Expr, bound: Expr) -> bool:
     """Whether a count is the bound rounded up to a multiple: `16*((n + 15)/16)`."""
     if not isinstance(count, Sum) or len(count.terms) != 1:
         return False

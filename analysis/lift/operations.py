@@ -13,7 +13,8 @@ from .expressions import COMPARES, FLOATS, DType, Unreadable
 
 Array = npt.NDArray[Any]
 TYPES: Mapping[DType, type[np.generic]] = {
-    "int": np.int64, "bool": np.bool_, "f16": np.float16, "f32": np.float32, "f64": np.float64,
+    "int": np.int64, "bool": np.bool_, "f16": np.float16, "bf16": np.float32,
+    "f32": np.float32, "f64": np.float64,
 }  # fmt: skip
 _BITS: Mapping[tuple[DType, DType], tuple[type[np.generic], type[np.generic]]] = {
     ("int", "f32"): (np.int32, np.float32), ("f32", "int"): (np.float32, np.int32),
@@ -85,7 +86,8 @@ def operate(op: str, args: Sequence[Array], dtype: DType) -> Array:
         left, right = (np.asarray(each).astype(np.uint64) & mask for each in args)
         return np.asarray(_COMPARES[op[:2]](left, right))
     if op == "cast":
-        return np.asarray(args[0]).astype(TYPES[dtype])
+        made = np.asarray(args[0]).astype(TYPES[dtype])
+        return brain(made) if dtype == "bf16" else made
     if op == "bits":
         return _as_bits(args[0], dtype)
     if op in ("div", "rem") and dtype == "int":
@@ -100,7 +102,19 @@ def _of_floats(op: str, args: Sequence[Array], dtype: DType) -> Array | None:
     """In the type of the result, whatever numpy computes in; `fast_exp` is `exp`."""
     name = op.removeprefix("fast_")
     function = np.divide if name == "div" else _FUNCTIONS.get(name)
-    return None if function is None else np.asarray(function(*args)).astype(TYPES[dtype])
+    if function is None:
+        return None
+    made = np.asarray(function(*args)).astype(TYPES[dtype])
+    return brain(made) if dtype == "bf16" else made
+
+
+def brain(value: Array) -> Array:
+    """Rounded to bfloat16, ties to even, as float32: numpy has no such type."""
+    bits = np.ascontiguousarray(value, dtype=np.float32).view(np.uint32)
+    made = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) & np.uint32(
+        0xFFFF0000
+    )
+    return np.where(np.isnan(value), value, made.view(np.float32).reshape(value.shape))
 
 
 def _of_integers(op: str, args: Sequence[Array]) -> Array | None:

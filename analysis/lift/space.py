@@ -20,10 +20,11 @@ from .expressions import (
     Name,
     Number,
     all_of,
+    call,
     conjuncts,
     names_in,
 )
-from .fold_laws import end_of_strided, merged, plain_fold, term_of
+from .fold_laws import bound_of, end_of_strided, merged, plain_fold, term_of
 from .rewriting import remade, substitute
 from .statements import (
     Barrier,
@@ -40,7 +41,7 @@ from .statements import (
     expressions_in,
     statements_in,
 )
-from .sums import coefficient, difference, product, total
+from .sums import difference, product, total
 
 AXES = ("x", "y", "z")
 FREE = ("i", "j", "k")
@@ -221,13 +222,20 @@ def _every(condition: Expr, thread: str) -> int | None:
             return None
 
 
-def covered(lifted: Lifted) -> Lifted:
-    """Dimensions that end where a launch does end where a condition around everything does."""
+def covered(lifted: Lifted, facts: Sequence[Expr] = ()) -> Lifted:
+    """Dimensions that end where a launch does, or a block that is large enough as facts say, end
+    where a condition around everything does."""
     dims, body = list[Dim](), lifted.body
     for each in lifted.dims:
-        extent = None
-        if any(name.startswith("nctaid") for name in names_in(each.extent)):
-            extent, body = _bounded(body, each.name)
+        extent, rest = _bounded(body, each.name)
+        launched = any(name.startswith("nctaid") for name in names_in(each.extent))
+        if extent is not None and not launched:
+            small = call("le", extent, each.extent, dtype="bool")
+            launched = small in facts
+        if launched and extent is not None:
+            body = rest
+        else:
+            extent = None
         dims.append(each if extent is None else Dim(each.name, extent))
     return replace(lifted, dims=tuple(dims), body=body)
 
@@ -282,7 +290,7 @@ def _bounded(body: Body, place: str) -> tuple[Expr | None, Body]:
         return None, body
     kept, extent = list[Expr](), None
     for each in conjuncts(body[0].condition):
-        bound = _bound(each, place)
+        bound = bound_of(each, place)
         if bound is None or (extent is not None and bound != extent):
             kept.append(each)
         else:
@@ -291,22 +299,6 @@ def _bounded(body: Body, place: str) -> tuple[Expr | None, Body]:
         return None, body
     rest = all_of(tuple(kept))
     return extent, body[0].yes if not kept else (When(rest, body[0].yes, ()),)
-
-
-def _bound(condition: Expr, place: str) -> Expr | None:
-    """`n` of `place < n`, in any form."""
-    if not isinstance(condition, Call) or condition.op not in ("lt", "le", "gt", "ge"):
-        return None
-    left, right = condition.args
-    if left.dtype != "int":
-        return None
-    if condition.op in ("gt", "ge"):
-        left, right = right, left
-    found = coefficient(difference(left, right), place)
-    if found is None or found[0] != ONE:
-        return None
-    bound = difference(ZERO, found[1])
-    return total((bound, ONE)) if condition.op in ("le", "ge") else bound
 
 
 def _flat(body: Body) -> Body:

@@ -1,0 +1,147 @@
+"""A Triton kernel as what it computes: programs of a launch and places of a block become parallel
+dimensions as blocks and threads do (`space.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ..accesses import value_type
+from ..conditions import settled
+from ..expressions import Expr, Name, Number, Pointer, Unreadable, call
+from ..rewriting import numbered, substitute
+from ..space import covered, in_space, summed_over
+from ..statements import (
+    Argument,
+    Body,
+    Each,
+    Let,
+    Lifted,
+    Opaque,
+    Scatter,
+    Statement,
+    Store,
+    When,
+    changed,
+    statements_in,
+)
+from .blocks import THREADS, Block, unplaced
+from .execution import Reader
+from .folds import HANDLERS
+from .parsing import TritonFunction, functions_in
+
+
+def lift_ttir(
+    text: str, entry: str, arguments: Sequence[Argument], at_most: Mapping[str, int] | None = None
+) -> Lifted:
+    """A kernel of a module of TTIR as what it computes.
+
+    `arguments`: those that are no constants of the compilation, in order, as the contract calls
+    them. `at_most`: sizes that surely are not greater, such as a row that fits in a block.
+    """
+    given = tuple(arguments)
+    try:
+        function = functions_in(text).get(entry)
+        if function is None or len(function.parameters) != len(given):
+            raise Unreadable("no such kernel, or one with other parameters")
+        written = frozenset(_read(function, given, frozenset()).stores)
+        body = tuple(_read(function, given, written).out)
+        places = tuple(Name(each) for each in reversed(THREADS))
+        body = changed(body, lambda each: unplaced(each, places))
+        return _placed(entry, given, body, at_most or {})
+    except Unreadable as error:
+        return Lifted(entry, given, (), (Opaque(str(error)),))
+
+
+def _read(
+    function: TritonFunction, arguments: tuple[Argument, ...], written: frozenset[str]
+) -> Reader:
+    reader = Reader(arguments, written, HANDLERS)
+    for name, argument in zip(function.parameters, arguments, strict=True):
+        pointer = Pointer(argument.name, Number(0))
+        scalar = Name(argument.name, value_type(argument.dtype))
+        reader.values[name] = Block(pointer if argument.array else scalar)
+    try:
+        reader.region(function.body)
+    except Unreadable as error:
+        reader.out.append(Opaque(str(error)))
+    return reader
+
+
+def _placed(
+    entry: str, arguments: tuple[Argument, ...], body: Body, at_most: Mapping[str, int]
+) -> Lifted:
+    """The statements over parallel dimensions: places of blocks as threads, where all statements
+    have the same, else as loops."""
+    facts = tuple(call("le", Name(n), Number(most), dtype="bool") for n, most in at_most.items())
+    block = _common_block(body)
+    body = _without_places(body) if block else _as_loops(body)
+    known = tuple(
+        call("lt", Name(thread), Number(size), dtype="bool")
+        for thread, size in zip(THREADS, block, strict=False)
+    )
+    lifted = Lifted(entry, arguments, (), settled(body, (*facts, *known)))
+    lifted = in_space(lifted, (*block, 1, 1, 1)[:3])
+    dims = tuple(call("lt", Name(d.name), d.extent, dtype="bool") for d in lifted.dims)
+    lifted = replace(lifted, body=settled(lifted.body, (*facts, *dims)))
+    return numbered(summed_over(covered(lifted, facts)))
+
+
+def _common_block(body: Body) -> tuple[int, ...]:
+    """The sizes of a block along x, y and z, where every statement is at all of its places."""
+    sizes = dict[str, set[int]]()
+    for each in statements_in(body):
+        if isinstance(each, Each) and each.index in THREADS and isinstance(each.count, Number):
+            sizes.setdefault(each.index, set()).add(int(each.count.value))
+    if any(len(found) > 1 for found in sizes.values()) or not _all_at(body, len(sizes)):
+        return ()
+    return tuple(next(iter(sizes[thread])) for thread in THREADS[: len(sizes)])
+
+
+def _all_at(body: Body, depth: int) -> bool:
+    """Whether everything that is stored lies within loops over so many axes."""
+    for each in body:
+        inner = [each.yes, each.no] if isinstance(each, When) else []
+        if isinstance(each, Each):
+            inner = [each.body]
+        less = isinstance(each, Each) and each.index in THREADS
+        if any(not _all_at(part, depth - less) for part in inner):
+            return False
+        if isinstance(each, Store | Scatter | Let) and depth > 0:
+            return False
+    return True
+
+
+def _without_places(body: Body) -> Body:
+    out = list[Statement]()
+    for each in body:
+        if isinstance(each, Each) and each.index in THREADS:
+            out += _without_places(each.body)
+        elif isinstance(each, Each):
+            out.append(replace(each, body=_without_places(each.body)))
+        elif isinstance(each, When):
+            yes, no = _without_places(each.yes), _without_places(each.no)
+            out.append(replace(each, yes=yes, no=no))
+        else:
+            out.append(each)
+    return tuple(out)
+
+
+def _as_loops(body: Body) -> Body:
+    """Places of blocks as loops with names of their own."""
+    if any(isinstance(each, Let) for each in statements_in(body)):
+        raise Unreadable("blocks of several shapes that are read again after they are written")
+    out, known = list[Statement](), {name: f"q{name[-1]}" for name in THREADS}
+    for each in body:
+        if isinstance(each, Each):
+            inner = _as_loops(each.body)
+            if each.index in known:
+                own: dict[str, Expr] = {each.index: Name(known[each.index])}
+                inner = changed(inner, lambda e, own=own: substitute(e, own))
+            index = known.get(each.index, each.index)
+            out.append(replace(each, index=index, body=inner))
+        elif isinstance(each, When):
+            out.append(replace(each, yes=_as_loops(each.yes), no=_as_loops(each.no)))
+        else:
+            out.append(each)
+    return tuple(out)
