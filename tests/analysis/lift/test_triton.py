@@ -99,7 +99,8 @@ def test_the_interpreter_gives_what_the_kernel_means(
     o = np.zeros(np.size(wanted), dtype=np.float32)
     given = {key: np.ascontiguousarray(each).ravel().copy() for key, each in arrays.items()}
     run(found, sizes, {**given, "o": o})
-    np.testing.assert_allclose(o, np.ravel(wanted), rtol=1e-4, atol=1e-5)
+    right = np.asarray(wanted, dtype=np.float32).ravel()
+    np.testing.assert_allclose(o, right, rtol=1e-4, atol=1e-5)
 
 
 def test_what_is_no_form_of_triton_is_opaque() -> None:
