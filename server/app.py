@@ -35,8 +35,6 @@ from ..runners.model import Record
 from ..runners.version import __version__
 from ..tools import TOOLS
 from ..tools.base import Arguments, Tool
-from .desk import Desk, Performs
-from .ending import end_on_signals
 from .protocol.arguments import read_arguments
 from .protocol.lines import Answers, Requests
 from .protocol.listed_tools import LIST_TTL_MS, LISTS, listed_tools
@@ -44,6 +42,8 @@ from .protocol.replies import answer, error_text
 from .protocol.scopes import may_work
 from .resources.reading_server import ReadingServer
 from .wire import claim_stdio
+from .work.desk import Desk, Performs
+from .work.ending import end_on_signals
 
 if TYPE_CHECKING:
     pass

@@ -12,10 +12,10 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from .app import Application, desk_of
-from .ending import end_on_signals
 from .http.addresses import Address, listening_at, same_site
 from .http.gate import Gate
 from .http.tokens import Token, Tokens, drawn, holder_of
+from .work.ending import end_on_signals
 
 PATH: Final = "/mcp"
 LARGEST_BODY: Final = 4 << 20

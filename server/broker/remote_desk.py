@@ -21,8 +21,8 @@ from ...store.jobs import AnyResult
 from ...tools.base import Arguments, Tool, WorkArguments
 from ...tools.job import TOOL as WAIT
 from ...tools.job import JobArguments
-from ..desk import Desk, Performs
 from ..resources.verbs import VERBS
+from ..work.desk import Desk, Performs
 from .messages import Json, as_error, identity, received, send
 from .place import Place
 

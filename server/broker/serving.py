@@ -21,9 +21,9 @@ from ...runners import progress
 from ...runners.errors import KernelwrightError
 from ...tools import TOOLS
 from ...tools.base import Tool
-from ..desk import Desk
-from ..ending import end_on_signals
 from ..resources.verbs import VERBS
+from ..work.desk import Desk
+from ..work.ending import end_on_signals
 from .messages import Json, identity, of_error, received, send
 from .place import Place, peer_of
 

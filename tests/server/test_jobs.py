@@ -12,7 +12,7 @@ import pytest
 from kernelwright.runners import progress
 from kernelwright.runners.model import Record
 from kernelwright.search.session.workbench import Workbench
-from kernelwright.server.jobs import Jobs
+from kernelwright.server.work.jobs import Jobs
 from kernelwright.store.jobs import JobRecord
 from kernelwright.tools.base import Tool, WorkArguments
 from kernelwright.tools.job import JobArguments, job, wait_for

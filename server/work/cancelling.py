@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from ..runners.errors import StoreError
-from ..store.job_rows import is_cancel_requested
-from ..store.store import Store
+from ...runners.errors import StoreError
+from ...store.job_rows import is_cancel_requested
+from ...store.store import Store
 
 LOOK_S = 0.2
 """between two looks into the store, where another process may have asked; and between two blows,

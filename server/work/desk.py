@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..runners.errors import KernelwrightError
-from ..runners.model import Record
-from ..tools import TOOLS
-from ..tools.base import Arguments, Tool, WorkArguments
-from ..tools.job import wait_for
-from ..tools.parts.jobs import reply_of
-from ..tools.parts.named_variants import with_ids
+from ...runners.errors import KernelwrightError
+from ...runners.model import Record
+from ...tools import TOOLS
+from ...tools.base import Arguments, Tool, WorkArguments
+from ...tools.job import wait_for
+from ...tools.parts.jobs import reply_of
+from ...tools.parts.named_variants import with_ids
 
 if TYPE_CHECKING:
-    from ..search.session.workbench import Workbench
+    from ...search.session.workbench import Workbench
     from .jobs import Jobs
 
 
@@ -50,7 +50,7 @@ class Desk(Performs):
             if self._closed:
                 raise KernelwrightError("the server is ending", next_step="start it again")
             if self._open is None:
-                from ..search.session.workbench import Workbench
+                from ...search.session.workbench import Workbench
                 from .jobs import Jobs
 
                 bench = Workbench(self._outdir, self._roots, self._gpus)

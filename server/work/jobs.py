@@ -21,10 +21,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ..runners import progress
-from ..runners.errors import KernelwrightError, StoreError
-from ..search.session.workbench import Workbench
-from ..store.job_rows import (
+from ...runners import progress
+from ...runners.errors import KernelwrightError, StoreError
+from ...search.session.workbench import Workbench
+from ...store.job_rows import (
     change_job,
     job_in,
     job_of_request,
@@ -32,11 +32,11 @@ from ..store.job_rows import (
     next_job_id,
     put_job,
 )
-from ..store.jobs import JobRecord, Owner
-from ..store.records import now
-from ..store.store import JsonObject, Store
-from ..tools.base import Tool, WorkArguments
-from ..tools.parts.jobs import NOBODY, is_alive, record_of, this_process
+from ...store.jobs import JobRecord, Owner
+from ...store.records import now
+from ...store.store import JsonObject, Store
+from ...tools.base import Tool, WorkArguments
+from ...tools.parts.jobs import NOBODY, is_alive, record_of, this_process
 from .cancelling import Cancelling
 
 ATTEMPTS = 2
