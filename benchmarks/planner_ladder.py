@@ -41,15 +41,17 @@ PLANNERS: dict[str, DriverName | None] = {"command": "command", "mixed": "mixed"
 def main() -> None:
     """Search every kernel with every planner; a table last."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kernels", nargs="*", choices=[*SPECS, []], default=list(SPECS))
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help=", ".join(SPECS))
     parser.add_argument("--planners", default=",".join(PLANNERS))
     parser.add_argument("--builds", type=int, default=8)
     parser.add_argument("--stop-after", type=float, default=1e9, metavar="SECONDS")
     parser.add_argument("--output", type=Path)
     asked = parser.parse_args()
+    if unknown := {*asked.kernels} - {*SPECS}:
+        parser.error(f"no ladder of {', '.join(sorted(unknown))}; valid: {', '.join(SPECS)}")
     began, rows = time.monotonic(), list[dict[str, Any]]()
     path = asked.output or RESULTS / "planner_ladder.json"
-    for kernel in asked.kernels:
+    for kernel in asked.kernels or SPECS:
         for planner in asked.planners.split(","):
             if time.monotonic() - began < asked.stop_after:
                 rows.append({"kernel": kernel, "planner": planner, **run(kernel, planner, asked)})
