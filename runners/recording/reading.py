@@ -88,7 +88,7 @@ def _function(row: Mapping[str, Any]) -> Function:
 def _configuration(row: Mapping[str, Any], functions: Sequence[Function]) -> Configuration:
     return Configuration(
         id=row["id"],
-        function=functions[row["function"]],
+        function=functions[int(row["function"])],
         grid=_size3(row["grid"]),
         block=_size3(row["block"]),
         shared=row["shared"],

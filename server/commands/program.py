@@ -1,16 +1,24 @@
-"""`kernelwright program ...`: what is done with a recording: look, keep, replay, delete."""
+"""`kernelwright program ...`: what is done with a recording: look, keep, replay, change, delete."""
 
 from __future__ import annotations
 
+import json
+import shlex
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..options.paths import folder_there
+from ..options.paths import file_there, folder_there
 from .record import MIB, kept_text, program_of
 
-app = typer.Typer(help="Look at a recorded program, keep and replay its launches, delete it.")
+if TYPE_CHECKING:
+    from ...runners.recording.swaps import Replacement
+
+app = typer.Typer(
+    help="Look at a recorded program, replay its launches, put other kernels in, take them out."
+)
 
 Recorded = Annotated[Path, typer.Argument(help="The --outdir of `record`.")]
 Timeout = Annotated[
@@ -25,7 +33,7 @@ def report(
 ) -> None:
     """Kernels by their share of the GPU's time, and what a faster one could gain."""
     from ...analysis.programs.report import report_text
-    from ...tools.parts.programs import report_of
+    from ...tools.programs.recorded import report_of
 
     found = report_of(recording)
     print(found.model_dump_json(indent=2) if as_json else report_text(found))
@@ -44,7 +52,7 @@ def keep(
 ) -> None:
     """Run the program again and keep launches with all that they read and write."""
     from ...runners.recording.fronts import Asked
-    from ...tools.parts.programs import keep_representative
+    from ...tools.programs.recorded import keep_representative
 
     asked = Asked(
         most_launch_bytes=most_launch_mib * MIB, most_bytes=most_mib * MIB, operators=operators
@@ -63,7 +71,7 @@ def replay(
 
     Exit status: 0 all are equal, 1 otherwise.
     """
-    from ...tools.parts.programs import replay_text, replayed
+    from ...tools.programs.recorded import replay_text, replayed
 
     found = replayed(recording.absolute(), roles=roles, runs=runs)
     print(replay_text(found))
@@ -76,3 +84,144 @@ def delete(recording: Annotated[Path, typer.Argument(callback=folder_there)]) ->
     from ...runners.recording.recording import delete_recording
 
     print(f"removed {delete_recording(recording.absolute()) / MIB:.1f} MiB")
+
+
+Label = Annotated[str, typer.Argument(help="A kernel's label in the report.")]
+Cubin = Annotated[Path, typer.Option(callback=file_there, help="Machine code to put there.")]
+Entry = Annotated[str, typer.Option(help="The kernel in it, which takes the same parameters.")]
+Numbers = Annotated[str, typer.Option(metavar="X[,Y[,Z]]", help="Default: the original's.")]
+Shared = Annotated[int, typer.Option(help="Dynamic bytes; default: the original's.")]
+Metric = Annotated[
+    str, typer.Option(help="A regular expression with one group: a number it prints.")
+]
+Pairs = Annotated[int, typer.Option(min=2, max=100, help="Runs with it, and as many without.")]
+
+
+@app.command()
+def verify(
+    recording: Recorded,
+    label: Label,
+    cubin: Cubin,
+    entry: Entry,
+    grid: Numbers = "",
+    block: Numbers = "",
+    shared: Shared = -1,
+    metric: Metric = "",
+    higher: Annotated[bool, typer.Option(help="More of the metric is better.")] = False,
+    output: Annotated[
+        list[str] | None, typer.Option(help="A file that it writes, to be compared; repeatable.")
+    ] = None,
+    compare: Annotated[
+        str, typer.Option(help="A command that is given two folders of outputs; 0: as good.")
+    ] = "",
+    pairs: Pairs = 6,
+    install: Annotated[bool, typer.Option(help="Install it where it is faster.")] = False,
+    timeout: Timeout = None,
+) -> None:
+    """Run the program with and without another kernel, interleaved, and say what that brings.
+
+    Exit status: 0 faster with the same outputs, 2 refused, 1 nothing can be said.
+    """
+    from ...runners.recording.pairs import Judged
+    from ...tools.programs.changing import verified
+
+    place = recording.absolute()
+    judged = Judged(
+        metric=metric,
+        higher=higher,
+        outputs=tuple(output or ()),
+        comparator=tuple(shlex.split(compare)),
+    )
+    new = replacement_named(place, label, cubin, entry, grid, block, shared)
+    found = verified(
+        program_of(place, timeout), place, label, new, judged, pairs=pairs, wanted=install
+    )
+    print("\n".join((found.told, *found.notes)))
+    if found.installed:
+        print(f"installed; `kernelwright program run {recording}` runs the program with it")
+    raise typer.Exit(0 if found.outcome == "faster" else 2)
+
+
+@app.command()
+def shadow(
+    recording: Recorded,
+    label: Label,
+    cubin: Cubin,
+    entry: Entry,
+    grid: Numbers = "",
+    block: Numbers = "",
+    shared: Shared = -1,
+    launches: Annotated[int, typer.Option(min=1, help="How many run beside each other.")] = 3,
+    timeout: Timeout = None,
+) -> None:
+    """Run another kernel beside the original in the program; the original's results stay."""
+    from ...tools.programs.changing import shadowed
+
+    place = recording.absolute()
+    new = replacement_named(place, label, cubin, entry, grid, block, shared)
+    for row in shadowed(program_of(place, timeout), place, label, new, launches):
+        print(json.dumps(row))
+
+
+@app.command()
+def run(recording: Recorded) -> None:
+    """Run the program with what is installed; its exit status is ours."""
+    from ...runners.recording.pairs import run_with
+    from ...runners.recording.running import given_input
+    from ...runners.recording.swaps import installed
+
+    place = recording.absolute()
+    program = replace(program_of(place), echo=True, stdin=given_input())
+    raise typer.Exit(run_with(program, installed(place)[0], place / "run"))
+
+
+@app.command()
+def roll_back(recording: Recorded) -> None:
+    """Take out what is installed: the program is as it was."""
+    from ...runners.recording.swaps import roll_back as taken_out
+
+    print(f"took out {taken_out(recording.absolute())} replacements")
+
+
+@app.command()
+def drift(
+    recording: Recorded, metric: Metric = "", pairs: Pairs = 6, timeout: Timeout = None
+) -> None:
+    """Measure again what is installed. Exit status: 0 still faster, 2 not."""
+    from ...runners.recording.pairs import Judged
+    from ...tools.programs.changing import drifted
+
+    place = recording.absolute()
+    judged = Judged(metric=metric)
+    found = drifted(program_of(place, timeout), place, judged, pairs=pairs)
+    print(found.told)
+    raise typer.Exit(0 if found.outcome == "faster" else 2)
+
+
+def replacement_named(
+    outdir: Path, label: str, cubin: Path, entry: str, grid: str, block: str, shared: int
+) -> Replacement:
+    """A replacement as it was typed; what was not is the original's. Raises KernelwrightError."""
+    from ...runners.recording.recording import COUNT, busiest
+    from ...runners.recording.swaps import Replacement
+    from ...tools.programs.recorded import chosen
+
+    (group,) = chosen(busiest(outdir / COUNT), [label])
+    c = group.configuration
+    return Replacement(
+        cubin,
+        entry,
+        _numbers(grid) if grid else c.grid,
+        _numbers(block) if block else c.block,
+        shared if shared >= 0 else c.shared,
+    )
+
+
+def _numbers(text: str) -> tuple[int, int, int]:
+    from ...runners.errors import SpecError
+
+    parts = [part.strip() for part in text.split(",")]
+    if not 1 <= len(parts) <= 3 or not all(part.isdigit() and int(part) for part in parts):
+        raise SpecError(f"{text!r} is no size", valid="one to three numbers from 1: 128 or 8,8,1")
+    x, y, z = (*map(int, parts), *(1,) * (3 - len(parts)))
+    return (x, y, z)

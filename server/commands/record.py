@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from ...runners.recording.recording import Program
-    from ...tools.parts.programs import KeptOutcome
+    from ...tools.programs.recorded import KeptOutcome
 
 RECORDING = Path("kernelwright-recording")
 MIB = 1 << 20
@@ -59,7 +59,7 @@ def record(
     from ...runners.recording.fronts import Asked
     from ...runners.recording.recording import Program
     from ...runners.recording.running import given_input
-    from ...tools.parts.programs import keep_representative, recorded_report
+    from ...tools.programs.recorded import keep_representative, recorded_report
 
     program = Program(
         tuple(command), Path.cwd(), timeout_s=timeout, echo=not as_json, stdin=given_input()

@@ -1,0 +1,98 @@
+"""Whether a program with a kernel replaced is faster and as right: from interleaved runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+from ...runners.comparing.timing import WorkloadBlocks, estimate, extent, judgement
+from ...runners.model import Record
+from ...runners.recording.pairs import Paired
+
+Outcome = Literal["faster", "slower", "tie", "unstable", "not equal", "never used", "failed"]
+RESOLUTION = 0.002
+"""relative: less than this no two programs are told apart"""
+WIDEST_TIE = 0.02
+FEWEST = 4
+"""pairs, for an interval"""
+
+
+class ProgramVerdict(Record):
+    """What replacing a kernel does to the whole program."""
+
+    outcome: Outcome
+    speedup: float | None
+    interval: tuple[float, float] | None
+    """95 %; with fewer than 4 pairs from the least to the greatest"""
+    predicted: float | None
+    """by Amdahl's law, from the kernel's share and its own speedup; None: they are not known"""
+    without: tuple[float, ...]
+    replaced: tuple[float, ...]
+    """costs of the runs: seconds of the wall, or the metric"""
+    used: int
+    """launches that were replaced, in one run"""
+    notes: tuple[str, ...]
+    installed: bool = False
+    told: str
+
+
+def verdict(found: Paired, predicted: float | None = None) -> ProgramVerdict:
+    """Judge the pairs: outputs first, as what is wrong is not fast."""
+    without = tuple(run.cost for run in found.without)
+    replaced = tuple(run.cost for run in found.replaced)
+    speedup, interval, outcome = _outcome(found, without, replaced)
+    return ProgramVerdict(
+        outcome=outcome,
+        speedup=speedup,
+        interval=interval,
+        predicted=predicted,
+        without=_finite(without),
+        replaced=_finite(replaced),
+        used=min((run.used for run in found.replaced), default=0),
+        notes=found.notes,
+        told=_told(outcome, speedup, interval, predicted),
+    )
+
+
+def _finite(values: Sequence[float]) -> tuple[float, ...]:
+    return tuple(v for v in values if math.isfinite(v))
+
+
+def _outcome(
+    found: Paired, without: Sequence[float], replaced: Sequence[float]
+) -> tuple[float | None, tuple[float, float] | None, Outcome]:
+    if not all(map(math.isfinite, (*without, *replaced))):
+        return None, None, "failed"
+    runs = WorkloadBlocks("program", 1.0, {"replaced": replaced, "without": without})
+    ask = estimate if len(without) >= FEWEST else extent
+    told = ask([runs], "replaced", "without")
+    speedup, interval = math.exp(told.log_ratio), (math.exp(told.low), math.exp(told.high))
+    if not all(run.used for run in found.replaced):
+        return speedup, interval, "never used"
+    if not all(run.equal for run in (*found.replaced, *found.without)):
+        return speedup, interval, "not equal"
+    return speedup, interval, judgement(told, RESOLUTION, WIDEST_TIE)
+
+
+def _told(
+    outcome: Outcome,
+    speedup: float | None,
+    interval: tuple[float, float] | None,
+    predicted: float | None,
+) -> str:
+    words = {
+        "faster": "the whole program is faster, with the same outputs",
+        "slower": "refused: the program is slower with it",
+        "tie": "refused: the program is as fast without it",
+        "unstable": "refused: the runs vary too much to tell; take more pairs or a longer run",
+        "not equal": "refused: the outputs are others (`--compare` names what decides that)",
+        "never used": "refused: the replacement never ran; its notes say why",
+        "failed": "refused: the program failed with it",
+    }
+    text = words[outcome]
+    if speedup is not None and interval is not None:
+        text += f": {speedup:.4f}x ({interval[0]:.4f} to {interval[1]:.4f})"
+    if predicted is not None:
+        text += f"; predicted {predicted:.4f}x"
+    return text

@@ -1,0 +1,193 @@
+"""A program with and without kernels replaced: fresh processes, interleaved as A B B A.
+
+Both run beneath the shim, so that what the shim costs is in neither's favour; the plain program is
+run once as well, and its output is what both are compared with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..errors import ProcessLost, SpecError
+from ..processes.process import Limits, clean_environment, run_limited
+from .fronts import Asked, Swap, environment_for
+from .reading import read_recordings
+from .recording import Program
+from .running import Ran, run_program
+
+COMPARE_S = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """How a run is judged: what counts, and what it has to leave."""
+
+    metric: str = ""
+    """a regular expression with one group that is a number of its output; empty: the wall's time"""
+    higher: bool = False
+    """more of the metric is better"""
+    outputs: tuple[str, ...] = ()
+    """files that it writes, from its folder, compared byte by byte; none: what it prints"""
+    comparator: tuple[str, ...] = ()
+    """a command that is given two folders with outputs and ends with 0 where they are as good"""
+
+
+@dataclass(frozen=True, slots=True)
+class OneRun:
+    """A run: its cost (less is better), and whether its outputs are those of the plain program."""
+
+    cost: float
+    equal: bool
+    used: int
+    """launches that were replaced"""
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Runs in pairs: `without[i]` and `replaced[i]` ran beside each other."""
+
+    without: tuple[OneRun, ...]
+    replaced: tuple[OneRun, ...]
+    notes: tuple[str, ...]
+    """what the shim says of the replacements"""
+
+
+def run_pairs(
+    program: Program, swaps: Sequence[Swap], judged: Judged, pairs: int, scratch: Path
+) -> Paired:
+    """Run them. Raises ProcessLost where the program fails without the replacements, SpecError for
+    a metric that it does not print."""
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True, mode=0o700)
+    plain = _run(program, {}, scratch / "plain", judged)
+    if plain.failed:
+        raise ProcessLost(
+            f"the program fails by itself: {plain.ending}", next_step="mend its command first"
+        )
+    found: dict[bool, list[OneRun]] = {False: [], True: []}
+    notes = list[str]()
+    for number in range(pairs):
+        for with_swaps in (False, True) if number % 2 == 0 else (True, False):
+            place = scratch / f"{number}-{'with' if with_swaps else 'without'}"
+            given = swaps if with_swaps else ()
+            environment = environment_for("shim", place / "shim", Asked(), swaps=given)
+            ran = _run(program, environment, place, judged)
+            used, told = _used(place / "shim")
+            notes += told
+            equal = not ran.failed and _same(scratch / "plain", place, judged)
+            if ran.failed:
+                notes.append(f"the program ended with {ran.ending}")
+            cost = float("nan") if ran.failed else cost_of(ran, judged)
+            found[with_swaps].append(OneRun(cost, equal, used))
+    return Paired(tuple(found[False]), tuple(found[True]), tuple(dict.fromkeys(notes)))
+
+
+def cost_of(ran: Ran, judged: Judged) -> float:
+    """Seconds of the wall, or the metric, as something of which less is better. The last number
+    that the output has counts. Raises SpecError."""
+    if not judged.metric:
+        return ran.wall_s
+    found = re.findall(judged.metric, ran.stdout + "\n" + ran.stderr)
+    try:
+        value = float(found[-1])
+    except (IndexError, ValueError, TypeError) as error:
+        raise SpecError(
+            f"the program's output has no number where the metric {judged.metric!r} says",
+            valid="a regular expression with one group, such as 'loop ([0-9.]+) ms'",
+        ) from error
+    if value <= 0:
+        raise SpecError(f"the metric is {value:g}", valid="a number above 0")
+    return 1 / value if judged.higher else value
+
+
+def _run(program: Program, environment: dict[str, str], place: Path, judged: Judged) -> Ran:
+    ran = run_program(
+        program.command,
+        folder=program.folder,
+        scratch=place / "output",
+        environment=environment,
+        timeout_s=program.timeout_s,
+        stdin=program.stdin,
+    )
+    kept = place / "outputs"
+    kept.mkdir(parents=True)
+    text = re.sub(judged.metric, "", ran.stdout) if judged.metric else ran.stdout
+    (kept / "stdout.txt").write_text(text, "utf-8")
+    for name in judged.outputs:
+        source = program.folder / name
+        if not source.is_file():
+            raise SpecError(
+                f"the program wrote no {name}", valid="a file, from the program's folder"
+            )
+        shutil.copyfile(source, kept / name.replace("/", "_"))
+    return ran
+
+
+def _used(shim: Path) -> tuple[int, list[str]]:
+    used, told = 0, list[str]()
+    for recording in read_recordings(shim):
+        used += sum(int(r["uses"]) for r in recording.summary["replacements"])
+        told += [str(note["note"]) for note in recording.notes if "note" in note]
+    return used, told
+
+
+def _same(plain: Path, other: Path, judged: Judged) -> bool:
+    one, two = plain / "outputs", other / "outputs"
+    if judged.comparator:
+        done = run_limited(
+            [*judged.comparator, str(one), str(two)],
+            scratch=other / "comparator",
+            environment=clean_environment(other),
+            limits=Limits(wall_s=COMPARE_S),
+        )
+        return done.returncode == 0
+    return _digest(one, judged) == _digest(two, judged)
+
+
+def _digest(folder: Path, judged: Judged) -> str:
+    """Of the files that are outputs; of what is printed where none are named."""
+    digest = hashlib.sha256()
+    for file in sorted(folder.iterdir()):
+        if file.name != "stdout.txt" or not judged.outputs:
+            digest.update(file.name.encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def run_with(program: Program, swaps: Sequence[Swap], place: Path) -> int:
+    """Run the program once with replacements, its output passed on; its exit status."""
+    environment = environment_for("shim", place / "shim", Asked(), swaps=swaps)
+    ran = run_program(
+        program.command,
+        folder=program.folder,
+        scratch=place / "output",
+        environment=environment,
+        timeout_s=program.timeout_s,
+        echo=program.echo,
+        stdin=program.stdin,
+    )
+    return ran.returncode
+
+
+def run_shadowed(
+    program: Program, swaps: Sequence[Swap], launches: int, place: Path
+) -> tuple[Ran, list[dict[str, object]]]:
+    """Run it with both kernels for the first `launches` of each, the original's results staying;
+    what was told of their differences."""
+    shutil.rmtree(place, ignore_errors=True)
+    asked = replace(Asked(), shadow=launches)
+    environment = environment_for("shim", place / "shim", asked, swaps=swaps)
+    ran = run_program(
+        program.command,
+        folder=program.folder,
+        scratch=place / "output",
+        environment=environment,
+        timeout_s=program.timeout_s,
+    )
+    found = [dict(n) for r in read_recordings(place / "shim") for n in r.notes]
+    return ran, found

@@ -1,0 +1,1 @@
+"""Programs of the user, recorded and changed: what the command line and the tools share."""
