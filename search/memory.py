@@ -20,7 +20,7 @@ Name = tuple[bool, str, str, str]
 class Lesson(BaseModel):
     """A row of the table `memory`: one evaluation in a search. Older rows have fewer fields."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
     kernel_id: str
     search_id: str = ""

@@ -18,7 +18,9 @@ MOST_OF_A_SWEEP = 12
 class Settings(BaseModel):
     """Constants of one search; gains are fractions (0.01 = 1 %)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, defer_build=True
+    )
 
     policy: PolicyName = "puct"
     """how an arm is chosen at a node (`policies.POLICIES`)"""

@@ -29,7 +29,9 @@ class Arguments(BaseModel):
     A tool that needs nothing takes these as they are.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, defer_build=True
+    )
 
     told_elsewhere: ClassVar[Mapping[str, str]] = {}
     """models of rare fields whose own fields clients are not sent with every list of tools, by

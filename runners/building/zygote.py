@@ -73,6 +73,7 @@ class Running:
 def main() -> None:
     """Serve builds until the channel closes."""
     channel = Channel.from_fd(int(sys.argv[1]))
+    BuildOutcome.model_rebuild()  # here once, or each child makes its own
     namespace = pid_namespace_flags()  # tried while there is little to fork
     running: dict[int, Running] = {}
     try:

@@ -17,4 +17,6 @@ Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 class Part(BaseModel):
     """A part of a spec: unknown fields are refused, docstrings become schema descriptions."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, defer_build=True
+    )

@@ -13,7 +13,9 @@ class PlannerSettings(BaseModel):
     """Settings of a driver, kept with its search. Keys are no settings: the environment has them,
     and nobody writes them down."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, defer_build=True
+    )
 
     model: str = "claude-opus-5-5"
     """of planner anthropic: the model's name"""

@@ -21,7 +21,7 @@ class Transition(BaseModel):
     known here is left out.
     """
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
     time: str = ""
     """UTC, ISO 8601"""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -193,3 +195,17 @@ def test_a_content_hash_has_the_length_that_was_asked_for(length: int) -> None:
 def test_parameters_are_shown_in_the_order_of_their_names() -> None:
     assert ordered({"TILE": 64, "ORDER": 2}) == "ORDER=2 TILE=64"
     assert ordered({}) == ""
+
+
+def test_a_process_that_times_kernels_makes_only_the_models_that_it_uses() -> None:
+    program = (
+        "import kernelwright.runners.native.process\n"
+        "from kernelwright.runners.specs.spec import KernelSpec\n"
+        "print(KernelSpec.__pydantic_complete__)\n"
+        "KernelSpec.model_rebuild()\n"
+        "print(KernelSpec.__pydantic_complete__)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "True"]
