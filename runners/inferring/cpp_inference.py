@@ -12,6 +12,7 @@ from ..specs.spec import Expression
 from .cpp_accesses import Usage, usages
 from .cpp_indices import THREADS, Indices
 from .cpp_shapes import NOT_PLAIN, reach_of, shape_of
+from .cuda_launches import launch_of
 from .polynomials import Polynomial, number, variable
 from .signature import (
     ArrayArgument,
@@ -226,10 +227,19 @@ class _Inference:
         )
 
     def _launch(self) -> Mapping[str, object]:
-        """A launch that covers the bound, where each thread has an element of its own."""
+        """The launch of the same file; else one that covers the bound, where each thread has an
+        element of its own."""
+        places = enumerate(self.function.parameters)
+        symbols = {n: symbol_for(p.name) for n, p in places if p.name in self.sizes}
+        written = launch_of(self.known.source, self.function.name, symbols)
+        if written is not None and "?" not in (*written.grid, *written.block):
+            return {"grid": list(written.grid), "block": list(written.block)}
         placed = {a.place for u in self.usages.values() for a in u.accesses}
         if self.bound is None or placed != {variable(THREADS)}:
-            return {"grid": ["?"], "block": ["?"]}
+            return {
+                "grid": list(written.grid) if written else ["?"],
+                "block": list(written.block) if written else ["?"],
+            }
         bound = symbol_for(self.bound) if isinstance(self.bound, str) else self.bound
         return {"grid": [f"cdiv({bound}, {BLOCK})"], "block": [BLOCK]}
 

@@ -214,7 +214,7 @@ def test_open_kernel_opens_a_source_that_says_everything_and_refuses_others(tmp_
 
 def test_open_kernel_takes_a_source_and_its_entry_but_no_entry_of_a_spec() -> None:
     OpenKernelArguments(source_path="k.cu", entry="k")
-    with pytest.raises(ValueError, match="`entry` goes with source_path"):
+    with pytest.raises(ValueError, match="`entry` and `goal` go with source_path"):
         OpenKernelArguments(spec_path="spec.json", entry="k")
     with pytest.raises(ValueError, match="exactly one of spec_path, spec, source_path"):
         OpenKernelArguments(spec_path="spec.json", source_path="k.cu")

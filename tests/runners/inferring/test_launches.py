@@ -1,0 +1,67 @@
+"""Grid and block of a CUDA kernel, read from the launch in its own file."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernelwright.runners.inferring.cuda_launches import FoundLaunch, launch_of
+
+KERNEL = "__global__ void k(float* d, int n, int m) {}\n"
+SIZES = {1: "n", 2: "m"}
+
+
+def launch(host: str, above: str = "") -> FoundLaunch | None:
+    source = f"{above}\n{KERNEL}void go(float* d, int N, int M) {{ {host} }}\n"
+    return launch_of(source, "k", SIZES)
+
+
+@pytest.mark.parametrize(
+    ("host", "grid", "block"),
+    [
+        ("k<<<(N + 255) / 256, 256>>>(d, N, M);", ("cdiv(n, 256)",), (256,)),
+        ("int t = 128; k<<<(N + t - 1) / t, t>>>(d, N, M);", ("cdiv(n, 128)",), (128,)),
+        ("k<<<(N - 1) / 64 + 1, 64>>>(d, N, M);", ("cdiv(n, 64)",), (64,)),
+        ("k<<<ceil((float)N / 64), 64>>>(d, N, M);", ("cdiv(n, 64)",), (64,)),
+        ("k<<<ceil_div(N, 64), 64>>>(d, N, M);", ("cdiv(n, 64)",), (64,)),
+        ("k<<<N / 4, 1 << 5>>>(d, N, M);", ("n // 4",), (32,)),
+        ("k<<<M, 256, 0, 0>>>(d, N, M);", ("m",), (256,)),
+        (
+            "dim3 b(16, 8), g((N + b.x - 1) / b.x, (M + 7) / 8); k<<<g, b>>>(d, N, M);",
+            ("cdiv(n, 16)", "cdiv(m, 8)"),
+            (16, 8),
+        ),
+        (
+            "dim3 g; const dim3 b = dim3(32, 1, 1); k<<<dim3(N, M), b>>>(d, N, M);",
+            ("n", "m"),
+            (32,),
+        ),
+        (
+            "int rows = N * M; k<<<(rows + 255) / 256, 256>>>(d, N, M);",
+            ("cdiv(n * m, 256)",),
+            (256,),
+        ),
+    ],
+)
+def test_what_computes_a_launch_is_followed(
+    host: str, grid: tuple[str, ...], block: tuple[int, ...]
+) -> None:
+    assert launch(host) == FoundLaunch(grid, block)
+
+
+def test_macros_and_constants_of_the_file_are_known() -> None:
+    above = "#define THREADS 256\nconstexpr int EACH = 4;"
+    found = launch("k<<<(N + THREADS * EACH - 1) / (THREADS * EACH), THREADS>>>(d, N, M);", above)
+    assert found == FoundLaunch(("cdiv(n, 1024)",), (256,))
+
+
+def test_templates_and_other_names_for_a_size_are_the_same() -> None:
+    found = launch("int count = M; k<float><<<(count + 31) / 32, 32>>>(d, N, count);")
+    assert found == FoundLaunch(("cdiv(m, 32)",), (32,))
+
+
+def test_what_the_file_does_not_say_stays_open_alone() -> None:
+    assert launch("k<<<blocks_for(N), 256>>>(d, N, M);") == FoundLaunch(("?",), (256,))
+
+
+def test_a_kernel_that_the_file_does_not_launch_has_none() -> None:
+    assert launch("other<<<1, 1>>>(d);") is None
