@@ -3,7 +3,7 @@ a kernel put into one and taken out again.
 
     python benchmarks/record_programs.py [--programs cuda,triton,eager,compiled] [--overhead]
 
-Each program (benchmarks/kernels/recorded) runs plain, is counted, and run once more with a launch of
+Each program (benchmarks/kernels/recorded) is counted, and run once more with a launch of
 every configuration kept; those are replayed. The CUDA program then gets a faster sum of rows
 (`verify`), and one that is no faster and has to be refused. With `--overhead` the eager block runs
 with and without the recorder, interleaved. Written to benchmarks/results/record_programs.json; a

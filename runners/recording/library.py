@@ -51,7 +51,8 @@ def built_libraries(folder: Path | None = None) -> Libraries:
     """Both libraries, built where they are not yet. Raises ToolchainMissing."""
     folder = folder or library_folder()
     shim = _built(folder, "shim_front.cpp", header_folder())
-    with_cupti = _folder_with("cupti.h", "cuda.h")
+    # wheels of CUDA 13 carry CUPTI's headers without those of the compiler that they include
+    with_cupti = _folder_with("cupti.h", "cuda.h", "crt/host_defines.h")
     cupti = _cupti_library()
     if with_cupti is None or cupti is None:
         lacking = "header cupti.h" if with_cupti is None else "library libcupti.so"
