@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import (
+    analyze_module,
     cancel_job,
     compile_variant,
     export_variant,
@@ -29,6 +30,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
     region_dag.TOOL,
     ptx_for_source_span.TOOL,
     search_step.TOOL,
+    analyze_module.TOOL,
     inspection.TOOL,
     job.TOOL,
     cancel_job.TOOL,

@@ -1,0 +1,1 @@
+"""What operators cost now, and would with other steps."""

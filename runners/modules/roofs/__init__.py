@@ -1,0 +1,1 @@
+"""What this machine can do, measured: copies, large products, and the module's own operators."""

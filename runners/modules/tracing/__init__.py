@@ -1,0 +1,1 @@
+"""What an eager call of a module does: operators with bytes and FLOPs, times, modules, memory."""

@@ -1,0 +1,1 @@
+"""Commands on PyTorch modules: `analyze`, `optimize-model`, `kernelbench`."""

@@ -1,0 +1,78 @@
+"""`kernelwright analyze MODEL.py`: where a PyTorch module's time goes, and what would pay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...options.gpus import GpuNames, gpu_names
+from .options import (
+    Allow,
+    BudgetSeconds,
+    ClassName,
+    Device,
+    InitArguments,
+    Inputs,
+    ModelFile,
+    Threads,
+    keyword_arguments,
+)
+from .progress import telling
+
+
+def analyze(
+    model: ModelFile,
+    class_name: ClassName = "",
+    init: InitArguments = "",
+    input: Inputs = None,
+    ladder: Annotated[
+        bool, typer.Option("--ladder", help="Measure rungs: layouts, compile, graphs, ...")
+    ] = False,
+    rung: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Measure this rung (sdpa, compile+graphs); repeatable; implies --ladder."
+        ),
+    ] = None,
+    allow: Allow = "",
+    batch: Annotated[
+        list[int] | None, typer.Option(min=1, help="A batch size of the sweep; repeatable.")
+    ] = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    budget_seconds: BudgetSeconds = 600.0,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", dir_okay=False, help="Also write all of it here.")
+    ] = None,
+    gpus: GpuNames = "",
+) -> None:
+    """Time and memory of a PyTorch module by operator and module, and what could be done.
+
+    Opportunities are ranked by predicted gain, each with its error class (bit-equal, fp32 rounding,
+    TF32, bf16). --ladder measures them rung by rung, in turns, with outputs compared against
+    float64. The module runs in a limited process of its own, without gradients.
+    """
+    from ....analysis.modules.told import told
+    from ....runners.whole_files import write_whole
+    from ....tools.parts.modules import ANALYSIS, LADDER, Asked, precisions, report_on, rungs_named
+
+    asked = Asked(
+        path=model,
+        name=class_name,
+        init=keyword_arguments(init),
+        inputs=tuple(input or ()),
+        device=device,
+        allow=precisions(allow),
+        rungs=rungs_named(rung or ()),
+        batches=tuple(batch or ()),
+        phases=(*ANALYSIS, LADDER) if ladder or rung else ANALYSIS,
+        threads=threads,
+        budget_s=budget_seconds,
+    )
+    with telling():
+        report = report_on(asked, gpu_names(gpus))
+    print(told(report))
+    if json_file is not None:
+        write_whole(json_file, report.model_dump_json(indent=1) + "\n")
