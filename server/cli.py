@@ -1,11 +1,6 @@
-<<<<<<< HEAD
-"""The command line: `kernelwright spec | moves | optimize | show | export | compare | regression |
-replay | report | record | program | regraph | doctor | selftest | serve | broker | token |
-install`.
-=======
 """The command line: `kernelwright spec | moves | optimize | analyze | show | export | compare |
-regression | replay | report | regraph | doctor | selftest | serve | token`.
->>>>>>> 5e3e1c1 (kernelwright analyze and analyze_module: a PyTorch module's time and memory by operator and module, opportunities ranked by predicted gain, and a ladder of steps measured in turns with outputs compared against float64. The module runs in a confined process of its own; a rung that takes it down fails alone)
+regression | replay | report | record | program | regraph | doctor | selftest | serve | broker |
+token | install`.
 
 Here are the commands that drive the server's own modules; `commands/` has the others.
 
@@ -59,13 +54,9 @@ USAGE = 2
 
 app.add_typer(regraph, name="regraph")
 app.add_typer(token, name="token")
-<<<<<<< HEAD
 app.add_typer(program, name="program")
 app.add_typer(broker, name="broker")
-for each in (spec, moves, optimize, export, compare, regression, replay, report, install):
-=======
-for each in (spec, moves, optimize, analyze, export, compare, regression, replay, report):
->>>>>>> 5e3e1c1 (kernelwright analyze and analyze_module: a PyTorch module's time and memory by operator and module, opportunities ranked by predicted gain, and a ladder of steps measured in turns with outputs compared against float64. The module runs in a confined process of its own; a rung that takes it down fails alone)
+for each in (spec, moves, optimize, analyze, export, compare, regression, replay, report, install):
     app.command()(each)
 app.command(context_settings=PASSED_ON)(record)
 
