@@ -62,6 +62,10 @@ def main() -> None:
     )
     found = earlier()
     found["libraries"] = {"built": built_libraries().record is not None}
+    if asked.overhead:
+        told(began, "overhead")
+        found["overhead"] = overhead()
+        write("record_programs", found, asked.to)
     for name in filter(None, asked.programs.split(",")):
         told(began, name)
         try:
@@ -74,9 +78,6 @@ def main() -> None:
         told(began, "round trip")
         found["round_trip"] = round_trip()
         write("record_programs", found, asked.to)
-    if asked.overhead:
-        told(began, "overhead")
-        found["overhead"] = overhead()
     print(write("record_programs", found, asked.to))
     print(table(found))
 

@@ -94,5 +94,5 @@ def _told(
     if speedup is not None and interval is not None:
         text += f": {speedup:.4f}x ({interval[0]:.4f} to {interval[1]:.4f})"
     if predicted is not None:
-        text += f"; predicted {predicted:.4f}x"
+        text += f"; predicted by Amdahl's law {predicted:.4f}x"
     return text

@@ -42,7 +42,8 @@ def verified(
     """
     swap, group = swap_of(outdir, label, new)
     gain = _kernel_gain(outdir, label, new)
-    predicted = None if gain is None else _predicted(busiest(outdir / COUNT), group, gain)
+    recording = busiest(outdir / COUNT)
+    predicted = None if gain is None else _predicted(recording, group, gain, judged)
     paired = run_pairs(program, [swap], judged, pairs, outdir / "pairs")
     told = verdict(paired, predicted)
     if wanted and told.outcome == "faster":
@@ -92,9 +93,11 @@ def _kernel_gain(outdir: Path, label: str, new: Replacement) -> float | None:
     return was.warm_us / now.warm_us if was.warm_us and now.warm_us else None
 
 
-def _predicted(recording: Recording, group: Group, gain: float) -> float | None:
-    """Of the recorded process: its other time is the host's, start-up with it."""
-    seconds = float(recording.summary["seconds"])
-    if not recording.has_times or seconds <= 0 or not grouped(recording).total_ns:
+def _predicted(recording: Recording, group: Group, gain: float, judged: Judged) -> float | None:
+    """By the kernel's share of what is judged: the wall's time is that of the process, start-up with
+    it; a metric of the program is taken to be bound by the GPU's kernels."""
+    by_wall = float(recording.summary["seconds"]) * 1e9
+    whole = grouped(recording).total_ns if judged.metric else by_wall
+    if not recording.has_times or whole <= 0:
         return None
-    return amdahl(min(1.0, group.sum_ns / 1e9 / seconds), gain)
+    return amdahl(min(1.0, group.sum_ns / whole), gain)
