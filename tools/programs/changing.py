@@ -94,8 +94,8 @@ def _kernel_gain(outdir: Path, label: str, new: Replacement) -> float | None:
 
 
 def _predicted(recording: Recording, group: Group, gain: float, judged: Judged) -> float | None:
-    """By the kernel's share of what is judged: the wall's time is that of the process, start-up with
-    it; a metric of the program is taken to be bound by the GPU's kernels."""
+    """By the kernel's share of what is judged: the wall's time is that of the process, start-up
+    with it; a metric of the program is taken to be bound by the GPU's kernels."""
     by_wall = float(recording.summary["seconds"]) * 1e9
     whole = grouped(recording).total_ns if judged.metric else by_wall
     if not recording.has_times or whole <= 0:
