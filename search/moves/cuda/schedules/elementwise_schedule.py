@@ -11,8 +11,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .....analysis.lift.expressions import Expr, Fold, Load, names_in, walk
-from .....analysis.lift.statements import Let, Store, When, changed, expressions_in, statements_in
+from .....analysis.lift.expressions import ONE, Expr, Fold, Load, names_in, walk
+from .....analysis.lift.statements import (
+    Each,
+    Let,
+    Store,
+    When,
+    changed,
+    expressions_in,
+    statements_in,
+)
+from .....analysis.lift.sums import coefficient
 from .....runners.dtypes import DTYPES
 from .....runners.model import Candidate
 from ...shared.base import Move, NotApplicable, Proposals, State
@@ -45,10 +54,10 @@ def _write(state: State) -> Proposals:
 
 
 def _of(plain: Plain) -> Proposals:
-    looped = any(
-        isinstance(each, Fold) for expr in expressions_in(plain.lifted.body) for each in walk(expr)
-    )
-    if looped:
+    exprs = list(expressions_in(plain.lifted.body))
+    folds = [each for expr in exprs for each in walk(expr) if isinstance(each, Fold)]
+    if folds:
+        _of_its_own(plain, folds)
         return (_candidate(plain, 1, 1, LOOPED),)
     found = dict[int, Candidate]()
     for nbytes, items, prior in FAMILY:
@@ -56,6 +65,29 @@ def _of(plain: Plain) -> Proposals:
         if lanes not in found and lanes > 0:
             found[lanes] = _candidate(plain, lanes, items, prior)
     return tuple(found.values())
+
+
+def _of_its_own(plain: Plain, folds: list[Fold]) -> None:
+    """Raises Unwritable where places share what they fold, or no neighbours read neighbours."""
+    dims = {d.name for d in plain.lifted.dims}
+    if any(isinstance(each, Each) for each in plain.lifted.body):
+        raise Unwritable("what is folded is shared by the places of a row")
+    if any(not dims <= names_in(each) for each in folds if not _inner(each, folds)):
+        raise Unwritable("what is folded is shared by several places")
+    strides = [
+        coefficient(load.index, dim)
+        for fold in folds
+        for load in walk(fold)
+        if isinstance(load, Load)
+        for dim in dims
+    ]
+    if not any(stride is not None and stride[0] == ONE for stride in strides):
+        raise Unwritable("no neighbouring places read neighbouring elements")
+
+
+def _inner(fold: Fold, folds: list[Fold]) -> bool:
+    """Whether a fold stands within another one."""
+    return any(each is not fold and fold in set(walk(each)) for each in folds)
 
 
 @dataclass

@@ -22,7 +22,9 @@ from .memory import Memory
 SMALL = (3, 5, 7, 2, 6, 9)
 """sizes of symbols, as far as their domains allow them: different ones, so that two that are
 exchanged do not agree by chance"""
-MOST_ELEMENTS = 1 << 20
+MOST_ELEMENTS = 1 << 16
+MOST_SIZE = 64
+"""of a symbol: folds within loops take the square of it, and more"""
 
 
 def refuted(
@@ -40,7 +42,8 @@ def refuted(
         )
         scalars |= _scalars(spec, symbols, scalars)
         counts = {n: elements(each.elements, symbols) for n, each in arrays.items()}
-        if max(counts.values(), default=0) > MOST_ELEMENTS:
+        longest = max([*symbols.values(), *scalars.values()], default=0)
+        if max(counts.values(), default=0) > MOST_ELEMENTS or longest > MOST_SIZE:
             return ""
         made = {n: _values(spec, n, each.dtype, counts[n]) for n, each in arrays.items()}
         run(lifted, scalars, made)
@@ -90,5 +93,6 @@ def _values(spec: KernelSpec, name: str, dtype: str, count: int) -> npt.NDArray[
         return random.standard_normal(count).astype(dtype)
     if init is not None and init.kind == "randint":
         low, high = int(init.low), int(init.high)
-        return random.integers(low, max(high, low + 1), count).astype(dtype)
+        # they may be indices, and the sizes are smaller here than where the contract draws them
+        return random.integers(low, min(max(high, low + 1), low + 2), count).astype(dtype)
     return np.zeros(count, dtype=dtype)
