@@ -7,6 +7,7 @@ is NOT CAUGHT. Each stands before the baseline alone: no page meets another one'
 
 from __future__ import annotations
 
+import os
 import platform
 import time
 from collections.abc import Generator, Iterator, Sequence
@@ -26,7 +27,8 @@ from ...store.kernels import set_incumbent
 from ...store.records import KernelRecord, VariantRecord
 from .cheats import NO_GAIN, NOT_KEPT, Cheat, victim
 
-BUILDS_AT_ONCE = 2
+BUILDS_AT_ONCE = max(2, (os.cpu_count() or 2) // 2)
+"""of the pages of one kernel, before the first is tried; a build has threads of its own at times"""
 LOGIC = "logic_check"
 
 Verdict = Literal["caught", "passed", "NOT CAUGHT", "STOPPED", "not run"]
