@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import random
 import secrets
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-
-from fidelity_kernels import Case
+from typing import Any, Protocol
 
 from kernelwright.runners.building.builder import Builder
-from kernelwright.runners.comparing.comparison import compare
+from kernelwright.runners.comparing.comparison import compare, first_look, first_times, orders
+from kernelwright.runners.comparing.session import Collected, Times
 from kernelwright.runners.comparing.settling import DEVICE, NATIVE, TimingPlan
 from kernelwright.runners.gates import FIRST_SET, first_failure
 from kernelwright.runners.gates.checking import Checker
@@ -35,10 +36,32 @@ SEARCH_S = {"device": 300.0, "native": 40.0}
 """the longest of them"""
 
 
+class Subject(Protocol):
+    """A kernel with a knob: `fidelity_kernels.Case`, `placed_kernels.Pair`."""
+
+    @property
+    def tier(self) -> str:
+        """`device` or `native`"""
+        ...
+
+    @property
+    def least(self) -> int:
+        """The knob with the least work."""
+        ...
+
+    def source(self, knob: int) -> str:
+        """The kernel with its knob set."""
+        ...
+
+    def spec(self) -> dict[str, Any]:
+        """The spec, with one of its sources."""
+        ...
+
+
 class Lab:
     """Builds, checks, and compares variants of one kernel. Raises what the product raises."""
 
-    def __init__(self, case: Case, folder: Path, device: DeviceFacts | None) -> None:
+    def __init__(self, case: Subject, folder: Path, device: DeviceFacts | None) -> None:
         self.case = case
         self.plan: TimingPlan = NATIVE if device is None else DEVICE
         self._device, self._open = device, ExitStack()
@@ -111,6 +134,25 @@ class Lab:
         assert failed is None, failed
         assert measured.comparison is not None
         return measured.comparison
+
+    def placed_blocks(self, sides: Sequence[str], placements: int, rounds: int) -> Collected:
+        """Blocks of loaded sides, each of so many rounds in a placement of its own, as a
+        confirmation takes them; those that are undisturbed."""
+        found, plan = Times(self._pool, {}, frozenset(), rounds), self.plan
+        with timing_lock("host"):
+            looked = first_look(self._checker, self._pool, sides, plan, TIMEOUT_S, {})
+            times = first_times(self._pool, looked.seconds, plan)
+            for number in range(placements):
+                block, _ = self._checker.block(
+                    self._pool,
+                    orders(sides, times.once, rounds, self._rng),
+                    times.calls,
+                    TIMEOUT_S,
+                    reload=number > 0,
+                    placed=self._rng.getrandbits(63),
+                )
+                found.add(block, number, plan, "")
+        return found.clean
 
     def truth(self, fast: int, slow: int, width: float) -> tuple[float, float, float, int]:
         """How much slower `slow` is than `fast`: ratio - 1, its 95 % interval, and blocks, of a

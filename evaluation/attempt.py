@@ -283,8 +283,10 @@ def describe(ratio: Ratio, over: str, resolution: float) -> str:
     neither side won, which no reader could explain otherwise.
     """
     judged: str = ratio.judgement
-    if judged not in ("faster", "slower") and (ratio.low > 1 or ratio.high < 1):
+    low, high = ratio.judged
+    if judged not in ("faster", "slower") and (low > 1 or high < 1):
         judged += f": differences up to {100 * resolution:.2g} % are not told apart here"
+    judged += ratio.placement_words
     return f"{ratio.speedup:.3g}x {over} ({ratio.low:.3g} to {ratio.high:.3g}, {judged})"
 
 

@@ -189,8 +189,35 @@ class Ratio(Record):
     """variant id of the other side"""
     speedup: float
     low: float
+    """of the interval that is told: where buffers were placed anew (`Comparison.placements`), it
+    holds one placement more, as a user has one"""
     high: float
     judgement: Judgement
+    middle: tuple[float, float] | None = None
+    """interval of the middle of all placements, on which `judgement` rests; None: low and high"""
+
+    @property
+    def judged(self) -> tuple[float, float]:
+        """The interval on which `judgement` rests."""
+        return self.middle or (self.low, self.high)
+
+    @property
+    def hangs_on_placement(self) -> bool:
+        """Whether one placement more may be on the other side, or show no difference."""
+        lost = {"faster": self.low <= 1, "slower": self.high >= 1}
+        return self.middle is not None and lost.get(self.judgement, False)
+
+    @property
+    def placement_words(self) -> str:
+        """What the interval that is told is, and what it is not judged by; empty where buffers lay
+        in one place."""
+        if self.middle is None:
+            return ""
+        words = f"; the middle of placements {self.middle[0]:.3g} to {self.middle[1]:.3g}"
+        if self.hangs_on_placement:
+            lost = "lead" if self.judgement == "faster" else "loss"
+            words += f"; where buffers happen to lie can take the {lost} away"
+        return words
 
 
 class WorkloadTimes(Record):

@@ -147,14 +147,15 @@ def _verdict(finished: Finished) -> str:
         return f"{name}: nothing is faster than the baseline ({spent})"
     if not found.accepted:
         return f"{name}: {found.variant_id} was faster in the search but not confirmed ({spent})"
-    gained = f"{_gain(found)} the baseline, confirmed on {shapes_of(found)}"
+    gained = f"{_gain(found)}, confirmed on {shapes_of(found)}"
     return f"{name}: {found.variant_id} is {gained} ({spent})"
 
 
 def _gain(confirmation: Confirmation) -> str:
     assert confirmation.visible is not None
     ratio = confirmation.visible.ratios[0]
-    return speedup_text(ratio.speedup, (ratio.low, ratio.high))
+    told = f"{speedup_text(ratio.speedup, (ratio.low, ratio.high))} the baseline"
+    return f"{told} (where buffers lie can take it away)" if ratio.hangs_on_placement else told
 
 
 def _presence(fact: Fact) -> Text:

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from .settling import TimingPlan, Told
+from .settling import Told
 from .timing import (
     CONFIDENCE,
     RESAMPLES,
     Estimate,
     Floats,
     WorkloadBlocks,
-    judgement,
     log_ratios,
     median,
-    not_clear,
+    student,
     widening,
 )
 
@@ -41,21 +41,17 @@ def placed(
     workloads: Sequence[WorkloadBlocks],
     candidate: str,
     other: str,
-    plan: TimingPlan,
 ) -> Told:
-    """What is told of two sides, with an interval that holds placements: `over_placements`.
+    """What is told of two sides, with the interval in which one placement more falls beside it.
 
-    Nobody is told faster or slower whose lead a placement can take away: all of the interval lies
-    beyond the resolution, or it is a `tie` or `unstable`.
+    What is judged is the middle of all placements, which is what a change of code is worth; whether
+    a placement can take that away (`Ratio.hangs_on_placement`) is told in words.
     """
     if min(w.count for w in workloads) < FEWEST:
         return told
-    found, narrow = over_placements(workloads, candidate, other), told.found
-    wide = Estimate(narrow.log_ratio, min(found.low, narrow.low), max(found.high, narrow.high))
-    judged = told.judgement
-    if judged == "tie" or judgement(wide, told.resolution, plan.widest) != judged:
-        judged = "unstable" if judged == "unstable" else not_clear(wide, plan.widest)
-    return Told(wide, told.resolution, judged)
+    found, middle = over_placements(workloads, candidate, other), told.found
+    wide = Estimate(middle.log_ratio, min(found.low, middle.low), max(found.high, middle.high))
+    return replace(told, placed=wide)
 
 
 def over_placements(
@@ -63,25 +59,31 @@ def over_placements(
 ) -> Estimate:
     """The 95 % interval in which one more placement falls; at least FEWEST blocks a workload.
 
-    Each resample draws the middle of all blocks, and one block more: the user's. Of how far blocks
-    lie apart, the share is taken off that the samples within them explain, since a user who repeats
-    calls does not see it, and a block that stands far off alone counts as nearer (`_likely`). Both
-    are widened for few blocks as in `timing.estimate`.
+    Of two intervals the further end on each side is told: Student's, as of normal placements, since
+    the furthest of a few are not known yet; and a bootstrap's, as there may be several kinds. Each
+    of its resamples draws the middle of all blocks, and one block more: the user's. Of how far
+    blocks lie apart, the share is taken off that the samples within them explain, since a user who
+    repeats calls does not see it, and a block that stands far off alone counts as nearer
+    (`_likely`).
     """
     rng, total = np.random.default_rng(20261124), sum(w.weight for w in workloads)
-    center, deviations = 0.0, np.zeros(resamples)
+    center, deviations, variance = 0.0, np.zeros(resamples), 0.0
+    fewest = min(w.count for w in workloads)
     for workload in workloads:
         ratios = log_ratios(workload.blocks_ms, candidate, other)
         share, middle = workload.weight / total, median(ratios)
         drawn = ratios[rng.integers(ratios.size, size=(resamples, ratios.size))]
         middles = np.median(drawn, axis=1) - middle
-        one = _likely(ratios - middle)[rng.integers(ratios.size, size=resamples)]
         kept = math.sqrt(1 - noise_share(workload, candidate, other))
-        deviations += share * widening(ratios.size) * (middles + kept * one)
+        ones = kept * _likely(ratios - middle)
+        one = ones[rng.integers(ratios.size, size=resamples)]
+        deviations += share * widening(ratios.size) * (middles + one)
+        variance += share**2 * (float(np.var(middles)) + float(np.var(ones, ddof=1)))
         center += share * middle
     tail = (1 - CONFIDENCE) / 2 * 100
     low, high = np.percentile(deviations, [tail, 100 - tail])
-    return Estimate(center, min(center, center + float(low)), max(center, center + float(high)))
+    normal = student(fewest) * math.sqrt(variance)
+    return Estimate(center, center + min(float(low), -normal), center + max(float(high), normal))
 
 
 def _likely(deviations: Floats) -> Floats:

@@ -60,13 +60,14 @@ class Times:
 
         `why_not`: what spoilt it as a whole; empty: nothing did.
         """
-        number, clean = len(self.every.loads), dict[str, list[float]]()
-        every = {side.variant: side.nanoseconds for side in block.sides}
+        number, clean = len(self.every.loads), dict[str, Sequence[float]]()
+        every = dict[str, Sequence[float]]()
         for side in block.sides:
             pairs = zip(side.nanoseconds, side.disturbed, strict=True)
             kept = [ns for ns, share in pairs if share <= plan.disturbed_share]
             if kept:
                 clean[side.variant] = kept
+            every[side.variant] = kept or side.nanoseconds
             self.samples += len(side.nanoseconds)
         self.every.add(every, load)
         self.conditions.append(block.conditions)
@@ -166,7 +167,9 @@ class Session:
         dropped = sum(len(t.spoiled) for t in self.times)
         return Comparison(
             candidate=sides[0],
-            ratios=tuple(ratio(t.found, other, t.judgement) for other, t in tolds.items()),
+            ratios=tuple(
+                ratio(t.found, other, t.judgement, t.placed) for other, t in tolds.items()
+            ),
             workloads=tuple(map(_workload_times, self.times, counted)),
             resolution=edge if math.isfinite(edge) else self.plan.disturbed_resolution,
             samples=sum(t.samples for t in self.times),
@@ -196,14 +199,22 @@ class Session:
         return decide(clean, candidate, others, self.plan, moved=moved)
 
     def _takes_more(self) -> bool:
-        """Whether settled blocks are followed by one with a further placement: there are few, and
-        the time allowed suffices for one that takes as long as the others did."""
-        if self.clean >= self.plan.placements:
-            return False
+        """Whether settled blocks are followed by one with a further placement: there are few, or
+        one more may take away what is told; and the time allowed suffices for one that takes as
+        long as the others did."""
+        plan = self.plan
         assert self._settled_at is not None
-        spent = time.monotonic() - self._settled_at
         each = (self._settled_at - self.started) / self.count
-        return spent + each <= self.plan.placing_s
+        spent = time.monotonic() - self._settled_at + each
+        if self.clean < plan.placements and spent <= plan.placing_s:
+            return True
+        return spent <= plan.doubted_s and self._hangs_on_placement()
+
+    def _hangs_on_placement(self) -> bool:
+        """Whether what is told of a side is no more than what one placement more can change."""
+        _, tolds = self._told()
+        found = (ratio(t.found, o, t.judgement, t.placed) for o, t in tolds.items())
+        return any(each.hangs_on_placement for each in found)
 
     def _told(self) -> tuple[list[WorkloadBlocks], dict[str, Told]]:
         """The blocks that count, and what they say of each other side.
@@ -224,11 +235,10 @@ class Session:
     def _over_placements(
         self, blocks: Sequence[WorkloadBlocks], tolds: dict[str, Told]
     ) -> dict[str, Told]:
-        """What is told, with intervals that hold the placements where blocks have their own."""
+        """What is told, with where one placement more falls where blocks have their own."""
         if not self.placed:
             return tolds
-        candidate, plan = self.sides[0], self.plan
-        return {o: placed(told, blocks, candidate, o, plan) for o, told in tolds.items()}
+        return {o: placed(told, blocks, self.sides[0], o) for o, told in tolds.items()}
 
     def _moved(self, other: str) -> float:
         """How far the ratio went while the baseline drifted further than it may; else 0."""

@@ -79,6 +79,8 @@ class TimingPlan:
     0: buffers lie in one place"""
     placing_s: float = 0.0
     """that this may take beyond the time in which it settled"""
+    doubted_s: float = 0.0
+    """the same, while one placement more may take away what their middle tells"""
     hot_placements: int = 1
     """blocks with warm caches, as far as `placing_s` suffices for more than FEWEST of them"""
     slow_side: float = 4.0
@@ -116,6 +118,7 @@ NATIVE = TimingPlan(
     disturbed_share=0.03,
     placements=15,
     placing_s=0.6,
+    doubted_s=3.0,
     hot_times=True,
     hot_placements=8,
 )
@@ -150,6 +153,8 @@ class Told:
     resolution: float
     """relative; inf: too few blocks for any"""
     judgement: Judgement
+    placed: Estimate | None = None
+    """where one placement more falls; None: buffers lay in one place"""
 
     @property
     def clear(self) -> bool:

@@ -156,14 +156,16 @@ def not_clear(found: Estimate, widest: float) -> Judgement:
     return "tie" if max(found.high, -found.low) <= math.log1p(widest) else "unstable"
 
 
-def ratio(found: Estimate, over: str, judged: Judgement) -> Ratio:
-    """An estimate as it is stored and shown."""
+def ratio(found: Estimate, over: str, judged: Judgement, placed: Estimate | None = None) -> Ratio:
+    """An estimate as it is stored and shown. `placed`: of one placement more, which is told."""
+    told = placed or found
     return Ratio(
         over=over,
         speedup=math.exp(found.log_ratio),
-        low=math.exp(found.low),
-        high=math.exp(found.high),
+        low=math.exp(told.low),
+        high=math.exp(told.high),
         judgement=judged,
+        middle=(math.exp(found.low), math.exp(found.high)) if placed else None,
     )
 
 
@@ -227,17 +229,21 @@ def _resampled_medians(
 
 @cache
 def widening(count: int) -> float:
-    """See `estimate`. Student's quantile from Abramowitz and Stegun 26.7.5 (within 3 %)."""
-    if count < 2:
-        return 1.0
+    """See `estimate`."""
+    return 1.0 if count < 2 else student(count) / NORMAL * math.sqrt(count / (count - 1))
+
+
+@cache
+def student(count: int) -> float:
+    """Student's 97.5 % quantile for so many values, two at least, from Abramowitz and Stegun
+    26.7.5 (within 3 % from four on)."""
     free, z = count - 1, NORMAL
-    student = (
+    return (
         z
         + (z**3 + z) / (4 * free)
         + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
         + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * free**3)
     )
-    return student / z * math.sqrt(count / free)
 
 
 @cache

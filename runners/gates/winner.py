@@ -51,7 +51,8 @@ def shrink(first: float, fresh: Ratio) -> float:
 
 def told(ratio: Ratio) -> str:
     """A ratio for people."""
-    return f"{ratio.speedup:.3g}x ({ratio.low:.3g} to {ratio.high:.3g}, {ratio.judgement})"
+    judged = f"{ratio.judgement}{ratio.placement_words}"
+    return f"{ratio.speedup:.3g}x ({ratio.low:.3g} to {ratio.high:.3g}, {judged})"
 
 
 def _result(gate: str, good: bool, message: str, evidence: dict[str, float]) -> GateResult:

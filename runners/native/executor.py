@@ -34,6 +34,7 @@ from ..protocol.shared_arena import SharedArena
 from ..whole_files import replacing
 from .cores import pin
 from .setup_message import MEMORY_BYTES, setup_message
+from .waiting import waited_ns, waiting
 
 SOURCE = Path(__file__).with_name("executor.cpp")
 PRINTED = 500
@@ -140,7 +141,7 @@ class Executor:
         self._output = os.memfd_create(
             "printed"
         )  # needs no room on a disk, and leaves nothing there
-        self._told = 0
+        self._told = self._outside_ns = 0
         asked = {"OMP_WAIT_POLICY", *WAITING} & environment.keys()
         waiting = {} if asked else WAITING
         self._start(binary, module, plan, cores, {**waiting, **environment, **ENVIRONMENT})
@@ -153,15 +154,20 @@ class Executor:
         """
         due = [self.shared.layout.span(index)[0] for index in sets]
         message = struct.pack(f"<{len(due) + 1}Q", *due, END)
-        started = time.perf_counter_ns()
-        os.kill(self._pid, signal.SIGCONT)
-        self._write(message)
-        answered = self._poll.poll(min(timeout_s, LOOK_S) * 1000) or self._watch(timeout_s)
-        ended, worked = time.perf_counter_ns(), self._worked_ns()
-        if not answered:
-            raise self._lost(self._late(f"it did not return within {timeout_s:g} s"))
-        self._expect(b"D")
-        self._pause()
+        with waiting("thread-self") as own, waiting(self._pid) as first:
+            before = own.ns()
+            started = time.perf_counter_ns()
+            os.kill(self._pid, signal.SIGCONT)
+            self._write(message)
+            answered = self._poll.poll(min(timeout_s, LOOK_S) * 1000) or self._watch(timeout_s)
+            ended, worked = time.perf_counter_ns(), self._worked_ns()
+            self._outside_ns -= own.ns() - before
+            outside = first.ns()
+            if not answered:
+                raise self._lost(self._late(f"it did not return within {timeout_s:g} s"))
+            self._expect(b"D")
+            self._pause()
+            self._outside_ns += first.ns() - outside
         passed, worked = time.perf_counter_ns() - ended, self._worked_ns() - worked
         threads = thread_count(self._pid) if worked > STOPPING_NS else 1
         return ended - started + late_ns(passed, worked, min(threads, os.cpu_count() or 1))
@@ -172,15 +178,12 @@ class Executor:
         return self._pid
 
     def waited_ns(self) -> int:
-        """Nanoseconds that its threads have spent runnable, but not running, since they began.
+        """Nanoseconds that its threads have waited for a core since they began, and the runner
+        while it held the clock of a run: its word comes as late as the runner gets a core.
 
-        From the scheduler (`/proc/PID/task/*/schedstat`, second field); 0 where it keeps none.
+        Without what its first thread waited until it stood still, when the clock had ended.
         """
-        total = 0
-        for task in Path(f"/proc/{self._pid}/task").glob("*/schedstat"):
-            with suppress(OSError):  # a thread that has just ended
-                total += int(task.read_text().split()[1])
-        return total
+        return waited_ns(self._pid) - self._outside_ns
 
     def _worked_ns(self) -> int:
         """Nanoseconds that its threads have run since they began; 0 once it has ended."""

@@ -46,7 +46,8 @@ class Judged:
             if comparison is not None:
                 ratio = comparison.ratios[0]
                 told = speedup_text(ratio.speedup, (ratio.low, ratio.high))
-                lines.append(f"{name} workloads: {told} the earlier source, {ratio.judgement}")
+                judged = f"{ratio.judgement}{ratio.placement_words}"
+                lines.append(f"{name} workloads: {told} the earlier source, {judged}")
         return "\n".join(lines if found.right else [*lines, cut(found.message, 600)])
 
 
@@ -84,4 +85,4 @@ def verdict_of(found: Confirmation, allowed: float) -> Verdict:
 
 
 def _is_slower(ratio: Ratio, allowed: float) -> bool:
-    return ratio.judgement == "slower" and ratio.high < 1 - allowed
+    return ratio.judgement == "slower" and ratio.judged[1] < 1 - allowed

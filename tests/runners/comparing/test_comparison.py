@@ -31,8 +31,16 @@ class Machine:
     """A checker whose kernels take a known time a call: `held` of them longer in first samples,
     `feigning` ones while they are looked at, and half as long on one set of buffers."""
 
-    def __init__(self, ns: dict[str, float], held: dict[str, int], feigning: str = "") -> None:
+    def __init__(
+        self,
+        ns: dict[str, float],
+        held: dict[str, int],
+        feigning: str = "",
+        unlucky: Sequence[int] = (),
+    ) -> None:
+        """`unlucky`: in these placements, from 1, side `a` takes three times as long."""
         self._ns, self._held, self._feigning = ns, dict(held), feigning
+        self._unlucky = unlucky
         self.calls = list[dict[str, int]]()
         self.placed = list[int | None]()
         self.orders = list[list[Sequence[str]]]()
@@ -62,6 +70,9 @@ class Machine:
         if self._held.get(variant, 0) > 0:
             self._held[variant] -= 1
             each *= 100
+        places = sum(place is not None for place in self.placed)
+        if variant == "a" and places in self._unlucky:
+            each *= 3
         if variant in self._feigning:
             each *= 0.5 if calls.get(variant) == 1 else 1.0 if calls else 100
         return SideTimes(variant=variant, nanoseconds=(each,) * samples, disturbed=(0.0,) * samples)
@@ -145,6 +156,18 @@ def test_where_no_placement_is_asked_for_a_gross_difference_is_told_by_few_block
 def test_further_placements_take_no_longer_than_the_plan_allows() -> None:
     machine = Machine({"a": 1e5, "b": 3e5}, {})
     assert compared(machine, replace(NATIVE, placing_s=0.0), placed=True).blocks == 4
+
+
+@pytest.mark.parametrize(("unlucky", "more"), [((), False), ((5, 13), True)])
+def test_a_lead_that_one_placement_more_may_take_away_asks_for_further_ones(
+    unlucky: Sequence[int], more: bool
+) -> None:
+    machine = Machine({"a": 1e5, "b": 1.5e5}, {}, unlucky=unlucky)
+    plan = replace(NATIVE, placing_s=60.0, doubted_s=60.0)
+    found = compared(machine, plan, placed=True)
+    assert found.ratios[0].judgement == "faster"
+    assert found.ratios[0].hangs_on_placement == more
+    assert (found.blocks == NATIVE.max_blocks) == more
 
 
 def test_a_gpu_keeps_its_buffers_where_they_are() -> None:

@@ -296,6 +296,7 @@ def test_a_ratio_is_shown_as_speedups() -> None:
     shown: dict[str, Any] = found.model_dump()
     assert shown.pop("over") == "b"
     assert shown.pop("judgement") == "faster"
+    assert shown.pop("middle") is None, "buffers lay in one place"
     assert shown == pytest.approx({"speedup": 2.0, "low": 1.5, "high": 3.0})
 
 

@@ -1,0 +1,53 @@
+"""How long threads stood ready and had no core, as the scheduler counts it.
+
+The second field of `schedstat` in /proc (Documentation/scheduler/sched-stats.rst of Linux);
+everything is 0 where the kernel keeps none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+def waited_ns(pid: int) -> int:
+    """Nanoseconds that the threads of a process have waited for a core since they began."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with suppress(OSError):  # a thread that has just ended
+            total += int(task.read_text().split()[1])
+    return total
+
+
+class Waiting:
+    """The same of one thread; one system call each time it is asked, beside a clock that runs."""
+
+    def __init__(self, thread: int | str) -> None:
+        """`thread`: its process' number, for the first one; `thread-self`: who makes this."""
+        self._fd = -1
+        with suppress(OSError):
+            self._fd = os.open(f"/proc/{thread}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+
+    def ns(self) -> int:
+        """Since the thread began; 0 once it has ended."""
+        with suppress(OSError):
+            return int(os.pread(self._fd, 64, 0).split()[1]) if self._fd >= 0 else 0
+        return 0
+
+    def close(self) -> None:
+        """Ask no more."""
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
+
+
+@contextmanager
+def waiting(thread: int | str) -> Generator[Waiting]:
+    """What a thread waits, asked for a while."""
+    asked = Waiting(thread)
+    try:
+        yield asked
+    finally:
+        asked.close()
