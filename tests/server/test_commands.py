@@ -49,7 +49,7 @@ SPEC: dict[str, Any] = {
         "flops": "N",
     },
     "symbols": {"N": {"max": 65536}},
-    "workloads": [{"name": "small", "symbols": {"N": 3000}}],
+    "workloads": [{"name": "small", "symbols": {"N": 60000}}],
     "parameters": {"REPEAT": {"values": [64, 1]}},
     "reference": {"source_code": "def reference(x, n):\n    return 2 * x\n"},
 }
