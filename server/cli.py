@@ -1,6 +1,6 @@
 """The command line: `kernelwright spec | moves | optimize | analyze | show | export | compare |
 regression | replay | report | record | program | regraph | doctor | selftest | serve | broker |
-token | install`.
+token | install | ui`.
 
 Here are the commands that drive the server's own modules; `commands/` has the others.
 
@@ -30,6 +30,7 @@ from .commands.program import app as program
 from .commands.record import PASSED_ON, record
 from .commands.regression import regression
 from .commands.spec import spec
+from .dashboard.command import ui
 from .http.token_command import app as token
 from .install.command import install
 from .optimizing import optimize
@@ -56,7 +57,19 @@ app.add_typer(regraph, name="regraph")
 app.add_typer(token, name="token")
 app.add_typer(program, name="program")
 app.add_typer(broker, name="broker")
-for each in (spec, moves, optimize, analyze, export, compare, regression, replay, report, install):
+for each in (
+    spec,
+    moves,
+    optimize,
+    analyze,
+    export,
+    compare,
+    regression,
+    replay,
+    report,
+    install,
+    ui,
+):
     app.command()(each)
 app.command(context_settings=PASSED_ON)(record)
 

@@ -17,8 +17,8 @@ from .markdown import dollars, gain_words, ms, sections, shown_diff
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
-def page(report: Report) -> str:
-    """The whole file."""
+def body(report: Report) -> list[str]:
+    """Every section of it, to be put into a page."""
     parts: Iterable[Iterable[str]] = (
         _verdict(report),
         _reproduce(report),
@@ -30,6 +30,11 @@ def page(report: Report) -> str:
         _cost(report),
         _searches(report),
     )
+    return [line for part in parts for line in part]
+
+
+def page(report: Report) -> str:
+    """The whole file."""
     style = resources.files(__package__ or "").joinpath("page.css").read_text(encoding="utf-8")
     name = clean(report.name)
     lines = [
@@ -46,7 +51,7 @@ def page(report: Report) -> str:
         '<a class="skip" href="#verdict">To the verdict</a>',
         "<main>",
         f"<h1>{name}</h1>",
-        *(line for part in parts for line in part),
+        *body(report),
         "</main>",
         "</body>",
         "</html>",

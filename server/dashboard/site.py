@@ -1,0 +1,140 @@
+"""The dashboard's addresses: a page with its script and style, data, and a stream of changes.
+
+Everything asks for a token of its own, which a link brings once and a cookie keeps: nothing here
+writes, but sources are nobody else's business.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Callable
+from hmac import compare_digest
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+import anyio.to_thread
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import StreamingResponse as Streaming
+from starlette.routing import Route
+
+from ...runners.errors import HandleUnknown, KernelwrightError
+from ...store.store import STATE_FILE
+from . import facts
+
+if TYPE_CHECKING:
+    from ...search.session.workbench import Workbench
+
+LOOK_S: Final = 1.0
+COOKIE: Final = "kernelwright_ui"
+NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+FILES = {"app.js": "text/javascript", "style.css": "text/css"}
+Answer = Callable[[Request], Any]
+
+
+class Site:
+    """The application over one workbench, for who has the token."""
+
+    def __init__(self, bench: Workbench, token: str) -> None:
+        self._bench, self._token = bench, token
+
+    def application(self) -> Starlette:
+        """What a web server serves."""
+        data: dict[str, Answer] = {
+            "/data/overview": lambda _: facts.overview(self._bench),
+            "/data/host": lambda _: facts.host(self._bench),
+            "/data/search/{id}": lambda r: facts.search_graph(self._bench, r.path_params["id"]),
+            "/data/variant/{id}": lambda r: facts.variant(self._bench, r.path_params["id"]),
+            "/data/kernel/{id}": lambda r: {
+                "html": facts.kernel_page(self._bench, r.path_params["id"])
+            },
+        }
+        routes = [Route(path, self._json(answer)) for path, answer in data.items()]
+        routes += [Route(f"/{name}", self._file(name, kind)) for name, kind in FILES.items()]
+        routes += [Route("/", self._page), Route("/live", self._live)]
+        return Starlette(routes=routes)
+
+    def _refusal(self, request: Request) -> Response | None:
+        name = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
+        if name not in NAMES:
+            return Response("this page is served under another name\n", 421, HEADERS)
+        given = request.cookies.get(COOKIE, "") or request.query_params.get("token", "")
+        if not compare_digest(given.encode(), self._token.encode()):
+            said = "open the link that `kernelwright ui` printed: it brings the token\n"
+            return Response(said, 401, HEADERS)
+        return None
+
+    async def _page(self, request: Request) -> Response:
+        refusal = self._refusal(request)
+        if refusal is not None:
+            return refusal
+        if "token" in request.query_params:  # out of the address, into a cookie
+            moved = RedirectResponse("/", 303, HEADERS)
+            moved.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
+            return moved
+        return HTMLResponse(_text("index.html"), headers=HEADERS)
+
+    def _file(self, name: str, kind: str) -> Any:
+        async def answered(request: Request) -> Response:
+            return self._refusal(request) or Response(_text(name), 200, HEADERS, kind)
+
+        return answered
+
+    def _json(self, answer: Answer) -> Any:
+        async def answered(request: Request) -> Response:
+            refusal = self._refusal(request)
+            if refusal is not None:
+                return refusal
+            try:
+                found = await anyio.to_thread.run_sync(answer, request)
+            except KernelwrightError as error:
+                status = 404 if isinstance(error, HandleUnknown) else 500
+                return JSONResponse({"error": str(error)}, status, HEADERS)
+            return JSONResponse(found, headers=HEADERS)
+
+        return answered
+
+    async def _live(self, request: Request) -> Response:
+        return self._refusal(request) or Streaming(
+            _changes(self._bench.outdir, request), 200, HEADERS, "text/event-stream"
+        )
+
+
+async def _changes(outdir: Path, request: Request) -> AsyncGenerator[str]:
+    """An event whenever the state changes; a comment while it does not, so that the end is seen."""
+    known = _stands(outdir)
+    yield f"data: {json.dumps({'stands': known})}\n\n"
+    while not await request.is_disconnected():
+        await anyio.sleep(LOOK_S)
+        now = _stands(outdir)
+        yield f"data: {json.dumps({'stands': now})}\n\n" if now != known else ": as before\n\n"
+        known = now
+
+
+def _stands(outdir: Path) -> str:
+    """Changes with each write to the state file, or to the log beside it."""
+    told = list[str]()
+    for name in (STATE_FILE, f"{STATE_FILE}-wal"):
+        try:
+            found = (outdir / name).stat()
+            told.append(f"{found.st_mtime_ns}.{found.st_size}")
+        except OSError:
+            told.append("-")
+    return " ".join(told)
+
+
+def _text(name: str) -> str:
+    return resources.files(__package__ or "").joinpath(name).read_text(encoding="utf-8")
