@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...runners.errors import ReferenceFailed
-from ...runners.interpreter import InterpreterRunner, interpreter_missing, logic_check
+from ...runners.interpreter.logic import logic_check
+from ...runners.interpreter.runner import InterpreterRunner, interpreter_missing
 from ...runners.model import GateResult, Variant
 from ...runners.oracle.oracle import Oracle
 from .open_kernel import OpenKernel

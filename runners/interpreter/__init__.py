@@ -1,8 +1,4 @@
-"""Triton kernels without a GPU: their logic, under Triton's own interpreter, at small shapes."""
+"""Triton kernels without a GPU: their logic, under Triton's own interpreter, at small shapes.
 
-from __future__ import annotations
-
-from .logic import LOGIC_ONLY, logic_check
-from .runner import InterpreterRunner, interpreter_missing
-
-__all__ = ["LOGIC_ONLY", "InterpreterRunner", "interpreter_missing", "logic_check"]
+`logic.py` and `runner.py` are the server's side; the child (`process.py`) loads none of it.
+"""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright.runners.building.builder import Builder
-from kernelwright.runners.interpreter import InterpreterRunner, logic_check
+from kernelwright.runners.interpreter.logic import logic_check
+from kernelwright.runners.interpreter.runner import InterpreterRunner
 from kernelwright.runners.loading.files import LoadedKernel
 from kernelwright.runners.model import Variant
 from kernelwright.runners.oracle.oracle import Oracle

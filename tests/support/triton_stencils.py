@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from triton_moves import SPECS
 
-from kernelwright.runners.interpreter import interpreter_missing
+from kernelwright.runners.interpreter.runner import interpreter_missing
 
 STENCIL = SPECS["stencil_triton"]["kernel"]["source_code"]
 BODY = STENCIL[STENCIL.index("    row = ") : STENCIL.index("\n\ndef stencil(")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +12,8 @@ from typing import Any
 import pytest
 
 from kernelwright.runners.errors import KernelwrightError
-from kernelwright.runners.interpreter import (
-    LOGIC_ONLY,
-    InterpreterRunner,
-    interpreter_missing,
-    logic_check,
-)
-from kernelwright.runners.interpreter.logic import NO_SMALL_SHAPE
+from kernelwright.runners.interpreter.logic import LOGIC_ONLY, NO_SMALL_SHAPE, logic_check
+from kernelwright.runners.interpreter.runner import InterpreterRunner, interpreter_missing
 from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import GateResult
 from kernelwright.runners.oracle.oracle import Oracle
@@ -380,3 +377,13 @@ def test_the_interpreter_is_not_for_timing_and_takes_no_machine_code(
         bench.runner.block(Block(pool="p", rounds=((),), calls={}, poison=0, timeout_s=1.0))
     with pytest.raises(KernelwrightError, match="prepare"):
         bench.runner.load("v", {}, ())
+
+
+def test_the_child_loads_nothing_of_the_server() -> None:
+    program = "import sys; import kernelwright.runners.interpreter.process; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = {name.removeprefix("kernelwright.runners.") for name in done.stdout.split()}
+    assert "interpreter.program" in loaded
+    assert not loaded & {"interpreter.logic", "gates.checking", "oracle.oracle", "proxies.runner"}

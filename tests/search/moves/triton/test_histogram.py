@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from triton_moves import ROOT, SPECS, applied, changes, proposals, reason, state
 
-from kernelwright.runners.interpreter import interpreter_missing
+from kernelwright.runners.interpreter.runner import interpreter_missing
 from kernelwright.runners.screens.python import python_findings
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.tools.compile_variant import CompileVariantArguments, compile_variant

@@ -6,7 +6,7 @@ import pytest
 from triton_bench import DEVICE, TritonBench, variant
 from triton_moves import chain, loaded
 
-from kernelwright.runners.interpreter import interpreter_missing
+from kernelwright.runners.interpreter.runner import interpreter_missing
 from kernelwright.runners.toolchains import BuildRequest, Shape
 
 pytestmark = pytest.mark.skipif(
