@@ -111,6 +111,7 @@ KERNELS: Mapping[str, Callable[[], State]] = {
     "transpose_tile": _idiom("a transpose by one-dimensional blocks"),
     "elementwise_schedule": _file(STENCIL.format("cuda")),
     "row_schedule": ROWS,
+    "column_schedule": PRODUCT,
     "loop_order": _host("column_sums"),
     "rows_added_up": _host("column_sums"),
     "register_tile": _host("matmul"),

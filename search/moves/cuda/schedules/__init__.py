@@ -1,6 +1,10 @@
 """Schedules: CUDA written from what a kernel computes, whatever its source is spelled like."""
 
 from ...shared.base import Move
-from . import elementwise_schedule, row_schedule
+from . import column_schedule, elementwise_schedule, row_schedule
 
-MOVES: tuple[Move, ...] = (row_schedule.MOVE, elementwise_schedule.MOVE)
+MOVES: tuple[Move, ...] = (
+    row_schedule.MOVE,
+    column_schedule.MOVE,
+    elementwise_schedule.MOVE,
+)

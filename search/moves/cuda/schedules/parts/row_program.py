@@ -96,7 +96,7 @@ def row_program(plain: Plain) -> RowProgram:
         else:
             ends.append(each)
     folds = _folds_in(body)
-    reductions = {fold: reduction for fold in folds if (reduction := _reduction(fold))}
+    reductions = {fold: reduction for fold in folds if (reduction := reduction_of(fold))}
     if not reductions:
         raise Unwritable("nothing is folded along rows")
     counts += [each.columns for each in reductions.values()]
@@ -155,7 +155,7 @@ def _folds_in(body: Body) -> list[Fold]:
     return list(found)
 
 
-def _reduction(fold: Fold) -> Reduction | None:
+def reduction_of(fold: Fold) -> Reduction | None:
     """The fold as a reduction; None where the order of its iterations counts."""
     column = {fold.index: Name(COLUMN)}
     start = _start(fold)
