@@ -22,16 +22,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kernelwright.api.client import Kernelwright
     from kernelwright.api.comparing import compare
     from kernelwright.api.found import Found
     from kernelwright.api.tuning import infer, optimize, tune
     from kernelwright.runners.errors import KernelwrightError
     from kernelwright.runners.version import __version__
 
-__all__ = ["Found", "KernelwrightError", "__version__", "compare", "infer", "optimize", "tune"]
+__all__ = [
+    "Found",
+    "Kernelwright",
+    "KernelwrightError",
+    "__version__",
+    "compare",
+    "infer",
+    "optimize",
+    "tune",
+]
 
 _HOMES = {
     "Found": "api.found",
+    "Kernelwright": "api.client",
     "KernelwrightError": "runners.errors",
     "__version__": "runners.version",
     "compare": "api.comparing",
