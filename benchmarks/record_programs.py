@@ -90,7 +90,9 @@ def told(began: float, what: str) -> None:
 def earlier() -> dict[str, Any]:
     """What an earlier call found, without its environment."""
     file = RESULTS / "record_programs.json"
-    found = json.loads(file.read_text("utf-8")) if file.exists() else {"programs": {}}
+    found: dict[str, Any] = (
+        json.loads(file.read_text("utf-8")) if file.exists() else {"programs": {}}
+    )
     return {key: value for key, value in found.items() if key != "environment"}
 
 

@@ -59,7 +59,7 @@ def record(
     from ...runners.recording.fronts import Asked
     from ...runners.recording.recording import Program
     from ...runners.recording.running import given_input
-    from ...tools.programs.recorded import keep_representative, recorded_report
+    from ...tools.programs.recorded import keep_representative, recorded_report, report_of
 
     program = Program(
         tuple(command), Path.cwd(), timeout_s=timeout, echo=not as_json, stdin=given_input()
@@ -67,7 +67,12 @@ def record(
     asked = Asked(
         most_launch_bytes=most_launch_mib * MIB, most_bytes=most_mib * MIB, operators=operators
     )
-    report, found = recorded_report(program, outdir.absolute(), asked, front_named(front))
+    try:
+        report, found = recorded_report(program, outdir.absolute(), asked, front_named(front))
+    except KeyboardInterrupt:
+        print("\nended by you; what was written until then:", file=sys.stderr)
+        print(report_text(report_of(outdir.absolute())))
+        raise typer.Exit(130) from None
     print(report.model_dump_json(indent=2) if as_json else "\n" + report_text(report))
     if found.ran.failed:
         print(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from pretend_program import PretendedProgram
+
+from kernelwright.runners.recording.reading import read_recordings
 
 MAIN = "import sys; from kernelwright.server.cli import main; sys.exit(main())"
 
@@ -66,3 +70,25 @@ def test_what_a_program_fails_with_is_passed_on(program: PretendedProgram, tmp_p
 def test_an_unknown_front_is_refused_with_those_that_are_there(tmp_path: Path) -> None:
     done = typed(tmp_path, "record", "--front", "nsys", "--", "true")
     assert (done.returncode, "Valid: cupti, shim" in done.stderr) == (1, True)
+
+
+def test_ctrl_c_ends_the_program_and_reports_what_was_seen(
+    program: PretendedProgram, tmp_path: Path
+) -> None:
+    words = ("record", "--front", "shim", "--outdir", "rec", "--", *program.command(mode="loop"))
+    running = subprocess.Popen(
+        [sys.executable, "-P", "-c", MAIN, *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not any(r.launches == 10 for r in read_recordings(tmp_path / "rec" / "count")):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "ended by you" in err
+    assert "10 launches of 3 kernels" in out

@@ -119,8 +119,9 @@ static void write_recording(bool ended) {
 
 static void write_now_and_then() {
     u64 written = ~0ull;
-    for (unsigned pause = 1;; pause = std::min(pause * 2, 16u)) {
-        sleep(pause);
+    for (unsigned pause_ms = 250;; pause_ms = std::min(pause_ms * 2, 16000u)) {
+        timespec pause{(time_t)(pause_ms / 1000), (long)(pause_ms % 1000) * 1000000};
+        nanosleep(&pause, nullptr);
         u64 now;
         {
             std::lock_guard<std::recursive_mutex> guard(state_lock);
