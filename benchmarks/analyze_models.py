@@ -22,7 +22,7 @@ from kernelwright.tools.parts.modules import Asked, report_on, rungs_named
 
 MODELS = ("decoder", "vit", "unet", "moe", "gnn")
 RUNGS = (
-    "channels_last", "sdpa", "tf32", "bf16", "threads", "graphs", "compile", "compile+graphs",
+    "channels_last", "sdpa", "tf32", "bf16", "graphs", "compile", "compile+graphs",
     "bf16+compile", "bf16+compile+graphs",
 )  # fmt: skip
 OF = {"unet": {"sdpa"}, "gnn": {"sdpa", "channels_last"}, "moe": {"sdpa", "channels_last"}}

@@ -3,6 +3,7 @@ are lines of a file there, each written as soon as it is known."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -43,6 +44,8 @@ class Work:
 
 
 def _eager(work: Work) -> None:
+    gc.collect()
+    gc.freeze()  # what torch and its compiler have made is not looked through while we time
     with work.clock.alone():
         peak = peak_bytes(work.loaded)
         work.say(
@@ -86,6 +89,7 @@ def _batches(work: Work) -> None:
 
 
 def _ladder(work: Work) -> None:
+    _eager(work)  # once more: the host is slower in a process that has grown, and this one counts
     climb(work.job, work.loaded, work.clock, work.say)
 
 

@@ -123,6 +123,7 @@ def _variables(scratch: Path, uuid: str | None) -> dict[str, str]:
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "HF_HUB_OFFLINE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",  # its pool of workers fails in the confined process
         "TORCHINDUCTOR_CACHE_DIR": str(scratch / "inductor"),
         "TRITON_CACHE_DIR": str(scratch / "triton"),
         "XDG_CACHE_HOME": str(scratch),

@@ -120,7 +120,7 @@ class CostModel:
 
     def predict(self, effects: Collection[Effect]) -> Predicted | None:
         """A call with steps of these effects; None where the model says nothing of one."""
-        if "threads" in effects:
+        if "threads" in effects or (self._waits and _changes_graphs(effects)):
             return None
         items = self._items(effects)
         if "fuses" in effects or "tunes" in effects:
@@ -150,6 +150,12 @@ class CostModel:
         if self.on_gpu:
             host = self.eager.host_ms * 1e3 * (1 - launches / max(self.launches, 1))
         return max(host, device) / 1e3
+
+    @cached_property
+    def _waits(self) -> bool:
+        """Whether the host waits for values of the device: then nothing can be captured, and a
+        compiler keeps pieces of the module as they are."""
+        return self.on_gpu and any(op.waits for op in self.trace.ops)
 
     @cached_property
     def _own(self) -> dict[str, OwnShape]:
@@ -222,6 +228,10 @@ class CostModel:
         if not self.on_gpu:
             return len(items)
         return sum(max(1, len(i.op.kernels)) if i.op.n < 0 else len(i.op.kernels) for i in items)
+
+
+def _changes_graphs(effects: Collection[Effect]) -> bool:
+    return any(effect in effects for effect in ("fuses", "tunes", "captures"))
 
 
 def _standing_for(site: AttentionSite) -> OpRow:

@@ -79,7 +79,8 @@ def of_rung(
     where: tuple[str, ...] = (),
     consent: str = "",
 ) -> Opportunity:
-    """An opportunity with the prediction of the rung that takes it."""
+    """An opportunity with the prediction of the rung that takes it; without a number, where the
+    model of cost says nothing of it."""
     return Opportunity(
         kind=kind,
         what=what,

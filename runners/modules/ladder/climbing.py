@@ -166,5 +166,6 @@ def _times(ladder: Ladder, rungs: Sequence[Rung], clock: Clock, truth: str) -> R
 
 
 def _words(error: Exception) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {' '.join(lines[:3])}"[:600]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = lines if len(lines) < 5 else [*lines[:2], "...", *lines[-2:]]
+    return f"{type(error).__name__}: {' '.join(told)}"[:800]

@@ -34,8 +34,12 @@ def roofs(clock: Clock, *, compiled: bool) -> Roofs:
 
 
 @contextmanager
-def tf32(on: bool) -> Generator[None]:
-    """Whether products of float32 may be done in TF32 while the body runs."""
+def tf32(on: bool | None) -> Generator[None]:
+    """Whether products of float32 may be done in TF32 while the body runs; None: as it is set
+    (torch allows it for convolutions and not for matrix products)."""
+    if on is None:
+        yield
+        return
     matmul, cudnn = torch().backends.cuda.matmul, torch().backends.cudnn
     before = matmul.allow_tf32, cudnn.allow_tf32
     matmul.allow_tf32, cudnn.allow_tf32 = on, on

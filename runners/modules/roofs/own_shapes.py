@@ -59,7 +59,7 @@ def _timed(
     *,
     dtype: Any = None,
     channels_last: bool = False,
-    allow_tf32: bool = False,
+    allow_tf32: bool | None = None,
 ) -> float:
     def filled(leaf: Any) -> Any:
         if not isinstance(leaf, TensorSpec):

@@ -122,6 +122,13 @@ def test_a_captured_call_does_not_wait_for_the_host() -> None:
     assert captured.ms == pytest.approx(0.17)
 
 
+def test_of_a_module_that_waits_for_the_device_the_model_predicts_no_graph() -> None:
+    waiting = moves(9, (5,), 6, 1.0, "aten.nonzero").model_copy(update={"waits": True})
+    assert model((*OPS, waiting)).predict(["captures"]) is None
+    assert model((*OPS, waiting)).predict(["fuses"]) is None
+    assert model((*OPS, waiting)).predict(["tf32"]) is not None
+
+
 def test_of_threads_the_model_says_nothing() -> None:
     assert model().predict(["threads"]) is None
 
