@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from lifting_blocks import TOGETHER, TOGETHER_HELD_OUT, Together
 from lifting_kernels import COLS, DEVELOPED, HELD_OUT, RESPELLINGS, ROWS, SIZES, Plain
 
 from kernelwright.analysis.lift import Argument, lift, lifted_text
@@ -48,6 +49,13 @@ def main() -> None:
             for kind, found in ((title, plain), (f"{title}, respelled", respelled)):
                 report[kind] = told = shares(found, plain)
                 print(kind, json.dumps(told, indent=1))
+        for title, kernels in (
+            ("together, developed", TOGETHER),
+            ("together, held out", TOGETHER_HELD_OUT),
+        ):
+            found = {n: judged(k, k.source, Path(folder)) for n, k in kernels.items()}
+            report[title] = told = shares(found, found)
+            print(title, json.dumps(told, indent=1))
     RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
@@ -63,13 +71,16 @@ def shares(found: dict[str, Fate], plain: dict[str, Fate]) -> dict[str, object]:
     return {"kernels": len(found), **fates, "same text": same, "not whole": others}
 
 
-def judged(kernel: Plain, source: str, folder: Path) -> Fate:
+def judged(kernel: Plain | Together, source: str, folder: Path) -> Fate:
     """What became of a source."""
+    block = kernel.block if isinstance(kernel, Together) else (BLOCK,)
+    if "threadIdx.y" in source and isinstance(kernel, Plain):
+        block = (1, BLOCK)
     made = plain_ptx(source, "f", folder, defines={})
     if not isinstance(made, tuple):
         return "not built", made.message, ""
     ptx, entry = made
-    lifted = lift(read_ptx(ptx), entry, ARGUMENTS)
+    lifted = lift(read_ptx(ptx), entry, ARGUMENTS, block)
     if lifted.opaque:
         alone = all(line.strip().startswith(("opaque", "once", "for", "when"))
                     for line in lifted_text(lifted).splitlines())  # fmt: skip
@@ -78,12 +89,14 @@ def judged(kernel: Plain, source: str, folder: Path) -> Fate:
     return ("disagrees" if wrong else "whole"), wrong, lifted_text(lifted)
 
 
-def difference(kernel: Plain, lifted: Lifted) -> str:
+def difference(kernel: Plain | Together, lifted: Lifted) -> str:
     """How the interpreted lift differs from what the kernel means, "" where it does not."""
     given = np.random.default_rng(5).normal(size=(2, ROWS, COLS)).astype(np.float32)
     given[0, 0, 0], given[1, 1, 1] = -0.0, 30.0
     y = np.zeros(ROWS * COLS, dtype=np.float32)
-    launched = {**SIZES, "ntid.x": BLOCK, "nctaid.x": -(-ROWS * COLS // BLOCK)}
+    blocks = -(-ROWS * COLS // BLOCK)
+    grid = (*kernel.grid, 1, 1) if isinstance(kernel, Together) else (blocks, blocks, 1)
+    launched = {**SIZES, **{f"nctaid.{axis}": n for axis, n in zip("xyz", grid, strict=False)}}
     try:
         run(lifted, launched, {"a": given[0].ravel(), "b": given[1].ravel(), "y": y})
     except (Disagrees, Unreadable) as error:

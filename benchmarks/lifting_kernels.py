@@ -164,6 +164,20 @@ def _into(head: str, called: str) -> Callable[[str], str]:
     return respelled
 
 
+def _with_row(source: str, name: str, element: str) -> str:
+    if "a[i * cols + k]" not in source:
+        return source
+    made = source.replace("a[i * cols + k]", element)
+    return _GUARD.sub(rf"if (i < \1) {{\n        const float* {name} = a + i * cols;", made)
+
+
+def _tiled(source: str) -> str:
+    """The element of each thread by way of shared memory."""
+    head = "    __shared__ float tile[32];\n    tile[threadIdx.x] = i < n ? a[i] : 0.0f;\n"
+    made = source.replace("a[i]", "tile[threadIdx.x]")
+    return made.replace("    if (i < n) {", head + "    __syncthreads();\n    if (i < n) {")
+
+
 RESPELLINGS: dict[str, Callable[[str], str]] = {
     "typedef": lambda s: "typedef float real;\n" + re.sub(r"\bfloat\b", "real", s),
     "size_t": lambda s: s.replace("int i =", "size_t i ="),
@@ -179,6 +193,12 @@ RESPELLINGS: dict[str, Callable[[str], str]] = {
         .replace("a[", "a[-1 + ")
         .replace("b[", "b[1 + ")
     ),
+    "swapped x and y": lambda s: re.sub(r"\b(threadIdx|blockIdx|blockDim)\.x", r"\1.y", s),
+    "row pointer": lambda s: _with_row(s, "row", "row[k]"),
+    "stepped pointer": lambda s: (
+        _with_row(s, "at", "*at++") if s.count("a[i * cols + k]") == 1 and "a[i" in s else s
+    ),
+    "tile in shared memory": lambda s: _tiled(s) if "a[i]" in s else s,
     "count down": lambda s: s.replace(
         "for (int k = 0; k < cols; ++k) s +=", "for (int k = cols - 1; k >= 0; --k) s +="
     ),
