@@ -129,7 +129,7 @@ class _Follow:
         match each:
             case Store(array, index, value) if array.startswith(SHARED):
                 cells = self.shared.setdefault(array, Cells())
-                made, at = self._value(value), self._plain(index, alive)
+                made, at = self._value(value, alive), self._plain(index, alive)
                 of = made.of if isinstance(made, Exchanged) else made
                 if names_in(of) & self.varying:
                     raise Unreadable("shared memory that holds what a loop carries")
@@ -158,16 +158,16 @@ class _Follow:
             index = self._plain(value.index, alive)
             self.names[name] = cells.load(index, self.threads, alive, self.loops)
         elif isinstance(value, Call) and value.op.startswith(SHUFFLE):
-            self.names[name] = self._shuffled(value)
+            self.names[name] = self._shuffled(value, alive)
         else:
             self.names.pop(name, None)
             self.varying.add(name)
             out.append(Let(name, self._plain(value, alive)))
 
-    def _shuffled(self, shuffle: Call) -> Value:
+    def _shuffled(self, shuffle: Call, alive: Array) -> Value:
         """A value of another thread of a warp (PTX ISA 9.7.9.6): where that lies outside of its
         part of the warp, the thread's own."""
-        value = self._value(shuffle.args[0])
+        value = self._value(shuffle.args[0], alive)
         of = value.of if isinstance(value, Exchanged) else value
         if names_in(of) & self.varying or self.loops:
             raise Unreadable("a shuffle of what a loop carries")

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count as counting
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,6 @@ Array = npt.NDArray[Any]
 AXES = ("tid.x", "tid.y", "tid.z")
 _NEUTRAL = {"sum": 0.0, "product": 1.0, "max": -np.inf, "min": np.inf}
 KINDS = {operation: kind for kind, operation in OPERATIONS.items()}
-_fresh = counting(1)
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def numbers(expr: Expr, points: Mapping[str, Array]) -> Array | None:
                         made = made * each
                     found = found + made
                 return found
-            case Call(op, args, "int" | "bool" as dtype) if not op.startswith("shfl"):
+            case Call(op, args, "int" | "bool" as dtype) if op[:4] not in ("shfl", "bits"):
                 read = [value(each) for each in args]
                 if any(each is None for each in read):
                     return None
@@ -145,7 +144,8 @@ def moved(value: Value, source: Array, threads: int) -> Exchanged:
 
 
 def expression(value: Value, alive: Array, points: Mapping[str, Array]) -> Expr:
-    """The value as an expression that holds at the threads that are alive. Raises Unreadable."""
+    """The value as an expression that holds at the threads that are alive; the same one for the
+    same value. Raises Unreadable."""
     if not isinstance(value, Exchanged):
         return value
     rows = value.rows[alive]
@@ -169,7 +169,7 @@ def expression(value: Value, alive: Array, points: Mapping[str, Array]) -> Expr:
         if many == Number(1):
             known[axis] = start
             continue
-        index = f"j{next(_fresh)}"
+        index = f"j{crc32(repr((value.kind, value.of, n)).encode() + kinds.tobytes())}"
         folds.append((index, many))
         known[axis] = total((start, product(Number(step), Name(index))))
     term = substitute(value.of, known)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
-from .expressions import FLOATS, Call, DType, Expr, Load, Number, Unreadable, call
+from .expressions import FALSE, FLOATS, TRUE, Call, DType, Expr, Load, Number, Unreadable, call
 from .sums import difference, negated, product, total
 
 _SIMPLE = {
@@ -46,6 +46,8 @@ def nbytes_of(kind: str) -> int:
 
 def as_type(value: Expr, dtype: DType) -> Expr:
     """A value as one of another type with the same bits."""
+    if isinstance(value, Number) and value.dtype == "int" and dtype == "bool":
+        return TRUE if value.value else FALSE
     if value.dtype == dtype or (dtype == "int" and isinstance(value, Number)):
         return value
     if isinstance(value, Number) and value.dtype == "int" and dtype in _FORMS:

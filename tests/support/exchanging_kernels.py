@@ -113,6 +113,20 @@ KERNELS = {
         "for all i < n:\n"
         "  y[i] = (select(i <= 0, 0, a[i - 1]) + a[i]) + select((i + 1) >= n, 0, a[i + 1])\n",
     ),
+    "a softmax by a warp for each row": Together(
+        _WARP + HEAD + "{ int r = blockIdx.x, t = threadIdx.x; float m = -1e30f, s = 0; "
+        "for (int j = t; j < cols; j += 32) m = fmaxf(m, a[r * cols + j]); "
+        "for (int o = 16; o; o >>= 1) m = fmaxf(m, __shfl_xor_sync(~0u, m, o)); "
+        "for (int j = t; j < cols; j += 32) s += expf(a[r * cols + j] - m); s = all(s); "
+        "__shared__ float total; if (t == 0 && cols > 0) total = s; __syncthreads(); "
+        "for (int j = t; j < cols; j += 32) y[r * cols + j] = "
+        "expf(a[r * cols + j] - m) / total; }",
+        (32,),
+        "for all i < nctaid.x:\n  each k1 < cols:\n"
+        "    y[cols*i + k1] = exp(a[cols*i + k1] - max(k2 < cols: a[cols*i + k2]; "
+        "from -1.00000002e+30)) / sum(k3 < cols: exp(a[cols*i + k3] - max(k2 < cols: "
+        "a[cols*i + k2]; from -1.00000002e+30)); from 0)\n",
+    ),
     "a softmax by a block for each row": Together(
         HEAD + "{ __shared__ float sh[64]; int tid = threadIdx.x; const float* row = "
         "a + blockIdx.x * cols; float m = -1e30f; for (int j = tid; j < cols; j += blockDim.x) "
@@ -127,7 +141,7 @@ KERNELS = {
         (64,),
         "for all i < nctaid.x:\n  each k1 < cols:\n"
         "    y[cols*i + k1] = exp(a[cols*i + k1] - max(k2 < cols: a[cols*i + k2]; "
-        "from -1.00000002e+30)) / sum(k3 < cols: exp(a[cols*i + k3] - max(k4 < cols: "
-        "a[cols*i + k4]; from -1.00000002e+30)); from 0)\n",
+        "from -1.00000002e+30)) / sum(k3 < cols: exp(a[cols*i + k3] - max(k2 < cols: "
+        "a[cols*i + k2]; from -1.00000002e+30)); from 0)\n",
     ),
 }
