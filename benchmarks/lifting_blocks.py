@@ -1,16 +1,17 @@
 """CUDA kernels whose threads work together, for `lifting.py`, of the kinds that public collections
-have (Rodinia, PolyBench-GPU, HeCBench, KernelBench), each written here, with numpy that says what it
-computes. The reader was developed on TOGETHER. TOGETHER_HELD_OUT was written when the reader was
+have (Rodinia, PolyBench-GPU, HeCBench, KernelBench), each written here, with numpy that says what
+it computes. The reader was developed on TOGETHER. TOGETHER_HELD_OUT was written when the reader was
 done; its first run showed two faults, which were mended (docs/lifting.md)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from lifting_kernels import COLS, ROWS, Array
 
+Means = Callable[[Array, Array], Array]
 HEAD = (
     'extern "C" __global__ void f(const float* a, const float* b, float* y, int n, int rows, '
     "int cols) "
@@ -34,11 +35,11 @@ class Together:
     source: str
     block: tuple[int, ...]
     grid: tuple[int, ...]
-    means: Any
+    means: Means
     """the first elements of `y`, from `a` and `b` in float64"""
 
 
-def _row_block(work: str, means: Any, head: str = "", block: int = 64) -> Together:
+def _row_block(work: str, means: Means, head: str = "", block: int = 64) -> Together:
     body = "{ __shared__ float sh[64]; int t = threadIdx.x, r = blockIdx.x; " + work + " }"
     return Together(head + HEAD + body, (block,), (ROWS,), means)
 
