@@ -23,11 +23,13 @@ from kernelwright.runners.machine_code.cubin import read_cubin
 HERE = Path(__file__).parent
 RUNTIME, INCLUDE = HERE / "runtime", HERE / "include"
 DRIVER = "libcuda.so.1"
-COMMON = ("g++", "-std=c++17", "-fPIC", "-shared", "-U_FORTIFY_SOURCE", "-pthread")
+SHIM = "device_shim.h"
+PLAIN = ("g++", "-std=c++17", "-fPIC", "-U_FORTIFY_SOURCE", "-pthread")
+COMMON = (*PLAIN, "-shared")
 TWIN = (
     "-O1", "-w", "-fno-gnu-unique", "-fno-strict-aliasing", "-fwrapv", "-fno-finite-loops",
     "-fno-delete-null-pointer-checks", "-fsanitize=alignment",
-    "-fsanitize-undefined-trap-on-error", "-Wl,-Bsymbolic",
+    "-fsanitize-undefined-trap-on-error",
 )  # fmt: skip
 """No rule of C++ takes away what a kernel does wrong: it has to happen, and to be met."""
 
@@ -72,10 +74,13 @@ class Twins:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def make_driver(self) -> None:
-        """The runtime, under the name by which a driver is looked for, and the support twin."""
+        """The runtime, under the name by which a driver is looked for, what every twin begins with,
+        read already, and the support twin."""
         sources = sorted(RUNTIME.glob("*.cpp"))
         name = f"-Wl,-soname,{DRIVER}"
         self._compiled(DRIVER, [*map(str, sources)], ["-O2", name], "")
+        header = str(INCLUDE / SHIM)
+        self._compiled(f"{SHIM}.gch", ["-x", "c++-header", header], TWIN, "", common=PLAIN)
         image = PTX.read_bytes() + b"\0"
         entries = re.findall(r"\.entry (\w+)", image.decode())
         source = PTX.with_suffix(".cu").read_text(encoding="utf-8")
@@ -111,21 +116,29 @@ class Twins:
         if target.exists():
             return target
         tables = "\n".join([*_entries(entries), *_globals(globals_)])
-        text = f'#include "device_shim.h"\n#line 1\n{rewritten(source)}\n{tables}\n'
+        text = f'#include "{SHIM}"\n#line 1\n{rewritten(source)}\n{tables}\n'
         with tempfile.TemporaryDirectory(dir=self.folder) as beside:
             for name, content in files.items():
                 (Path(beside) / name).write_text(rewritten(content), encoding="utf-8")
             (Path(beside) / "twin.cpp").write_text(text, encoding="utf-8")
-            flags = [*TWIN, *defines, f"-I{INCLUDE}", f"-I{beside}", f"-L{self.folder}"]
-            flags += [f"-l:{DRIVER}"]
+            flags = [*TWIN, *defines, f"-I{self.folder}", f"-I{INCLUDE}", f"-I{beside}"]
+            flags += [f"-L{self.folder}", f"-l:{DRIVER}", "-Wl,-Bsymbolic"]
             return self._compiled(target.name, [f"{beside}/twin.cpp"], flags, text)
 
-    def _compiled(self, name: str, sources: Sequence[str], flags: Sequence[str], text: str) -> Path:
+    def _compiled(
+        self,
+        name: str,
+        sources: Sequence[str],
+        flags: Sequence[str],
+        text: str,
+        *,
+        common: Sequence[str] = COMMON,
+    ) -> Path:
         target = self.folder / name
         if target.exists():
             return target
         partial = self.folder / f"{name}.{os.getpid()}.{threading.get_ident()}"
-        command = [*COMMON, "-o", str(partial), *sources, *flags]
+        command = [*common, "-o", str(partial), *sources, *flags]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise TwinFailed(f"{done.stderr[:4000]}\n--- {name}, rewritten:\n{text[:8000]}")
