@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from ...runners.model import Record
 from ...runners.recording.recorded import Recording
@@ -40,6 +41,8 @@ class KernelRow(Record):
     """of the launch that stands for it; 0: none runs outside a graph"""
     code_known: bool
     """its machine code was recorded"""
+    source: str = ""
+    """file and line of a Triton function; empty: not known"""
 
 
 class ProgramReport(Record):
@@ -80,8 +83,10 @@ def program_report(
     program: Sequence[str],
     readable: Mapping[str, str],
     other_processes: int = 0,
+    sources: Mapping[str, str] = MappingProxyType({}),
 ) -> ProgramReport:
-    """The report of one process. `readable`: names for people by name of the linker."""
+    """The report of one process. `readable`: names for people by name of the linker; `sources`:
+    file and line by recorded machine code."""
     found = grouped(recording)
     told = shares(found)
     summary, timeline = recording.summary, recording.summary["timeline"]
@@ -100,7 +105,7 @@ def program_report(
         span_ms=span / 1e6,
         busy=busy,
         transfers={t["kind"]: (t["count"], t["sum_ns"] / 1e6) for t in summary["transfers"]},
-        kernels=tuple(_row(each, readable) for each in told),
+        kernels=tuple(_row(each, readable, sources) for each in told),
         representative=tuple(each.group.label for each in representative(told)),
         unplaced_ms=sum(u.sum_ns for u in found.unplaced) / 1e6,
         unplaced=tuple(readable.get(u.name, u.name) for u in found.unplaced[:5]),
@@ -111,7 +116,7 @@ def program_report(
     )
 
 
-def _row(each: Share, readable: Mapping[str, str]) -> KernelRow:
+def _row(each: Share, readable: Mapping[str, str], sources: Mapping[str, str]) -> KernelRow:
     group, c = each.group, each.group.configuration
     return KernelRow(
         label=group.label,
@@ -129,6 +134,7 @@ def _row(each: Share, readable: Mapping[str, str]) -> KernelRow:
         gain_if_twice=each.gain_if_twice,
         ordinal=group.ordinal,
         code_known=bool(c.function.image),
+        source=sources.get(c.function.image, ""),
     )
 
 
@@ -236,6 +242,8 @@ def _table(rows: Sequence[KernelRow], report: ProgramReport) -> list[str]:
             f"{'':{BAR + 39}}{row.label} grid {_size(row.grid)} block {_size(row.block)} "
             f"shared {row.shared}{where}"
         )
+        if row.source:
+            lines.append(f"{'':{BAR + 39}}{row.source}")
     return lines
 
 

@@ -25,6 +25,7 @@ from ...runners.recording.recording import (
 )
 from ...runners.recording.replaying.kept import KeptLaunch, kept_launches
 from ...runners.recording.replaying.replaying import Replayed, replay_launches
+from ...runners.recording.sources import triton_sources
 from ...runners.whole_files import write_whole
 
 REPORT_JSON, REPORT_TEXT = "report.json", "report.txt"
@@ -143,4 +144,7 @@ def replay_text(found: Sequence[Replayed]) -> str:
 
 def _report(recording: Recording, command: Sequence[str], others: int) -> ProgramReport:
     names = [f.name for f in recording.functions] + [e.name for e in recording.elsewhere]
-    return program_report(recording, command, readable_names(names), others)
+    sources = {
+        image: f"{source.file}:{source.line}" for image, source in triton_sources(recording).items()
+    }
+    return program_report(recording, command, readable_names(names), others, sources)
