@@ -26,6 +26,8 @@ from .parts.writing import parameters, plan_text, plan_with, source_with
 TEAMS = (32, 64, 128, 256, 512, 1024)
 HELD_BYTES = 256
 """of rows that a thread holds in registers: 64 of them"""
+SCATTERED = 0.25
+"""of the prior, where a row's threads read elements that are no neighbours"""
 FEW_ROWS = 132 * 4
 ITEM_BYTES = 64
 """that a thread had best have of a row: four vectors under way"""
@@ -100,7 +102,7 @@ def _candidate(
             plain, [f"cdiv({count}, {a_block})"], [TEAM, a_block], defines={TEAM: team}
         ),
         knobs={TEAM: tuple(teams)} if len(teams) > 1 else {},
-        prior=0.45 if capacity else 0.35,
+        prior=(0.45 if capacity else 0.35) * (SCATTERED if made.scattered else 1),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -26,12 +27,28 @@ from ......runners.specs.spec import KernelSpec
 from ....shared.base import NotApplicable, State
 from ....shared.sizes import divisor_of
 from ...parts.reading import arguments_of, effective_plan
+from .c_text import TYPES
 from .memory import Memory
 from .proof import refuted
 
 AXES = ("x", "y", "z")
 WRITTEN = "// schedule: "
 """what begins the comment over a kernel that a schedule wrote: none is written of it again"""
+
+
+_CONSTANTS = (
+    ("INFINITY", "__int_as_float(0x7f800000)"),
+    ("NAN", "__int_as_float(0x7fffffff)"),
+    ("FLT_MAX", "3.402823466e+38F"),
+    ("FLT_MIN", "1.175494351e-38F"),
+    ("FLT_EPSILON", "1.192092896e-07F"),
+)
+"""of the C library, which the compiler for reading has no headers of"""
+_HOST_HEADER = re.compile(
+    r"^[ \t]*#[ \t]*include[ \t]*<(?:c?math|math\.h|cfloat|float\.h|cstdio|stdio\.h|cstdlib"
+    r"|stdlib\.h)>[^\n]*",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -107,7 +124,12 @@ def _plain(
     given = _given(state.spec, plan, step, named[0])
     if isinstance(given, str):
         return NotApplicable(given)
-    made = compiled_plainly(source, step.launch, defines)
+    for each in given.arguments:
+        if each.dtype not in TYPES:
+            return NotApplicable(f"`{each.name}` is of {each.dtype}, which is not read")
+    constants = tuple(c for c in _CONSTANTS if re.search(rf"\b{c[0]}\b", source))
+    text = _HOST_HEADER.sub("", source)
+    made = compiled_plainly(text, step.launch, (*defines, *constants))
     if isinstance(made, str):
         return NotApplicable(f"it does not compile for reading: {made.splitlines()[0]}")
     return _lifted(state, plan, steps[0], named[0], given, made)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ......analysis.lift.expressions import Expr, Load, walk
+from ......analysis.lift.expressions import Expr, Load, names_in, walk
 from ......analysis.lift.statements import Let, Store, changed, expressions_in, statements_in
 from ......runners.dtypes import DTYPES
 from .body_text import loads_in
 from .c_text import Unwritable
 from .helpers import Vectors
-from .lanes import Lanes
+from .lanes import LANE, Lanes
 from .names import names_for
 from .plain import Plain
 from .row_program import COLUMN, RowProgram
@@ -61,6 +61,16 @@ class RowLanes:
             for load in step:
                 uses[load] = uses.get(load, 0) + 1
         self.held = [load for load, count in uses.items() if count > 1]
+
+    @property
+    def scattered(self) -> bool:
+        """Whether lanes of a pass read elements that are no neighbours, as columns of a matrix."""
+        exprs = [[t for _, t, _ in step] for step in self.terms] + [self._element_exprs()]
+        return any(
+            LANE in names_in(load.index) and load not in vectors
+            for step, vectors in zip(exprs, self.loads, strict=True)
+            for load in loads_in(step)
+        )
 
     @property
     def held_arrays(self) -> list[str]:

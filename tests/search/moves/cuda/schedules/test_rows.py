@@ -92,3 +92,23 @@ def test_targets_are_read_once_a_row(lab: PretendedLab) -> None:
 def test_what_has_no_fold_along_rows_is_told() -> None:
     flat = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < rows * cols) y[i] = x[i];"
     assert "nothing is folded along rows" in reason(MOVE, matrix_state(f"{{ {flat} }}", FLAT))
+
+
+def test_types_that_are_not_read_are_told() -> None:
+    source = (
+        "#include <cuda_bf16.h>\n"
+        'extern "C" __global__ void f(const __nv_bfloat16* x, float* y, int rows, int cols) '
+        f"{{ {_R} float s = 0; {_J} s += __bfloat162float(v[j]); y[r] = s; }}"
+    ).replace("const float* v", "const __nv_bfloat16* v")
+    arguments = [
+        array("x", "input", "rows", "cols", dtype="bfloat16"),
+        array("y", "output", "rows"),
+    ]
+    state = cuda_state(source, "f", [*arguments, scalar("rows"), scalar("cols")], A_ROW, SIZES)
+    assert "bfloat16, which is not read" in reason(MOVE, state)
+
+
+def test_constants_of_the_c_library_are_read() -> None:
+    body = f"{{ {_R} float m = -INFINITY; {_J} m = fmaxf(m, v[j]); y[r] = m; }}"
+    state = matrix_state(body, A_ROW, ROWS)
+    assert "0xff800000" in str(MOVE.propose(state))
