@@ -3,7 +3,8 @@
     python benchmarks/schedules.py [--builds 12] [--seconds 7] [--only WORD] [--stop-after 140]
 
 The kernels of `schedules_kernels.py`, those that schedules were developed on apart from those that
-were held out. Not yet run on a GPU. Writes benchmarks/results/schedules.json after each kernel; a table last.
+were held out. Not yet run on a
+GPU. Writes benchmarks/results/schedules.json after each kernel; a table last.
 """
 
 from __future__ import annotations
