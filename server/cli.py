@@ -29,6 +29,7 @@ from .commands.moves import moves
 from .commands.program import app as program
 from .commands.record import PASSED_ON, record
 from .commands.regression import regression
+from .commands.schema import schema
 from .commands.spec import spec
 from .dashboard.command import ui
 from .http.token_command import app as token
@@ -69,6 +70,7 @@ for each in (
     report,
     install,
     ui,
+    schema,
 ):
     app.command()(each)
 app.command(context_settings=PASSED_ON)(record)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from kernels import with_known_peaks
 from typer.testing import CliRunner
 
+from kernelwright.runners.errors import SpecError
+from kernelwright.search.outdir.published import PUBLISHED, schema
 from kernelwright.search.outdir.report import OutdirReport, outdir_report
 from kernelwright.server import cli
 from kernelwright.server.terminal.grid import Grid
@@ -19,6 +23,8 @@ from kernelwright.store.store import STATE_FILE, Store
 
 pytestmark = pytest.mark.alone
 """Exit statuses say what real times said."""
+MOST_TRIES, NOTHING_GAINED = 4, 2
+"""On a machine that others keep busy no block may be undisturbed, and nothing is told."""
 COMMAND = (sys.executable, "-c", "from kernelwright.server.cli import main; main()")
 SOURCE = """\
 #ifndef REPEAT
@@ -73,6 +79,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = ("--input", "spec.json", "--budget-builds", "3", "--export-markdown", "found.md")
     with_known_peaks(folder / "out")
     done = kernelwright(folder, "optimize", *options)
+    for _ in range(MOST_TRIES - 1):
+        if done.returncode != NOTHING_GAINED:
+            break
+        shutil.rmtree(folder / "out")
+        with_known_peaks(folder / "out")
+        done = kernelwright(folder, "optimize", *options)
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -117,6 +129,30 @@ def test_a_winner_is_exported_by_name_with_its_values_as_defaults(found: Path) -
     assert "now the defaults in the source: REPEAT=1" in printed
     assert "build it with: g++ " in printed
     assert (found / "twice.cpp").read_text(encoding="utf-8") == SOURCE
+
+
+WITHOUT_SCHEMA = {"global_tactic_graph.json", "regraph_dataset.jsonl"}
+
+
+def test_every_file_that_a_search_wrote_is_as_its_published_schema_says(found: Path) -> None:
+    (found / "report.json").write_text(told("show", str(found / "out"), "--json"))
+    files = [p for p in sorted(found.rglob("*.json*")) if p.name not in WITHOUT_SCHEMA]
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        lines = text.splitlines() if file.suffix == ".jsonl" else [text]
+        for line in lines:
+            jsonschema.validate(json.loads(line), schema(file.name))
+    assert {p.name for p in files} == set(PUBLISHED)
+
+
+def test_a_schema_is_asked_for_by_the_name_of_its_file() -> None:
+    assert told("schema").split() == list(PUBLISHED)
+    printed = json.loads(told("schema", "result"))
+    assert printed["$id"] == "kernelwright/result.json/1"
+    assert printed == schema("result.json")
+    with pytest.raises(SpecError, match="no file is called results") as refused:
+        schema("results")
+    assert "best_summary.json" in str(refused.value.valid)
 
 
 def test_exporting_the_baseline_is_refused_and_nothing_is_written(found: Path) -> None:
