@@ -18,7 +18,7 @@ from environment import ROOT, write
 from kernelwright.analysis.modules.report import ModuleReport
 from kernelwright.analysis.modules.told import told
 from kernelwright.runners.errors import KernelwrightError
-from kernelwright.tools.parts.modules import Asked, report_on, rungs_named
+from kernelwright.tools.parts.models.asked import Asked, report_on, rungs_named
 
 MODELS = ("decoder", "vit", "unet", "moe", "gnn")
 RUNGS = (

@@ -1,6 +1,6 @@
-"""The command line: `kernelwright spec | moves | optimize | analyze | show | export | compare |
-regression | replay | report | record | program | regraph | doctor | selftest | serve | broker |
-token | install | ui`.
+"""The command line: `kernelwright spec | moves | optimize | analyze | optimize-model | show |
+export | compare | regression | replay | report | record | program | regraph | doctor | selftest |
+serve | broker | token | install | ui`.
 
 Here are the commands that drive the server's own modules; `commands/` has the others.
 
@@ -25,6 +25,7 @@ from .broker.command import app as broker
 from .commands.compare import compare
 from .commands.export import export
 from .commands.modules.analyze import analyze
+from .commands.modules.optimize_model import optimize_model
 from .commands.moves import moves
 from .commands.program import app as program
 from .commands.record import PASSED_ON, record
@@ -63,6 +64,7 @@ for each in (
     moves,
     optimize,
     analyze,
+    optimize_model,
     export,
     compare,
     regression,

@@ -12,7 +12,7 @@ from ..runners.model import Record
 from ..runners.modules.common.messages import ErrorClass, Precision
 from .base import Tool, WorkArguments
 from .parts.calls import again
-from .parts.modules import ANALYSIS, LADDER, Asked, report_on, rungs_named
+from .parts.models.asked import ANALYSIS, LADDER, Asked, report_on, rungs_named
 
 if TYPE_CHECKING:
     from ..analysis.modules.report import ModuleReport

@@ -56,7 +56,14 @@ def analyze(
     """
     from ....analysis.modules.told import told
     from ....runners.whole_files import write_whole
-    from ....tools.parts.modules import ANALYSIS, LADDER, Asked, precisions, report_on, rungs_named
+    from ....tools.parts.models.asked import (
+        ANALYSIS,
+        LADDER,
+        Asked,
+        precisions,
+        report_on,
+        rungs_named,
+    )
 
     asked = Asked(
         path=model,

@@ -7,7 +7,7 @@ import pytest
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.modules.ladder.planning import ordered, rungs_of
 from kernelwright.runners.modules.steps import BY_NAME, STEPS
-from kernelwright.tools.parts.modules import precisions, rungs_named
+from kernelwright.tools.parts.models.asked import precisions, rungs_named
 
 
 def test_a_ladder_begins_with_eager_and_has_no_rung_twice() -> None:

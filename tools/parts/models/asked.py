@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ...runners.errors import DeviceMissing, SpecError
-from ...runners.modules.common.messages import ModuleJob, ModuleSource, Precision
+from ....runners.errors import DeviceMissing, SpecError
+from ....runners.modules.common.messages import ModuleJob, ModuleSource, Precision
 
 if TYPE_CHECKING:
-    from ...analysis.modules.report import ModuleReport
-    from ...runners.modules.running import Found
+    from ....analysis.modules.report import ModuleReport
+    from ....runners.modules.running import Found
 
 ANALYSIS = ("eager", "trace", "roofs", "own_shapes", "attention", "breaks", "batches")
 LADDER = "ladder"
@@ -55,8 +55,8 @@ def precisions(text: str) -> tuple[Precision, ...]:
 
 def rungs_named(names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """`compile`, `bf16+compile+graphs` as steps in their order. Raises SpecError for others."""
-    from ...runners.modules.ladder.planning import ordered
-    from ...runners.modules.steps import BY_NAME
+    from ....runners.modules.ladder.planning import ordered
+    from ....runners.modules.steps import BY_NAME
 
     rungs = list[tuple[str, ...]]()
     for name in names:
@@ -76,7 +76,7 @@ def run_asked(asked: Asked, gpus: Sequence[str] = ()) -> Found:
 
     Raises SpecError, DeviceMissing, ToolchainMissing, ProcessLost, Cancelled.
     """
-    from ...runners.modules.running import require_torch, run_job
+    from ....runners.modules.running import require_torch, run_job
 
     require_torch()
     folder = Path(tempfile.mkdtemp(prefix="kernelwright-module-"))
@@ -90,14 +90,14 @@ def run_asked(asked: Asked, gpus: Sequence[str] = ()) -> Found:
 
 def report_on(asked: Asked, gpus: Sequence[str] = ()) -> ModuleReport:
     """`run_asked`, and what its lines say."""
-    from ...analysis.modules.report import report_of
+    from ....analysis.modules.report import report_of
 
     return report_of(run_asked(asked, gpus))
 
 
 def gpu_uuid(device: str, gpus: Sequence[str], scratch: Path) -> str | None:
     """The UUID of the GPU to run on; None: the CPU. Raises DeviceMissing, SpecError."""
-    from ...evaluation.rig.gpus import Gpus
+    from ....evaluation.rig.gpus import Gpus
 
     if device not in DEVICES:
         raise SpecError(f"{device!r} is no device", valid=", ".join(DEVICES))

@@ -1,0 +1,1 @@
+"""PyTorch modules: what somebody asks about one, and the files of an optimized one."""
