@@ -69,7 +69,7 @@ def test_arguments_are_strict_and_every_complaint_names_the_field(era: Era, tmp_
     async def body(client: Client) -> None:
         text = await refused(client, "open_kernel", spec_pth="spec.json")
         assert "spec_pth: unknown field; did you mean `spec_path`?" in text
-        assert "known here: entry, kernel_id, source_path, spec, spec_path, wait_s" in text
+        assert "known here: entry, goal, kernel_id, source_path, spec, spec_path, wait_s" in text
         assert "wait_s" in await refused(client, "open_kernel", spec_path="x", wait_s="3")
         assert "wait_s" in await refused(client, "open_kernel", spec_path="x", wait_s=46)
         assert "goes into spec_path" in await refused(client, "open_kernel", spec="spec.json")
