@@ -79,6 +79,37 @@ def replay(
 
 
 @app.command()
+def spec(
+    recording: Recorded,
+    label: Annotated[str, typer.Argument(help="The label of a kept launch.")],
+    to: Annotated[Path, typer.Option(help="A new folder: spec, source and data.")],
+    source: Annotated[
+        Path | None, typer.Option(callback=file_there, help="The .cu that defines the kernel.")
+    ] = None,
+    entry: Annotated[str, typer.Option(help="The kernel in it; default: of the same name.")] = "",
+    reference: Annotated[
+        Path | None,
+        typer.Option(callback=file_there, help="The truth in Python; default: the kernel itself."),
+    ] = None,
+    most_mib: Annotated[int, typer.Option(min=1, help="MiB of recorded arrays beside it.")] = 512,
+) -> None:
+    """Write the spec of a recorded kernel: its source, its launch, its data, its sizes by count."""
+    from ...tools.programs.opening import open_recorded
+
+    found = open_recorded(
+        recording.absolute(),
+        label,
+        to.absolute(),
+        source=source,
+        entry=entry,
+        reference=reference,
+        most_mib=most_mib,
+    )
+    print("\n".join((f"{found.spec}: workloads {', '.join(found.workloads)}", *found.notes)))
+    print(f"next: kernelwright spec --check {found.spec}")
+
+
+@app.command()
 def delete(recording: Annotated[Path, typer.Argument(callback=folder_there)]) -> None:
     """Remove a recording with all the data that it holds."""
     from ...runners.recording.recording import delete_recording

@@ -15,6 +15,11 @@ from pretend_program import PretendedProgram
 from kernelwright.runners.recording.reading import read_recordings
 
 MAIN = "import sys; from kernelwright.server.cli import main; sys.exit(main())"
+KERNEL = """extern "C" __global__ void in_place(float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = x[i] * 0.5f + 1;
+}
+"""
 
 
 def typed(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -54,6 +59,11 @@ def test_a_recording_is_looked_at_replayed_and_deleted(
     again = typed(folder, "program", "replay", "rec")
     assert "4 of 4 launches equal bit for bit; 3 of 3 kernels" in again.stdout
     assert again.returncode == 0
+    (folder / "k.cu").write_text(KERNEL)
+    words = ("program", "spec", "rec", "f1c2", "--to", "made")
+    opened = typed(folder, *words, "--source", "k.cu")
+    assert (opened.returncode, "made/spec.json: workloads f1c2" in opened.stdout) == (0, True)
+    assert "nothing is known of the source of in_place" in typed(folder, *words).stderr
     unknown = typed(folder, "program", "keep", "rec", "--only", "f9c9")
     assert "no kernel of this recording is called f9c9" in unknown.stderr
     assert typed(folder, "program", "delete", "rec").stdout.startswith("removed ")

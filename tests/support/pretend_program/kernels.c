@@ -32,3 +32,15 @@ void counting(void** params, const unsigned* grid) {
     **(int**)params[0] = ++global_calls;
     (void)grid;
 }
+
+// y[i] = a * x[i] * global_factor: the instance for float of a template, named as nvcc names it
+#define SCALED "_Z6scaledIfEvPKT_PS0_iS0_"
+extern const unsigned long scaled_params[] __asm__(SCALED "_params");
+PARAMS(scaled, 4, 0, 8, 8, 8, 16, 4, 20, 4);
+void scaled(void** params, const unsigned* grid) __asm__(SCALED);
+void scaled(void** params, const unsigned* grid) {
+    const float* x = *(const float**)params[0];
+    float* y = *(float**)params[1];
+    for (int i = 0; i < *(int*)params[2]; ++i) y[i] = *(float*)params[3] * x[i] * (float)global_factor;
+    (void)grid;
+}

@@ -1,4 +1,4 @@
-// A program on the driver API that is recorded: program IMAGE ROUNDS [exit|loop|fork|late|noop|fail]
+// A program on the driver API that is recorded: program IMAGE ROUNDS [exit|loop|fork|late|noop|fail|sizes]
 // It prints a digest of its results and, as its metric, the time of its loop.
 #include <cuda.h>
 #include <dlfcn.h>
@@ -81,6 +81,14 @@ int main(int argc, char** argv) {
     cuStreamEndCapture(0, &graph);
     cuGraphInstantiate(&ready, graph, 0);
     for (int i = 0; i < 3; ++i) cuGraphLaunch(ready, 0);
+    if (!strcmp(mode, "sizes")) {  // a template's instance, 4, 2 and 1 times, each with its own size
+        cuModuleGetFunction(&scale, module, "_Z6scaledIfEvPKT_PS0_iS0_");
+        float a = 1.5f;
+        void* given[] = {&x, &y, &n, &a};
+        for (int times = 4; times; times /= 2, n /= 2)
+            for (int i = 0; i < times; ++i)
+                cuLaunchKernel(scale, (unsigned)(n + 127) / 128, 1, 1, 128, 1, 1, 0, 0, given, 0);
+    }
     double took = now() - start;
     cuMemcpyDtoH(host, y, sizeof host);
     double sum = 0;

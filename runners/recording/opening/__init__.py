@@ -1,0 +1,1 @@
+"""A spec out of kept launches: what the source says, put together with what was recorded."""
