@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -14,6 +15,7 @@ app = typer.Typer(
     help="The process that works for all clients of a project; `serve` starts it on demand.",
     no_args_is_help=True,
 )
+END_S: Final = 30.0
 Outdir = Annotated[
     Path | None,
     typer.Option(
@@ -42,14 +44,25 @@ def status(outdir: Outdir = None) -> None:
 
 @app.command()
 def stop(outdir: Outdir = None) -> None:
-    """End it. Jobs that are unfinished wait for the next one. Exit status: 0, also if none ran."""
+    """End it, and wait until it has ended. Jobs that are unfinished wait for the next one. Exit
+    status: 0, also if none ran; 1 where it goes on for long."""
+    import psutil
+
     from .remote_desk import asked_of_broker
 
+    standing = asked_of_broker(_state(outdir), "status")
+    lives = list[psutil.Process]()
+    if standing is not None:
+        with suppress(psutil.NoSuchProcess):  # it has ended by now
+            lives.append(psutil.Process(standing["pid"]))
     told = asked_of_broker(_state(outdir), "stop")
     if told is None:
         print("no broker runs here")
         return
-    print(f"it ends; unfinished jobs, which the next one goes on with: {told['jobs']}")
+    for process in psutil.wait_procs(lives, END_S)[1]:
+        print(f"process {process.pid} was told to end and has not in {END_S:.0f} s; end it by kill")
+        raise typer.Exit(1)
+    print(f"it has ended; unfinished jobs, which the next one goes on with: {told['jobs']}")
 
 
 def _state(outdir: Path | None) -> Path:

@@ -92,6 +92,22 @@ def test_work_goes_on_when_its_client_ends_and_another_one_meets_it(clients: Cli
     assert done.exit_code == 0 and "jobs unfinished: 0" in done.output
 
 
+def test_stop_returns_when_the_broker_and_its_children_have_ended_also_amid_a_call(
+    clients: Clients,
+) -> None:
+    desk = clients.desk()
+    job_id = call(desk, "time_variant", variant_id=endless(desk, "s"), wait_s=0)["job_id"]
+    while (job := call(desk, "job", job_id=job_id, wait_s=0))["status"] == "queued":
+        pass
+    broker = clients.broker()
+    children = broker.children(recursive=True)
+    done = CliRunner().invoke(cli.app, ["broker", "stop", "--outdir", str(clients.outdir)])
+    assert done.exit_code == 0 and "goes on with: 1" in done.output, (done.output, job)
+    assert not broker.is_running()
+    assert asked_of_broker(clients.outdir, "status") is None
+    assert children and not psutil.wait_procs(children, timeout=10)[1]
+
+
 def test_a_broker_that_is_killed_in_the_middle_of_a_call_loses_nothing(clients: Clients) -> None:
     desk = clients.desk()
     variant_id = endless(desk, "b")
