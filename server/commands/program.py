@@ -84,7 +84,8 @@ def spec(
     label: Annotated[str, typer.Argument(help="The label of a kept launch.")],
     to: Annotated[Path, typer.Option(help="A new folder: spec, source and data.")],
     source: Annotated[
-        Path | None, typer.Option(callback=file_there, help="The .cu that defines the kernel.")
+        Path | None,
+        typer.Option(callback=file_there, help="The .cu that defines it; Triton's is known."),
     ] = None,
     entry: Annotated[str, typer.Option(help="The kernel in it; default: of the same name.")] = "",
     reference: Annotated[

@@ -15,15 +15,18 @@ from ...runners.errors import AccessError, HandleUnknown, SpecError
 from ...runners.recording.names import readable_names
 from ...runners.recording.opening.cuda_spec import CudaSource, cuda_spec
 from ...runners.recording.opening.observed import Observed, Opened
+from ...runners.recording.opening.triton_cut import cut_source
+from ...runners.recording.opening.triton_spec import short_name, triton_spec
 from ...runners.recording.recorded import Recording
-from ...runners.recording.recording import COUNT, busiest
+from ...runners.recording.recording import COUNT, KEPT, busiest
 from ...runners.recording.replaying.kept import KeptLaunch
 from ...runners.recording.replaying.replaying import replay_launches
+from ...runners.recording.sources import TritonSource, triton_source_of
 from ...runners.specs.text import written
 from ...runners.whole_files import write_whole
 from .recorded import chosen, kept_of
 
-SPEC = "spec.json"
+SPEC, TRITON_FILE = "spec.json", "kernel.py"
 MIB = 1 << 20
 _QUOTED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
@@ -54,18 +57,47 @@ def open_recorded(
     """
     recording = busiest(outdir / COUNT)
     kept = _alike(kept_of(outdir), label, recording)
-    if source is None:
+    triton = _triton_source(kept[0], (busiest(outdir / KEPT).folder, recording.folder))
+    if source is None and triton is None:
         raise _sourceless(kept[0])
     _check_empty(to)
     observed, told = _observed(recording, kept, outdir / "replay")
-    text = _read(source)
-    files = dict(_included(source.parent, text))
-    named = CudaSource(source.name, text, files, entry)
-    made = cuda_spec(named, observed, most_mib * MIB)
-    _write(made, to, {source.name: text, **files}, reference)
+    if source is not None:
+        made, files = _of_cuda(source, entry, observed, most_mib * MIB)
+    else:
+        assert triton is not None
+        made, files = _of_triton(triton, observed, most_mib * MIB)
+    _write(made, to, files, reference)
     return OpenedRecorded(
         to / SPEC, tuple(w["name"] for w in made.data["workloads"]), (*told, *made.notes)
     )
+
+
+def _of_cuda(
+    source: Path, entry: str, observed: Sequence[Observed], most_bytes: int
+) -> tuple[Opened, dict[str, str]]:
+    """The spec, and the texts that it needs by the names of their files."""
+    text = _read(source)
+    files = dict(_included(source.parent, text))
+    made = cuda_spec(CudaSource(source.name, text, files, entry), observed, most_bytes)
+    return made, {source.name: text, **files}
+
+
+def _of_triton(
+    source: TritonSource, observed: Sequence[Observed], most_bytes: int
+) -> tuple[Opened, dict[str, str]]:
+    """As `_of_cuda`; the function is cut out of its file, where that is what it was."""
+    file = Path(source.file)
+    whole = _read(file) if file.is_file() else None
+    text = cut_source(whole, source.text, source.name, short_name(source.name))
+    return triton_spec(source, TRITON_FILE, text, observed, most_bytes), {TRITON_FILE: text}
+
+
+def _triton_source(kept: KeptLaunch, processes: Sequence[Path]) -> TritonSource | None:
+    if kept.image is None:
+        return None
+    found = (triton_source_of(kept.image, process) for process in processes)
+    return next((each for each in found if each is not None), None)
 
 
 def _alike(found: Sequence[KeptLaunch], label: str, recording: Recording) -> tuple[KeptLaunch, ...]:

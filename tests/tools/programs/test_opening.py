@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +180,103 @@ def test_a_launch_that_cannot_be_replayed_is_written_by_what_it_changed(
     roles = {n: a["role"] for n, a in arguments(json.loads(found.spec.read_text())).items()}
     assert roles == {"x": "input", "y": "inout", "n": "scalar", "a": "scalar"}
     assert any("not run" in note for note in found.notes)
+
+
+TRITON = """import os
+import torch
+import triton
+from triton import language as tl
+
+FACTOR = tl.constexpr(2)
+print("a training script")
+
+
+@triton.jit
+def doubled(v):
+    return v * FACTOR
+
+
+@triton.autotune([triton.Config({"BLOCK": 128})], key=["n"])
+@triton.jit
+def scaled(x, y, n, a, step, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i * step, a * doubled(tl.load(x + i * step, mask=i < n)), mask=i < n)
+"""
+TYPES = {"x": "*fp32", "y": "*fp32", "n": "i32", "a": "fp32"}
+FOLDED = {"(4,)": "1", "(5,)": "128", "(6,)": "False"}
+
+
+def noted(recording: Path, folder: Path, **changed: Any) -> Path:
+    """A copy of a recording whose machine code Triton says that it made of a script."""
+    script = folder / "train.py"
+    script.write_text(TRITON)
+    copied = shutil.copytree(recording, folder / "noted")
+    process = next(copied.glob("kept/*/"))
+    (image,) = (process / "images").iterdir()
+    row = {
+        "name": "scaled",
+        "cubin_sha256": hashlib.sha256(image.read_bytes()).hexdigest(),
+        "file": str(script),
+        "line": 15,
+        "source": TRITON[TRITON.index("@triton.autotune") :],
+        "arg_names": ["x", "y", "n", "a", "step", "BLOCK", "EVEN"],
+        "signature": {**TYPES, "step": "constexpr", "BLOCK": "constexpr", "EVEN": "constexpr"},
+        "constants": FOLDED,
+        "num_warps": 2,
+        "num_stages": 3,
+        "num_ctas": 1,
+    }
+    (process / "triton.jsonl").write_text(json.dumps({**row, **changed}) + "\n")
+    return copied
+
+
+@pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
+def test_a_kernel_of_triton_becomes_a_spec_that_holds_by_its_hash_alone(
+    recording: Path, tmp_path: Path
+) -> None:
+    found = open_recorded(noted(recording, tmp_path), LARGEST, tmp_path / "made")
+    spec = json.loads(found.spec.read_text())
+    assert spec["kernel"]["launch"] == {
+        "grid": ["cdiv(n, BLOCK)"],
+        "constexprs": {"EVEN": False},
+        "num_stages": 3,
+    }
+    assert spec["parameters"]["BLOCK"]["default"] == 128
+    assert spec["parameters"]["num_warps"] == {"values": [1, 2, 4, 8, 16], "default": 2}
+    assert [w["weight"] for w in spec["workloads"]] == [4, 2, 1]
+    assert list(arguments(spec)) == ["x", "y", "n", "a", "step"]
+    assert arguments(spec)["step"]["value"] == 1
+    assert any("the source does not say it" in note for note in found.notes)
+    check(found.spec)
+
+
+def test_what_a_kernel_of_triton_names_is_cut_out_of_its_script(
+    recording: Path, tmp_path: Path
+) -> None:
+    copied = noted(recording, tmp_path)
+    open_recorded(copied, LARGEST, tmp_path / "made")
+    text = (tmp_path / "made" / "kernel.py").read_text()
+    assert all(each in text for each in ("import triton\n", "def doubled", "FACTOR"))
+    assert not any(each in text for each in ("torch", "print", "autotune"))
+    (tmp_path / "train.py").write_text("changed = 1\n")
+    open_recorded(copied, LARGEST, tmp_path / "again")
+    assert "def scaled" in (tmp_path / "again" / "kernel.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"signature": {**TYPES, "x": "tensordesc<fp32[16, 16]>"}}, "`x` is `tensordesc"),
+        ({"constants": {**FOLDED, "(6,)": "None"}}, "`EVEN` of `scaled` was None"),
+        ({"signature": {**TYPES, "n": "i64"}}, "`n` is `i64` to Triton and has 4 bytes"),
+    ],
+)
+def test_what_triton_was_given_and_no_spec_can_say_is_refused(
+    recording: Path, tmp_path: Path, changed: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(SpecError) as refused:
+        open_recorded(noted(recording, tmp_path, **changed), LARGEST, tmp_path / "made")
+    assert why in str(refused.value)
 
 
 def test_every_refusal_is_one_of_ours(recording: Path, source: Path) -> None:
