@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from client_project import Target, left_over, project, target_of
-from environment import write
+from environment import RESULTS, write
 
 HERE = Path(__file__).parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
@@ -70,7 +71,10 @@ def main() -> int:
         for transport in asked.transport or TRANSPORTS:
             rows.append(driven(client, transport, asked.limit, asked.node_folder, path))
             print(line(rows[-1]), flush=True)
-    kept = {"versions": versions(asked.node_folder), "rows": [asdict(row) for row in rows]}
+    kept = {
+        "versions": versions(asked.node_folder),
+        "rows": [*(earlier(asked.output, rows) if asked.add else ()), *map(asdict, rows)],
+    }
     print(f"written: {write('mcp_clients', kept, asked.output)}")
     return 0 if all(row.whole for row in rows) else 1
 
@@ -83,6 +87,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=300.0, help="seconds a client may take")
     parser.add_argument("--node-folder", type=Path, default=INSTALLED)
     parser.add_argument("--output", type=Path, help="in place of benchmarks/results")
+    parser.add_argument("--add", action="store_true", help="keep the file's rows of other pairs")
     asked = parser.parse_args()
     if unknown := set(asked.clients) - CLIENTS.keys():
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(CLIENTS)}")
@@ -155,6 +160,14 @@ def end(process: subprocess.Popen[str]) -> None:
         pass  # all of it had ended
     with process:  # closes the pipes: a server may still hold their other ends
         pass
+
+
+def earlier(path: Path | None, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """The file's rows of clients and transports that were not driven now."""
+    path = path or RESULTS / "mcp_clients.json"
+    driven_now = {(row.client, row.transport) for row in rows}
+    kept = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else ()
+    return [row for row in kept if (row["client"], row["transport"]) not in driven_now]
 
 
 def line(row: Row) -> str:
