@@ -82,7 +82,7 @@ def left_over(folder: Path) -> list[str]:
     """End the processes that still name the folder though they had time to end; tell which."""
     there = [p for p in psutil.process_iter(["cmdline"]) if names(p, folder)]
     found = psutil.wait_procs(there, GRACE_S)[1]
-    told = [" ".join(p.info["cmdline"])[:200] for p in found]
+    told = [" ".join(p.info["cmdline"][1:])[:200] for p in found]  # less the interpreter's path
     for process in found:
         with suppress(psutil.NoSuchProcess):
             process.kill()
