@@ -14,6 +14,7 @@ from pretend_program import PretendedProgram
 
 from kernelwright.runners.recording.reading import read_recordings
 
+HEARS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
 MAIN = "import sys; from kernelwright.server.cli import main; sys.exit(main())"
 KERNEL = """extern "C" __global__ void in_place(float* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -86,8 +87,8 @@ def test_ctrl_c_ends_the_program_and_reports_what_was_seen(
     program: PretendedProgram, tmp_path: Path
 ) -> None:
     words = ("record", "--front", "shim", "--outdir", "rec", "--", *program.command(mode="loop"))
-    running = subprocess.Popen(
-        [sys.executable, "-P", "-c", MAIN, *words],
+    running = subprocess.Popen(  # where tests run in a shell's background, Ctrl-C is ignored
+        [sys.executable, "-P", "-c", f"{HEARS}; {MAIN}", *words],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
