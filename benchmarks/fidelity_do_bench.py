@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from fidelity_kernels import Case
 from fidelity_lab import Lab
 
 from kernelwright.runners.plans.plan import Artifact, PointerParam, ScalarParam
@@ -17,7 +18,9 @@ THRESHOLD = 0.01
 COUNT = 60
 
 
-def do_bench_part(lab: Lab, found: Result, count: int | None, expired: Callable[[], bool]) -> None:
+def do_bench_part(
+    lab: Lab[Case], found: Result, count: int | None, expired: Callable[[], bool]
+) -> None:
     """A kernel against itself, and against each planted difference, into `found`."""
     knob, told = found["knob"], found.setdefault("do_bench", {})
     pairs = {"aa": knob}
@@ -58,7 +61,7 @@ def _summary(rows: list[str]) -> Result:
     }
 
 
-def _launcher(lab: Lab, artifact: Artifact) -> Callable[[], None]:
+def _launcher(lab: Lab[Case], artifact: Artifact) -> Callable[[], None]:
     """One launch on torch's stream, on tensors of torch."""
     torch: Any = importlib.import_module("torch")
     cuda: Any = importlib.import_module("cuda.bindings.driver")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.comparing.comparison import compare, first_look, first_times, orders
@@ -58,11 +58,14 @@ class Subject(Protocol):
         ...
 
 
-class Lab:
+S_co = TypeVar("S_co", bound=Subject, covariant=True)
+
+
+class Lab(Generic[S_co]):
     """Builds, checks, and compares variants of one kernel. Raises what the product raises."""
 
-    def __init__(self, case: Subject, folder: Path, device: DeviceFacts | None) -> None:
-        self.case = case
+    def __init__(self, case: S_co, folder: Path, device: DeviceFacts | None) -> None:
+        self._case = case
         self.plan: TimingPlan = NATIVE if device is None else DEVICE
         self._device, self._open = device, ExitStack()
         self._loaded = load_data(case.spec(), folder, Roots([folder]))
@@ -80,6 +83,11 @@ class Lab:
         self._checker.attach(self._pool, self._loaded.spec.io)
         self._rng = random.Random(secrets.randbits(64))
         self._built = dict[int, Artifact]()
+
+    @property
+    def case(self) -> S_co:
+        """The kernel."""
+        return self._case
 
     def close(self) -> None:
         """End all processes."""

@@ -64,7 +64,11 @@ class Plain:
     def _array(self, name: str, shape: list[str]) -> dict[str, Any]:
         output = name == list(self.arrays)[-1]
         dtype = self.dtypes.get(name, "float32")
-        found = {"name": name, "role": "output" if output else "input", "dtype": dtype}
+        found: dict[str, Any] = {
+            "name": name,
+            "role": "output" if output else "input",
+            "dtype": dtype,
+        }
         if dtype == "int32" and not output:
             found["init"] = {"kind": "randint", "low": 0, "high": 1000}
         # a plain sum of thousands of floats, in order, is the less exact one

@@ -26,7 +26,7 @@ from typing import Any
 
 from environment import RESULTS, environment
 from fidelity_do_bench import do_bench_part
-from fidelity_kernels import DEVICE_CASES, HOST_CASES
+from fidelity_kernels import DEVICE_CASES, HOST_CASES, Case
 from fidelity_lab import Lab
 
 from kernelwright.runners.device.presence.probing import probe_devices
@@ -111,7 +111,7 @@ def keep(path: Path, result: Result) -> None:
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
-def measure(lab: Lab, found: Result, asked: argparse.Namespace, expired: Expired) -> None:
+def measure(lab: Lab[Case], found: Result, asked: argparse.Namespace, expired: Expired) -> None:
     """The parts asked for of one kernel, into `found`."""
     if "knob" not in found:
         target = lab.case.target_us
@@ -120,7 +120,7 @@ def measure(lab: Lab, found: Result, asked: argparse.Namespace, expired: Expired
         PARTS[part](lab, found, asked.comparisons, expired)
 
 
-def against_itself(lab: Lab, found: Result, count: int | None, expired: Expired) -> None:
+def against_itself(lab: Lab[Case], found: Result, count: int | None, expired: Expired) -> None:
     """A kernel against the same machine code under another name, loaded anew each time."""
     lab.load("first", found["knob"], check=True)
     lab.load("twin", found["knob"], check=True)
@@ -135,7 +135,7 @@ def against_itself(lab: Lab, found: Result, count: int | None, expired: Expired)
     told(lab, "aa", found["aa"], rows)
 
 
-def planted(lab: Lab, found: Result, count: int | None, expired: Expired) -> None:
+def planted(lab: Lab[Case], found: Result, count: int | None, expired: Expired) -> None:
     """A kernel against itself with more work: how often the gain is found."""
     differences = found.setdefault("planted", {})
     for times in TIMES_RESOLUTION:
@@ -157,7 +157,7 @@ def planted(lab: Lab, found: Result, count: int | None, expired: Expired) -> Non
         told(lab, f"planted {wanted:.1%} (truly {entry['true']:.3%})", entry, rows)
 
 
-def search(lab: Lab, knob: int, wanted: float, expired: Expired) -> Result:
+def search(lab: Lab[Case], knob: int, wanted: float, expired: Expired) -> Result:
     """A knob at which the true difference is near the one wanted; `near` says if it is."""
     step = max(8, round(0.2 * knob)) if lab.case.kind == "spin" else 100
     near_by = NEAR[lab.case.tier] * wanted
@@ -183,7 +183,7 @@ def row(found: Comparison) -> str:
     )
 
 
-def told(lab: Lab, what: str, entry: Result, rows: Sequence[str]) -> None:
+def told(lab: Lab[Case], what: str, entry: Result, rows: Sequence[str]) -> None:
     """What all rows come to, kept and printed."""
     if not rows:
         return
@@ -200,7 +200,7 @@ def told(lab: Lab, what: str, entry: Result, rows: Sequence[str]) -> None:
     print(f"{lab.case.name}: {what}: {entry['summary']}", flush=True)
 
 
-PARTS: dict[str, Callable[[Lab, Result, int | None, Expired], None]] = {
+PARTS: dict[str, Callable[[Lab[Case], Result, int | None, Expired], None]] = {
     "aa": against_itself,
     "planted": planted,
     "do_bench": do_bench_part,

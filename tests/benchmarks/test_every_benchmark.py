@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from yardsticks import YARDSTICK
+from measured_yardsticks import YARDSTICK
 
 ROOT = Path(__file__).parents[2]
 ROW: dict[str, Any] = {

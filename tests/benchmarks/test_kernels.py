@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from device_kernels import GPUS, gpu_of
-from yardsticks import YARDSTICK
+from measured_yardsticks import YARDSTICK
 
 from kernelwright.runners.limits.limits import work
 from kernelwright.runners.loading.completing import draft_of_source

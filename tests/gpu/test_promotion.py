@@ -84,9 +84,11 @@ def test_the_sanitizer_runs_beside_gates_that_time_nothing(
         beside = stressed.wait(PATIENCE_S)
         return (GateResult(gate="sanitizer", outcome="passed" if beside else "failed"),)
 
-    def timed(fresh: FreshRunner, name: str, pool: SeedPool, calls: int | None) -> Repeats:
+    def timed(
+        fresh: FreshRunner, name: str, pool: SeedPool, seeds: int, calls: int | None
+    ) -> Repeats:
         assert not began.is_set()
-        return repeats(fresh, name, pool, calls)
+        return repeats(fresh, name, pool, seeds, calls)
 
     def checked(
         fresh: FreshRunner, name: str, pool: SeedPool, *slots: Any, **how: Any

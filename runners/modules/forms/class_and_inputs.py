@@ -67,7 +67,8 @@ def _is_part(inner: Any, outer: Any) -> bool:
     """Whether the outer class makes instances of the inner one: its methods name it."""
     if inner is outer:
         return False
-    codes = [getattr(getattr(outer, name), "__code__", None) for name in vars(outer)]
+    names: list[str] = list(outer.__dict__)
+    codes = [getattr(getattr(outer, name), "__code__", None) for name in names]
     return any(inner.__name__ in code.co_names for code in codes if code is not None)
 
 
