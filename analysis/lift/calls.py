@@ -112,11 +112,13 @@ class Calls:
         kind = each.opcode.rpartition(".")[2]
         given = [] if load else [self._value(frame, each, v, values) for v in vector(source)]
         if ".param" in each.opcode:
-            key = frame.key(f"{where.base}+{where.offset}")
+            count = len(vector(target if load else source))
+            size = int(kind[1:]) // 8
+            keys = [frame.key(f"{where.base}+{where.offset + n * size}") for n in range(count)]
             if not load:
-                values[key] = _typed(given[0], kind)
+                values.update(zip(keys, (_typed(v, kind) for v in given), strict=True))
                 return
-            read = [_typed(_known(values, key), kind)]
+            read = [_typed(_known(values, key), kind) for key in keys]
         else:
             pointer = total((self._value(frame, each, where.base, values), Number(where.offset)))
             if not load:

@@ -53,6 +53,17 @@ def test_a_matrix_product_is_a_sum_over_two_dimensions(tmp_path: Path) -> None:
     )
 
 
+def test_a_helper_that_gives_several_values_at_once_is_told_as_not_read(tmp_path: Path) -> None:
+    helper = (
+        "struct Four { float a, b, c, d; };"
+        " __device__ __noinline__ Four four(float v)"
+        " { Four f = {v, 2 * v, 3 * v, 4 * v}; return f; }"
+    )
+    body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= rows * cols) return;"
+    source = f"{helper} {HEAD} {{ {body} Four f = four(x[i]); y[i] = f.a + f.c; }}"
+    assert "in pieces" in lifted_text(lifted(source, tmp_path))
+
+
 @pytest.mark.parametrize(
     ("first", "turn", "kind"),
     [

@@ -12,13 +12,13 @@ from ......analysis.lift.rewriting import substitute
 from ......analysis.lift.statements import expressions_in
 from ......analysis.lift.sums import coefficient
 from ......runners.model import Candidate
-from ....shared.base import NotApplicable, Proposals, State
+from ....shared.base import Proposals, State
 from .body_text import BodyWriter
 from .c_text import VALUES, Unwritable, Writer
 from .domains import fits_int
 from .flat import Flat, flattened
 from .names import Names, names_for
-from .plain import Plain, plain_of
+from .plain import Plain, written_from
 from .row_program import COLUMN, Reduction, reduction_of
 from .writing import parameters, plan_text, plan_with, source_with, written
 
@@ -34,13 +34,7 @@ SIGNS = {"sum": "+", "product": "*", "max": ">", "min": "<"}
 
 def columns(state: State) -> Proposals:
     """Candidates of the schedule, or why there are none."""
-    plain = plain_of(state)
-    if isinstance(plain, NotApplicable):
-        return plain
-    try:
-        return (_candidate(plain),)
-    except Unwritable as error:
-        return NotApplicable(f"no fold across rows can be written: {error}")
+    return written_from(state, lambda plain: (_candidate(plain),), "fold across rows")
 
 
 def _reductions(flat: Flat) -> list[Reduction]:

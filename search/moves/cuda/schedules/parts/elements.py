@@ -24,7 +24,7 @@ from ......analysis.lift.statements import (
 from ......analysis.lift.sums import coefficient
 from ......runners.dtypes import DTYPES
 from ......runners.model import Candidate
-from ....shared.base import NotApplicable, Proposals, State
+from ....shared.base import Proposals, State
 from .body_text import BodyWriter, loads_in
 from .c_text import TYPES, Unwritable, Writer
 from .domains import fits_int
@@ -32,7 +32,7 @@ from .flat import Flat, flattened
 from .helpers import Vectors
 from .lanes import LANE, Lanes
 from .names import names_for
-from .plain import Plain, plain_of
+from .plain import Plain, written_from
 from .writing import condition, handed, parameters, plan_text, plan_with, source_with, written
 
 METHOD = "vectorize_global_loads"
@@ -47,13 +47,7 @@ LOOPED = 0.12
 
 def places(state: State) -> Proposals:
     """Candidates of the schedule, or why there are none."""
-    plain = plain_of(state)
-    if isinstance(plain, NotApplicable):
-        return plain
-    try:
-        return _of(plain)
-    except Unwritable as error:
-        return NotApplicable(f"no element can be written: {error}")
+    return written_from(state, _of, "element")
 
 
 def _of(plain: Plain) -> Proposals:

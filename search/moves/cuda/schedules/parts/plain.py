@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -24,10 +24,10 @@ from ......runners.specs.declared_plan_model import DeclaredPlan, LaunchStep, Va
 from ......runners.specs.expressions import evaluate_int
 from ......runners.specs.part import Expression
 from ......runners.specs.spec import KernelSpec
-from ....shared.base import NotApplicable, State
+from ....shared.base import NotApplicable, Proposals, State
 from ....shared.sizes import divisor_of
 from ...parts.reading import arguments_of, effective_plan
-from .c_text import TYPES
+from .c_text import TYPES, Unwritable
 from .memory import Memory
 from .proof import refuted
 
@@ -74,6 +74,22 @@ class Plain:
         found = self.plan.steps[self.step]
         assert isinstance(found, LaunchStep)
         return found
+
+
+def written_from(state: State, write: Callable[[Plain], Proposals], what: str) -> Proposals:
+    """What a schedule writes of a state, or why it writes nothing.
+
+    Sources are anybody's, and the reader follows all that a compiler makes of them: a fault of
+    reader or writer on one of them is told as the reason, and keeps no other move from its turn.
+    """
+    try:
+        plain = plain_of(state)
+        return plain if isinstance(plain, NotApplicable) else write(plain)
+    except Unwritable as error:
+        return NotApplicable(f"no {what} can be written: {error}")
+    except Exception as error:
+        said = str(error).splitlines() or [""]
+        return NotApplicable(f"a fault of ours in reading it: {type(error).__name__}: {said[0]}")
 
 
 def plain_of(state: State) -> Plain | NotApplicable:

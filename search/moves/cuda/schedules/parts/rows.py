@@ -14,10 +14,10 @@ from ......analysis.lift.expressions import ONE, Expr
 from ......analysis.lift.sums import product
 from ......runners.dtypes import DTYPES
 from ......runners.model import Candidate
-from ....shared.base import NotApplicable, Proposals, State
+from ....shared.base import Proposals, State
 from .c_text import Unwritable
 from .domains import fits_int, largest, workload_values
-from .plain import Plain, plain_of
+from .plain import Plain, written_from
 from .row_lanes import LANES_BYTES, TEAM, RowLanes, dtype_of
 from .row_program import RowProgram, row_program
 from .row_text import WARPS, RowText
@@ -37,13 +37,7 @@ ITEM_BYTES = 64
 
 def rows(state: State) -> Proposals:
     """Candidates of the schedule, or why there are none."""
-    plain = plain_of(state)
-    if isinstance(plain, NotApplicable):
-        return plain
-    try:
-        return tuple(_candidates(plain))
-    except Unwritable as error:
-        return NotApplicable(f"no row can be written: {error}")
+    return written_from(state, lambda plain: tuple(_candidates(plain)), "row")
 
 
 def _candidates(plain: Plain) -> Iterator[Candidate]:
