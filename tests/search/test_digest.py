@@ -48,7 +48,7 @@ def test_what_gained_in_most_states_works_and_what_never_did_does_not() -> None:
     assert told["does not work"] == (
         "cache_policy_cg num_warps=8: 0 of 2 tries gained, 2 failed (gate is_right)",
     )
-    assert told["open"] == ("increase_ilp sums: 0 of 1 try gained, -12.9 % at most",)
+    assert told["open"] == ("increase_ilp 2 sums: 0 of 1 try gained, -12.9 % at most",)
 
 
 def test_the_same_change_of_the_same_state_in_two_searches_is_one_try() -> None:
