@@ -41,7 +41,14 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-FILES = {"app.js": "text/javascript", "style.css": "text/css"}
+OURS: Final = __package__ or ""
+REPORT: Final = OURS.replace("dashboard", "report")
+"""whose style a report's page and this one share"""
+FILES = {
+    "app.js": (OURS, "text/javascript"),
+    "page.css": (REPORT, "text/css"),
+    "style.css": (OURS, "text/css"),
+}
 Answer = Callable[[Request], Any]
 
 
@@ -63,7 +70,7 @@ class Site:
             },
         }
         routes = [Route(path, self._json(answer)) for path, answer in data.items()]
-        routes += [Route(f"/{name}", self._file(name, kind)) for name, kind in FILES.items()]
+        routes += [Route(f"/{name}", self._file(*place, name)) for name, place in FILES.items()]
         routes += [Route("/", self._page), Route("/live", self._live)]
         return Starlette(routes=routes)
 
@@ -85,11 +92,11 @@ class Site:
             moved = RedirectResponse("/", 303, HEADERS)
             moved.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
             return moved
-        return HTMLResponse(_text("index.html"), headers=HEADERS)
+        return HTMLResponse(_text(OURS, "index.html"), headers=HEADERS)
 
-    def _file(self, name: str, kind: str) -> Any:
+    def _file(self, package: str, kind: str, name: str) -> Any:
         async def answered(request: Request) -> Response:
-            return self._refusal(request) or Response(_text(name), 200, HEADERS, kind)
+            return self._refusal(request) or Response(_text(package, name), 200, HEADERS, kind)
 
         return answered
 
@@ -136,5 +143,5 @@ def _stands(outdir: Path) -> str:
     return " ".join(told)
 
 
-def _text(name: str) -> str:
-    return resources.files(__package__ or "").joinpath(name).read_text(encoding="utf-8")
+def _text(package: str, name: str) -> str:
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
