@@ -34,7 +34,7 @@ from ..protocol.shared_arena import SharedArena
 from ..whole_files import replacing
 from .cores import pin
 from .setup_message import MEMORY_BYTES, setup_message
-from .waiting import waited_ns, waiting
+from .waiting import Spent, held_up_ns, waited_ns, waiting
 
 SOURCE = Path(__file__).with_name("executor.cpp")
 PRINTED = 500
@@ -142,6 +142,7 @@ class Executor:
             "printed"
         )  # needs no room on a disk, and leaves nothing there
         self._told = self._outside_ns = 0
+        self._cores = len(cores or os.sched_getaffinity(0))
         asked = {"OMP_WAIT_POLICY", *WAITING} & environment.keys()
         waiting = {} if asked else WAITING
         self._start(binary, module, plan, cores, {**waiting, **environment, **ENVIRONMENT})
@@ -177,7 +178,17 @@ class Executor:
         """Of the process that runs the variant."""
         return self._pid
 
-    def waited_ns(self) -> int:
+    def spent(self) -> Spent:
+        """What its threads have waited and worked so far."""
+        return Spent(self._waited_ns(), self._worked_ns())
+
+    def held_up(self, since: Spent, elapsed: int) -> float:
+        """By how much of the `elapsed` nanoseconds of runs others can have held it up; relative."""
+        now = self.spent()
+        waited, worked = now.waited_ns - since.waited_ns, now.worked_ns - since.worked_ns
+        return held_up_ns(waited, worked, elapsed, self._cores) / elapsed
+
+    def _waited_ns(self) -> int:
         """Nanoseconds that its threads have waited for a core since they began, and the runner
         while it held the clock of a run: its word comes as late as the runner gets a core.
 

@@ -204,7 +204,7 @@ class NativeRunner:
         held = [*held, *[WARM_UP_SLOT] * (shared.layout.sets - sets)]
         for index, slot in enumerate(held):
             fill(shared, pool, index, slot, message.poison)
-        waited = session.executor.waited_ns()
+        before_it = session.executor.spent()
         if message.given:
             elapsed = 0
             for index in called:
@@ -212,7 +212,7 @@ class NativeRunner:
                 elapsed += session.executor.run((index,), message.timeout_s)
         else:
             elapsed = session.executor.run(called, message.timeout_s)
-        waited = max(0, session.executor.waited_ns() - waited)
+        held_up = session.executor.held_up(before_it, elapsed)
         results = list[RunResult]()
         for index in called:
             key = OutputKey(side.variant, message.pool, slots[index])
@@ -225,7 +225,7 @@ class NativeRunner:
         return side.model_copy(
             update={
                 "nanoseconds": (*side.nanoseconds, elapsed / len(called)),
-                "disturbed": (*side.disturbed, waited / elapsed),
+                "disturbed": (*side.disturbed, held_up),
                 "results": (*side.results, *results),
             }
         )

@@ -10,6 +10,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 
 def waited_ns(pid: int) -> int:
@@ -19,6 +20,23 @@ def waited_ns(pid: int) -> int:
         with suppress(OSError):  # a thread that has just ended
             total += int(task.read_text().split()[1])
     return total
+
+
+class Spent(NamedTuple):
+    """Nanoseconds of all threads of a process together, since it began."""
+
+    waited_ns: int
+    worked_ns: int
+
+
+def held_up_ns(waited: int, worked: int, elapsed: int, cores: int) -> int:
+    """Of what a process' threads waited for a core, what others can have caused; all nanoseconds.
+
+    `waited`, `worked`: of all its threads together, `elapsed`: on the clock, `cores`: that it may
+    use. What the cores did in that time and it did not get is all that others can have had. A team
+    of more threads than cores waits for itself, as it does wherever it runs, and is as slow there.
+    """
+    return max(0, min(waited, cores * elapsed - worked))
 
 
 class Waiting:

@@ -37,10 +37,9 @@ def warm_samples(
         for side in order:
             executor, repeated = executors[side], (0,) * max(1, calls.get(side, 1))
             executor.run(repeated, timeout_s * len(repeated))
-            waited = executor.waited_ns()
+            before = executor.spent()
             elapsed = executor.run(repeated, timeout_s * len(repeated))
-            held = max(0, executor.waited_ns() - waited) / elapsed
-            taken[side].append((elapsed / len(repeated), held))
+            taken[side].append((elapsed / len(repeated), executor.held_up(before, elapsed)))
     return [
         SideTimes(
             variant=side,

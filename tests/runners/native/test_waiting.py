@@ -9,8 +9,10 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kernelwright.runners.native.waiting import Waiting, waited_ns, waiting
+from kernelwright.runners.native.waiting import Waiting, held_up_ns, waited_ns, waiting
 
 pytestmark = pytest.mark.skipif(
     not os.path.exists("/proc/self/schedstat"), reason="the kernel keeps no such statistics"
@@ -46,3 +48,32 @@ def test_a_thread_that_is_gone_waits_no_longer() -> None:
     assert (asked.ns(), waited_ns(gone.pid)) == (0, 0)
     asked.close()
     assert asked.ns() == 0
+
+
+TIMES = st.integers(1, 10**7)
+
+
+@given(TIMES, st.integers(1, 16), st.integers(2, 8))
+def test_a_team_larger_than_its_cores_waits_for_itself(
+    elapsed: int, cores: int, threads_a_core: int
+) -> None:
+    ready = threads_a_core * cores * elapsed
+    worked = cores * elapsed
+    assert held_up_ns(ready - worked, worked, elapsed, cores) == 0
+
+
+@given(TIMES, st.integers(1, 16), st.integers(1, 8), st.floats(0, 1))
+def test_what_others_took_of_its_cores_is_what_held_it_up(
+    elapsed: int, cores: int, threads_a_core: int, share: float
+) -> None:
+    taken = int(share * elapsed)
+    worked = cores * elapsed - taken
+    waited = threads_a_core * cores * elapsed - worked
+    assert held_up_ns(waited, worked, elapsed, cores) == taken
+
+
+@given(TIMES, TIMES)
+def test_who_leaves_cores_idle_was_held_up_as_long_as_it_waited(elapsed: int, waited: int) -> None:
+    assert held_up_ns(min(waited, elapsed), elapsed - min(waited, elapsed), elapsed, 2) == min(
+        waited, elapsed
+    )
