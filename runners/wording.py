@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 MESSAGE_CHARS = 1500
 """of a message within a reply"""
 NOT_A_NUMBER = "NaN or Inf differs"
@@ -40,3 +42,15 @@ def shortened(text: str, limit: int) -> str:
 def unwritten(message: str) -> str:
     """What to think of where an output is not a number; empty where none is."""
     return UNWRITTEN if NOT_A_NUMBER in message else ""
+
+
+def number_ranges(numbers: Iterable[int], most: int = 6) -> str:
+    """`34-36, 40`; of more than `most` ranges the first ones."""
+    found = list[list[int]]()
+    for each in sorted(numbers):
+        if found and each <= found[-1][1] + 1:
+            found[-1][1] = each
+        else:
+            found.append([each, each])
+    told = [str(a) if a == b else f"{a}-{b}" for a, b in found[:most]]
+    return ", ".join(told) + (", ..." if len(found) > most else "")

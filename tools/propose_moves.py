@@ -11,6 +11,7 @@ from ..runners.model import Record
 from ..runners.wording import shortened
 from ..search.moves import CANONICAL, FACTS
 from ..search.planning.rules import Explanation
+from ..search.stored.hot_regions import HotRegions
 from .base import Arguments, Tool
 from .parts.calls import call
 from .parts.describing import resolve_variant, speedup_of
@@ -117,9 +118,9 @@ def propose_moves(bench: Workbench, arguments: ProposeMovesArguments) -> Propose
     ]
     known = evidence(bench, kernel, variant_id)
     before = earlier_searches(bench, kernel, record, known)
-    priors = _priors(found, known, before)
+    priors, hot = _priors(found, known, before), HotRegions(bench, kernel)
     moves = [
-        _move(kernel, record, e, priors[e.method], before, arguments.limit)
+        _move(hot, record, e, priors[e.method], before, arguments.limit)
         for e in found
         if e.candidates
     ]
@@ -220,7 +221,7 @@ def _by_hand(
 
 
 def _move(
-    kernel: KernelRecord,
+    hot: HotRegions,
     record: VariantRecord,
     found: Explanation,
     prior: MovePrior,
@@ -232,7 +233,7 @@ def _move(
         method=found.method,
         why=_why(" ".join(found.why), prior, before),
         prior=round(prior.probability, 3),
-        candidates=tuple(ready_candidate(kernel, record, c, factor) for c in new[:limit]),
+        candidates=tuple(ready_candidate(hot, record, c, factor) for c in new[:limit]),
         more=max(0, len(new) - limit),
         tried=found.tried,
         idiom=found.idiom,

@@ -9,10 +9,10 @@ from pydantic import Field, model_validator
 from ..analysis import regions
 from ..analysis.regions.records import Difference, Overview, RegionView, StageView
 from ..analysis.regions.touch import touch
+from ..evaluation.evidence.variant_regions import KernelRegions, regions_of_variant
 from ..runners.model import Record
 from .base import Tool, WorkArguments
 from .parts.calls import again, call
-from .parts.variant_regions import KernelRegions, regions_of_variant
 
 if TYPE_CHECKING:
     from ..search.session.workbench import Workbench

@@ -17,6 +17,7 @@ from functools import cached_property
 from ..ptx import Instruction
 from ..ptx.effects import Phase
 from ..ptx.operands import name_in_scope
+from ..spans.code import lines_of
 from .code import Code, code_of
 from .dag import Region, RegionDag
 
@@ -57,6 +58,18 @@ def touch(before: RegionDag, region: int, after: RegionDag) -> Touch:
     return Touch(
         touched=False, why="its instructions, how often they run and what feeds them are the same"
     )
+
+
+def lines_behind(dag: RegionDag, region: int, source: str) -> frozenset[int]:
+    """The lines of a source file that a region and what it waits for come from, counted from 1;
+    `source`: the file's name, or the end of its path."""
+    behind = (region, *_Shapes(dag).fed_by(region))
+    places = (
+        dag.function.instructions[index].place
+        for each in behind
+        for index in dag.regions[each].instructions
+    )
+    return frozenset(line for place in places for line in lines_of(place, source))
 
 
 class _Shapes:

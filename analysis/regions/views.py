@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
 from ...runners.errors import SpecError
+from ...runners.wording import number_ranges
 from ..ptx import Instruction
 from .conditions import where_regions_run
 from .dag import LoopWork, Region, RegionDag, Stage
@@ -219,7 +220,7 @@ def source_of(instructions: Iterable[Instruction]) -> str:
     for each in instructions:
         if each.place:
             lines.setdefault(each.place[-1].file, set()).add(each.place[-1].line)
-    told = [f"{PurePosixPath(file).name}:{_ranges(found)}" for file, found in lines.items()]
+    told = [f"{PurePosixPath(file).name}:{number_ranges(found)}" for file, found in lines.items()]
     return "; ".join(told[:2])
 
 
@@ -228,19 +229,7 @@ def _source_lines(instructions: Sequence[Instruction]) -> dict[str, str]:
     for each in instructions:
         for frame in (*each.place[:1], *each.place[-1:]):
             lines.setdefault(PurePosixPath(frame.file).name, set()).add(frame.line)
-    return {file: _ranges(found) for file, found in list(lines.items())[:4]}
-
-
-def _ranges(numbers: set[int], most: int = 6) -> str:
-    """ "34-36, 40"; of more than `most` ranges the first ones."""
-    found = list[list[int]]()
-    for each in sorted(numbers):
-        if found and each <= found[-1][1] + 1:
-            found[-1][1] = each
-        else:
-            found.append([each, each])
-    told = [str(a) if a == b else f"{a}-{b}" for a, b in found[:most]]
-    return ", ".join(told) + (", ..." if len(found) > most else "")
+    return {file: number_ranges(found) for file, found in list(lines.items())[:4]}
 
 
 def _live(dag: RegionDag) -> str:

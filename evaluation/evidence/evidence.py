@@ -133,6 +133,12 @@ def timed_roofline(
     return None if known is None else roofline(work, known, milliseconds / 1e3)
 
 
+def profiled_workload(bench: Bench, kernel: KernelRecord, variant_id: str) -> str | None:
+    """The first visible workload of which a profile of a variant is kept; None: there is none."""
+    label, profile = _profiled(bench, kernel, variant_id)
+    return None if profile is None else label
+
+
 def _profiled(bench: Bench, kernel: KernelRecord, variant_id: str) -> tuple[str, Profile | None]:
     labels = [w.name for w in kernel.spec.workloads if not w.held_out]
     kept = ((label, kept_profile(bench, variant_id, label)) for label in labels)

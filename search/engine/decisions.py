@@ -118,7 +118,22 @@ class BackedUp(Record):
     values: tuple[Value, ...]
 
 
-Decision = Selected | Expanded | Pruned | BackedUp
+class Foreseen(Record):
+    """A candidate is about to be built, and its text shows that it keeps away from the region that
+    the profile of its parent blames."""
+
+    event: Literal["foreseen"] = "foreseen"
+    search_id: str = ""
+    step: int
+    """how many steps were made before"""
+    node: str
+    edge: str
+    method: str
+    touches_hot_region: str
+    """`no, by its lines: ...`"""
+
+
+Decision = Selected | Expanded | Pruned | Foreseen | BackedUp
 
 
 def selected(

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from ...runners.model import Comparison, Record
 from ...store.records import now
-from ..engine.decisions import BackedUp, Expanded, Pruned, Selected
+from ..engine.decisions import BackedUp, Expanded, Foreseen, Pruned, Selected
 from ..stored.records import SearchStopped, StepReport
 
 EVENTS = "events.jsonl"
@@ -33,6 +33,10 @@ class ExpandedLine(_Line, Expanded):
 
 class PrunedLine(_Line, Pruned):
     """A candidate was put aside without an evaluation."""
+
+
+class ForeseenLine(_Line, Foreseen):
+    """A candidate that keeps away from the hot region is about to be built."""
 
 
 class BackedUpLine(_Line, BackedUp):
@@ -97,6 +101,7 @@ EventLine = Annotated[
     SelectedLine
     | ExpandedLine
     | PrunedLine
+    | ForeseenLine
     | BackedUpLine
     | StepLine
     | AskedLine

@@ -55,6 +55,9 @@ class Transition(BaseModel):
     """class of what bounded the parent (`analysis/rules/bottleneck.py`); empty: unknown"""
     rules: dict[str, str] = Field(default_factory=dict[str, str])
     """rules that had fired on the parent, and the skill behind each"""
+    touches_hot_region: bool | None = None
+    """whether it changed the region that the profile of the parent blames; None: there was none, or
+    it was not built"""
     search_id: str = ""
     edge_id: str = ""
     parent: str = ""

@@ -45,6 +45,7 @@ from ..settings import Settings
 from ..stored.commits import SearchCommits
 from ..stored.experience import Experience, learned_now
 from ..stored.graph import graph_of, no_collections, set_aside, take_back
+from ..stored.hot_regions import HotRegions
 from ..stored.records import (
     NeedsCandidates,
     SearchRecord,
@@ -64,7 +65,7 @@ from .in_flight import InFlight
 from .node_context import NodeContexts
 from .profiling import is_due, profile_of
 from .starting import graph_from
-from .transitions import keep_step
+from .transitions import Came, keep_step
 
 Step = StepReport | NeedsCandidates | SearchStopped
 
@@ -128,6 +129,7 @@ class SearchSession:
         )
         self._no_profiles = False
         self._contexts = NodeContexts(self._bench, self._kernel, self._experience)
+        self._hot = HotRegions(self._bench, self._kernel)
 
     @property
     def edges(self) -> int:
@@ -265,9 +267,10 @@ class SearchSession:
         base = self._bench.evaluator.variant(known.node_id).variant
         made, notes = settled(candidates, base.source)
         proposed = tuple(named(c) for c in made)
+        away = self._hot.notes(known.node_id, proposed)
         changes = self._engine.answer(known.node_id, Reply(candidates=proposed))
         self._commits.answered(ticket, known, changes)
-        return (*notes, *changes.notes)
+        return (*notes, *away, *changes.notes)
 
     def waiting(self) -> tuple[Candidate, ...]:
         """Candidates that were taken and not evaluated yet, the first proposed first."""
@@ -295,6 +298,7 @@ class SearchSession:
         kept = tuple(each for each in self.record.profiles if not each.failed)
         self.record = self.record.model_copy(update={"profiles": (*kept, found)})
         self._contexts.forget(incumbent)
+        self._hot.forget(incumbent)
         changes = self._engine.look_again(incumbent)
         with self._commits.commit(changes) as writer:
             put_search(writer, self.search_id, self.record)
@@ -323,6 +327,7 @@ class SearchSession:
             work = self._engine.next_work()
             if not isinstance(work, Evaluate):
                 return work
+            self._decided += self._hot.foresee(work, self._engine.ledger.steps)
             self._in_flight.begin(work, partial(self._runs.run, work))
         self._build_ahead()
         return None
@@ -349,13 +354,13 @@ class SearchSession:
             outcome = tried.outcome(known, incumbent)
             evaluation = tried.evaluation.model_copy(update={"seconds": dict(tried.seconds)})
         before = self._contexts.before(self._engine.graph.node(work.parent))
+        touched = self._hot.touched(work.parent, outcome.variant_id)
         changes = self._engine.record(work.edge_id, outcome)
-        reward = self._reward(work.edge_id)
+        yes = None if touched is None else touched.startswith("yes")
+        came = Came(evaluation, self._reward(work.edge_id), yes)
         with self._commits.commit(changes) as writer:
-            kept = keep_step(
-                writer, self._kernel, self.search_id, work, before, outcome, evaluation, reward
-            )
-        return step_report(self.record, self._engine.ledger, work, outcome, kept.gain)
+            kept = keep_step(writer, self._kernel, self.search_id, work, before, outcome, came)
+        return step_report(self.record, self._engine.ledger, work, outcome, kept.gain, touched)
 
     def _reward(self, edge_id: str) -> float | None:
         child = self._engine.graph.edge(edge_id).child

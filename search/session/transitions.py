@@ -30,6 +30,17 @@ class StateBefore:
     memory: Recollection
 
 
+@dataclass(frozen=True)
+class Came:
+    """What is known of a candidate beside its outcome."""
+
+    evaluation: Evaluation | None
+    reward: float | None = None
+    """the engine's"""
+    touched: bool | None = None
+    """whether it changed the region that the profile of its parent blames"""
+
+
 def keep_step(
     writer: Writer,
     kernel: KernelRecord,
@@ -37,12 +48,11 @@ def keep_step(
     work: Evaluate,
     before: StateBefore,
     outcome: Outcome,
-    evaluation: Evaluation | None,
-    reward: float | None = None,
+    came: Came,
 ) -> Transition:
-    """The transition for ReGraph, what the kernel's memory keeps, and what was spent. `reward`: the
-    engine's. Returns the transition."""
-    step = transition(kernel, search_id, work, before, outcome, evaluation, reward)
+    """The transition for ReGraph, what the kernel's memory keeps, and what was spent. Returns the
+    transition."""
+    step = transition(kernel, search_id, work, before, outcome, came)
     append_transition(writer, step)
     if outcome.duplicate_of_known:
         return step
@@ -62,7 +72,7 @@ def keep_step(
         variant_id=outcome.variant_id,
     )
     append_memory(writer, lesson)
-    seconds = {} if evaluation is None else evaluation.seconds
+    seconds = {} if came.evaluation is None else came.evaluation.seconds
     spent = {"search_id": search_id, "builds": outcome.builds}
     append_spent(writer, {**spent, "seconds": seconds if outcome.spent_build else {}})
     return step
@@ -74,12 +84,11 @@ def transition(
     work: Evaluate,
     before: StateBefore,
     outcome: Outcome,
-    evaluation: Evaluation | None,
-    reward: float | None = None,
+    came: Came,
 ) -> Transition:
     """One evaluated step, from the state before it to how it ended."""
     spec, parent = kernel.loaded.spec, before.record
-    comparison = None if evaluation is None else evaluation.comparison
+    comparison = None if came.evaluation is None else came.evaluation.comparison
     gain, interval = _gain(before, outcome, comparison)
     return Transition(
         time=now(),
@@ -96,9 +105,10 @@ def transition(
         interval=outcome.interval,
         gain=gain,
         gain_interval=interval,
-        reward=reward,
+        reward=came.reward,
         bottleneck=before.known.bottleneck,
         rules=dict(before.known.rules),
+        touches_hot_region=came.touched,
         search_id=search_id,
         edge_id=work.edge_id,
         parent=parent.variant.variant_id,

@@ -1,1 +1,1 @@
-"""Searches as the store has them."""
+"""Searches as the store has them, and what is kept of their variants."""

@@ -88,13 +88,21 @@ class StepReport(Record):
     """what the step gained: over the variant that it started from"""
     profile: SearchProfile | None = None
     """of the incumbent, where one was due after this step"""
+    touches_hot_region: str | None = None
+    """`yes: R7 (62 % of samples): its instructions are others`: whether it changed the region that
+    the profile of its parent blames; None: there is no profile, or it was not built"""
 
 
 def step_report(
-    record: SearchRecord, ledger: Ledger, work: Evaluate, outcome: Outcome, gain: float | None
+    record: SearchRecord,
+    ledger: Ledger,
+    work: Evaluate,
+    outcome: Outcome,
+    gain: float | None,
+    touched: str | None,
 ) -> StepReport:
     """The step of a search that ended so; `ledger` is the one with it. `gain`: log2 over its
-    parent."""
+    parent. `touched`: see `touches_hot_region`."""
     return StepReport(
         search_id=record.search_id,
         step=ledger.steps,
@@ -112,6 +120,7 @@ def step_report(
         builds=ledger.builds,
         budget=record.settings.budget_builds,
         speedup_over_parent=None if gain is None else 2.0**gain,
+        touches_hot_region=touched,
     )
 
 

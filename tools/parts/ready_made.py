@@ -15,6 +15,7 @@ from ...search.stored.variants import state_of, variant_from
 
 if TYPE_CHECKING:
     from ...evaluation.bench import Bench
+    from ...search.stored.hot_regions import HotRegions
     from ...store.records import KernelRecord, VariantRecord
 
 LONGEST_DIFF = 240
@@ -36,6 +37,9 @@ class ReadyCandidate(Record):
     """tuned together by search_step; compile_variant builds it as it stands"""
     diff: str | None = None
     """of the source; a long one is left out"""
+    touches_hot_region: str | None = None
+    """`no, by its lines: ...`: it keeps away from what the variant's profile blames; null: it may
+    touch that, or there is no profile"""
 
 
 def explained(kernel: KernelRecord, record: VariantRecord) -> tuple[Explanation, ...]:
@@ -46,9 +50,10 @@ def explained(kernel: KernelRecord, record: VariantRecord) -> tuple[Explanation,
 
 
 def ready_candidate(
-    kernel: KernelRecord, record: VariantRecord, candidate: Candidate, factor: float
+    hot: HotRegions, record: VariantRecord, candidate: Candidate, factor: float
 ) -> ReadyCandidate:
     """As a reply tells it; `factor`: what is known of the variant makes of its prior."""
+    kernel = hot.kernel
     diff, options = candidate.diff, candidate.options
     if candidate.source is not None:
         diff = source_diff(record.variant.source, candidate.source, kernel.loaded.source_name)
@@ -61,6 +66,7 @@ def ready_candidate(
         options=None if options is None else options.model_dump(exclude_none=True, mode="json"),
         knobs=candidate.knobs,
         diff=None if diff is None or len(diff) > LONGEST_DIFF else diff,
+        touches_hot_region=hot.foreseen(record.variant.variant_id, candidate),
     )
 
 

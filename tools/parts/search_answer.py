@@ -45,6 +45,8 @@ class Step(Record):
     became_incumbent: bool = False
     """it took the place of the kernel's incumbent"""
     duplicate: bool = False
+    touches_hot_region: str | None = None
+    """whether it changed what the parent's profile blames; null: no profile, or not built"""
     message: str
 
 
@@ -174,6 +176,7 @@ def step_of(report: StepReport) -> Step:
         else significant(report.speedup_over_parent),
         became_incumbent=report.became_incumbent,
         duplicate=report.duplicate,
+        touches_hot_region=report.touches_hot_region,
         message=cut(report.message, 400),
     )
 

@@ -11,12 +11,12 @@ from ...analysis.regions import RegionDag, region_dag_of
 from ...analysis.regions.blame import Hot, hot_region
 from ...analysis.regions.heat import least_instructions
 from ...analysis.spans.profile import line_profile, other_build
-from ...evaluation.evidence.kernel_code import Launched, launched_kernels
-from ...evaluation.evidence.profiles import kept_profile
+from .kernel_code import Launched, launched_kernels
+from .profiles import kept_profile
 
 if TYPE_CHECKING:
-    from ...evaluation.bench import Bench
     from ...runners.profiling.model import Profile
+    from ..bench import Bench
 
 
 @dataclass(frozen=True, slots=True)
