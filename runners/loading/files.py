@@ -28,9 +28,9 @@ from ..specs.problems import explain_problems, json_kind
 from ..specs.spec import KernelSpec
 from .completing import Draft, completed, decided, draft_of_source, entries
 from .headers import folder_hash
+from .identity import content_of
 
 MAX_SOURCE = 1 << 20
-_PLACES = ("source_name", "source_path", "include_dirs", "init_files")
 
 
 class LoadedKernel(Record):
@@ -57,22 +57,8 @@ class LoadedKernel(Record):
 
     @property
     def kernel_id(self) -> str:
-        """Name and content hash; places on disk and names of files do not matter.
-
-        Names in `files` do: the source includes by them.
-        """
-        content = self.model_dump(mode="json", exclude=set(_PLACES))
-        for absent in ("include_hashes", "environment"):
-            if not content[absent]:
-                del content[absent]
-        spec = content["spec"]
-        del spec["kernel"]["environment"]
-        for part in (spec["kernel"], spec["reference"]):
-            if isinstance(part, dict):
-                del part["source_code"], part["source_path"]
-        for argument in spec["io"]["arguments"]:
-            if argument["init"] is not None:
-                del argument["init"]["path"]
+        """Name and hash of what counts (`identity.py`)."""
+        content = content_of(self.model_dump(mode="json"))
         return f"{self.spec.name}-{content_hash(content, 8)}"
 
     def baseline(self) -> Variant:

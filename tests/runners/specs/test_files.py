@@ -17,6 +17,9 @@ from kernelwright.runners.plans.declared_plan import declared_plan
 
 SOURCE = '#include "part.hpp"\nvoid scale(const float* x, float* y, int n) {}\n'
 REFERENCE = "def reference(x): return 2 * x\n"
+GOLDEN = Path(__file__).parents[2] / "golden" / "kernel_ids.json"
+IDS: dict[str, Any] = json.loads(GOLDEN.read_text(encoding="utf-8"))
+"""specs of each language, with plan, launch and neither, by the ids of commit 05df874"""
 
 
 def spec() -> dict[str, Any]:
@@ -86,6 +89,12 @@ def test_the_baseline_has_the_source_as_it_is_and_every_default(folder: Path) ->
 def test_the_kernel_id_begins_with_the_name_and_is_the_same_every_time(folder: Path) -> None:
     assert load(folder).kernel_id == load(folder).kernel_id
     assert load(folder).kernel_id.startswith("scale-")
+
+
+@pytest.mark.parametrize("kernel_id", IDS)
+def test_a_kernel_has_the_id_that_its_first_stores_know_it_by(folder: Path, kernel_id: str) -> None:
+    """A spec that sets no later field: `runners/loading/identity.py` says which those are."""
+    assert load(folder, IDS[kernel_id]).kernel_id == kernel_id
 
 
 def test_the_kernel_id_does_not_change_with_the_folder(folder: Path) -> None:
