@@ -13,8 +13,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.comparing.comparison import compare, first_look, first_times, orders
-from kernelwright.runners.comparing.session import Collected, Times
 from kernelwright.runners.comparing.settling import DEVICE, NATIVE, TimingPlan
+from kernelwright.runners.comparing.taken_blocks import Collected, Times
 from kernelwright.runners.gates import FIRST_SET, first_failure
 from kernelwright.runners.gates.checking import Checker
 from kernelwright.runners.loading.files import Roots, load_data

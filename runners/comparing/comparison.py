@@ -27,8 +27,9 @@ from ..gates.checking import Checker
 from ..model import Comparison
 from ..protocol.messages import BlockResult, RunResult, SideTimes
 from ..protocol.pools import SeedPool
-from .session import Session, Times
+from .session import Session
 from .settling import TimingPlan
+from .taken_blocks import Times
 
 Paces = Mapping[tuple[str, str], float]
 """Seconds of a call by pool and side, roughly: how many make a sample"""

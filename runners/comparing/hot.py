@@ -15,8 +15,8 @@ from ..protocol.messages import SideTimes
 from ..protocol.pools import SeedPool
 from .comparison import first_look, first_times, orders
 from .placements import over_placements
-from .session import Collected
 from .settling import TimingPlan
+from .taken_blocks import Collected
 from .timing import WorkloadBlocks, judgement, ratio
 
 HOT_ROUNDS = 5

@@ -1,96 +1,18 @@
-"""One comparison on its way: the blocks measured so far, and which of them count."""
+"""One comparison on its way: whether the blocks so far suffice, and what they say."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
 from ..model import Comparison, Conditions, WorkloadTimes
-from ..protocol.messages import BlockResult
-from ..protocol.pools import SeedPool
 from .placements import placed
 from .settling import TimingPlan, Told, decide, drift_of, tell, tell_disturbed
+from .taken_blocks import Times
 from .timing import WorkloadBlocks, ratio
-
-THROTTLED = frozenset({"hw_slowdown", "sw_thermal", "hw_thermal", "power_brake"})
-"""Reasons for low clocks that spoil a block. A power cap does not: all sides share it."""
-POWER_CAP = "sw_power_cap"
-LOW_CLOCK = 0.75
-"""of the highest clock of a comparison, below which a block is spoiled; nvbench's limit"""
-
-
-@dataclass
-class Collected:
-    """Block medians in milliseconds by side, the samples that they are of (nanoseconds), and
-    the load that each block belongs to."""
-
-    blocks_ms: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
-    loads: list[int] = field(default_factory=list[int])
-    samples: dict[str, list[Sequence[float]]] = field(
-        default_factory=dict[str, list[Sequence[float]]]
-    )
-
-    def add(self, samples: Mapping[str, Sequence[float]], load: int) -> None:
-        """One block: nanoseconds of its samples, by side."""
-        for side, ns in samples.items():
-            self.blocks_ms.setdefault(side, []).append(median(ns) * 1e-6)
-            self.samples.setdefault(side, []).append(ns)
-        self.loads.append(load)
-
-
-@dataclass
-class Times:
-    """What has been measured so far on one workload: undisturbed blocks, and all of them."""
-
-    pool: SeedPool
-    calls: dict[str, int]
-    once: frozenset[str]
-    rounds: int
-    clean: Collected = field(default_factory=Collected)
-    every: Collected = field(default_factory=Collected)
-    conditions: list[Conditions] = field(default_factory=list[Conditions])
-    spoiled: dict[str, str] = field(default_factory=dict[str, str])
-    samples: int = 0
-
-    def add(self, block: BlockResult, load: int, plan: TimingPlan, why_not: str) -> None:
-        """Add a block: to all of them, and to the clean ones if each side has a clean sample.
-
-        `why_not`: what spoilt it as a whole; empty: nothing did.
-        """
-        number, clean = len(self.every.loads), dict[str, Sequence[float]]()
-        every = dict[str, Sequence[float]]()
-        for side in block.sides:
-            pairs = zip(side.nanoseconds, side.disturbed, strict=True)
-            kept = [ns for ns, share in pairs if share <= plan.disturbed_share]
-            if kept:
-                clean[side.variant] = kept
-            every[side.variant] = kept or side.nanoseconds
-            self.samples += len(side.nanoseconds)
-        self.every.add(every, load)
-        self.conditions.append(block.conditions)
-        why_not = why_not or self._why_spoiled(block.conditions)
-        if not why_not and len(clean) < len(every):
-            why_not = "every sample of a side was held up"
-        if why_not:
-            self.spoiled[str(number)] = why_not
-        else:
-            self.clean.add(clean, load)
-
-    def _why_spoiled(self, found: Conditions) -> str:
-        """What a GPU said of itself around a block that makes it useless."""
-        if found.strangers:
-            return f"another process on the GPU: {', '.join(map(str, found.strangers))}"
-        if throttled := THROTTLED.intersection(found.reasons):
-            return f"clocks held down: {', '.join(sorted(throttled))}"
-        highest = max((c.sm_mhz[-1] for c in self.conditions if c.sm_mhz), default=0)
-        if found.sm_mhz and POWER_CAP not in found.reasons:
-            after = found.sm_mhz[-1]
-            if after < LOW_CLOCK * highest:
-                return f"{after} MHz, after {highest} MHz before"
-        return ""
 
 
 @dataclass

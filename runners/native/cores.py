@@ -117,12 +117,13 @@ def may_start_threads(module: Path) -> bool:
 
 
 def core_seconds() -> dict[int, tuple[float, float]]:
-    """By core: how long it has been idle, and how long the system has counted (`/proc/stat`)."""
+    """By core: how long it has been idle, also waiting for a disk, and how long the system has
+    counted (`/proc/stat`)."""
     found = dict[int, tuple[float, float]]()
     with suppress(OSError):
         for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
             name, *ticks = line.split()
             if name.startswith("cpu") and name[3:].isdigit():
                 seconds = [int(each) / TICKS for each in ticks[:8]]
-                found[int(name[3:])] = (seconds[3], sum(seconds))
+                found[int(name[3:])] = (seconds[3] + seconds[4], sum(seconds))
     return found

@@ -188,6 +188,15 @@ class Executor:
         waited, worked = now.waited_ns - since.waited_ns, now.worked_ns - since.worked_ns
         return held_up_ns(waited, worked, elapsed, self._cores) / elapsed
 
+    @property
+    def crowded(self) -> bool:
+        """Whether it has more threads than cores, which wait for each other."""
+        return thread_count(self._pid) > self._cores
+
+    def worked_s(self) -> float:
+        """Seconds that its threads have run since it began, together."""
+        return self._worked_ns() * 1e-9
+
     def _waited_ns(self) -> int:
         """Nanoseconds that its threads have waited for a core since they began, and the runner
         while it held the clock of a run: its word comes as late as the runner gets a core.

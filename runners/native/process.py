@@ -17,12 +17,11 @@ called it, and code that works behind does not know its last call.
 from __future__ import annotations
 
 import os
-import random
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -30,22 +29,30 @@ from ..plans.plan import LaunchPlan
 from ..processes.channel import Answer, Channel, serve
 from ..protocol.arena_values import InputPool, collect, fill, touched
 from ..protocol.layout import Arena, Flush, arena, placed_arena
-from ..protocol.messages import Block, Check, Load, Placement, Pool, RunResult, SideTimes
+from ..protocol.messages import (
+    Block,
+    BlockResult,
+    Check,
+    Load,
+    Placement,
+    Pool,
+    RunResult,
+    SideTimes,
+)
 from ..protocol.outputs import OutputKey, OutputMemory, OutputSink
 from ..protocol.shared_arena import ArenaStock, SharedArena
 from ..screens.asking import wants_answers
 from .cores import Cores, CoreWatch, drawn, may_start_threads
 from .executor import Executor, ExecutorLost, Fault
+from .others import OthersWatch
+from .sample_sets import DRAWN, WARM_UP_SLOT, calls_of, drawn_calls, sets_of, usual_seeds
 from .warm import repeatable, warm_samples
 
-WARM_UP_SLOT = 0
 WARM_UP_CALLS = 2
 FLUSH: Mapping[Placement, Flush] = {"end": "behind", "start": "before"}
 SAMPLES_A_PROCESS = 3
 """A block of them. Where a process happens to place code and stack can cost some percent for
 as long as it lives: with a process of its own each block draws again."""
-
-DRAWN = random.SystemRandom()
 
 
 @dataclass
@@ -135,6 +142,10 @@ class NativeRunner:
         executor.close()
         return results, sink.close()
 
+    def watch(self) -> OthersWatch:
+        """Of others, from now on."""
+        return OthersWatch.watch(self._core_watch.allowed, self._living_s)
+
     def block(self, message: Block) -> tuple[list[SideTimes], int]:
         """One block of timed samples: every round runs all sides once, in the order given."""
         pool = self._pools[message.pool]
@@ -148,9 +159,9 @@ class NativeRunner:
         for order, hidden in zip_longest(message.rounds, message.hidden, fillvalue=tuple[()]()):
             called = dict[int, tuple[int, ...]]()  # the same for all sides of a round
             for variant in order:
-                side, calls = sides[variant], _calls(message, pool, variant)
+                side, calls = sides[variant], calls_of(message, pool, variant)
                 try:
-                    which = called.setdefault(calls, _called(calls))
+                    which = called.setdefault(calls, drawn_calls(calls))
                     sides[variant] = self._sample(message, pool, side, which, hidden, sink)
                 except ExecutorLost as lost:
                     self._sessions.pop((variant, message.pool), None)
@@ -192,7 +203,7 @@ class NativeRunner:
     ) -> SideTimes:
         session = self._session(side.variant, message, pool)
         session.samples -= 1
-        sets = _sets(_calls(message, pool, side.variant))
+        sets = sets_of(calls_of(message, pool, side.variant))
         slots = [session.unseen.pop() for _ in range(sets)]
         few = hidden[: len(called)]
         for index, slot in zip(DRAWN.sample(called, len(few)), few, strict=True):
@@ -226,14 +237,15 @@ class NativeRunner:
             update={
                 "nanoseconds": (*side.nanoseconds, elapsed / len(called)),
                 "disturbed": (*side.disturbed, held_up),
+                "crowded": side.crowded or session.executor.crowded,
                 "results": (*side.results, *results),
             }
         )
 
     def _session(self, variant: str, message: Block, pool: InputPool) -> Session:
         """A warm executor that can give another sample."""
-        key, sets = (variant, message.pool), _sets(_calls(message, pool, variant))
-        most = max(_sets(_calls(message, pool, each)) for each in message.rounds[0])
+        key, sets = (variant, message.pool), sets_of(calls_of(message, pool, variant))
+        most = max(sets_of(calls_of(message, pool, each)) for each in message.rounds[0])
         shared = self._memory_of(message, pool, most)
         session = self._sessions.get(key)
         if session is not None:
@@ -250,7 +262,7 @@ class NativeRunner:
         executor = self._executor(variant, pool, shared, cores)
         for _ in range(WARM_UP_CALLS):
             executor.run(range(sets), message.timeout_s * sets)
-        unseen = _usual(message, pool)
+        unseen = usual_seeds(message, pool)
         session = self._sessions[key] = Session(executor, unseen)
         return session
 
@@ -287,34 +299,13 @@ class NativeRunner:
             raise ExecutorLost(Fault("lost", f"its machine code is gone: {module} was removed"))
         return module
 
+    def _living_s(self) -> float:
+        return sum(session.executor.worked_s() for session in self._sessions.values())
+
     def _retire(self, pool: str) -> None:
         """End the executors that work on a pool: the next sample has processes of its own."""
         for key in [k for k in self._sessions if k[1] == pool]:
             self._sessions.pop(key).executor.close()
-
-
-def _usual(message: Block, pool: InputPool) -> list[int]:
-    """The seeds that calls have which get no hidden one; none is that of the warm-up."""
-    kept = {WARM_UP_SLOT, *chain(*message.hidden)}
-    return [slot for slot in range(pool.slots) if slot not in kept]
-
-
-def _calls(message: Block, pool: InputPool, variant: str) -> int:
-    """The most calls of a sample; each set needs a seed that no warm-up has seen."""
-    return max(1, min(message.calls.get(variant, 1), len(_usual(message, pool)) - 1))
-
-
-def _sets(calls: int) -> int:
-    """Sets of buffers of a sample: one more than calls, where there are several."""
-    return calls + (calls > 1)
-
-
-def _called(calls: int) -> tuple[int, ...]:
-    """Which sets of a sample are called: all but one or two, drawn anew each time."""
-    if calls == 1:
-        return (0,)
-    left_out = DRAWN.sample(range(_sets(calls)), DRAWN.choice((1, 2)))
-    return tuple(index for index in range(_sets(calls)) if index not in left_out)
 
 
 def _faulted(slot: int, poison: int, fault: Fault) -> RunResult:
@@ -355,8 +346,10 @@ def _answer(runner: NativeRunner, message: dict[str, Any], fds: list[int]) -> An
             results, fd = runner.check(Check.model_validate(body))
             return {"results": [r.model_dump(mode="json") for r in results]}, [fd]
         case "block":
+            watch = runner.watch()
             sides, fd = runner.block(Block.model_validate(body))
-            return {"sides": [s.model_dump(mode="json") for s in sides]}, [fd]
+            told = BlockResult(sides=tuple(sides), **watch.until_now()._asdict())
+            return told.model_dump(mode="json"), [fd]
         case verb:
             raise ValueError(f"the runner knows no `{verb}`")
     return {}, []

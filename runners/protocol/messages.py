@@ -128,6 +128,8 @@ class SideTimes(Record):
     nanoseconds: tuple[float, ...] = ()
     disturbed: tuple[float, ...] = ()
     """share of each sample in which the variant was ready to run and something else did"""
+    crowded: bool = False
+    """it had more threads than cores: what else ran was itself, but for `BlockResult.others_s`"""
     results: tuple[RunResult, ...] = ()
     fault: str = ""
     fault_kind: str = ""
@@ -140,3 +142,7 @@ class BlockResult(Record):
     conditions: Conditions = Conditions()
     busy_s: float = 0.0
     """seconds that the device worked for it, restoring and looking included; 0: not known"""
+    seconds: float = 0.0
+    """that it took; 0: not known"""
+    others_s: float = 0.0
+    """core seconds that other programs had meanwhile, on a host; see `native/others.py`"""

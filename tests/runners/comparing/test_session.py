@@ -12,8 +12,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from kernelwright.runners.comparing.session import Session, Times
+from kernelwright.runners.comparing.session import Session
 from kernelwright.runners.comparing.settling import DEVICE, NATIVE, TimingPlan
+from kernelwright.runners.comparing.taken_blocks import Times
 from kernelwright.runners.device.presence.conditions import Watch
 from kernelwright.runners.model import Comparison, Conditions
 from kernelwright.runners.protocol.messages import BlockResult, SideTimes
@@ -224,3 +225,44 @@ def test_a_watch_without_nvml_knows_nothing(
     monkeypatch.setitem(sys.modules, "pynvml", None)
     watch = Watch("GPU-0", 1, tmp_path)
     assert watch.conditions(watch.state()) == Conditions()
+
+
+def crowded(b: float, others_s: float, crowded: bool = True) -> BlockResult:
+    """A block of 0.2 s: side a takes 10 us, and waited for half of each sample; `b` is a side that
+    fits its cores, and did not wait. `others_s`: core seconds that others had."""
+    times = {"a": (1e4, 1e4), "b": (1e3 * b, 1e3 * b)}
+    sides = (
+        SideTimes(variant="a", nanoseconds=times["a"], disturbed=(0.5, 0.5), crowded=crowded),
+        SideTimes(variant="b", nanoseconds=times["b"], disturbed=(0.0, 0.0)),
+    )
+    return BlockResult(sides=sides, seconds=0.2, others_s=others_s)
+
+
+@pytest.mark.parametrize(
+    ("others_s", "crowd", "counting"),
+    [(0.001, True, 20), (0.02, True, 0), (0.001, False, 0)],
+    ids=["nobody else works", "another program works", "threads that fit their cores"],
+)
+def test_a_team_that_waits_for_itself_is_held_up_where_others_work_alone(
+    others_s: float, crowd: bool, counting: int
+) -> None:
+    on = fed(session(NATIVE), *[crowded(12 + 0.01 * i, others_s, crowd) for i in range(20)])
+    assert (on.clean, on.count) == (counting, 20)
+    assert judged(on) == (("faster", 0.02) if counting else ("unstable", 0.25))
+
+
+def test_what_others_had_is_known_of_all_blocks_together() -> None:
+    """Ticks make one block look busy, and the next one idler than it can be."""
+    ticks = [0.02, -0.02, 0.01, -0.01]
+    on = fed(session(NATIVE), crowded(13, 0.02))
+    assert on.clean == 0
+    fed(on, *[crowded(13, had) for had in [*ticks, -0.02, *ticks]])
+    assert (on.clean, on.times[0].spoiled) == (10, {})
+    fed(on, *[crowded(13, 0.05) for _ in range(10)])
+    assert on.clean == 0
+    assert len(on.times[0].spoiled) == on.count == 20
+
+
+def test_a_runner_that_does_not_tell_of_others_leaves_a_waiting_team_held_up() -> None:
+    untold = crowded(13, 0.0).model_copy(update={"seconds": 0.0})
+    assert fed(session(NATIVE), untold).clean == 0

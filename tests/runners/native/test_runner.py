@@ -13,7 +13,8 @@ import pytest
 
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.native.executor import STOPPING_NS, Executor, compile_executor, late_ns
-from kernelwright.runners.native.process import WARM_UP_SLOT, NativeRunner
+from kernelwright.runners.native.process import NativeRunner
+from kernelwright.runners.native.sample_sets import WARM_UP_SLOT
 from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.protocol.messages import Block, Check, Load, Pool
 from kernelwright.runners.protocol.shared_arena import SharedArena
