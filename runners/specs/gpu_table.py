@@ -47,6 +47,7 @@ class Gpu(NamedTuple):
 VOLTA, TURING = Limits(98304, 98304), Limits(65536, 65536, 1024)
 AMPERE, GA10X = Limits(166912, 167936), Limits(101376, 102400, 1536)
 ORIN = Limits(166912, 167936, 1536)
+THOR = Limits(232448, 233472, 1536)
 ADA, HOPPER = Limits(101376, 102400, 1536), Limits(232448, 233472)
 BLACKWELL, GB20X = Limits(232448, 233472), Limits(101376, 102400, 1536)
 
@@ -84,6 +85,8 @@ GPUS: tuple[Gpu, ...] = (
         (8000, 80, 1250, 2500, 40), "GB200 NVL72 datasheet, a GPU"),
     Gpu("NVIDIA B300 SXM6 AC", "sm_103a", 148, BLACKWELL, 126, 268, 2032, 3996, 8192,
         None, "arch and limits alone"),
+    Gpu("NVIDIA Thor", "sm_110a", 20, THOR, 32, 122, 1575, 4266, 256,
+        None, "arch and limits alone (Jetson AGX Thor)"),
     Gpu("NVIDIA GeForce RTX 5090", "sm_120a", 170, GB20X, 96, 32, 2407, 14001, 512,
         (1792, 104.8, 104.8, 419, 1.64), "RTX Blackwell GPU architecture whitepaper, appendix A"),
     Gpu("NVIDIA GB10", "sm_121a", 48, GB20X, 24, 119, 2418, 4266, 256,

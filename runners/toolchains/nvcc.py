@@ -111,7 +111,8 @@ def _failed(ended: Ended, log: str, job: CudaJob, names: tuple[str, ...]) -> Fai
     if "Unsupported gpu architecture" in log:
         tool = executable()
         assert tool is not None
-        return Failed(f"this nvcc ({_version(tool)}) does not build for {job.arch}")
+        known = ", ".join(_architectures(tool)) or "nvcc --list-gpu-code"
+        return Failed(f"nvcc {_version(tool)} does not build for {job.arch} (known: {known})")
     unknown = errors_by_line(log, ENTRIES)
     own = errors(log, without=ENTRIES) if f"{ENTRIES}(" in log else errors(log)
     if unknown and f"{ENTRIES}(" in own:  # nothing was said of the reader's own lines
@@ -148,3 +149,11 @@ def _version(tool: Path) -> str:
     done = subprocess.run([tool, "--version"], capture_output=True, text=True, timeout=20)
     found = re.search(r"\bV([\d.]+)", done.stdout)
     return found[1] if found else "of unknown version"
+
+
+@cache
+def _architectures(tool: Path) -> tuple[str, ...]:
+    """What it builds machine code for, the oldest first; nothing where it does not tell."""
+    asked = [tool, "--list-gpu-code"]
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=20, check=False)
+    return tuple(re.findall(r"^sm_\d+$", done.stdout, re.MULTILINE))

@@ -16,8 +16,10 @@ from ...runners.errors import SpecError
 from ...runners.loading.files import LoadedKernel
 from ...runners.specs.spec import KernelSpec
 from ..regraph.file import RegraphFile
+from ..regraph.report import TacticGraph
 from .events import EventLine
 from .formats import BestSummary, ControlFile, OpenedBaseline, ResultFile, SearchState
+from .regraph_files import DATASET, REGRAPH, TACTICS, DatasetLine
 from .report import OutdirReport
 
 VERSION = 1
@@ -32,11 +34,13 @@ PUBLISHED: Mapping[str, TypeAdapter[Any]] = MappingProxyType(
         "best_summary.json": TypeAdapter(BestSummary),
         "search_state.json": TypeAdapter(SearchState),
         "events.jsonl": TypeAdapter(EventLine),
-        "regraph.json": TypeAdapter(RegraphFile),
+        REGRAPH: TypeAdapter(RegraphFile),
+        TACTICS: TypeAdapter(TacticGraph),
+        DATASET: TypeAdapter(DatasetLine),
         "report.json": TypeAdapter(OutdirReport),
     }
 )
-"""`events.jsonl`: of one line; `report.json`: what `show --json` prints."""
+"""Of files of lines: of one line. `report.json`: what `show --json` prints."""
 
 
 def schema(name: str) -> dict[str, Any]:

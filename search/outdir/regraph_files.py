@@ -24,8 +24,15 @@ if TYPE_CHECKING:
 
 DATASET = "regraph_dataset.jsonl"
 REGRAPH = "regraph.json"
+TACTICS = "global_tactic_graph.json"
 TAIL_BYTES = 1 << 16
 """from the end of the dataset, in which its last line is looked for"""
+
+
+class DatasetLine(Transition):
+    """A line of `regraph_dataset.jsonl`: a transition with its row of the store."""
+
+    row: str
 
 
 def publish(store: Store, outdir: Path, *, whole: bool) -> None:
@@ -40,7 +47,7 @@ def write_regraph(graph: ReGraph, folder: Path) -> tuple[Path, ...]:
     known = Posteriors(graph)
     texts = {
         REGRAPH: to_json(graph),
-        "global_tactic_graph.json": json.dumps(tactic_graph(known), indent=1) + "\n",
+        TACTICS: tactic_graph(known).model_dump_json(indent=1) + "\n",
         "patterns.md": patterns(known),
         "regraph.svg": picture(known),
     }
@@ -62,8 +69,8 @@ def append_dataset(store: Store, path: Path) -> None:
             file.truncate(0)
             last = ""
         for row, value in transition_rows(store, last):
-            step = Transition.model_validate(value).model_dump(mode="json")
-            file.write(json.dumps({"row": row, **step}).encode() + b"\n")
+            line = DatasetLine.model_validate({**value, "row": row})
+            file.write(json.dumps(line.model_dump(mode="json")).encode() + b"\n")
 
 
 def _last_row(fd: int) -> str | None:

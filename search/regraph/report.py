@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Literal
 
 from ...runners.model import Record
 from .posterior import ORDER, Measured, Posterior, Posteriors
+from .synonyms import Synonym
 from .tallies import Source
 from .transition import BASELINE
 
@@ -86,20 +87,40 @@ def by_count(lines: Iterable[Line]) -> list[Line]:
     return sorted(lines, key=lambda each: -each.count)
 
 
-def tactic_graph(known: Posteriors) -> dict[str, Any]:
-    """The content of `global_tactic_graph.json`: nodes, edges and places with counts, posteriors
-    and provenance, rules and skills, and the names that were merged."""
-    return {
-        "digest": known.regraph.digest,
-        "kernels": sorted({each.kernel_id for each in known.regraph.searches}),
-        "searches": len(known.regraph.searches),
-        "merged": {k: each.model_dump() for k, each in known.regraph.merged.items()},
-        "nodes": [_told(each) for each in nodes(known)],
-        "edges": [_told(each) for each in edges(known)],
-        "places": [_told(each) for each in places(known)],
-        "rules": {name: _told(each) for name, each in brought(known, "rule").items()},
-        "skills": {name: _told(each) for name, each in brought(known, "skill").items()},
-    }
+class TacticGraph(Record):
+    """`global_tactic_graph.json`: what paid after what, with counts, posteriors and provenance."""
+
+    version: Literal[1] = 1
+    digest: str
+    """of the sums that it follows from"""
+    kernels: tuple[str, ...]
+    searches: int
+    merged: dict[str, Synonym]
+    """names that are counted as another"""
+    nodes: tuple[Line, ...]
+    """a method each"""
+    edges: tuple[Line, ...]
+    """a step each, from `previous` to `method`"""
+    places: tuple[Line, ...]
+    """a step, class of bottleneck, architecture and language each"""
+    rules: dict[str, Line]
+    """what following each rule brought"""
+    skills: dict[str, Line]
+
+
+def tactic_graph(known: Posteriors) -> TacticGraph:
+    """The content of `global_tactic_graph.json`."""
+    return TacticGraph(
+        digest=known.regraph.digest,
+        kernels=tuple(sorted({each.kernel_id for each in known.regraph.searches})),
+        searches=len(known.regraph.searches),
+        merged=dict(known.regraph.merged),
+        nodes=nodes(known),
+        edges=edges(known),
+        places=places(known),
+        rules=brought(known, "rule"),
+        skills=brought(known, "skill"),
+    )
 
 
 def step(line: Line) -> str:
@@ -126,7 +147,3 @@ def _line(posterior: Posterior, measured: Measured, **place: str) -> Line:
         expected=posterior.expected,
         kernels=dict(measured.kernels),
     )
-
-
-def _told(line: Line) -> dict[str, Any]:
-    return {k: v for k, v in line.model_dump(mode="json").items() if v != ""}

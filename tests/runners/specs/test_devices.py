@@ -53,6 +53,7 @@ def test_what_nobody_knows_is_refused_with_what_is_known(
         ("B200", "NVIDIA B200", "sm_100a"),
         ("GB200", "NVIDIA GB200", "sm_100a"),
         ("T4", "Tesla T4", "sm_75"),
+        ("Thor", "NVIDIA Thor", "sm_110a"),
         ("V100", "Tesla V100-SXM2-32GB", "sm_70"),
         ("A100", "NVIDIA A100-SXM4-80GB", "sm_80"),
     ],
@@ -63,7 +64,7 @@ def test_a_card_is_found_by_the_name_that_people_call_it(name: str, whole: str, 
 
 
 @pytest.mark.parametrize(
-    "arch", ["70", "75", "80", "86", "87", "89", "90", "100", "103", "120", "121"]
+    "arch", ["70", "75", "80", "86", "87", "89", "90", "100", "103", "110", "120", "121"]
 )
 def test_every_architecture_from_volta_to_blackwell_can_be_built_for(arch: str) -> None:
     assert device_for(DeviceProfile(arch=f"sm_{arch}"), []).capability == int(arch)

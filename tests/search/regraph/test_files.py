@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
+import jsonschema
 import pytest
 from typer.testing import CliRunner
 
 from kernelwright.runners.errors import AccessError, SpecError
 from kernelwright.runners.model import Ending
+from kernelwright.search.outdir.published import schema
 from kernelwright.search.outdir.regraph_files import DATASET, append_dataset, publish
 from kernelwright.search.regraph.file import from_json, to_json
 from kernelwright.search.regraph.patterns import patterns
@@ -119,6 +120,8 @@ def test_an_export_has_every_form(tmp_path: Path) -> None:
     written = told("export", here, "--to", tmp_path / "out").split()
     names = {Path(each).name for each in written}
     assert names == {"regraph.json", "global_tactic_graph.json", "patterns.md", "regraph.svg"}
+    for each in (Path(path) for path in written if path.endswith(".json")):
+        jsonschema.validate(json.loads(each.read_text(encoding="utf-8")), schema(each.name))
 
 
 def test_a_folder_without_state_and_another_file_are_refused(tmp_path: Path) -> None:
@@ -146,6 +149,8 @@ def test_the_dataset_grows_by_what_is_new_and_is_written_anew_where_it_is_damage
         whole = path.read_text()
         assert whole.startswith(first)
         assert [Transition.model_validate_json(line) for line in whole.splitlines()] == [*STEPS]
+        for line in whole.splitlines():
+            jsonschema.validate(json.loads(line), schema(DATASET))
         path.write_text(whole[:-9])
         append_dataset(store, path)
         assert path.read_text() == whole
@@ -209,11 +214,11 @@ def test_patterns_say_why_a_step_paid_or_did_not() -> None:
 
 def test_the_graph_has_nodes_edges_places_and_where_they_are_from() -> None:
     graph = tactic_graph(Posteriors(aggregate(STEPS)))
-    edge: dict[str, Any] = graph["edges"][0]
-    assert {"previous", "method", "count", "mean", "success", "kernels"} <= edge.keys()
-    assert sum(each["count"] for each in graph["edges"]) == len(STEPS)
-    assert all({"arch", "language"} <= each.keys() for each in graph["places"])
-    assert graph["rules"]["poor_coalescing"]["count"] == 2
+    edge = graph.edges[0]
+    assert edge.method and edge.previous and edge.count and edge.kernels
+    assert sum(each.count for each in graph.edges) == len(STEPS)
+    assert all(each.arch and each.language for each in graph.places)
+    assert graph.rules["poor_coalescing"].count == 2
     assert brought(Posteriors(aggregate(STEPS)), "skill")["poor-coalescing"].count == 2
 
 
