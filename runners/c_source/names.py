@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .expressions import operator_of
-from .nodes import text_of, walk
+from .nodes import inside, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -42,11 +43,12 @@ def _unwrapped(node: Node | None) -> Node | None:
     return node
 
 
+@lru_cache(maxsize=256)  # asked of the same few bodies for every name in them
 def changed_in(code: Node) -> frozenset[str]:
     """What a piece of code writes or lends, as it is spelled there without blanks.
 
     Not what a declaration begins with. A name that is in here stands for no one value.
     """
-    found = ((written_by(n), lent_by(n)) for n in walk(code))
+    found = ((written_by(n), lent_by(n)) for n in inside(code))
     nodes = (n for pair in found for n in pair if n is not None)
     return frozenset("".join(text_of(n).split()) for n in nodes)

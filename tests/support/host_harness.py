@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ class HostKernel:
     math: str = "ieee"
     symbols: Mapping[str, Any] = field(default_factory=lambda: {})
 
+    @cached_property
     def spec(self) -> KernelSpec:
         """Its contract; every size of the domain from 1 unless the kernel says otherwise."""
         names = sorted(self.sizes[0])
@@ -55,7 +57,7 @@ class HostKernel:
 
     def state(self, source: str | None = None, **options: Any) -> State:
         """As a node of a search has it."""
-        return State("cpp", source or self.source, {}, BuildOptions(**options), self.spec())
+        return State("cpp", source or self.source, {}, BuildOptions(**options), self.spec)
 
 
 def array(name: str, role: str, *shape: str, dtype: str = "float32") -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from .....runners.c_source.comments import without_comments
@@ -98,6 +98,7 @@ def statements(body: Node) -> tuple[Node, ...]:
     return tuple(n for n in statements_of(body) if n.type != "preproc_call")
 
 
+@lru_cache(maxsize=2048)  # every use of a loop's variable asks for its loop
 def loop_of(node: Node) -> Loop | None:
     """The counted loop that a statement is; None for any other."""
     head = for_loop(node)
@@ -225,6 +226,7 @@ def read_program(state: State) -> Program | NotApplicable:
     return found or NotApplicable(f"no function `{name}` with a body is in the source")
 
 
+@lru_cache(maxsize=8)  # every move asks for the same one
 def program_of(source: bytes, entry: str) -> Program | None:
     """A source that parses, with the function of that name; None without one."""
     root = parse_cpp(without_comments(source)).root_node

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .....runners.c_source.declarators import declared_name, unbraced
@@ -203,7 +204,8 @@ def _moved(base: Place, by: Form | None) -> Place:
     return Place(base.array, (*outer, None if last is None or by is None else last + by))
 
 
-def _declarations(body: Node) -> dict[str, list[Node]]:
+@lru_cache(maxsize=16)  # the same of every scope of the function
+def _declarations(body: Node) -> Mapping[str, list[Node]]:
     """Declarators by the name that they introduce; with a value they are init_declarators."""
     found: dict[str, list[Node]] = {}
     for node in inside(body):
@@ -214,6 +216,7 @@ def _declarations(body: Node) -> dict[str, list[Node]]:
     return found
 
 
+@lru_cache(maxsize=16)  # the same of every scope of the function
 def _assigned(body: Node) -> frozenset[str]:
     """Names that are written after their declaration, or lent, but for those that a loop counts."""
     written = {text_of(n) for each in inside(body) if (n := written_by(each)) is not None}
@@ -233,7 +236,8 @@ def _counted(body: Node) -> set[str]:
     return {loop.variable for loop in loops if written[loop.variable] == in_heads[loop.variable]}
 
 
-def _constants(root: Node) -> dict[str, tuple[str, Form]]:
+@lru_cache(maxsize=16)  # the same of every scope of the file
+def _constants(root: Node) -> Mapping[str, tuple[str, Form]]:
     """Integer constants of the file, `constexpr int N = 8;`, `const int N = 8;`: type and value."""
     found = dict[str, tuple[str, Form]]()
 
