@@ -33,6 +33,11 @@ def search_record(store: Store, search_id: str, model: type[M]) -> M:
     return store.require_record(TABLE, search_id, model)
 
 
+def kernel_of_search(store: Store, search_id: str) -> str:
+    """The kernel of a search. Raises HandleUnknown."""
+    return str(store.require(TABLE, search_id)["kernel_id"])
+
+
 def search_rows(store: Store) -> list[JsonObject]:
     """The record of every search as it is on disk, the first started first."""
     return list(store.table(TABLE).values())

@@ -97,7 +97,10 @@ def test_a_search_by_rules_runs_to_its_stop_verdict(place: Place) -> None:
         )
         assert len(started["steps"]) == 1
         search_id = started["search_id"]
-        ended = await result_of(client, "search_step", search_id=search_id, steps=50)
+        going_on = {"search_id": search_id, "steps": 50}
+        told = await call(client, "search_step", **going_on, wait_s=0)
+        assert (told["kernel_id"], told["search_id"]) == (place.kernel_id, search_id)
+        ended = await result_of(client, "search_step", **going_on)
         assert ended["stopped"]["reason"] == "budget"
         facts = (await call(client, "inspect", what="search", id=search_id))["facts"]
         assert facts["stopped"] == "budget" and facts["settings"]["budget_builds"] == 2

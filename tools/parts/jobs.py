@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...runners.errors import HandleUnknown
 from ...store.job_rows import job_record, job_records
 from ...store.jobs import Amount, AnyResult, JobRecord, Owner, Reply
+from ...store.searches import kernel_of_search
 from ...store.variants import is_variant, variant_record
 from .calls import call
 
@@ -83,6 +86,8 @@ def _kernel_of(store: Store, record: JobRecord) -> str | None:
         variant_id = known.get("variant_id")
         if isinstance(variant_id, str) and is_variant(store, variant_id):
             return variant_record(store, variant_id).variant.kernel_id
+    with suppress(HandleUnknown):  # of a search that never was
+        return kernel_of_search(store, _search_of(record) or "")
     return None
 
 
