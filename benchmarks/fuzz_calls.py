@@ -1,8 +1,10 @@
-"""Random and hostile calls against one server over stdio: each answered, none over the cap.
+"""Random and hostile calls against servers over stdio: each answered, none over the cap.
 
-usage: python benchmarks/fuzz_calls.py [--calls 2000] [--seed 1] [--limit 60] [--output FILE]
+usage: python benchmarks/fuzz_calls.py [--calls 20000] [--servers 4] [--seed 1] [--limit 60]
+    [--output FILE]
 
-A small kernel is opened first, so that calls also meet what exists. Asserted of each line: one
+The servers run side by side, each on a project and seeds of its own, and share the calls. A small
+kernel is opened first, so that calls also meet what exists. Asserted of each line: one
 answer within the limit, under its own id; no traceback, neither there nor on stderr; no error that
 tells nothing (the SDK's "Error executing tool", JSON-RPC -32603); no refusal of a tool without what
 is valid or what to do next; no text over 25,000 characters.
@@ -20,7 +22,8 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -48,6 +51,7 @@ class Server:
 
     def __init__(self, target: Target, log: Path, limit: float) -> None:
         self.limit = limit
+        self.outdir = Path(target["args"][target["args"].index("--outdir") + 1])
         self.log = log.open("w+", encoding="utf-8")
         self.process = subprocess.Popen(
             [target["command"], *target["args"]],
@@ -111,20 +115,15 @@ def main() -> int:
     """Send, judge, write."""
     asked = arguments()
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="kernelwright-fuzz-") as made:
-        folder = project(Path(made) / "project")
-        with target_of(folder, "stdio") as target:
-            server = Server(target, Path(made) / "stderr", asked.limit)
-            try:
-                result = fuzzed(server, asked.calls, asked.seed)
-            finally:
-                status = server.end()
-            server.log.seek(0)
-            complained = server.log.read()
-        left = left_over(folder)
-    result |= {"exit": status, "left": left, "stderr": complained[-2000:]}
-    result["seconds"] = round(time.monotonic() - began, 1)
-    whole = not result["faults"] and status == 0 and not left and "Traceback" not in complained
+    share = -(-asked.calls // asked.servers)
+    with ThreadPoolExecutor(asked.servers) as pool:
+        begun = [
+            pool.submit(one_server, asked.seed + number, share, asked.limit)
+            for number in range(asked.servers)
+        ]
+        parts = [server.result() for server in begun]
+    result: dict[str, Any] = merged(parts) | {"seconds": round(time.monotonic() - began, 1)}
+    whole = not result["faults"]
     print(json.dumps({k: v for k, v in result.items() if k != "faults"}, indent=1))
     for fault in result["faults"][:10]:
         print(json.dumps(fault))
@@ -133,10 +132,62 @@ def main() -> int:
     return 0 if whole else 1
 
 
+def one_server(seed: int, calls: int, limit: float) -> dict[str, Any]:
+    """What came of one server's calls, and of its end."""
+    with tempfile.TemporaryDirectory(prefix="kernelwright-fuzz-") as made:
+        folder = project(Path(made) / "project")
+        with target_of(folder, "stdio") as target:
+            server = Server(target, Path(made) / "stderr", limit)
+            try:
+                result = fuzzed(server, calls, seed)
+            finally:
+                status = server.end()
+            server.log.seek(0)
+            complained = server.log.read()
+        broker = folder / "state" / "broker.log"
+        complained += broker.read_text("utf-8", "replace") if broker.exists() else ""
+        left = left_over(folder)
+    if status != 0 or left or "Traceback" in complained:
+        end = {"exit": status, "left": left, "stderr": complained[-2000:]}
+        result["faults"].append({"why": "the server's end, or its log", "answer": json.dumps(end)})
+    return result
+
+
+def merged(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """The results of all servers as one."""
+    waits = sorted(wait for part in parts for wait in part["waits"])
+    return {
+        "seeds": [part["seed"] for part in parts],
+        "servers": len(parts),
+        "sent": sum(part["sent"] for part in parts),
+        "answered": sum(part["answered"] for part in parts),
+        "kinds": summed(part["kinds"] for part in parts),
+        "endings": summed(part["endings"] for part in parts),
+        "longest_text": max(part["longest_text"] for part in parts),
+        "cap": MOST_CHARS,
+        "median_ms": round(median(waits) * 1000, 1),
+        "mean_ms": round(sum(waits) / len(waits) * 1000, 1),
+        "longest_s": round(waits[-1], 2),
+        "slowest": sorted((w for part in parts for w in part["slowest"]), reverse=True)[:10],
+        "resident_mib": [part["resident_mib"] for part in parts],
+        "broker_mib": [part["broker_mib"] for part in parts],
+        "faults": [fault for part in parts for fault in part["faults"]],
+    }
+
+
+def summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    """Counts by name, added up."""
+    total = Counter[str]()
+    for each in counts:
+        total.update(each)
+    return dict(total)
+
+
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--calls", type=int, default=2000)
+    parser.add_argument("--calls", type=int, default=20_000)
+    parser.add_argument("--servers", type=int, default=4, help="side by side")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for an answer")
     parser.add_argument("--output", type=Path, help="in place of benchmarks/results")
@@ -149,12 +200,14 @@ def fuzzed(server: Server, calls: int, seed: int) -> dict[str, Any]:
     drawn = Drawn(seed, tools, known)
     kinds, endings = Counter[str](), Counter[str]()
     faults, waits, longest = list[dict[str, str]](), list[float](), 0
-    before = resident(server)
+    slowest = list[tuple[float, str]]()
+    before = resident(server.process.pid), resident(broker_of(server))
     for _ in range(calls):
         line, began = drawn.line(), time.monotonic()
         server.send(line.text)
         told = server.answer()
         waits.append(time.monotonic() - began)
+        slowest = sorted([*slowest, (round(waits[-1], 2), line.text[:160])], reverse=True)[:5]
         kinds[line.kind] += 1
         endings[ending(told)] += 1
         longest = max(longest, *(len(text) for text in texts(told)), 0)
@@ -170,10 +223,10 @@ def fuzzed(server: Server, calls: int, seed: int) -> dict[str, Any]:
         "kinds": dict(kinds),
         "endings": dict(endings),
         "longest_text": longest,
-        "cap": MOST_CHARS,
-        "median_ms": round(median(waits) * 1000, 1),
-        "longest_s": round(max(waits), 2),
-        "resident_mib": [before, resident(server)],
+        "waits": waits,
+        "slowest": slowest,
+        "resident_mib": [before[0], resident(server.process.pid)],
+        "broker_mib": [before[1], resident(broker_of(server))],
         "faults": faults,
     }
 
@@ -242,9 +295,14 @@ def shown(line: Line, told: dict[str, Any] | None, why: str) -> dict[str, str]:
     return {"why": why, "kind": line.kind, "line": line.text[:SHOWN], "answer": answer[:SHOWN]}
 
 
-def resident(server: Server) -> float:
-    """Memory of the server in MiB."""
-    return round(psutil.Process(server.process.pid).memory_info().rss / 2**20, 1)
+def broker_of(server: Server) -> int:
+    """The process that does the work of a server."""
+    return int((server.outdir / "broker.lock").read_text(encoding="ascii"))
+
+
+def resident(pid: int) -> float:
+    """Memory of a process in MiB."""
+    return round(psutil.Process(pid).memory_info().rss / 2**20, 1)
 
 
 if __name__ == "__main__":

@@ -122,7 +122,9 @@ class RemoteDesk(Performs):
                 there = self._place.connected()
                 if there is not None:
                     return there
-                if process.poll() not in (None, 0):
+                if process.poll() == 0:  # it met another one, which may be about to end
+                    process = self._spawn()
+                elif process.poll() is not None:
                     break
                 time.sleep(PAUSE_S)
         logger.warning("the broker does not start, see %s: this process works", self._place.log)

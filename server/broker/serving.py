@@ -67,10 +67,14 @@ class Broker:
 
     def close(self) -> None:
         """End all that was started here; what is unfinished is left for the next broker."""
+        self._leave()
+        self._desk.close()
+
+    def _leave(self) -> None:
+        """Be found by nobody any more: calls that end here from now on go to the next broker."""
         self._closed.set()
         with suppress(FileNotFoundError):
             self._place.socket.unlink()
-        self._desk.close()
 
     def _recover(self) -> None:
         """Go on with what an earlier broker left, before anybody asks for it."""
@@ -111,10 +115,13 @@ class Broker:
                 if peer_of(connection) != os.getuid():
                     return
                 asked = next(received(stream), None)
-                if asked is not None:
-                    send(connection, self._answered(connection, asked, many))
-                    if asked.get("ask") == "stop":
-                        self._closed.set()
+                if asked is None:
+                    return
+                told = self._answered(connection, asked, many)
+                if told is not None:
+                    send(connection, told)
+                if asked.get("ask") == "stop":
+                    self._leave()
         except OSError:
             pass  # whoever asked has gone; its work goes on
         except json.JSONDecodeError as error:
@@ -124,7 +131,8 @@ class Broker:
                 self._calls -= 1
                 self._last = time.monotonic()
 
-    def _answered(self, connection: socket.socket, asked: Json, many: bool) -> Json:
+    def _answered(self, connection: socket.socket, asked: Json, many: bool) -> Json | None:
+        """What is sent; None: nothing, and whoever asked turns to the next broker."""
         if asked.get("ask") == "status":
             return self._status()
         if asked.get("ask") == "stop":
@@ -135,7 +143,7 @@ class Broker:
             return {"error": of_error(_too_many())}
         return self._performed(connection, asked)
 
-    def _performed(self, connection: socket.socket, asked: Json) -> Json:
+    def _performed(self, connection: socket.socket, asked: Json) -> Json | None:
         try:
             tool = VERBS_BY_NAME[asked["verb"]]
             arguments = tool.arguments.model_validate(asked["arguments"])
@@ -148,10 +156,13 @@ class Broker:
                 )
             return {"result": result.model_dump(mode="json", exclude_none=True)}
         except KernelwrightError as error:
-            return {"error": of_error(error)}
+            # What a call meets whose store and processes end under it says nothing of the call.
+            return None if self._closed.is_set() else {"error": of_error(error)}
         except OSError:
             raise
         except Exception as error:
+            if self._closed.is_set():
+                return None
             logger.exception("%s broke", asked.get("verb"))
             return {"broke": f"{type(error).__name__}: {error}"}
 

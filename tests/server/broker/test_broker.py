@@ -108,6 +108,25 @@ def test_stop_returns_when_the_broker_and_its_children_have_ended_also_amid_a_ca
     assert children and not psutil.wait_procs(children, timeout=10)[1]
 
 
+def test_calls_amid_a_stop_are_answered_by_the_next_broker(clients: Clients) -> None:
+    desk, told = clients.desk(), list[dict[str, Any]]()
+    variant_id = endless(desk, "stopped")
+
+    def timed() -> None:
+        told.append(call(desk, "time_variant", variant_id=variant_id, wait_s=45))
+
+    waiting = threading.Thread(target=timed)
+    waiting.start()
+    while not clients.status()["jobs"]:
+        pass
+    first = clients.broker()
+    asked_of_broker(clients.outdir, "stop")
+    assert call(desk, "inspect", what="kernels")["entries"], "asked while the first one ends"
+    waiting.join(SECONDS)
+    assert told[0]["status"] == "done" and told[0]["result"]["ending"] == "timed_out"
+    assert clients.broker() != first
+
+
 def test_a_broker_that_is_killed_in_the_middle_of_a_call_loses_nothing(clients: Clients) -> None:
     desk = clients.desk()
     variant_id = endless(desk, "b")
