@@ -1,6 +1,6 @@
 """Random and hostile calls against servers over stdio: each answered, none over the cap.
 
-usage: python benchmarks/fuzz_calls.py [--calls 20000] [--servers 4] [--seed 1] [--limit 60]
+usage: python benchmarks/fuzz_calls.py [--calls 20000] [--servers 2] [--seed 1] [--limit 60]
     [--output FILE]
 
 The servers run side by side, each on a project and seeds of its own, and share the calls. A small
@@ -187,7 +187,7 @@ def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--calls", type=int, default=20_000)
-    parser.add_argument("--servers", type=int, default=4, help="side by side")
+    parser.add_argument("--servers", type=int, default=2, help="side by side")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for an answer")
     parser.add_argument("--output", type=Path, help="in place of benchmarks/results")

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 from .app import Application, desk_of
 from .http.addresses import Address, listening_at, same_site
 from .http.gate import Gate
+from .http.quiet import quieten
 from .http.tokens import Token, Tokens, drawn, holder_of
 from .work.ending import end_on_signals
 
@@ -41,6 +42,7 @@ def serve_http(outdir: Path, roots: Sequence[Path], gpus: Sequence[str], address
     What a client asked for goes on when it goes; SIGINT, SIGTERM and SIGHUP end the process at
     once, with all that it started.
     """
+    quieten()
     listening = listening_at(address)
     tokens, more, said = Tokens(outdir), list[Token](), "as `kernelwright token list` says"
     if not tokens.kept():

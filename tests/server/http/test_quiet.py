@@ -1,0 +1,30 @@
+"""The log of a server over HTTP: clients that leave are no errors, everything else is."""
+
+from __future__ import annotations
+
+import logging
+
+import anyio
+import pytest
+from mcp.server import streamable_http
+
+from kernelwright.server.http.quiet import PROTOCOL, quieten
+
+
+@pytest.mark.parametrize(
+    ("error", "told"), [(anyio.ClosedResourceError(), False), (ValueError("a fault"), True)]
+)
+def test_of_clients_that_left_nothing_is_logged(
+    error: Exception, told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    quieten()
+    quieten()
+    try:
+        raise error
+    except Exception:
+        logging.getLogger(PROTOCOL).exception("Error handling POST request")
+    assert bool(caplog.records) == told
+
+
+def test_the_name_of_the_logger_is_the_SDKs() -> None:
+    assert streamable_http.logger.name == PROTOCOL
