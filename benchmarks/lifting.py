@@ -22,7 +22,7 @@ from kernelwright.analysis.lift.expressions import Unreadable
 from kernelwright.analysis.lift.interpreting import Disagrees, run
 from kernelwright.analysis.lift.statements import Lifted
 from kernelwright.analysis.ptx import read_ptx
-from kernelwright.runners.toolchains.plain_ptx import plain_ptx
+from kernelwright.runners.toolchains.compilers.plain_ptx import plain_ptx
 
 BLOCK = 32
 Fate = tuple[str, str, str]

@@ -26,8 +26,8 @@ from kernelwright.runners.device.cuda_driver.launches import (
     PreparedLaunch,
 )
 from kernelwright.runners.device.support import Support
-from kernelwright.runners.toolchains import nvrtc
-from kernelwright.runners.toolchains.cuda_job import Compiled, CudaJob
+from kernelwright.runners.toolchains.compilers import nvrtc
+from kernelwright.runners.toolchains.compilers.cuda_job import Compiled, CudaJob
 
 SOURCE = r"""
 extern "C" __global__ void stack_small(unsigned* out, int n) {

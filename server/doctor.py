@@ -24,7 +24,8 @@ from ..runners.profiling import readers
 from ..runners.profiling import running as profiling
 from ..runners.profiling.permission import HOW, why_no_counters
 from ..runners.sanitizer import running as sanitizer
-from ..runners.toolchains import named_toolchain, nvcc, nvrtc
+from ..runners.toolchains import named_toolchain
+from ..runners.toolchains.compilers import nvcc, nvrtc
 from ..runners.toolchains.host_cpp import COMPILERS, DEFAULT_FLAGS
 from ..runners.version import __version__
 from ..runners.watched.running import tool_version

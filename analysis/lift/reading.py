@@ -1,8 +1,8 @@
 """PTX of a kernel to statements, by executing it on expressions.
 
 Paths that part are both taken, and meet with `select`; a loop is executed once, with names for what
-it carries. The PTX is that of `runners/toolchains/plain_ptx.py`: optimised as far as every variable
-is a register, with loops and calls as the source has them.
+it carries. The PTX is that of `runners/toolchains/compilers/plain_ptx.py`: optimised as far as
+every variable is a register, with loops and calls as the source has them.
 """
 
 from __future__ import annotations

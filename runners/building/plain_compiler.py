@@ -21,8 +21,8 @@ from ..errors import KernelwrightError, ProcessLost
 from ..processes.channel import Channel
 from ..processes.killed import last_error
 from ..processes.process import Child, Limits, clean_environment, spawner
-from ..toolchains import nvrtc
-from ..toolchains.plain_ptx import plain_ptx
+from ..toolchains.compilers import nvrtc
+from ..toolchains.compilers.plain_ptx import plain_ptx
 
 PATIENCE_S = 90.0
 """beyond which a compilation, which has a limit of its own, is given up"""

@@ -34,7 +34,7 @@ from ..processes.killing import has_adopter
 from ..processes.launch import pid_namespace_flags, separate
 from ..processes.process import describe_returncode, enter_child, kill_tree
 from ..toolchains import BuildOutcome, BuildRequest, named_toolchain, toolchain_for
-from ..toolchains.listings import sass_modules
+from ..toolchains.compilers.listings import sass_modules
 from ..whole_files import write_whole
 
 OUTCOME = "outcome.json"

@@ -20,6 +20,11 @@ class Reader:
     kernel: Callable[[Surroundings, str, Language], SourceKernel | None]
 
 
+def is_read(kind: KernelType) -> bool:
+    """Whether sources of this language say anything here."""
+    return language_of(kind).syntax in READERS
+
+
 def entries(source: str, kind: KernelType) -> tuple[str, ...]:
     """The names of the functions that could be the entry, in the order of the source.
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from ..errors import SpecError
 from ..inferring.cpp_inference import Surroundings
-from ..inferring.readers import entries, source_kernel
+from ..inferring.readers import entries, is_read, source_kernel
 from ..inferring.signature import ArrayArgument, ScalarArgument, SourceKernel
 from ..languages import KERNEL_TYPES, LANGUAGES, KernelType
 from ..specs.text import written
@@ -64,6 +64,7 @@ def draft_of_source(
     several and `entry` names none of them.
     """
     kind = kernel_kind(name)
+    _check_read(kind)
     entry = entry or _only(name, entries(source, kind))
     kernel: Json = {"kernel_type": kind, "source_path": name, "metadata": {"kernel_name": entry}}
     if files:
@@ -159,11 +160,23 @@ def _kernel(data: Json, source: str) -> SourceKernel:
         given=_given(data),
         macros=frozenset(_mapping(data.get("parameters"))) | set(_mapping(kernel.get("defines"))),
     )
+    _check_read(kind)
     found = source_kernel(known, name, kind)
     if found is not None:
         return found
     listed = ", ".join(entries(source, kind)) or "none found"
     raise SpecError(f"kernel.metadata.kernel_name: no entry `{name}` in the source", valid=listed)
+
+
+def _check_read(kind: KernelType) -> None:
+    """Raises SpecError for a language whose sources nothing here reads."""
+    if not is_read(kind):
+        read = [each.title for each in LANGUAGES.values() if is_read(each.kernel_type)]
+        raise SpecError(
+            f"what a {LANGUAGES[kind].title} kernel takes is not read from its source",
+            valid=f"that of {', '.join(read)}",
+            next_step="write its spec with `io`: kernelwright spec --schema prints every field",
+        )
 
 
 def _only(name: str, found: tuple[str, ...]) -> str:

@@ -17,13 +17,13 @@ from ..model import BuildFacts, KernelFacts
 from ..plans.declared_plan import with_code
 from ..plans.plan import Artifact, Module, PlanKernel
 from ..processes.source_files import write_sources
-from . import nvcc, nvrtc
 from .base import BuildOutcome, BuildRequest, Stopwatch, Toolchain
-from .cuda_job import Compiled, CudaJob, Failed
+from .compilers import nvcc, nvrtc
+from .compilers.cuda_job import Compiled, CudaJob, Failed
+from .compilers.diagnostics import warnings
+from .compilers.ptxas_log import kernel_facts, ptxas_warnings
 from .cuda_request import Prepared, prepare, present
-from .diagnostics import warnings
 from .launched import launched_kernels
-from .ptxas_log import kernel_facts, ptxas_warnings
 
 COMPILERS: Mapping[str, Callable[[CudaJob], Compiled | Failed]] = {
     "nvrtc": nvrtc.compile_cuda,

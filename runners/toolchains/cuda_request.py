@@ -16,9 +16,9 @@ from ..plans.plan import LaunchPlan, SetSymbol
 from ..specs.contract import bind
 from ..specs.declared_plan_model import DeclaredPlan
 from ..specs.devices import DeviceFacts
-from . import nvcc, nvrtc
 from .base import BuildRequest
-from .cuda_job import CudaJob
+from .compilers import nvcc, nvrtc
+from .compilers.cuda_job import CudaJob
 
 DEFAULT_FLAGS = ("-O3", "-std=c++17")
 FAST_MATH = re.compile(r"use_fast_math|ftz[= ]true|prec-(?:div|sqrt)[= ]false")

@@ -43,9 +43,9 @@ from ..processes.source_files import write_sources
 from ..specs.contract import BoundContract, bind
 from ..specs.io_contract import Contract
 from .base import BuildOutcome, BuildRequest, Toolchain
-from .diagnostics import told_of, warnings
+from .compilers.diagnostics import told_of, warnings
+from .compilers.readable import Readable
 from .host_messages import MEMORY_BYTES, OUTPUT_BYTES, SHIM, explain
-from .readable import Readable
 
 COMPILERS = ("g++", "clang++")
 DEFAULT_FLAGS = ("-O3", "-march=native", "-fopenmp", "-std=c++17")

@@ -8,7 +8,7 @@ from ..dtypes import DTYPES
 from ..processes.machine import memory_share
 from ..specs.io_contract import Contract
 from .base import BuildRequest
-from .diagnostics import errors
+from .compilers.diagnostics import errors
 
 MEMORY_BYTES = memory_share(8 << 30)
 OUTPUT_BYTES = 256 << 20

@@ -24,7 +24,7 @@ from kernelwright.analysis.sass.listing import read_listing
 from kernelwright.analysis.spans.places import describe, same_file
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.machine_code.elf import read_sections
-from kernelwright.runners.toolchains.listings import disassembler
+from kernelwright.runners.toolchains.compilers.listings import disassembler
 
 NVCC, GXX, OBJDUMP = (shutil.which(name) for name in ("nvcc", "g++", "objdump"))
 needs_nvcc = pytest.mark.skipif(NVCC is None, reason="no nvcc on PATH")

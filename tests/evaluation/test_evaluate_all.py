@@ -12,7 +12,7 @@ from pretend_gpu import pretended_gpu
 
 from kernelwright.runners.loading.files import LoadedKernel
 from kernelwright.runners.model import Ending
-from kernelwright.runners.toolchains.listings import disassembler
+from kernelwright.runners.toolchains.compilers.listings import disassembler
 from kernelwright.search.session.session import SearchSession
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings

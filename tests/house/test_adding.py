@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from import_graph import ROOT
+from new_toolchain import add_a_toolchain
 from product_copy import Product, copied
 
 TOOL = '''
@@ -95,8 +96,29 @@ RULE = """    Rule(
         role="cause",
         action="let the machine cool down",
         because="nobody's",
-        page="poor-coalescing",
     ),
+"""
+PAGE = """
+---
+name: slow-clock
+description: The clock is far below what the GPU can do. Read it when every other figure is well.
+---
+# Slow clock
+
+## Signal
+- `gpc__cycles_elapsed.avg.per_second` below a million.
+
+## Root causes
+1. Heat.
+
+## Fixes
+Wait.
+
+## Anti-patterns
+- Timing on.
+
+## Verify
+- `ncu_summary`: the clock is as usual.
 """
 POLICY = '''
 """Policy `newest`: a yardstick."""
@@ -124,6 +146,7 @@ import json
 from profiles import *
 from planted import PLANTED, profile
 from kernelwright.analysis.rules.findings import findings
+from kernelwright.runners.languages import KERNEL_TYPES
 from kernelwright.search.moves import MOVES
 from kernelwright.search.policies import POLICIES
 from kernelwright.search.settings import Settings
@@ -135,16 +158,22 @@ print(json.dumps({
     "policies": list(POLICIES),
     "settings": Settings(policy="newest").policy,
     "schema": Settings.model_json_schema()["properties"]["policy"]["enum"],
+    "kernel types": KERNEL_TYPES,
     "fired": [each.rule for each in findings(profile(PLANTED["slow_clock"])).ranked],
 }))
 """
-NEW = "other_exponential or slow_clock or every_rule or test_layers or readme or test_schemas"
+NEW = (
+    "other_exponential or slow_clock or slow-clock or verse or every_rule or every_language "
+    "or test_layers or readme or test_schemas"
+)
 """of what is asked of each move and rule, that of the new ones; and all of the rest"""
 ASKED_OF_ALL = (
     "tests/house/test_layers.py",
     "tests/house/test_docs.py::test_readme_names_every_tool",
+    "tests/house/test_languages.py",
     "tests/analysis/rules/test_rules.py",
     "tests/search/moves/triton/test_moves.py",
+    "tests/skills/test_skills.py",
     "tests/tools/test_schemas.py",
 )
 
@@ -162,6 +191,7 @@ def product(tmp_path_factory: pytest.TempPathFactory) -> Product:
     add_a_move(made)
     add_a_rule(made)
     add_a_policy(made)
+    add_a_toolchain(made)
     return made
 
 
@@ -187,6 +217,7 @@ def add_a_move(made: Product) -> None:
 
 
 def add_a_rule(made: Product) -> None:
+    made.write("skills/slow-clock/SKILL.md", PAGE.lstrip())
     made.insert(
         "analysis/rules/throughput.py", RULE, before='    Rule(\n        id="near_peak_compute",'
     )
@@ -219,6 +250,10 @@ def test_a_move_is_a_file_and_a_line(answers: dict[str, Any]) -> None:
 
 def test_a_rule_is_a_row_and_fires_on_its_planted_fault(answers: dict[str, Any]) -> None:
     assert "slow_clock" in answers["fired"]
+
+
+def test_a_toolchain_is_a_file_and_a_language(answers: dict[str, Any]) -> None:
+    assert answers["kernel types"][-1] == "verse"
 
 
 def test_a_policy_is_a_file_and_its_name(answers: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.runners.toolchains import nvcc, nvrtc
+from kernelwright.runners.toolchains.compilers import nvcc, nvrtc
 from kernelwright.server.doctor import WITHOUT_NVCC, WITHOUT_NVRTC, probe_host
 from kernelwright.server.load import load_told
 

@@ -11,7 +11,7 @@ import skill_examples as ex
 
 from kernelwright.analysis.rules.derived import DERIVED
 from kernelwright.analysis.rules.table import RULES
-from kernelwright.runners.toolchains.nvrtc import library
+from kernelwright.runners.toolchains.compilers.nvrtc import library
 from kernelwright.runners.toolchains.triton_jit import TritonJit
 from kernelwright.skills.catalogue import (
     Skill,

@@ -25,7 +25,7 @@ from kernelwright.runners.proxies.runner import DeviceRunner
 from kernelwright.runners.specs.contract import BoundContract, bind
 from kernelwright.runners.specs.devices import DeviceFacts
 from kernelwright.runners.specs.io_contract import Contract
-from kernelwright.runners.toolchains.nvrtc import room
+from kernelwright.runners.toolchains.compilers.nvrtc import room
 
 Floats = npt.NDArray[np.float32]
 

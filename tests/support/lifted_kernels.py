@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kernelwright.analysis.lift import Argument, Lifted, lift
 from kernelwright.analysis.ptx import read_ptx
-from kernelwright.runners.toolchains.plain_ptx import plain_ptx
+from kernelwright.runners.toolchains.compilers.plain_ptx import plain_ptx
 
 HEAD = 'extern "C" __global__ void f(const float* x, float* y, int rows, int cols) '
 ROWS = (

@@ -19,8 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kernelwright.runners.toolchains.cuda_job import toolkit
-from kernelwright.runners.toolchains.nvrtc import room
+from kernelwright.runners.toolchains.compilers.cuda_job import toolkit
+from kernelwright.runners.toolchains.compilers.nvrtc import room
 from kernelwright.skills.catalogue import Skill, catalogue
 
 ARCH = "sm_90a"

@@ -12,8 +12,8 @@ from exchanging_kernels import ARGUMENTS, HEAD, KERNELS, ROW_SUM, TREES
 from kernelwright.analysis.lift import Lifted, lift, lifted_text
 from kernelwright.analysis.lift.interpreting import run
 from kernelwright.analysis.ptx import read_ptx
-from kernelwright.runners.toolchains import nvrtc
-from kernelwright.runners.toolchains.plain_ptx import plain_ptx
+from kernelwright.runners.toolchains.compilers import nvrtc
+from kernelwright.runners.toolchains.compilers.plain_ptx import plain_ptx
 
 pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="needs NVRTC")
 

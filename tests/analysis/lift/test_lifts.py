@@ -8,7 +8,7 @@ import pytest
 from lifted_kernels import ELEMENTWISE, HEAD, LOOP, ROW_SUMS, lifted
 
 from kernelwright.analysis.lift import Argument, lifted_text
-from kernelwright.runners.toolchains import nvrtc
+from kernelwright.runners.toolchains.compilers import nvrtc
 
 pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="needs NVRTC")
 

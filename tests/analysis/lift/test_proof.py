@@ -15,7 +15,7 @@ from kernelwright.analysis.lift.expressions import Call, Load, Name, Number
 from kernelwright.analysis.lift.interpreting import Disagrees, run
 from kernelwright.analysis.lift.operations import operate
 from kernelwright.analysis.lift.statements import Dim, Lifted, Store
-from kernelwright.runners.toolchains import nvrtc
+from kernelwright.runners.toolchains.compilers import nvrtc
 
 pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="needs NVRTC")
 

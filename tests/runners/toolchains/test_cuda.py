@@ -34,8 +34,8 @@ from kernelwright.runners.plans.plan import Artifact, SetSymbol, module_name
 from kernelwright.runners.processes.process_table import process_table
 from kernelwright.runners.specs.devices import DeviceFacts
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
-from kernelwright.runners.toolchains import nvcc as nvcc_compiler
-from kernelwright.runners.toolchains import nvrtc as nvrtc_compiler
+from kernelwright.runners.toolchains.compilers import nvcc as nvcc_compiler
+from kernelwright.runners.toolchains.compilers import nvrtc as nvrtc_compiler
 from kernelwright.runners.toolchains.cuda import Cuda
 from kernelwright.runners.toolchains.cuda_request import present
 

@@ -26,7 +26,7 @@ from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.specs.devices import DeviceFacts
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
-from kernelwright.runners.toolchains.cuda_job import no_header
+from kernelwright.runners.toolchains.compilers.cuda_job import no_header
 
 pytestmark = pytest.mark.skipif(not HERE, reason="no CUDA compiler here")
 

@@ -12,7 +12,7 @@ import pytest
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest, Shape
-from kernelwright.runners.toolchains.diagnostics import UNTOLD, told_of
+from kernelwright.runners.toolchains.compilers.diagnostics import UNTOLD, told_of
 
 FUNCTION = "void lift(const float* x, float* y, int n) {}\n"
 FOREIGN = Path(os.__file__)

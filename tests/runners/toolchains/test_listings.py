@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from kernelwright.runners.machine_code.cubin import local_bytes
-from kernelwright.runners.toolchains import listings
-from kernelwright.runners.toolchains.listings import disassembler
-from kernelwright.runners.toolchains.ptxas_log import kernel_facts, ptxas_warnings
+from kernelwright.runners.toolchains.compilers import listings
+from kernelwright.runners.toolchains.compilers.listings import disassembler
+from kernelwright.runners.toolchains.compilers.ptxas_log import kernel_facts, ptxas_warnings
 
 NVCC = shutil.which("nvcc")
 needs_nvcc = pytest.mark.skipif(NVCC is None, reason="no nvcc on PATH")
@@ -64,7 +64,7 @@ def listed(folder: Path, **environment: str) -> dict[str, Any] | None:
 import json, sys
 from pathlib import Path
 from kernelwright.runners.plans.plan import Module
-from kernelwright.runners.toolchains.listings import sass_modules
+from kernelwright.runners.toolchains.compilers.listings import sass_modules
 folder = Path(sys.argv[1])
 (code,) = folder.glob("*.cubin")
 cubin = Module(sha256=code.stem, kind="cubin", nbytes=1)

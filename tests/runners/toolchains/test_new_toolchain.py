@@ -8,46 +8,11 @@ from typing import Any
 
 import pytest
 from kernels import REFERENCE, SOURCE, SPEC, with_known_peaks
+from new_toolchain import add_a_toolchain
 from product_copy import Product, copied
 
 from kernelwright.runners.languages import KERNEL_TYPES
 
-LANGUAGE = """
-        Language(
-            kernel_type="verse",
-            title="Verse",
-            suffixes=(".verse",),
-            tier="native",
-            toolchain="verse",
-        ),
-"""
-TOOLCHAIN = '''
-"""Verse: a title, and below it C++."""
-
-from .host_cpp import HostCpp
-
-
-class Verse:
-    name = "verse"
-
-    def missing(self):
-        return None
-
-    def preload(self):
-        pass
-
-    def build(self, request, folder):
-        title, _, code = request.variant.source.partition("\\n")
-        assert title.isalpha()
-        variant = request.variant.model_copy(update={"source": code})
-        found = HostCpp().build(request.model_copy(update={"variant": variant}), folder)
-        own = {"variant_id": request.variant.variant_id, "toolchain": self.name}
-        artifact = found.artifact and found.artifact.model_copy(update=own)
-        return found.model_copy(update={"artifact": artifact})
-
-
-TOOLCHAIN = Verse()
-'''
 VERSE = f"Bump\n{SOURCE}"
 ASK = """
 import json
@@ -56,6 +21,7 @@ from pathlib import Path
 from kernelwright.analysis.prior.signals import of_language
 from kernelwright.analysis.spans import source_lines
 from kernelwright.runners.errors import SpecError
+from kernelwright.runners.loading.completing import draft_of_source
 from kernelwright.runners.loading.files import Roots, load_file
 from kernelwright.runners.model import BuildOptions, Candidate
 from kernelwright.runners.screens.source import static_screen
@@ -92,6 +58,7 @@ print(json.dumps({
     "plan": said(lambda: apply(Candidate(method="m", plan={"steps": []}), state)),
     "knob": said(lambda: tuning_of(Candidate(method="m", knobs={"N": [1, 2]}), state)),
     "launch": said(lambda: parse_launch({"grid": [1]}, "verse")),
+    "inferred": said(lambda: draft_of_source("bump.verse", text)),
     "baked": bake(text, {"UNROLL": 4}, "verse").flags,
 }))
 """
@@ -100,8 +67,7 @@ print(json.dumps({
 @pytest.fixture(scope="module")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Product:
     made = copied(tmp_path_factory.mktemp("product"))
-    made.insert("runners/languages.py", LANGUAGE.lstrip("\n"), before="    )\n}\n")
-    made.write("runners/toolchains/verse.py", TOOLCHAIN)
+    add_a_toolchain(made)
     write_kernel(made.home)
     return made
 
@@ -156,6 +122,7 @@ def test_what_it_does_not_declare_is_said(answers: dict[str, Any]) -> None:
     assert "build options for a verse kernel" in answers["options"]
     assert "a launch plan for a verse kernel" in answers["plan"]
     assert "`N` is no parameter" in answers["knob"]
+    assert "what a Verse kernel takes is not read from its source" in answers["inferred"]
     assert answers["launch"] == "a verse kernel is called, not launched: leave `launch` out"
 
 

@@ -6,7 +6,7 @@ import pytest
 from cuda_moves import PretendedLab, reason
 from scheduled import A_COLUMN, A_ROW, matrix_state, written_beside
 
-from kernelwright.runners.toolchains import nvrtc
+from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.search.moves.cuda.schedules.column_schedule import MOVE
 from kernelwright.search.moves.cuda.schedules.parts.plain import Plain, written_from
 from kernelwright.search.moves.shared.base import NotApplicable, Proposals

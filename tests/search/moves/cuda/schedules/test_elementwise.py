@@ -6,7 +6,7 @@ import pytest
 from cuda_moves import PretendedLab, array, cuda_state, reason, scalar
 from scheduled import FLAT, HEAD, SIZES, matrix_state, written_beside
 
-from kernelwright.runners.toolchains import nvrtc
+from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.search.moves.cuda.schedules.elementwise_schedule import MOVE
 
 pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="needs NVRTC")

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..processes.confined import ConfinedFork, python_folders
+from ...processes.confined import ConfinedFork, python_folders
 from .cuda_job import Compiled, CudaJob, Failed, left, no_header, no_instance, told, toolkit
 from .diagnostics import errors
 

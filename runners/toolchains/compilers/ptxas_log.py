@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from ..model import KernelFacts
+from ...model import KernelFacts
 
 MAX_WARNINGS = 10
 _ENTRY = re.compile(r"ptxas info\s*: Compiling entry function '([^']+)' for")

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from ..machine_code.cubin import is_new_abi
-from ..plans.plan import Module
-from ..processes.confined import Bounds, ConfinedFork, run_all
+from ...machine_code.cubin import is_new_abi
+from ...plans.plan import Module
+from ...processes.confined import Bounds, ConfinedFork, run_all
 
 TOOL = "nvdisasm"
 FLAGS = ("-c", "-g", "-gi", "-gp", "-ndf")

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import SpecError
-from ..processes.confined import Bounds, read_left
-from ..processes.machine import memory_share
+from ...errors import SpecError
+from ...processes.confined import Bounds, read_left
+from ...processes.machine import memory_share
 from .diagnostics import told_of
 from .readable import Readable
 

@@ -11,8 +11,8 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from ..processes.confined import ConfinedFork, Ended
-from ..processes.process import clean_environment
+from ...processes.confined import ConfinedFork, Ended
+from ...processes.process import clean_environment
 from .cuda_job import (
     MEMORY_BYTES,
     Compiled,
