@@ -16,7 +16,7 @@ includes by them"""
 LATER = ("include_hashes", "environment")
 """fields of a loaded kernel that came later"""
 LATER_OF_IO = ("allow",)
-LATER_OF_INIT = ("constant", "reason")
+LATER_OF_INIT = ("constant", "reason", "data")
 
 
 def content_of(kernel: Mapping[str, Any]) -> dict[str, Any]:

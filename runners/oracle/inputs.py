@@ -87,7 +87,9 @@ def _given(bound: BoundArgument, file: str | None) -> Array:
     """Values that no seed decides."""
     init = bound.argument.filled
     if init.kind == "file":
-        return _from_file(bound, file)
+        return _as_given(bound, _from_file(bound, file))
+    if init.data is not None:
+        return _as_given(bound, init.data.values())
     if init.kind == "arange":
         steps = np.arange(math.prod(bound.shape))
         return (init.low + init.scale * steps).reshape(bound.shape)
@@ -123,16 +125,19 @@ def _from_file(bound: BoundArgument, file: str | None) -> Array:
         raise AccessError(f"{name}: {error}", valid="a .npy file") from error
     if not isinstance(values, np.ndarray):
         raise AccessError(f"{name}: the file holds several arrays", valid="a .npy file")
-    array = cast(Array, values)
+    return cast(Array, values)
+
+
+def _as_given(bound: BoundArgument, array: Array) -> Array:
+    """Values from outside, of the contract's shape. Raises SpecError for others."""
+    name = f"init of `{bound.name}`"
     dtype = numpy_dtype(bound.argument.dtype)
     if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize and dtype.itemsize <= 2:
         array = array.view(dtype)  # numpy writes bfloat16 and fp8 as bytes without a name
     if array.dtype != dtype and array.dtype.kind not in "biuf":
-        raise SpecError(
-            f"{name}: the file holds {array.dtype}", valid=f"numbers that fit {dtype.name}"
-        )
+        raise SpecError(f"{name}: it holds {array.dtype}", valid=f"numbers that fit {dtype.name}")
     if array.shape != bound.shape:
-        raise SpecError(f"{name}: the file has shape {array.shape}", valid=str(bound.shape))
+        raise SpecError(f"{name}: it has shape {array.shape}", valid=str(bound.shape))
     return array
 
 

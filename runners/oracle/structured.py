@@ -106,7 +106,7 @@ def structured(bound: BoundArgument, kind: StressKind, usual: Array, seed: int) 
 def law_of(argument: Argument) -> Law | None:
     """What an input may hold besides what its init draws; None: its own values in other places."""
     init, floats = argument.filled, is_float(argument.dtype)
-    if init.kind in ("arange", "file"):
+    if init.kind == "arange" or init.has_a_shape:
         return None
     if init.kind in ("zeros", "ones", "full"):
         value = {"zeros": 0.0, "ones": 1.0}.get(init.kind, init.value)

@@ -247,8 +247,8 @@ def odd_size_at(domain: Symbol, target: int) -> int:
 
 
 def free_symbols(spec: KernelSpec) -> dict[str, Symbol]:
-    """Symbols that other shapes may bind otherwise: with a domain, in no file's shape."""
-    filed = {n for a in spec.io.arguments if a.init and a.init.path for n in _shape_names(a)}
+    """Symbols that other shapes may bind otherwise: with a domain, not that of given values."""
+    filed = {n for a in spec.io.arguments if a.init and a.init.has_a_shape for n in _shape_names(a)}
     return {n: d for n, d in spec.symbols.items() if d is not None and n not in filed}
 
 

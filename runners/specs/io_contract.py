@@ -9,9 +9,10 @@ from pydantic import Field, field_validator, model_validator
 
 from ..dtypes import DTYPES, DtypeName
 from .part import Expression, Finite, Name, Part
+from .tensor import Tensor
 
 Role = Literal["input", "output", "inout", "scalar"]
-InitKind = Literal["randn", "uniform", "zeros", "ones", "full", "arange", "randint", "file"]
+InitKind = Literal["randn", "uniform", "zeros", "ones", "full", "arange", "randint", "file", "data"]
 StressKind = Literal[
     "zeros", "offset", "cancellation", "tiny", "large", "wide", "special", "exchanged",
     "generic", "spike", "half", "sorted", "lone", "mixed", "unknown", "unlike",
@@ -36,17 +37,30 @@ class Init(Part):
     """mean (randn)"""
     path: str | None = None
     """a .npy file beside the spec (file)"""
+    data: Tensor | None = None
+    """the values themselves (data), of the argument's shape: small recorded inputs"""
     constant: bool = False
-    """a kernel may take these values for known (zeros, ones, full, arange, file): no other ones
+    """a kernel may take these values for known (zeros, ones, full, arange, file, data): no
+    other ones
     will ever occur. Without it, before a variant becomes the incumbent it meets others"""
     reason: str = Field(default="", max_length=400)
     """why it is constant: "offsets of a fixed mesh"; wanted with `constant`, as whoever reads a
     result has to know what it holds for"""
 
+    @property
+    def has_a_shape(self) -> bool:
+        """Whether the values are given, so that an array of them has one shape alone."""
+        return self.kind in ("file", "data")
+
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if self.kind == "file" and not self.path:
             raise ValueError("init `file` needs `path`, a .npy file beside the spec")
+        if (self.kind == "data") is not (self.data is not None):
+            raise ValueError(
+                "`data` goes with init `data`: {dtype, shape, zlib}, as kernelwright spec --tensor "
+                "FILE.npy prints it"
+            )
         if self.kind in ("uniform", "randint") and not self.low < self.high:
             raise ValueError(f"init `{self.kind}` needs low < high")
         if self.kind == "randint" and not (self.low.is_integer() and self.high.is_integer()):
@@ -58,7 +72,7 @@ class Init(Part):
         if self.constant and self.kind in ("randn", "uniform", "randint"):
             raise ValueError(
                 f"init `{self.kind}` draws values for every seed: none of them is constant; "
-                "constant is for zeros, ones, full, arange and file"
+                "constant is for zeros, ones, full, arange, file and data"
             )
         if self.constant and not self.reason.strip():
             raise ValueError(

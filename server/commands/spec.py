@@ -28,14 +28,26 @@ def spec(
             help="A .cu, .cpp or .py file to print a spec for, with ? where you decide.",
         ),
     ] = None,
+    tensor: Annotated[
+        Path | None,
+        typer.Option(
+            callback=file_there,
+            metavar="FILE.npy",
+            help="A small array to print as the `init` of an argument.",
+        ),
+    ] = None,
     kernel: Annotated[
         str | None, typer.Option(help="With --infer: the function, where there are several.")
     ] = None,
 ) -> None:
     """The format of a spec, every problem that one has, or a spec for a source file."""
-    if schema + (check is not None) + (infer is not None) != 1:
-        print("give one of --schema, --check FILE and --infer SOURCE", file=sys.stderr)
+    if schema + sum(each is not None for each in (check, infer, tensor)) != 1:
+        told = "give one of --schema, --check FILE, --infer SOURCE and --tensor FILE.npy"
+        print(told, file=sys.stderr)
         raise typer.Exit(1)
+    if tensor is not None:
+        _tensor(tensor)
+        return
     if infer is not None:
         _infer(infer, kernel)
         return
@@ -52,6 +64,13 @@ def spec(
         check_spec(loaded, Path(folder))
     workloads = ", ".join(w.name for w in loaded.spec.workloads)
     print(f"{check}: ok, kernel {loaded.kernel_id} builds, workloads {workloads}")
+
+
+def _tensor(file: Path) -> None:
+    from ...runners.specs.tensor import tensor_of_file
+
+    found = tensor_of_file(file).model_dump(mode="json")
+    print(json.dumps({"kind": "data", "data": found}))
 
 
 def _infer(source: Path, kernel: str | None) -> None:

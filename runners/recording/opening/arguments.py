@@ -9,6 +9,7 @@ from typing import Any
 from ...errors import SpecError
 from ...inferring.signature import symbol_for
 from ...specs.part import Expression
+from ...specs.tensor import tensor_of
 from ..replaying.kept import KeptLaunch
 from .arrays import (
     PLAIN_ALIGN,
@@ -27,6 +28,8 @@ from .observed import Array, Observed, Taken
 from .sizes import Sizes
 
 MIB = 1 << 20
+WITHIN_SPEC = 1024
+"""bytes of an array that stands in the spec itself"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,9 @@ class _Writer:
                 f"`{taken.name}` has another size in each workload: drawn like the recorded values"
             )
             return alike(values)
+        if values.nbytes <= WITHIN_SPEC and taken.dtype is not None:
+            found = tensor_of(values.reshape(shapes[0]), taken.dtype)
+            return {"kind": "data", "data": found.model_dump(mode="json")}
         self._left -= values.nbytes
         self.arrays[f"{taken.name}.npy"] = values.reshape(shapes[0])
         return {"kind": "file", "path": f"{taken.name}.npy"}

@@ -179,7 +179,7 @@ def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize("values", [np.array(["a", "b"]), np.array([1j, 2j])])
 def test_a_file_of_what_is_no_real_number_is_refused(tmp_path: Path, values: Array) -> None:
     np.save(tmp_path / "x.npy", values)
-    with pytest.raises(SpecError, match="init of `x`: the file holds"):
+    with pytest.raises(SpecError, match="init of `x`: it holds"):
         from_file(tmp_path / "x.npy", "float32", [2])
 
 

@@ -18,7 +18,9 @@ from kernelwright.evaluation.spec_check import check_spec
 from kernelwright.runners.errors import AccessError, HandleUnknown, KernelwrightError, SpecError
 from kernelwright.runners.loading.files import Roots, load_file
 from kernelwright.runners.recording.fronts import Asked
+from kernelwright.runners.recording.opening import arguments as arguments_of_specs
 from kernelwright.runners.recording.recording import record_program
+from kernelwright.runners.specs.tensor import Tensor
 from kernelwright.tools.programs.opening import open_recorded
 from kernelwright.tools.programs.recorded import keep_representative
 
@@ -99,6 +101,18 @@ def test_roles_types_and_sizes_are_those_of_the_instance(recording: Path, source
     assert found["x"]["init"]["shift"] == pytest.approx(np.mean(np.arange(1000) % 7), abs=1e-3)
     assert found["y"] == {"name": "y", "role": "output", "dtype": "float32", "shape": ["n"]}
     assert found["a"]["value"] == 1.5
+
+
+def test_small_recorded_values_stand_in_the_spec_itself(
+    recording: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arguments_of_specs, "WITHIN_SPEC", 4000)
+    x = arguments(spec_of(recording, PLACED, source))["x"]
+    assert x["init"]["kind"] == "data"
+    places = np.arange(1000)
+    recorded = Tensor.model_validate(x["init"]["data"]).values()
+    assert recorded.tolist() == (2.0 * (places % 7) + 10 * (places % 2 == 0)).tolist()
+    assert not (source.parent / "made" / "x.npy").exists()
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no CUDA compiler here")
