@@ -31,22 +31,20 @@ from mcp_types import Tool as ToolOnWire
 
 from ..runners import progress
 from ..runners.errors import AccessError, KernelwrightError, SpecError
-from ..runners.model import Record
 from ..runners.version import __version__
-from ..tools import TOOLS
-from ..tools.base import Arguments, Tool
-from .protocol.arguments import read_arguments
+from .protocol import late
+from .protocol.kept_lists import LIST_TTL_MS, LISTS, kept_lists
 from .protocol.lines import Answers, Requests
-from .protocol.listed_tools import LIST_TTL_MS, LISTS, listed_tools
 from .protocol.replies import answer, error_text
 from .protocol.scopes import may_work
 from .resources.reading_server import ReadingServer
 from .wire import claim_stdio
-from .work.desk import Desk, Performs
 from .work.ending import end_on_signals
+from .work.performs import Performs
 
 if TYPE_CHECKING:
-    pass
+    from ..runners.model import Record
+    from ..tools.base import Arguments, Tool
 
 INSTRUCTIONS = """\
 Kernelwright makes one kernel faster and proves it: it builds, checks against a reference, times \
@@ -87,7 +85,6 @@ class Application(ReadingServer):
             lifespan=self._closing,
         )
         self._desk = desk
-        self._offered = {tool.name: tool for tool in TOOLS}
         self._threads = anyio.CapacityLimiter(MOST_CALLS)
 
     @asynccontextmanager
@@ -102,14 +99,18 @@ class Application(ReadingServer):
 
     async def list_tools(self) -> list[ToolOnWire]:
         """Every tool with its schemas, in the order of TOOLS."""
-        return list(listed_tools())
+        late.begin()
+        return list(kept_lists().tools)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool. Raises ToolError with what was wrong, what is valid, what to do next."""
+        await late.loaded()
+        from .protocol.arguments import read_arguments
+
         try:
-            tool = self._tool(name)
+            tool = _tool(name)
             _require_scope(tool, context)
             read = read_arguments(name, tool.arguments, arguments)
             result = await self.perform(tool, read, None if context is None else _Told(context))
@@ -134,11 +135,6 @@ class Application(ReadingServer):
             server = self._lowlevel_server
             await server.run(requests, answers, server.create_initialization_options())
 
-    def _tool(self, name: str) -> Tool[Any, Any]:
-        if name not in self._offered:
-            raise SpecError(f"there is no tool `{name}`", valid=", ".join(self._offered))
-        return self._offered[name]
-
     def _run(
         self, tool: Tool[Any, Any], arguments: Arguments, told: progress.Listener | None
     ) -> Record:
@@ -148,10 +144,21 @@ class Application(ReadingServer):
             return self._desk.perform(tool, arguments)
 
 
+def _tool(name: str) -> Tool[Any, Any]:
+    from ..tools import TOOLS
+
+    for tool in TOOLS:
+        if tool.name == name:
+            return tool
+    raise SpecError(f"there is no tool `{name}`", valid=", ".join(each.name for each in TOOLS))
+
+
 def _require_scope(tool: Tool[Any, Any], context: Context[None, Any] | None) -> None:
     """Raises AccessError where the token of a request lets its holder only read."""
     request = None if context is None else context.request_context.request
     if not tool.read_only and not may_work(request):
+        from ..tools import TOOLS
+
         raise AccessError(
             f"{tool.name} builds, runs or writes, and the token of this session is of scope read",
             valid=", ".join(each.name for each in TOOLS if each.read_only),
@@ -177,6 +184,8 @@ class _Told(progress.Listener):
 def desk_of(outdir: Path, roots: Sequence[Path], gpus: Sequence[str]) -> Performs:
     """The broker's desk, unless BROKER says that this process is to do the work itself."""
     if os.environ.get(BROKER, "").lower() in OFF:
+        from .work.desk import Desk
+
         return Desk(outdir, roots, gpus)
     from .broker.remote_desk import RemoteDesk
 
@@ -185,6 +194,8 @@ def desk_of(outdir: Path, roots: Sequence[Path], gpus: Sequence[str]) -> Perform
 
 def make_app(outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> Application:
     """The application over one state folder; it opens it at its first call."""
+    from .work.desk import Desk
+
     return Application(Desk(outdir, roots, gpus))
 
 
@@ -203,3 +214,5 @@ def serve_stdio(outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -
         pass  # the client went while an answer was written to it: nobody is left to tell
     finally:
         desk.close()
+    if late.under_way():
+        os._exit(0)

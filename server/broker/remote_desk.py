@@ -12,19 +12,18 @@ import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...runners import progress
 from ...runners.errors import AccessError, KernelwrightError
-from ...runners.model import Record
-from ...store.jobs import AnyResult
-from ...tools.base import Arguments, Tool, WorkArguments
-from ...tools.job import TOOL as WAIT
-from ...tools.job import JobArguments
-from ..resources.verbs import VERBS
-from ..work.desk import Desk, Performs
+from ..work.performs import Performs
 from .messages import Json, as_error, identity, received, send
 from .place import Place
+
+if TYPE_CHECKING:
+    from ...runners.model import Record
+    from ...tools.base import Arguments, Tool
+    from ..work.desk import Desk
 
 START_S: Final = 60.0
 """for a broker to listen; it takes under 1 s on a quiet machine"""
@@ -53,6 +52,10 @@ class RemoteDesk(Performs):
 
     def perform(self, tool: Tool[Any, Any], arguments: Arguments) -> Record:
         """See `Performs.perform`."""
+        from ...tools.base import WorkArguments
+        from ...tools.job import TOOL as WAIT
+        from ...tools.job import JobArguments
+
         ends = time.monotonic() + getattr(arguments, "wait_s", 0.0)
         asked, known, request = tool, arguments, uuid.uuid4().hex
         for _ in range(ATTEMPTS):
@@ -157,6 +160,8 @@ class RemoteDesk(Performs):
 
     def _work_here(self, other: Json) -> None:
         """From now on this process does the work, beside a broker that is another's."""
+        from ..work.desk import Desk
+
         with self._lock:
             if self._own is None and not self._closed:
                 if other:
@@ -170,6 +175,9 @@ class RemoteDesk(Performs):
 
 
 def _result(tool: Tool[Any, Any], told: Json) -> Record:
+    from ...store.jobs import AnyResult
+    from ..resources.verbs import VERBS
+
     if "error" in told:
         raise as_error(told["error"])
     if "broke" in told:

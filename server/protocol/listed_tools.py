@@ -2,14 +2,14 @@
 
 Clients hold the list, or the part of it that they loaded, in the context of a model. There are no
 schemas of results, which would be twice as long as all the rest: results are shown to models as
-they are, with a schema or without one.
+they are, with a schema or without one. A server tells them as `kept_lists.py` has kept them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from mcp_types import Tool as ToolOnWire
 from mcp_types import ToolAnnotations
@@ -18,9 +18,6 @@ from pydantic.json_schema import GenerateJsonSchema
 from ...tools import TOOLS
 from ...tools.base import Arguments, Tool
 
-LIST_TTL_MS = 3_600_000
-"""The list stays as it is for as long as the server runs."""
-LISTS: Final = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
 ALWAYS_LOAD, SEARCH_HINT = "anthropic/alwaysLoad", "anthropic/searchHint"
 """of Claude Code, which loads tools when they are wanted"""
 UNSAID: Mapping[str, object] = {"additionalProperties": True, "default": ""}

@@ -10,13 +10,14 @@ import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mcp_types import CallToolResult, ContentBlock, ImageContent, TextContent
 
-from ...runners.model import Record
 from ...runners.wording import cut
-from ...tools.parts.shortened import shortened_texts
+
+if TYPE_CHECKING:
+    from ...runners.model import Record
 
 MOST_CHARS = 25_000
 IMAGE = "image"
@@ -61,6 +62,8 @@ def capped(content: dict[str, Any]) -> dict[str, Any]:
     cut, and `cut` beside them."""
     if len(in_json(content)) <= MOST_CHARS:
         return content
+    from ...tools.parts.shortened import shortened_texts
+
     for fewest, longest in [(None, t) for t in LONGEST_TEXTS] + [
         (fewest, LONGEST_TEXTS[-1]) for fewest in LONGEST_LISTS
     ]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp.server import MCPServer
 from mcp.server.lowlevel.helper_types import ReadResourceContents
@@ -30,12 +30,14 @@ from mcp_types import (
 from mcp_types import Prompt as PromptOnWire
 
 from ...runners.errors import KernelwrightError
-from ...tools.base import Arguments, Tool
 from ..prompts.catalogue import PROMPTS, prompt
+from ..protocol.kept_lists import kept_lists
+from ..protocol.late import loaded
 from ..protocol.replies import error_text
-from .serving import completion, is_known, listed_resources, listed_templates
 from .subscriptions import Subscriptions
-from .verbs import COMPLETE, READ, VERSIONS, CompleteArguments, ReadArguments, WatchArguments
+
+if TYPE_CHECKING:
+    from ...tools.base import Arguments, Tool
 
 R = TypeVar("R")
 
@@ -58,16 +60,19 @@ class ReadingServer(MCPServer[None]):
 
     async def list_resources(self) -> list[Resource]:
         """Those that are there in every project."""
-        return list(listed_resources())
+        return list(kept_lists().resources)
 
     async def list_resource_templates(self) -> list[ResourceTemplate]:
         """Those that have a handle."""
-        return list(listed_templates())
+        return list(kept_lists().templates)
 
     async def read_resource(
         self, uri: Any, context: Context[None, Any] | None = None
     ) -> Iterable[ReadResourceContents]:
         """A resource, whole. Raises MCPError for one that is not there."""
+        await loaded()
+        from .verbs import READ, ReadArguments
+
         try:
             found = await self.perform(READ, ReadArguments(uri=str(uri)))
         except KernelwrightError as error:
@@ -112,6 +117,10 @@ class ReadingServer(MCPServer[None]):
         argument: CompletionArgument,
         _: CompletionContext | None,
     ) -> Completion | None:
+        await loaded()
+        from .serving import completion, is_known
+        from .verbs import COMPLETE, CompleteArguments
+
         if not is_known(ref, argument.name):
             return None
         asked = CompleteArguments(variable=argument.name, begun=argument.value)
@@ -119,6 +128,9 @@ class ReadingServer(MCPServer[None]):
         return completion(found.values, found.total)
 
     async def _versions(self, uris: tuple[str, ...]) -> dict[str, str]:
+        await loaded()
+        from .verbs import VERSIONS, WatchArguments
+
         found = await self.perform(VERSIONS, WatchArguments(uris=uris))
         return dict(found.versions)
 

@@ -1,4 +1,4 @@
-"""Resources as the protocol has them: lists, reading, completion."""
+"""Resources as the protocol has them: their lists, which `kept_lists.py` keeps, and completion."""
 
 from __future__ import annotations
 

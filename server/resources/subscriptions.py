@@ -24,7 +24,7 @@ from mcp_types import (
 )
 
 from ...runners.errors import KernelwrightError
-from .kinds import require_watched
+from ..protocol.late import loaded
 
 LOOK_S: Final = 1.0
 MOST_WATCHED: Final = 1000
@@ -76,8 +76,7 @@ class Subscriptions:
     ) -> SubscriptionsListenResult:
         """A stream of the newer protocol, open as long as its client wants it."""
         uris = tuple(params.notifications.resource_subscriptions or ())
-        for uri in uris:
-            require_watched(uri)
+        await _require_watched(uris)
         with self._counted(uris):
             await self._learn(uris)
             return await self._listen(context, params)
@@ -87,7 +86,7 @@ class Subscriptions:
     ) -> EmptyResult:
         """A subscription of the older protocol, held until it is ended or cannot be told."""
         uri = str(params.uri)
-        require_watched(uri)
+        await _require_watched((uri,))
         self._sessions.setdefault(uri, {})[id(context.session)] = context.session
         await self._learn((uri,))
         return EmptyResult()
@@ -126,3 +125,13 @@ class Subscriptions:
             yield
         finally:
             self._listened.subtract(uris)
+
+
+async def _require_watched(uris: tuple[str, ...]) -> None:
+    """Raises SpecError or HandleUnknown."""
+    if uris:
+        await loaded()
+        from .kinds import require_watched
+
+        for uri in uris:
+            require_watched(uri)

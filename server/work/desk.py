@@ -1,11 +1,11 @@
-"""Who performs the verbs: a workbench and its jobs in this process, or a broker's."""
+"""A workbench and its jobs in this process, which perform the verbs."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ...runners.errors import KernelwrightError
 from ...runners.model import Record
@@ -14,25 +14,11 @@ from ...tools.base import Arguments, Tool, WorkArguments
 from ...tools.job import wait_for
 from ...tools.parts.jobs import reply_of
 from ...tools.parts.named_variants import with_ids
+from .performs import Performs
 
 if TYPE_CHECKING:
     from ...search.session.workbench import Workbench
     from .jobs import Jobs
-
-
-class Performs(Protocol):
-    """Performs verbs, from any thread."""
-
-    def perform(self, tool: Tool[Any, Any], arguments: Arguments) -> Record:
-        """The tool's result; for work, the result or the job that will have it.
-
-        Raises KernelwrightError.
-        """
-        ...
-
-    def close(self) -> None:
-        """End what was started for it in this process; may be called again."""
-        ...
 
 
 class Desk(Performs):
