@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from ..runners.described import Described
 
 PolicyName = Literal["puct", "pucb", "greedy", "beam", "random"]
 BackupName = Literal["max", "mean"]
@@ -15,12 +17,8 @@ MOST_OF_A_SWEEP = 12
 """builds; beyond them another rewrite promises more, and each rewrite is tuned anew"""
 
 
-class Settings(BaseModel):
+class Settings(Described):
     """Constants of one search; gains are fractions (0.01 = 1 %)."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, defer_build=True
-    )
 
     policy: PolicyName = "puct"
     """how an arm is chosen at a node (`policies.POLICIES`)"""

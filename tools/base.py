@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from ..runners.described import Described
 from ..runners.model import Record
 
 if TYPE_CHECKING:
@@ -23,15 +24,11 @@ MAX_WAIT_S = 45.0
 """Some clients give up after 60 s; what takes longer is a job that they ask for again."""
 
 
-class Arguments(BaseModel):
+class Arguments(Described):
     """What a tool is asked; unknown arguments are refused, field texts go into its schema.
 
     A tool that needs nothing takes these as they are.
     """
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, defer_build=True
-    )
 
     told_elsewhere: ClassVar[Mapping[str, str]] = {}
     """models of rare fields whose own fields clients are not sent with every list of tools, by

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from ..described import Described
 
 Expression = int | str
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -14,9 +16,5 @@ FILL_PATTERN = r"^([0-9a-f]{2}){1,8}$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 
 
-class Part(BaseModel):
+class Part(Described):
     """A part of a spec: unknown fields are refused, docstrings become schema descriptions."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, defer_build=True
-    )

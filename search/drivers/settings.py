@@ -6,16 +6,14 @@ from decimal import Decimal
 from typing import Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
+
+from ...runners.described import Described
 
 
-class PlannerSettings(BaseModel):
+class PlannerSettings(Described):
     """Settings of a driver, kept with its search. Keys are no settings: the environment has them,
     and nobody writes them down."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, defer_build=True
-    )
 
     model: str = "claude-opus-5-5"
     """of planner anthropic: the model's name"""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+from kernelwright.runners.described import descriptions
 from kernelwright.runners.gates import ENDINGS
 from kernelwright.runners.gates.incumbent import ANEW, FRESH, SHAPES, STRESS, VALUES
 from kernelwright.runners.gates.repeats import GATE as REPEATS
@@ -71,7 +72,7 @@ def test_every_move_says_when_it_pays() -> None:
 def test_the_page_on_the_search_has_every_setting(name: str) -> None:
     field = Settings.model_fields[name]
     default = "none" if field.default is None else field.default
-    meaning = " ".join((field.description or "").split())
+    meaning = " ".join(descriptions(Settings)[name].split())
     assert f"| `{name}` | {default} | {meaning} |" in SEARCH
 
 
