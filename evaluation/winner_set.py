@@ -66,7 +66,9 @@ def confirm(
         found = [c.comparison for c in compared if c.comparison is not None]
         hot = rig.hot_times(kernel, visible, [variant_id, baseline])
         found[0] = hot.beside(found[0])
-        return _accepted_or_not(variant_id, gates, found, first, min_gain)
+        told = _accepted_or_not(variant_id, gates, found, first, min_gain)
+        reference = rig.reference_times(kernel, visible)
+        return told.model_copy(update={"reference": reference})
     finally:
         rig.detach_pools(kernel, [pool.pool for pool in pools])
 

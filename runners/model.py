@@ -294,6 +294,16 @@ class Comparison(Record):
         return {w.workload: w.median_ms[self.candidate] for w in self.workloads}
 
 
+class ReferenceTimes(Record):
+    """How long the reference itself takes, in the kernel's own types and with warm caches: where
+    it calls a library, that is the expert to compare with."""
+
+    where: str
+    """what computes it: `numpy on the host`"""
+    ms: dict[str, float]
+    """of a call, by visible workload"""
+
+
 class Evaluation(Record):
     """All that happened to a variant, with exactly one ending."""
 

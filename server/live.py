@@ -28,6 +28,7 @@ from ..search.session.optimize import (
     Opening,
 )
 from ..search.stored.records import SearchProfile, StepReport
+from .remaining import Pace, left_text
 from .tables import STYLES
 
 SHOWN = 8
@@ -67,6 +68,7 @@ class PlainLines(Display):
         self._stream, self._clock = stream, clock
         self._said_at = clock()
         self._baseline: str | None = None
+        self._pace: Pace | None = None
         self._lock = threading.Lock()
 
     def show(self, event: Event) -> None:
@@ -74,7 +76,10 @@ class PlainLines(Display):
         with self._lock:
             if isinstance(event, Opened):
                 self._baseline = event.kernel.baseline
-            for line in lines_of(event, self._baseline):
+            left = ""
+            if isinstance(event, Began | StepReport):
+                self._pace, left = paced(self._pace, event, self._clock())
+            for line in lines_of(event, self._baseline, left):
                 self._say(line)
 
     def found(self, message: str) -> None:
@@ -105,7 +110,8 @@ class LiveView(Display):
     time from the kernels that are being timed.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         # What goes to stdout is not this view's business: it may be a file.
         self._live = Live(
             console=console,
@@ -120,6 +126,8 @@ class LiveView(Display):
         self._baseline: str | None = None
         self._lock = threading.Lock()
         self._builds, self._budget = 0, 1
+        self._pace: Pace | None = None
+        self._left = ""
         self._newest: deque[StepReport] = deque(maxlen=SHOWN)
 
     def show(self, event: Event) -> None:
@@ -154,6 +162,7 @@ class LiveView(Display):
                 self._now = ""
             case Began(search, _, _):
                 self._budget = search.settings.budget_builds
+                self._pace, self._left = paced(None, event, self._clock())
                 self._now = f"search {search.search_id}"
             case Answered():
                 self._now = _answered(event)
@@ -183,6 +192,7 @@ class LiveView(Display):
 
     def _step(self, report: StepReport) -> None:
         self._builds, self._budget, self._found = report.builds, report.budget, ""
+        self._pace, self._left = paced(self._pace, report, self._clock())
         self._now = " ".join(_profile_lines(report.profile)) or self._now
         self._newest.append(report)
         if report.became_incumbent:
@@ -208,14 +218,26 @@ class LiveView(Display):
         progress.add_row(
             ProgressBar(total=self._budget, completed=self._builds, width=30),
             Text(f"{self._builds}/{self._budget} builds"),
+            Text(self._left, "dim"),
             self._best,
         )
         found = [Text(self._found)] if self._found else []
         return Group(self._head, progress, table, *found, Text(self._now, "dim"))
 
 
-def lines_of(event: Event, baseline: str | None = None) -> list[str]:
-    """What one event says in plain text. A step from another variant than this one names it."""
+def paced(pace: Pace | None, event: Began | StepReport, now: float) -> tuple[Pace | None, str]:
+    """The pace of a search after one of its events, and how long it may still take, in words."""
+    if isinstance(event, Began):
+        return Pace.of(event.search.settings, event.resumed, now), ""
+    if pace is None:
+        return None, ""
+    pace = pace.after(event.builds)
+    return pace, left_text(pace.left_s(event.builds, event.budget, now))
+
+
+def lines_of(event: Event, baseline: str | None = None, left: str = "") -> list[str]:
+    """What one event says in plain text. A step from another variant than this one names it.
+    `left`: how long the search may still take."""
     match event:
         case Opening(path):
             return [f"{path}: building, checking and timing the baseline"]
@@ -235,7 +257,8 @@ def lines_of(event: Event, baseline: str | None = None) -> list[str]:
         case Answered():
             return [_answered(event)]
         case StepReport():
-            return [_step_line(event, baseline), *_profile_lines(event.profile)]
+            line = _step_line(event, baseline) + (f" ({left})" if left else "")
+            return [line, *_profile_lines(event.profile)]
         case Confirming(_, variant_id):
             return [f"confirming {variant_id}: fresh seeds, held-out workloads, fresh processes"]
         case Finished(_, status, _, _, _):

@@ -12,6 +12,7 @@ from ..runners import openmp
 from ..runners.model import Comparison, GateResult
 from ..runners.wording import speedup_text
 from ..search.outdir.overview import VariantLine
+from ..search.outdir.side_by_side import before_and_after, beside_reference
 from ..search.session.optimize import Finished
 from ..search.stored.records import SearchRecord
 from ..store.records import Confirmation, Figure, KernelRecord, shapes_of
@@ -108,12 +109,22 @@ def result_text(finished: Finished) -> str:
     lines = [_verdict(finished)]
     if finished.confirmation is not None:
         lines += [f"confirmation: {line}" for line in confirmation_lines(finished)]
+    lines += _side_by_side(finished)
     lines.append(f"files: {finished.folder} (best -> {(finished.folder / 'best').readlink()})")
     if (finished.folder / "best" / "build.sh").is_file():
         lines.append(f"build it: sh {finished.folder / 'best' / 'build.sh'} (flags and macros)")
     who = "winner" if finished.improved else "baseline"
     lines.append(f"the {who} reaches {finished.reaches}")
     return "\n".join(lines)
+
+
+def _side_by_side(finished: Finished) -> list[str]:
+    """Times of baseline and winner from one comparison, and those of an expert beside them."""
+    found, baseline = finished.confirmation, finished.kernel.baseline
+    if found is None:
+        return []
+    times, expert = before_and_after(found, baseline), beside_reference(found, baseline)
+    return [f"times side by side: {times}"] * bool(times) + [f"beside it: {expert}"] * bool(expert)
 
 
 def confirmation_lines(finished: Finished) -> list[str]:

@@ -7,7 +7,15 @@ from datetime import UTC, datetime
 from pydantic import Field
 
 from ..runners.loading.files import LoadedKernel
-from ..runners.model import BuildFacts, Comparison, GateResult, Ratio, Record, Variant
+from ..runners.model import (
+    BuildFacts,
+    Comparison,
+    GateResult,
+    Ratio,
+    Record,
+    ReferenceTimes,
+    Variant,
+)
 from ..runners.plans.plan import Artifact
 from ..runners.specs.spec import KernelSpec, Parameter
 
@@ -67,6 +75,8 @@ class Confirmation(Record):
     held_out: Comparison | None
     first: float | None = None
     """the speedup that made it the winner; what is left of it stands in `visible`"""
+    reference: ReferenceTimes | None = None
+    """None: it was not timed"""
     accepted: bool
     """right, faster on the visible workloads, and not slower on the held-out ones"""
     message: str

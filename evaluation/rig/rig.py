@@ -13,7 +13,7 @@ from ...runners.building.builder import Builder
 from ...runners.comparing.hot import HotTimes
 from ...runners.gates import FIRST_SET, Run, first_failure
 from ...runners.gates.checking import Checker
-from ...runners.model import GateResult, Variant
+from ...runners.model import GateResult, ReferenceTimes, Variant
 from ...runners.oracle.oracle import Oracle
 from ...runners.plans.plan import Artifact, Module
 from ...runners.processes.locks import timing_lock
@@ -224,6 +224,13 @@ class Rig:
     ) -> HotTimes:
         """Times of loaded variants with warm caches, for the reader; empty on a host."""
         return self._timing.hot_times(self._checker(kernel), kernel, pools, sides)
+
+    def reference_times(
+        self, kernel: OpenKernel, pools: Sequence[SeedPool]
+    ) -> ReferenceTimes | None:
+        """How long the reference itself takes, for the reader; None on a GPU, and where the
+        baseline is the reference."""
+        return self._timing.reference_times(self._checker(kernel), kernel, pools)
 
     @contextmanager
     def fresh(self, kernel: OpenKernel, *, alone: bool = False) -> Generator[FreshRunner]:

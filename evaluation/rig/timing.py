@@ -7,13 +7,18 @@ from contextlib import nullcontext
 
 from ...runners.comparing.comparison import Paces, compare
 from ...runners.comparing.hot import HotTimes, hot_times
+from ...runners.errors import ReferenceFailed
 from ...runners.gates.checking import Checker
+from ...runners.model import ReferenceTimes
 from ...runners.processes.locks import timing_lock
 from ...runners.progress import report
 from ...runners.protocol.pools import SeedPool
 from .gated_comparison import GatedComparison, gated_comparison
 from .open_kernel import OpenKernel
 from .quiet_host import QuietHost
+
+REFERENCE_S = 0.3
+"""that calls of a reference are repeated for, on each workload"""
 
 
 class Timing:
@@ -70,6 +75,23 @@ class Timing:
                 timeout_s=kernel.timeout_s,
                 rng=kernel.rng,
             )
+
+    def reference_times(
+        self, checker: Checker, kernel: OpenKernel, pools: Sequence[SeedPool]
+    ) -> ReferenceTimes | None:
+        """See `Rig.reference_times`."""
+        if kernel.loaded.reference is None or kernel.target is not None:
+            return None
+        found, oracle = dict[str, float](), checker.oracle
+        with self._quiet.timing(), timing_lock(kernel.device, report):
+            for pool in pools:
+                try:
+                    took = oracle.reference_seconds(pool.pool, 0, REFERENCE_S)
+                except ReferenceFailed:  # it is no part of any verdict, and worked when it was
+                    return None
+                if took is not None:
+                    found[pool.contract.label] = took * 1e3
+        return ReferenceTimes(where=oracle.where(kernel.kernel_id), ms=found)
 
     def forget(self, variant_id: str) -> None:
         """A variant that nobody will time again soon."""

@@ -66,6 +66,15 @@ class Compute(Record):
     slot: int
 
 
+class TimeReference(Record):
+    """How long the reference takes on one seed of a pool, whose inputs come in a descriptor beside
+    the message; calls are repeated for so many seconds."""
+
+    pool: MakePool
+    slot: int
+    seconds: float
+
+
 class JudgeOutputs(Record):
     """Output records in a file descriptor: `places` in it and the slot each belongs to."""
 

@@ -30,6 +30,7 @@ from .messages import (
     OracleSettings,
     OutputVerdict,
     Slots,
+    TimeReference,
 )
 from .served import AGAIN, ANSWER_S, Question, ReferenceEnded, Served
 from .truths import truth_nbytes
@@ -151,6 +152,19 @@ class Oracle:
                 valid=error.valid,
                 next_step=error.next_step or SIZES,
             ) from error
+
+    def reference_seconds(self, name: str, slot: int, enough_s: float) -> float | None:
+        """How long a call of the reference takes on one seed of a pool, in the kernel's own types
+        and with warm caches; None: the baseline is the reference.
+
+        What it says is the user's own code's word: to be told, never judged by. Raises
+        ReferenceFailed.
+        """
+        pool, inputs = self._pools[name]
+        if self._kernels[pool.kernel].source is None:
+            return None
+        asked = TimeReference(pool=pool, slot=slot, seconds=enough_s)
+        return float(self._reference.ask("time", asked, (inputs,))[0]["seconds"])
 
     def judge(self, message: JudgeOutputs, fd: int) -> list[tuple[OutputVerdict, ...]]:
         """Verdicts for every output record. Raises ReferenceFailed when the reference fails."""

@@ -13,7 +13,7 @@ from ..specs.io_contract import Contract
 from .arrays import HostArray
 from .inputs import unpack
 from .libraries import library_for
-from .messages import Compute, OpenReference
+from .messages import Compute, OpenReference, TimeReference
 from .references import Reference
 from .truths import truth_nbytes, truth_places
 
@@ -69,6 +69,14 @@ class ReferenceKernels:
                 places.exact.array(memory)[...] = library.to_host(e, "float64")
             places.native.array(memory)[...] = library.to_host(n, places.native.dtype)
         library.release()
+
+    def seconds(self, message: TimeReference, inputs: int) -> float:
+        """How long a call of a reference takes on one seed; `inputs`: a descriptor. Raises
+        ReferenceFailed."""
+        kernel = self._kernels[message.pool.kernel]
+        contract = bind(kernel.contract, message.pool.symbols, message.pool.label)
+        given = _inputs(contract, message.slot, inputs)
+        return kernel.reference.seconds(contract, given, message.seconds)
 
 
 def _inputs(contract: BoundContract, slot: int, fd: int) -> dict[str, HostArray]:

@@ -16,7 +16,7 @@ from ..device.presence.registry import register
 from ..errors import KernelwrightError
 from ..processes.channel import Answer, Channel, serve
 from .confinement import confine
-from .messages import Compute, OpenReference, OracleSettings
+from .messages import Compute, OpenReference, OracleSettings, TimeReference
 
 if TYPE_CHECKING:
     from .reference_kernels import ReferenceKernels
@@ -48,6 +48,9 @@ def _answer(kernels: ReferenceKernels, message: dict[str, Any], fds: list[int]) 
                 wanted = Compute.model_validate(body)
                 kernels.compute(wanted, fds[0], fds[1])
                 return {"where": kernels.where(wanted.pool.kernel)}, []
+            case "time":
+                asked = TimeReference.model_validate(body)
+                return {"seconds": kernels.seconds(asked, fds[0])}, []
             case verb:
                 raise ValueError(f"the reference's process knows no `{verb}`")
     except KernelwrightError as error:

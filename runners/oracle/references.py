@@ -8,8 +8,10 @@ terms, not of the result.
 
 from __future__ import annotations
 
+import time
 import types
 from collections.abc import Iterable, Mapping
+from statistics import median
 from typing import Any, cast
 
 from ..dtypes import is_float, truncated_to_tf32
@@ -45,6 +47,30 @@ class Reference:
         Raises ReferenceFailed when the function raises or breaks the contract.
         """
         return self._call(contract, inputs, EXACT), self._call(contract, inputs, NATIVE)
+
+    def seconds(
+        self, contract: BoundContract, inputs: Mapping[str, HostArray], enough_s: float
+    ) -> float:
+        """How long one native call takes, arguments made before: the median of calls repeated for
+        `enough_s`, after a first one, which counts where it takes longer than that.
+
+        Raises ReferenceFailed. For a library whose calls return when they are done.
+        """
+        try:
+            with self.library.calling(self._math):
+                values = self._arguments(self.library, contract, inputs, NATIVE)
+                first = self._once(values)
+                taken, began = list[float](), time.perf_counter()
+                while first < enough_s and time.perf_counter() - began < enough_s:
+                    taken.append(self._once(values))
+        except BaseException as error:
+            raise ReferenceFailed(f"the reference raised {NATIVE}: {_words(error)}") from error
+        return median(taken or [first])
+
+    def _once(self, values: Mapping[str, Any]) -> float:
+        began = time.perf_counter()
+        self._function(**values)
+        return time.perf_counter() - began
 
     def _call(
         self, contract: BoundContract, inputs: Mapping[str, HostArray], how: str
@@ -95,16 +121,7 @@ class Reference:
         how: str,
     ) -> list[Any]:
         with library.calling(self._math):
-            values: dict[str, Any] = {
-                a.name: a.value for a in contract.arguments if a.argument.role == "scalar"
-            }
-            for bound in contract.inputs:
-                dtype = bound.argument.dtype
-                stored = library.from_host(self._given(inputs[bound.name], dtype, how), dtype)
-                widened = how == EXACT and is_float(dtype)
-                values[bound.name] = (
-                    library.float64(stored, dtype) if widened else library.argument(stored, dtype)
-                )
+            values = self._arguments(library, contract, inputs, how)
             returned: Any = self._function(**values)
             arrays = [library.result(each) for each in _several(returned)]
             _check_shapes(contract, arrays)
@@ -112,6 +129,26 @@ class Reference:
                 _converted(library, array, _kind(bound.argument.dtype, how))
                 for bound, array in zip(contract.outputs, arrays, strict=True)
             ]
+
+    def _arguments(
+        self,
+        library: ArrayLibrary,
+        contract: BoundContract,
+        inputs: Mapping[str, HostArray],
+        how: str,
+    ) -> dict[str, Any]:
+        """What the function is called with, by name."""
+        values: dict[str, Any] = {
+            a.name: a.value for a in contract.arguments if a.argument.role == "scalar"
+        }
+        for bound in contract.inputs:
+            dtype = bound.argument.dtype
+            stored = library.from_host(self._given(inputs[bound.name], dtype, how), dtype)
+            widened = how == EXACT and is_float(dtype)
+            values[bound.name] = (
+                library.float64(stored, dtype) if widened else library.argument(stored, dtype)
+            )
+        return values
 
     def _given(self, values: HostArray, dtype: str, how: str) -> HostArray:
         """What the reference starts from: with TF32 what tensor cores read of a float32."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from ...runners.model import BuildOptions, Ending, Evaluation, Record
 from ...store.records import Confirmation
 from ..stored.records import SearchRecord
@@ -85,6 +87,11 @@ class BestSummary(Record):
     confirmed: bool
     speedup_in_the_search: float | None
     baseline_ms: dict[str, float]
+    """alone, when it was opened"""
+    beside_ms: dict[str, float] = Field(default_factory=dict[str, float])
+    """of the baseline in the comparison that `speedup` is of"""
+    best_ms: dict[str, float] = Field(default_factory=dict[str, float])
+    """of the best variant, in the same comparison"""
     changed: str
     method: str
     parameters: dict[str, int]

@@ -32,6 +32,7 @@ from .events import append_events
 from .formats import BestSummary
 from .regraph_files import publish
 from .search_state import search_state
+from .side_by_side import baseline_beside, candidate_ms
 from .trace import SearchTrace, trace
 from .variant_texts import control, in_brief, logs, result, speed
 
@@ -193,6 +194,8 @@ class KernelFiles:
         found = confirmation_of(self._store, variant_id)
         baseline = variants[kernel.baseline].variant
         told = figure(evaluation, found)
+        compared = None if evaluation is None else evaluation.comparison
+        compared = compared if found is None or found.visible is None else found.visible
         return BestSummary(
             kernel_id=kernel.kernel_id,
             variant_id=variant_id,
@@ -203,6 +206,8 @@ class KernelFiles:
             confirmed=bool(told.confirmed),
             speedup_in_the_search=None if evaluation is None else evaluation.speedup,
             baseline_ms=dict(kernel.baseline_ms),
+            beside_ms=baseline_beside(compared, kernel.baseline),
+            best_ms=candidate_ms(compared),
             changed=changed_between(baseline, best.variant),
             method=best.method,
             parameters=best.variant.parameters,

@@ -9,13 +9,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from pydantic import Field
+
 from ...runners.errors import AccessError
-from ...runners.model import Record
+from ...runners.model import Comparison, Record
 from ...store.evaluations import confirmation_of
 from ...store.kernels import kernel_records
 from ...store.records import Confirmation, KernelRecord
 from ...store.store import STATE_FILE, Store
 from .overview import VariantLine, searches, variants
+from .side_by_side import baseline_beside, candidate_ms
 
 VERSION = 1
 Interval = tuple[float, float]
@@ -47,6 +50,9 @@ class VariantReport(Record):
     held_out_interval: Interval | None = None
     ms: dict[str, float]
     """median milliseconds of a call by visible workload; empty: not measured"""
+    beside_ms: dict[str, float] = Field(default_factory=dict[str, float])
+    """of the baseline in the same comparison as `ms`; when it was opened it was timed alone, which
+    is another measurement"""
     is_baseline: bool
     is_best: bool
 
@@ -71,6 +77,7 @@ class KernelReport(Record):
     kernel_type: str
     opened_at: str
     baseline_ms: dict[str, float]
+    """alone, when it was opened"""
     best: VariantReport
     """the baseline where nothing is faster"""
     variants: tuple[VariantReport, ...]
@@ -153,6 +160,7 @@ def _variant(
     record, told = line.record, line.figure
     held_out = None if confirmation is None else confirmation.held_out
     ratio = None if held_out is None else held_out.ratios[0]
+    compared = _compared(line, confirmation)
     return VariantReport(
         variant_id=line.variant_id,
         parent=record.parent,
@@ -167,15 +175,15 @@ def _variant(
         searched=None if line.is_baseline else told.searched,
         held_out_speedup=None if ratio is None else ratio.speedup,
         held_out_interval=None if ratio is None else (ratio.low, ratio.high),
-        ms=kernel.baseline_ms if line.is_baseline else _times(line, confirmation),
+        ms=kernel.baseline_ms if line.is_baseline else candidate_ms(compared),
+        beside_ms={} if line.is_baseline else baseline_beside(compared, kernel.baseline),
         is_baseline=line.is_baseline,
         is_best=line.is_incumbent,
     )
 
 
-def _times(line: VariantLine, confirmation: Confirmation | None) -> dict[str, float]:
-    """Of the confirmation, else of the search."""
-    found = None if confirmation is None else confirmation.visible
-    if found is None:
-        found = None if line.evaluation is None else line.evaluation.comparison
-    return {} if found is None else found.median_ms
+def _compared(line: VariantLine, confirmation: Confirmation | None) -> Comparison | None:
+    """The comparison that a variant's times are of: the confirmation's, else the search's."""
+    if confirmation is not None and confirmation.visible is not None:
+        return confirmation.visible
+    return None if line.evaluation is None else line.evaluation.comparison

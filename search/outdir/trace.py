@@ -12,6 +12,7 @@ from ..engine.work import ledger_of
 from ..graph.graph import Graph
 from ..graph.nodes import Edge
 from ..stored.records import SearchRecord
+from .side_by_side import before_and_after, beside_reference
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def trace(told: SearchTrace) -> str:
     lines = [
         f"# {kernel.loaded.spec.name}",
         "",
-        f"- kernel `{kernel.kernel_id}`, baseline `{kernel.baseline}`: {times}",
+        f"- kernel `{kernel.kernel_id}`, baseline `{kernel.baseline}`: {times} alone",
         f"- search `{search.search_id}`, planner {search.planner}, started {search.started_at}",
         f"- {ledger.builds} of {search.settings.budget_builds} builds, {ledger.steps} steps",
         f"- {verdict}",
@@ -82,6 +83,13 @@ def _confirmed(told: SearchTrace) -> Iterator[str]:
         ratio = found.ratio
         gained = "" if ratio is None else speedup_text(ratio.speedup, (ratio.low, ratio.high))
         yield f"`{told.kernel.incumbent}`: {gained or 'no speedup'}, {verdict}. {found.message}"
+        beside = (
+            before_and_after(found, told.kernel.baseline),
+            beside_reference(found, told.kernel.baseline),
+        )
+        for line in filter(None, beside):
+            yield ""
+            yield f"{line}."
     yield ""
 
 

@@ -48,7 +48,7 @@ def _kernel(kernel: KernelReport) -> tuple[str, ...]:
     best = kernel.best
     return (
         kernel.name,
-        times_text(kernel.baseline_ms),
+        times_text(best.beside_ms or kernel.baseline_ms),
         "the baseline" if best.is_baseline else times_text(best.ms),
         "" if best.is_baseline else speedup_text(best.speedup, best.interval),
         speedup_text(best.held_out_speedup, best.held_out_interval),

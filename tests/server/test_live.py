@@ -135,3 +135,19 @@ def _events() -> list[Event]:
     )
     path = Path("spec.json")
     return [Opening(path), Began(search, False), Failed(path, SpecError("no such field"))]
+
+
+def test_steps_of_a_log_and_the_live_view_tell_how_long_the_search_may_still_take() -> None:
+    log, screen, clock = io.StringIO(), io.StringIO(), iter((0.0, 0.0, 0.0, 40.0, 40.0, 40.0))
+    _, began, _ = _events()
+    step = _step("v2222222ccccc", "v3333333ddddd", 1.5).model_copy(update={"builds": 2})
+    lines = PlainLines(log, lambda: next(clock))
+    lines.show(began)
+    lines.show(step)
+    assert log.getvalue().splitlines()[-1].endswith("(about 2 min left)")
+    times = iter((0.0, 40.0))
+    view = LiveView(Console(file=screen, force_terminal=True, width=120), lambda: next(times))
+    view.show(began)
+    view.show(step)
+    view.close()
+    assert "about 2 min left" in screen.getvalue()

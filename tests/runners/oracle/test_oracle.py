@@ -336,3 +336,20 @@ def test_values_never_outgrow_their_bound(puts: list[tuple[int, int]]) -> None:
         held = [s for s in sizes if values.get(("p", s)) is not None]
         assert slot in held
         assert sum(sizes[s] for s in held) <= 100
+
+
+def test_a_reference_is_timed_with_the_kernels_own_types(oracle: Oracle) -> None:
+    slow = "import time\ndef reference(x, a):\n    assert x.itemsize < 8\n    time.sleep(0.01)\n"
+    case = opened(oracle, kernel(slow))
+    took = oracle.reference_seconds(case.pool.pool, 0, 0.05)
+    assert took is not None
+    assert took >= 0.01
+    once = oracle.reference_seconds(case.pool.pool, 0, 0.0)
+    assert once is not None, "a call that takes longer than asked is its time"
+    assert once >= 0.01
+
+
+def test_a_reference_that_fails_while_it_is_timed_says_so(oracle: Oracle) -> None:
+    case = opened(oracle, kernel("def reference(x, a):\n    raise ValueError('no')\n"))
+    with pytest.raises(ReferenceFailed, match="ValueError: no"):
+        oracle.reference_seconds(case.pool.pool, 0, 0.05)
