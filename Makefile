@@ -21,7 +21,8 @@ GPU_READY := $(if $(filter $(VENV)/bin,$(BIN)),$(VENV)/gpu.stamp)
 setup: $(VENV)/dev.stamp
 
 demo: $(VENV)/package.stamp
-	@echo "Searching for a faster matmul (examples/matmul): 30 builds at most, a few minutes."
+	@echo "Searching for a faster matmul (examples/matmul): 30 builds at most, some minutes;" \
+		"steps say how long it may still take."
 	@rm -rf $(DEMO)
 	@$(BIN)/kernelwright optimize --input examples/matmul/spec.json --outdir $(DEMO) \
 		--budget-builds 30 --no-llm

@@ -1,33 +1,38 @@
 """Winners of a newcomer's kernels under a stopwatch of their own: does the told interval hold?
 
-Usage: python benchmarks/first_hour.py [KERNEL...]
+Usage: python benchmarks/first_hour.py [KERNEL...] [--output FILE]
 
 Twelve kernels that the product has not seen (`first_hour_kernels/`): `spec --infer` writes each
 spec, what it leaves open is filled in from KERNELS, `optimize` searches, and a C++ program
 (`stopwatch.hpp`: vectors, plain calls, std::chrono) times baseline and winner, each built by its
 pasted `build.sh`, in processes that take turns. Plain calls are held against what was told for
-warm caches, calls after other data took the caches against the confirmed interval. With all
-kernels it takes under 20 minutes and writes benchmarks/results/first_hour.json.
+warm caches, calls after other data took the caches against the confirmed interval.
+
+A kernel takes about a minute. The result is written after each: kernels that are named are measured
+anew and the others kept, so a run that was cut goes on with those that it lacks. One that fails is
+told with its reason, counts as not covered, and ends nothing.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from environment import ROOT, write
+from environment import RESULTS, ROOT, write
 
 SOURCES = ROOT / "benchmarks" / "first_hour_kernels"
 PRODUCT = Path(sys.executable).parent / "kernelwright"
-SEARCH_S, BUILDS = 45, 12
+SEARCH_S, BUILDS = 25, 12
 PROCESSES, CALLS_S = 7, 0.15
 """of each side; seconds of calls in each"""
 C_TYPES = {"float32": "float", "float64": "double", "int32": "int"}
@@ -94,24 +99,35 @@ KERNELS = {
 
 
 def main() -> None:
-    """Time the kernels named, or all; a table last, and the result where all were asked for."""
-    names = sys.argv[1:] or list(KERNELS)
-    if unknown := set(names) - KERNELS.keys():
+    """Time the kernels named, or all, keeping what the result file has of others; a table last."""
+    asked = _arguments()
+    if unknown := set(asked.kernels) - KERNELS.keys():
         raise SystemExit(f"no kernel {', '.join(unknown)}; there are {', '.join(KERNELS)}")
-    rows = list[dict[str, Any]]()
-    for name in names:
-        with tempfile.TemporaryDirectory() as folder:
-            rows.append(row := _row(name, Path(folder)))
-        print(_line(row), flush=True)
+    known = _known(asked.output) if asked.kernels else {}
+    for name in asked.kernels or KERNELS:
+        known[name] = _row_or_failure(name)
+        print(_line(known[name]), flush=True)
+        rows = [known[each] for each in KERNELS if each in known]
+        result = {"budget_s": SEARCH_S, "budget_builds": BUILDS, **covered(rows), "kernels": rows}
+        write("first_hour", result, asked.output)
     print(f"\n{'kernel':11} {'told, the stopwatch: cold':40} warm")
     print("\n".join(map(_line, rows)))
-    measured = [row for row in rows if row["told"]]
-    for key, calls in (("covered", "plain calls"), ("covered_cold", "cold caches")):
-        held = sum(row[key] for row in measured)
-        print(f"{calls}: the interval holds the stopwatch's ratio in {held} of {len(measured)}")
-    if names == list(KERNELS):
-        result = {"budget_s": SEARCH_S, "budget_builds": BUILDS, "kernels": rows}
-        print(write("first_hour", result).relative_to(ROOT))
+    for calls, count in covered(rows)["covered"].items():
+        held, of = count["held"], count["of"]
+        print(f"{calls}: the interval holds the stopwatch's ratio in {held} of {of}")
+    if left := KERNELS.keys() - known.keys():
+        print(f"not measured yet: {' '.join(name for name in KERNELS if name in left)}")
+
+
+def covered(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """In how many rows the interval told holds the stopwatch's ratio. A kernel of which nothing was
+    claimed is no part of it; one that failed is."""
+    claimed = [row for row in rows if row["told"] or row.get("failed")]
+    counts = {
+        calls: {"held": sum(bool(row.get(key)) for row in claimed), "of": len(claimed)}
+        for calls, key in (("plain calls", "covered"), ("cold caches", "covered_cold"))
+    }
+    return {"covered": counts}
 
 
 def spec_of(inferred: dict[str, Any], kernel: Kernel) -> dict[str, Any]:
@@ -166,6 +182,31 @@ def compare(runs: dict[str, list[dict[str, float]]], key: str) -> dict[str, floa
     pairs = [b[key] / w[key] for b, w in zip(runs["baseline"], runs["winner"], strict=True)]
     middle = median(b[key] for b in runs["baseline"]) / median(w[key] for w in runs["winner"])
     return {"ratio": middle, "least": min(pairs), "most": max(pairs)}
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("kernels", nargs="*", help=f"default: all of {', '.join(KERNELS)}")
+    parser.add_argument("--output", type=Path, help="a file in place of the one in results/")
+    return parser.parse_args()
+
+
+def _known(output: Path | None) -> dict[str, dict[str, Any]]:
+    """Rows of a result by kernel; none where there is no result yet."""
+    path = output or RESULTS / "first_hour.json"
+    if not path.exists():
+        return {}
+    return {row["kernel"]: row for row in json.loads(path.read_text(encoding="utf-8"))["kernels"]}
+
+
+def _row_or_failure(name: str) -> dict[str, Any]:
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            return _row(name, Path(folder))
+        except (RuntimeError, ValueError, OSError, subprocess.TimeoutExpired) as error:
+            seconds = round(time.monotonic() - started, 1)
+            return {"kernel": name, "told": None, "failed": str(error), "seconds": seconds}
 
 
 def _row(name: str, folder: Path) -> dict[str, Any]:
@@ -267,6 +308,10 @@ def _run(*command: object, ends: tuple[int, ...] = (0,)) -> str:
 
 
 def _line(row: dict[str, Any]) -> str:
+    if row.get("failed"):
+        return (
+            f"{row['kernel']:11} FAILED: {row['failed'].splitlines()[0]} ({row['seconds']:.0f} s)"
+        )
     if not row["told"]:
         return f"{row['kernel']:11} nothing confirmed ({row['seconds']:.0f} s)"
     told, told_warm = (

@@ -301,7 +301,7 @@ class ReferenceTimes(Record):
     where: str
     """what computes it: `numpy on the host`"""
     ms: dict[str, float]
-    """of a call, by visible workload"""
+    """of its fastest call, by visible workload"""
 
 
 class Evaluation(Record):

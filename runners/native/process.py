@@ -49,6 +49,10 @@ from .sample_sets import DRAWN, WARM_UP_SLOT, calls_of, drawn_calls, sets_of, us
 from .warm import repeatable, warm_samples
 
 WARM_UP_CALLS = 2
+WARMED_NS = 10_000_000
+"""A call of that length has met pages, caches and threads for the first time in a small part of it,
+and needs no second one: a beginner's baseline, of the slowest kernels there are, is timed in every
+block of its search."""
 FLUSH: Mapping[Placement, Flush] = {"end": "behind", "start": "before"}
 SAMPLES_A_PROCESS = 3
 """A block of them. Where a process happens to place code and stack can cost some percent for
@@ -261,7 +265,8 @@ class NativeRunner:
             fill(shared, pool, index, WARM_UP_SLOT, message.poison)
         executor = self._executor(variant, pool, shared, cores)
         for _ in range(WARM_UP_CALLS):
-            executor.run(range(sets), message.timeout_s * sets)
+            if executor.run(range(sets), message.timeout_s * sets) > sets * WARMED_NS:
+                break
         unseen = usual_seeds(message, pool)
         session = self._sessions[key] = Session(executor, unseen)
         return session

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 import types
 from collections.abc import Iterable, Mapping
-from statistics import median
 from typing import Any, cast
 
 from ..dtypes import is_float, truncated_to_tf32
@@ -51,8 +50,11 @@ class Reference:
     def seconds(
         self, contract: BoundContract, inputs: Mapping[str, HostArray], enough_s: float
     ) -> float:
-        """How long one native call takes, arguments made before: the median of calls repeated for
+        """How long one native call takes, arguments made before: the least of calls repeated for
         `enough_s`, after a first one, which counts where it takes longer than that.
+
+        The least, as nothing tells which call others held up: a library whose threads spin takes a
+        hundred times as long beside another busy program.
 
         Raises ReferenceFailed. For a library whose calls return when they are done.
         """
@@ -65,7 +67,7 @@ class Reference:
                     taken.append(self._once(values))
         except BaseException as error:
             raise ReferenceFailed(f"the reference raised {NATIVE}: {_words(error)}") from error
-        return median(taken or [first])
+        return min(taken or [first])
 
     def _once(self, values: Mapping[str, Any]) -> float:
         began = time.perf_counter()

@@ -47,7 +47,9 @@ def beside_reference(found: Confirmation, baseline: str) -> str:
                 f"{took:.4g} ms on `{each.workload}` (the winner {now:.4g} ms, {took / now:.3g}x "
                 "as fast)"
             )
-    return f"the reference ({found.reference.where}) takes {', '.join(told)}" if told else ""
+    return (
+        f"the reference ({found.reference.where}) takes at best {', '.join(told)}" if told else ""
+    )
 
 
 def _warm(times: WorkloadTimes, side: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -69,3 +70,30 @@ def test_the_ratio_is_of_medians_with_the_pairs_around_it(script: Callable[[str]
         "winner": [{"ms": 2.0}, {"ms": 2.0}, {"ms": 2.0}],
     }
     assert script("first_hour").compare(runs, "ms") == {"ratio": 2.5, "least": 2.0, "most": 3.0}
+
+
+def test_a_kernel_that_fails_ends_nothing_and_counts_as_not_covered(
+    script: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first_hour = script("first_hour")
+
+    def row(name: str, folder: Path) -> dict[str, Any]:
+        if name == "blur":
+            raise RuntimeError("optimize ended with 1:\nand why")
+        held = {"covered": True, "covered_cold": name == "dot"}
+        ratio = {"ratio": 2.0}
+        told = {"told": 2.0, "low": 1.9, "high": 2.1, "told_warm": [2.0, 1.9, 2.1]}
+        return {"kernel": name, **told, **held, "warm": ratio, "cold": ratio, "seconds": 1.0}
+
+    output = tmp_path / "out.json"
+    monkeypatch.setattr(first_hour, "_row", row)
+    for asked in (["dot", "blur"], ["atax"]):
+        monkeypatch.setattr(sys, "argv", ["first_hour.py", *asked, "--output", str(output)])
+        first_hour.main()
+    found = json.loads(output.read_text(encoding="utf-8"))
+    assert [each["kernel"] for each in found["kernels"]] == ["atax", "blur", "dot"]
+    assert found["kernels"][1]["failed"] == "optimize ended with 1:\nand why"
+    assert found["covered"] == {
+        "plain calls": {"held": 2, "of": 3},
+        "cold caches": {"held": 1, "of": 3},
+    }

@@ -197,3 +197,25 @@ def test_work_after_the_word_that_it_was_done_is_counted() -> None:
     late = 1_000_000
     assert late_ns(passed=3 * late, worked=late + STOPPING_NS, threads=1) == late
     assert late_ns(passed=late, worked=50 * late, threads=2) == late, "never more than passed"
+
+
+@pytest.mark.parametrize(("call_ns", "calls"), [(1_000, 3), (20_000_000, 2)])
+def test_a_long_call_warms_up_once(
+    runner: NativeRunner, monkeypatch: pytest.MonkeyPatch, call_ns: int, calls: int
+) -> None:
+    """A second one would cost as much again in every block, and change nothing."""
+    run, seen = Executor.run, list[int]()
+
+    def lasting(self: Executor, sets: Sequence[int], timeout_s: float) -> int:
+        seen.append(len(sets))
+        run(self, sets, timeout_s)
+        return call_ns * len(sets)
+
+    monkeypatch.setattr(Executor, "run", lasting)
+    block = Block(
+        pool="pool", rounds=(("one",),), calls={"one": 1}, poison=POISON, timeout_s=5.0, reload=True
+    )
+    sides, fd = runner.block(block)
+    os.close(fd)
+    assert seen == [1] * calls
+    assert sides[0].nanoseconds == (call_ns,)

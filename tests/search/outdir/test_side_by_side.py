@@ -50,7 +50,8 @@ def test_before_and_after_are_of_the_same_comparison() -> None:
 def test_a_reference_faster_than_the_baseline_is_told_beside_the_winner() -> None:
     found = confirmed(times("square", 76.0, 2.0), reference={"square": 1.0})
     assert beside_reference(found, "base") == (
-        "the reference (numpy on the host) takes 1 ms on `square` (the winner 2 ms, 0.5x as fast)"
+        "the reference (numpy on the host) takes at best 1 ms on `square` "
+        "(the winner 2 ms, 0.5x as fast)"
     )
 
 
