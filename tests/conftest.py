@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sqlite3
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from shared_folders import of_all_workers
+from shared_zygotes import OWN_ANSWER, SharedZygotes
 
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.building.compile_cache import VARIABLE
@@ -25,10 +28,11 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 
 
-def of_all_workers(tmp_path_factory: pytest.TempPathFactory, name: str) -> str:
-    """A folder of this run of the tests, the same one for all processes that they run in."""
-    own = tmp_path_factory.getbasetemp()
-    return str((own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / name)
+def pytest_collection_finish() -> None:
+    """What was collected, some hundred thousand objects, is not looked through again each time that
+    Python looks for garbage, and forks share it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -63,6 +67,30 @@ def shared_executor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runner, "compile_executor", compiled)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_zygotes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedZygotes]:
+    """All builders of this process have their builds forked by the same processes."""
+    zygotes = SharedZygotes(tmp_path_factory.mktemp("zygotes"))
+
+    def answer(_: Builder, *asked: Any) -> str:
+        return zygotes.answer(*asked)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Builder, "_answer", answer)
+        yield zygotes
+    zygotes.close()
+
+
+@pytest.fixture(scope="module")
+def own_zygotes(shared_zygotes: SharedZygotes) -> Iterator[None]:
+    """For tests of what becomes of such a process: each builder starts its own, and no other is
+    there."""
+    shared_zygotes.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Builder, "_answer", OWN_ANSWER)
         yield
 
 

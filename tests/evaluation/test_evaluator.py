@@ -323,6 +323,7 @@ def test_an_unknown_variant_is_named_with_what_to_do(bench: Workbench) -> None:
         bench.evaluator.variant("v000000000000")
 
 
+@pytest.mark.usefixtures("own_zygotes")
 def test_closing_the_workbench_leaves_no_process(tmp_path: Path) -> None:
     before = {p.pid for p in psutil.Process().children(recursive=True)}
     with Workbench(tmp_path / "out", [tmp_path]) as bench:

@@ -113,6 +113,7 @@ def built(
     )
     named = tuple(Shape(label=f"w{i}", symbols=dict(s)) for i, s in enumerate(shapes))
     request = BuildRequest(kernel=loaded, variant=variant, shapes=named, device=device)
+    Cuda().preload()  # or every fork that compiles loads NVRTC
     return Cuda().build(request, folder)
 
 

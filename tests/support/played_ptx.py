@@ -1,8 +1,8 @@
 """Triton's interpreter with the few instructions of PTX that moves write, played by numpy.
 
-`python played_ptx.py SOURCE N:OFFSET...`: the source's `histogram` of N bytes so far behind an
-aligned address, on a device of three processors; says `right` or `wrong` of each. As on a GPU, what
-is loaded begins at a multiple of its size.
+`python played_ptx.py SOURCE N:OFFSET... [SOURCE N:OFFSET...]`: `histogram` of each source on N
+bytes so far behind an aligned address, on a device of three processors; a line a source, `right`
+or `wrong` of each. As on a GPU, what is loaded begins at a multiple of its size.
 """
 
 from __future__ import annotations
@@ -97,23 +97,32 @@ def _device(_: int) -> SimpleNamespace:
     return SimpleNamespace(multi_processor_count=3)
 
 
-def main(path: str, *places: str) -> None:
-    """Run the source's `histogram` and compare."""
+def main(*asked: str) -> None:
+    """Run each source's `histogram` and compare."""
     builder = interpreter.InterpreterBuilder
     builder.create_inline_asm = _inline_asm
     builder.create_masked_load = partialmethod(partial(_aligned, builder.create_masked_load))
     interpreter._patch_lang_tensor = partial(_patched, interpreter._patch_lang_tensor)
     torch.cuda.get_device_properties = _device
+    starts = [at for at, word in enumerate(asked) if ":" not in word]
+    for start, end in zip(starts, [*starts[1:], len(asked)], strict=True):
+        module = _loaded(asked[start])
+        print(*(_found(module, *map(int, p.split(":"))) for p in asked[start + 1 : end]))
+
+
+def _loaded(path: str) -> Any:
     spec = spec_from_file_location("candidate", path)
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def _found(module: Any, n: int, offset: int) -> str:
     torch.manual_seed(0)
-    for place in places:
-        n, offset = map(int, place.split(":"))
-        values = torch.randint(0, 256, (n + offset,), dtype=torch.uint8)[offset:]
-        right = torch.equal(module.histogram(values), torch.bincount(values, minlength=256).int())
-        print("right" if right else "wrong")
+    values = torch.randint(0, 256, (n + offset,), dtype=torch.uint8)[offset:]
+    right = torch.equal(module.histogram(values), torch.bincount(values, minlength=256).int())
+    return "right" if right else "wrong"
 
 
 if __name__ == "__main__":

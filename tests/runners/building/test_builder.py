@@ -18,6 +18,8 @@ from kernelwright.runners.errors import ProcessLost
 from kernelwright.runners.processes.sandbox import landlock_abi
 from kernelwright.runners.toolchains import BuildOutcome, BuildRequest
 
+pytestmark = pytest.mark.usefixtures("own_zygotes")
+
 
 @pytest.fixture
 def builder(tmp_path: Path) -> Iterator[Builder]:

@@ -26,6 +26,7 @@ from kernelwright.search.session.candidate_runs import CandidateRuns
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.store.records import VariantRecord
 
+pytestmark = pytest.mark.usefixtures("own_zygotes")
 SLOW_FOR_6 = gpu_lift.SOURCE.replace(
     gpu_lift.START,
     gpu_lift.START

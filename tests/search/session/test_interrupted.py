@@ -6,7 +6,7 @@ import json
 import shutil
 import signal
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import pytest
 from kernels import with_known_peaks
 from pretend_gpu import pretended_gpu
 
+from kernelwright.runners.building import plain_compiler
 from kernelwright.runners.model import Ending
 from kernelwright.runners.progress import Listener, listening
 from kernelwright.runners.toolchains.cuda_request import present
@@ -25,9 +26,12 @@ from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
 from kernelwright.store.store import JsonObject
 
-pytestmark = pytest.mark.skipif(
-    "nvrtc" not in present() or shutil.which("g++") is None, reason="no NVRTC with a g++ here"
-)
+pytestmark = [
+    pytest.mark.usefixtures("own_zygotes"),
+    pytest.mark.skipif(
+        "nvrtc" not in present() or shutil.which("g++") is None, reason="no NVRTC with a g++ here"
+    ),
+]
 BUDGET = 5
 SETTINGS = Settings(budget_builds=BUDGET, sweep_builds=BUDGET, min_gain=1e9, stop_at_headroom=False)
 """One sweep spends all of it. No gain makes an incumbent: what such a one goes through is told
@@ -35,8 +39,14 @@ elsewhere."""
 
 
 def children() -> set[psutil.Process]:
-    """All beneath this process."""
-    return set(psutil.Process().children(recursive=True))
+    """All beneath this process but one that it keeps until it ends, whoever asks first for it."""
+    return {p for p in psutil.Process().children(recursive=True) if not _is_kept(p)}
+
+
+def _is_kept(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):  # it has just ended
+        return plain_compiler.__name__ in process.cmdline()
+    return False
 
 
 @dataclass

@@ -120,36 +120,45 @@ def test_its_ptx_is_in_the_source_for_the_screen_to_read() -> None:
         assert [f.tier for f in python_findings(clock, "histogram")] == ["probe"]
 
 
-def play(source: str, folder: Path, *places: str) -> list[str]:
-    """What is said of each `N:OFFSET`: N bytes so far behind an aligned address."""
-    (folder / "candidate.py").write_text(source, encoding="utf-8")
-    played = Path(__file__).parents[3] / "support" / "played_ptx.py"
+PLACES = ("1:0", "1023:2", "32768:4", "65537:0", "200003:0", "200003:1")
+NAMED = SOURCE.replace(
+    "at = tl.program_id(0) * BLOCK +",
+    "pid = tl.program_id(axis=0)\n    start = pid * BLOCK\n    at = start +",
+)
+"""the number of a program has a name"""
+
+
+def named() -> str:
+    return proposals(MOVE, state(NAME, NAMED))[1].source or ""
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
+    """What is said of each source, the named one last, at each of its places `N:OFFSET`: N bytes so
+    far behind an aligned address. All in one process, which has torch to import."""
+    folder, words = tmp_path_factory.mktemp("played"), list[str]()
+    for at, source in enumerate((*map(source_of, MEMBERS), named())):
+        path = folder / f"candidate{at}.py"
+        path.write_text(source, encoding="utf-8")
+        words += [str(path), *(PLACES if at in MEMBERS else ("70001:0", "70001:3"))]
+    script = Path(__file__).parents[3] / "support" / "played_ptx.py"
     found = subprocess.run(
-        [sys.executable, played, folder / "candidate.py", *places],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
+        [sys.executable, script, *words], capture_output=True, text=True, check=False, timeout=300
     )
-    return found.stdout.split() or [found.stderr[-2000:]]
+    assert found.returncode == 0, found.stderr[-2000:]
+    return [line.split() for line in found.stdout.splitlines()]
 
 
 @needs_triton
 @pytest.mark.parametrize("member", MEMBERS)
-def test_counts_are_right_for_odd_sizes_and_addresses(member: int, tmp_path: Path) -> None:
-    places = ("1:0", "1023:2", "32768:4", "65537:0", "200003:0", "200003:1")
-    assert play(source_of(member), tmp_path, *places) == ["right"] * len(places)
+def test_counts_are_right_for_odd_sizes_and_addresses(member: int, played: list[list[str]]) -> None:
+    assert played[member] == ["right"] * len(PLACES)
 
 
 @needs_triton
-def test_the_number_of_a_program_may_have_a_name(tmp_path: Path) -> None:
-    named = SOURCE.replace(
-        "at = tl.program_id(0) * BLOCK +",
-        "pid = tl.program_id(axis=0)\n    start = pid * BLOCK\n    at = start +",
-    )
-    found = proposals(MOVE, state(NAME, named))[1].source or ""
-    assert "        pid = program\n        start = pid * BLOCK\n" in found
-    assert play(found, tmp_path, "70001:0", "70001:3") == ["right", "right"]
+def test_the_number_of_a_program_may_have_a_name(played: list[list[str]]) -> None:
+    assert "        pid = program\n        start = pid * BLOCK\n" in named()
+    assert played[-1] == ["right", "right"]
 
 
 @pytest.fixture(scope="module")
