@@ -50,7 +50,12 @@ class Memory:
         ]
 
     def store(
-        self, kind: str, given: Sequence[Expr], address: Expr, values: Values, out: list[Statement]
+        self,
+        kind: str,
+        given: Sequence[Expr | None],
+        address: Expr,
+        values: Values,
+        out: list[Statement],
     ) -> None:
         """The same the other way round."""
         nbytes = nbytes_of(kind)
@@ -59,6 +64,8 @@ class Memory:
             if pointer.array.startswith(LOCAL):
                 store_piece(values, pointer.array, pointer.offset, nbytes, value)
                 continue
+            if value is None:
+                raise Unreadable("a value that is unknown here")
             index, dtype = self._element(pointer, kind, nbytes)
             self.stores.add(pointer.array)
             out.append(Store(pointer.array, index, as_type(value, dtype)))
@@ -132,14 +139,15 @@ def _place(depot: str, offset: Expr) -> int:
     return int(offset.value)
 
 
-def store_piece(values: Values, depot: str, offset: Expr, nbytes: int, value: Expr) -> None:
+def store_piece(values: Values, depot: str, offset: Expr, nbytes: int, value: Expr | None) -> None:
     """Write a piece; what it overlaps is forgotten."""
     at = _place(depot, offset)
     for key in [key for key in values if key.startswith(f"@{depot}+")]:
         first, _, length = key.rpartition("+")[2].partition(":")
         if int(first) < at + nbytes and at < int(first) + int(length):
             del values[key]
-    values[f"@{depot}+{at}:{nbytes}"] = value
+    if value is not None:
+        values[f"@{depot}+{at}:{nbytes}"] = value
 
 
 def load_piece(values: Values, depot: str, offset: Expr, nbytes: int) -> Expr:

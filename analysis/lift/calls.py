@@ -18,7 +18,10 @@ from .machine import as_type, computed, dtype_of
 from .statements import Barrier, Statement
 from .sums import total
 
-Enter = Callable[[str, Sequence[Expr], Values], "Expr | None"]
+Pieces = Mapping[int, Expr]
+"""a value that is handed over, by the byte at which each piece of it begins: a struct has several;
+what was never given a value has none"""
+Enter = Callable[[str, Sequence[Pieces], Values], Pieces]
 _NOTHING = ("membar", "fence", "prefetch", "prefetchu", "nanosleep", "griddepcontrol")
 SPECIAL = ("tid", "ntid", "ctaid", "nctaid")
 _SHUFFLE = re.compile(r"_Z\d+__shfl(_up|_down|_xor|)_syncj\w+$")
@@ -110,15 +113,17 @@ class Calls:
         if where is None:
             raise Unreadable(f"the address {place}")
         kind = each.opcode.rpartition(".")[2]
-        given = [] if load else [self._value(frame, each, v, values) for v in vector(source)]
+        given = [] if load else [self._operand(frame, each, v, values) for v in vector(source)]
         if ".param" in each.opcode:
             count = len(vector(target if load else source))
             size = int(kind[1:]) // 8
             keys = [frame.key(f"{where.base}+{where.offset + n * size}") for n in range(count)]
             if not load:
-                values.update(zip(keys, (_typed(v, kind) for v in given), strict=True))
+                for key, value in zip(keys, given, strict=True):
+                    _give(values, key, None if value is None else _typed(value, kind))
                 return
-            read = [_typed(_known(values, key), kind) for key in keys]
+            found = [values.get(key) for key in keys]
+            read = [None if value is None else _typed(value, kind) for value in found]
         else:
             pointer = total((self._value(frame, each, where.base, values), Number(where.offset)))
             if not load:
@@ -126,7 +131,7 @@ class Calls:
                 return
             read = self._memory.load(kind, len(vector(target)), pointer, values, out)
         for register, value in zip(vector(target), read, strict=True):
-            values[frame.key(name_in_scope(each, register))] = value
+            _give(values, frame.key(name_in_scope(each, register)), value)
 
     def _atomic(
         self, frame: Frame, each: Instruction, values: Values, out: list[Statement]
@@ -150,10 +155,16 @@ class Calls:
         name = operands[1] if returned else operands[0]
         listed = operands[-1].strip("()") if operands[-1].startswith("(") else ""
         passed = [part.strip() for part in listed.split(",") if part.strip()]
-        args = [_known(values, frame.key(f"{part}+0")) for part in passed]
+        pieces = [_taken(values, frame.key(part)) for part in passed]
         known = known_function(name)
         shuffle = _SHUFFLE.match(name)
         result: Expr | None = None
+        if name in self.functions and known is None and not shuffle and not _WAITS.match(name):
+            answer = self._enter(name, pieces, values)
+            for at, value in answer.items() if returned else ():
+                values[frame.key(f"{returned}+{at}")] = value
+            return
+        args = [_whole(each) for each in pieces]
         if known is not None:
             result = applied(known, args)
         elif shuffle:
@@ -162,19 +173,38 @@ class Calls:
             result = self._memory.taken_now(value, out)
         elif _WAITS.match(name):
             out.append(Barrier())
-        elif name in self.functions:
-            result = self._enter(name, args, values)
         else:
             raise Unreadable(f"a call of {name}, whose code is not there")
         if returned and result is not None:
             values[frame.key(f"{returned}+0")] = result
 
 
-def _known(values: Values, key: str) -> Expr:
-    found = values.get(key)
-    if found is None:
-        raise Unreadable("a parameter in pieces, or one that was never given")
+def _give(values: Values, key: str, value: Expr | None) -> None:
+    """A value, or that there is none: of an object without members, or a variable not yet set."""
+    if value is None:
+        values.pop(key, None)
+    else:
+        values[key] = value
+
+
+def pieces_of(values: Values, key: str) -> Pieces:
+    """What a parameter holds."""
+    found = (each for each in values if each.startswith(f"{key}+"))
+    return {int(each.rpartition("+")[2]): values[each] for each in found}
+
+
+def _taken(values: Values, key: str) -> Pieces:
+    """The same, and the parameter empty again: another call has one of that name."""
+    found = pieces_of(values, key)
+    for at in found:
+        del values[f"{key}+{at}"]
     return found
+
+
+def _whole(pieces: Pieces) -> Expr:
+    if tuple(pieces) != (0,):
+        raise Unreadable("a parameter in pieces, or one that was never given")
+    return pieces[0]
 
 
 def _typed(value: Expr, kind: str) -> Expr:

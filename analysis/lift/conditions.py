@@ -203,7 +203,8 @@ def settled(body: Body, facts: Facts = ()) -> Body:
                     replace(c, first=simplified(c.first, facts), next=simplified(c.next, within))
                     for c in each.carried
                 )
-                out.append(_one_loop(Each(index, end, carried, settled(inner, within))))
+                body = settled(inner, within)
+                out.append(_one_loop(replace(each, count=end, carried=carried, body=body)))
             case _:
                 out.append(each)
     return tuple(out)
@@ -219,7 +220,9 @@ def _one_loop(loop: Each) -> Each:
         instead = difference(Name(only.index), product(only.count, Name(loop.index)))
         made = changed(only.body, lambda e: substitute(e, {only.index: instead}))
         if loop.index not in {n for e in expressions_in(made) for n in names_in(e)}:
-            return _one_loop(Each(only.index, product(only.count, loop.count), (), settled(made)))
+            end = product(only.count, loop.count)
+            both = loop.apart and only.apart
+            return _one_loop(Each(only.index, end, (), settled(made), both))
     if isinstance(only, When) and not only.no:
         kept = list(conjuncts(only.condition))
         for each in kept:
@@ -227,7 +230,7 @@ def _one_loop(loop: Each) -> Each:
             if end is not None and rounded_up(loop.count, end):
                 rest = all_of(tuple(part for part in kept if part is not each))
                 body = only.yes if rest == TRUE else (replace(only, condition=rest),)
-                return Each(loop.index, end, (), body)
+                return replace(loop, count=end, body=body)
     return loop
 
 

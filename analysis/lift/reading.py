@@ -7,13 +7,13 @@ every variable is a register, with loops and calls as the source has them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..ptx import Instruction, Module
 from ..ptx.operands import branch_target, name_in_scope
 from ..regions.loops import Loop
-from .accesses import Memory, value_type
-from .calls import Calls, registers_of
+from .accesses import LOCAL, Memory, value_type
+from .calls import Calls, Pieces, pieces_of, registers_of
 from .expressions import (
     Carried,
     Expr,
@@ -86,17 +86,17 @@ class Reader:
         self.entered += 1
         return Frame(self.calls.functions[name], str(self.entered))
 
-    def _enter(self, name: str, args: Sequence[Expr], values: Values) -> Expr | None:
+    def _enter(self, name: str, args: Sequence[Pieces], values: Values) -> Pieces:
         """Execute a function of the source in its place; what it returns."""
         frame = self._framed(name)
         if self.entered > 500:
             raise Unreadable("functions that call each other too often")
-        for parameter, value in zip(frame.function.parameters, args, strict=True):
-            values[frame.key(f"{parameter.name}+0")] = value
+        for parameter, pieces in zip(frame.function.parameters, args, strict=True):
+            values |= {frame.key(f"{parameter.name}+{at}"): value for at, value in pieces.items()}
         out = self.out
         self._run(frame, 0, values, frozenset())
         self.out = out
-        return values.get(frame.key("func_retval0+0"))
+        return pieces_of(values, frame.key("func_retval0"))
 
     def _run(self, frame: Frame, at: int, values: Values, stops: frozenset[int]) -> int | None:
         """Go on from a block until one of `stops`, or None: the end of the function."""
@@ -187,6 +187,8 @@ class Reader:
         self.out = list[Statement]()
         try:
             turn, carried, index = self._turned(frame, loop, mine)
+            if counters := self._counters(carried, index):
+                turn, carried, index = self._turned(frame, loop, mine, (index, counters))
             after = self._finished(turn, carried, index, mine, found)
         except Unreadable as error:
             after, why = -1, str(error)
@@ -209,6 +211,19 @@ class Reader:
         values.clear()
         values |= mine
         return after
+
+    def _counters(
+        self, carried: Mapping[str, tuple[str, Expr, Expr]], index: str
+    ) -> dict[str, Expr]:
+        """Where a loop within was not understood, the values of this one that its iteration says:
+        knowing them, the loop within may be."""
+        body = tuple(self.out)
+        if not any(isinstance(each, Opaque) for each in statements_in(body)):
+            return {}
+        firsts = {name: bare(first) for name, first, _ in carried.values()}
+        nexts = {name: bare(following) for name, _, following in carried.values()}
+        known = closed_forms(firsts, nexts, index, frozenset(_defined(body)))
+        return {key: known[name] for key, (name, _, _) in carried.items() if name in known}
 
     def _given_up(self, frame: Frame, loop: Loop, values: Values, why: str) -> int:
         exits = {s for b in loop.blocks for s in frame.blocks[b].successors} - loop.blocks
@@ -239,13 +254,24 @@ class Reader:
         raise Unreadable("a loop with too many iterations to be followed one by one")
 
     def _turned(
-        self, frame: Frame, loop: Loop, values: Values
+        self,
+        frame: Frame,
+        loop: Loop,
+        values: Values,
+        before: tuple[str, Mapping[str, Expr]] | None = None,
     ) -> tuple[Turn, dict[str, tuple[str, Expr, Expr]], str]:
-        """Execute one iteration. Of each key the name that stands for it, first and next value."""
-        self.loops += 1
-        index = f"k{self.loops}"
+        """Execute one iteration. Of each key the name that stands for it, first and next value.
+        `before`: the index, and values by key that it says."""
+        self.loops += before is None
+        index, known = before or (f"k{self.loops}", {})
+        self.out = list[Statement]()
         mine, named = dict(values), dict[str, str]()
         for key in _written(frame, loop, values):
+            if key in known:
+                mine[key] = as_pointer(values[key], known[key])
+                continue
+            if _is_reference(key, values[key]):
+                continue
             self.names += 1
             named[key] = f"~{self.names}"
             mine[key] = like(values[key], named[key])
@@ -259,6 +285,8 @@ class Reader:
             raise Unreadable("a loop without an end")
         if turn.before and not turn.last:
             raise Unreadable("a loop that works before it tests whether to go on")
+        if any(mine.get(k) != v for k, v in values.items() if _is_reference(k, v)):
+            raise Unreadable("a variable that refers now to one variable, now to another")
         kept = [key for key in named if key in mine and same_kind(mine[key], values[key])]
         lost = {named[key] for key in named} - {named[key] for key in kept}
         used = _names_of(tuple(self.out)) | names_in(turn.stay)
@@ -291,7 +319,9 @@ class Reader:
             if n not in known
         }
         done = total((count, Number(-1))) if turn.last else count
-        ends = {n: substitute(e, {index: done}) for n, e in known.items()}
+        ends: dict[str, Expr] = {index: done} | {
+            n: substitute(e, {index: done}) for n, e in known.items()
+        }
         full = {n: substitute(e, {index: count}) for n, e in known.items()}
         for name in kept:
             closure = fold_of(name, kept, index, count)
@@ -334,6 +364,13 @@ class Reader:
             if names_in(each.next) & _defined(body):
                 used[name] = each
         out.append(Each(*head, tuple(used.values()), made))
+
+
+def _is_reference(key: str, value: Expr) -> bool:
+    """Whether a piece of local memory holds the address of a variable, as closures do: it is taken
+    to stay that, which is looked at afterwards."""
+    here = isinstance(value, Pointer) and value.array.startswith(LOCAL)
+    return here and key.startswith("@") and isinstance(bare(value), Number)
 
 
 def _names_of(body: Body) -> set[str]:

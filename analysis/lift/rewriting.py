@@ -20,6 +20,7 @@ from .expressions import (
     call,
     walk,
 )
+from .machine import as_type
 from .statements import Body, Each, Lifted, Statement, When, changed, expressions_in, statements_in
 from .sums import divided, from_terms, product, total
 
@@ -54,6 +55,8 @@ def remade(op: str, args: tuple[Expr, ...], dtype: DType) -> Expr:
     if op == "elements" and isinstance(args[1], Number):
         whole = divided(args[0], int(args[1].value))
         return Call(op, args, dtype) if whole is None else whole
+    if op == "bits" and isinstance(args[0], Number):
+        return as_type(args[0], dtype)
     return call(op, *args, dtype=dtype)
 
 

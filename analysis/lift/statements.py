@@ -46,14 +46,14 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """A loop of `count` iterations, `index` from 0. Without carried values and with stores that do
-    not meet, its iterations are independent of each other; the reader does not say that they do not
-    meet."""
+    """A loop of `count` iterations, `index` from 0."""
 
     index: str
     count: Expr
     carried: tuple[Carried, ...]
     body: Body
+    apart: bool = False
+    """whether its iterations surely may run in any order; False: that is not known"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +157,6 @@ def _changed(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
             return When(change(condition), changed(yes, change), changed(no, change))
         case Each(index, count, carried, inner):
             made = tuple(Carried(c.name, c.dtype, change(c.first), change(c.next)) for c in carried)
-            return Each(index, change(count), made, changed(inner, change))
+            return Each(index, change(count), made, changed(inner, change), statement.apart)
         case _:
             return statement

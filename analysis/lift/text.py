@@ -47,7 +47,8 @@ def _statement(statement: Statement, tab: str) -> Iterator[str]:
                 yield from _lines(no, tab + "  ")
         case Each(index, count, carried, body):
             firsts = "".join(f", {each.name} = {text(each.first)}" for each in carried)
-            yield f"{tab}each {index} < {text(count)}{firsts}:"
+            word = "for all" if statement.apart else "each"
+            yield f"{tab}{word} {index} < {text(count)}{firsts}:"
             yield from _lines(body, tab + "  ")
             for each in carried:
                 yield f"{tab}  next {each.name} = {text(each.next)}"

@@ -7,7 +7,7 @@ mathematical library too, stay calls. Products and sums are not fused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .cuda_job import Compiled, CudaJob, Failed
@@ -18,16 +18,22 @@ SOURCE = "plain.cu"
 
 
 def plain_ptx(
-    source: str, entry: str, folder: Path, *, defines: Mapping[str, object], arch: str = "sm_90"
+    source: str,
+    entry: str,
+    folder: Path,
+    *,
+    defines: Mapping[str, object],
+    flags: Sequence[str] = (),
+    arch: str = "sm_90",
 ) -> tuple[str, str] | Failed:
     """(PTX, name of the entry in it) of a kernel by its C++ name, made within `folder`; for a
-    process with one thread. `defines`: macros and their values."""
+    process with one thread. `defines`: macros and their values; `flags`: more of the compiler's."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SOURCE).write_text(source, encoding="utf-8")
     job = CudaJob(
         folder=folder,
         source=SOURCE,
-        flags=(*FLAGS, *(f"-D{name}={value}" for name, value in defines.items())),
+        flags=(*FLAGS, *flags, *(f"-D{name}={value}" for name, value in defines.items())),
         include_dirs=(),
         arch=arch,
         entries=(entry,),

@@ -53,7 +53,7 @@ def test_a_matrix_product_is_a_sum_over_two_dimensions(tmp_path: Path) -> None:
     )
 
 
-def test_a_helper_that_gives_several_values_at_once_is_told_as_not_read(tmp_path: Path) -> None:
+def test_a_helper_may_give_several_values_at_once(tmp_path: Path) -> None:
     helper = (
         "struct Four { float a, b, c, d; };"
         " __device__ __noinline__ Four four(float v)"
@@ -61,7 +61,7 @@ def test_a_helper_that_gives_several_values_at_once_is_told_as_not_read(tmp_path
     )
     body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= rows * cols) return;"
     source = f"{helper} {HEAD} {{ {body} Four f = four(x[i]); y[i] = f.a + f.c; }}"
-    assert "in pieces" in lifted_text(lifted(source, tmp_path))
+    assert "y[i] = x[i] + (x[i] * 3)\n" in lifted_text(lifted(source, tmp_path))
 
 
 @pytest.mark.parametrize(
