@@ -28,8 +28,13 @@ def main() -> None:
     gpus = [name for name in str(given.gpus).split(",") if name]
     if given.command == "broker":
         from .broker.serving import Broker
+        from .observing.logs import begin_logs
+        from .observing.spans import begin_spans
 
+        begin_logs()
+        flush = begin_spans()
         Broker(given.outdir, roots, gpus).serve()
+        flush()
         os._exit(0)  # threads of calls wait for jobs that are the next broker's now
     serve_stdio(given.outdir, roots, gpus)
 

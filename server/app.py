@@ -32,6 +32,10 @@ from mcp_types import Tool as ToolOnWire
 from ..runners import progress
 from ..runners.errors import AccessError, KernelwrightError, SpecError
 from ..runners.version import __version__
+from .observing.audit import Audit
+from .observing.calls import Observed
+from .observing.logs import begin_logs
+from .observing.spans import begin_spans
 from .protocol import late
 from .protocol.kept_lists import LIST_TTL_MS, LISTS, kept_lists
 from .protocol.lines import Answers, Requests
@@ -67,6 +71,7 @@ Sources, diffs and logs come from inspect. One evaluation takes 1 to 20 s, one a
 
 BROKER, OFF = "KERNELWRIGHT_BROKER", ("0", "off", "no", "false")
 """the variable that says whether a process of its own does the work, which is usual"""
+AUDIT = "KERNELWRIGHT_AUDIT"
 MOST_CALLS = 1000
 """under way at once, a thread each; nearly all of them wait for jobs, and block nobody"""
 
@@ -74,7 +79,8 @@ MOST_CALLS = 1000
 class Application(ReadingServer):
     """The server. Tools keep the order of TOOLS."""
 
-    def __init__(self, desk: Performs) -> None:
+    def __init__(self, desk: Performs, audit: Audit | None = None) -> None:
+        """`audit`: where calls are written down; None: nowhere."""
         super().__init__(
             "kernelwright",
             title="Kernelwright",
@@ -83,6 +89,7 @@ class Application(ReadingServer):
             log_level="WARNING",
             cache_hints=dict.fromkeys(LISTS, CacheHint(ttl_ms=LIST_TTL_MS, scope="private")),
             lifespan=self._closing,
+            middleware=[] if audit is None else [Observed(audit)],
         )
         self._desk = desk
         self._threads = anyio.CapacityLimiter(MOST_CALLS)
@@ -192,11 +199,16 @@ def desk_of(outdir: Path, roots: Sequence[Path], gpus: Sequence[str]) -> Perform
     return RemoteDesk(outdir, roots, gpus)
 
 
+def audit_of(outdir: Path) -> Audit | None:
+    """Where calls are written down, unless AUDIT says that they are not."""
+    return None if os.environ.get(AUDIT, "").lower() in OFF else Audit(outdir)
+
+
 def make_app(outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> Application:
     """The application over one state folder; it opens it at its first call."""
     from .work.desk import Desk
 
-    return Application(Desk(outdir, roots, gpus))
+    return Application(Desk(outdir, roots, gpus), audit_of(outdir))
 
 
 def serve_stdio(outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> None:
@@ -206,13 +218,16 @@ def serve_stdio(outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -
     which goes on: what is on disk is complete at any moment.
     """
     claim_stdio()
+    begin_logs()
+    flush = begin_spans()
     desk = desk_of(outdir, roots, gpus)
-    end_on_signals(desk.close)
+    end_on_signals(desk.close, flush)
     try:
-        anyio.run(Application(desk).serve)
+        anyio.run(Application(desk, audit_of(outdir)).serve)
     except* BrokenPipeError:
         pass  # the client went while an answer was written to it: nobody is left to tell
     finally:
         desk.close()
+        flush()
     if late.under_way():
         os._exit(0)

@@ -11,11 +11,13 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 
-from .app import Application, desk_of
+from .app import Application, audit_of, desk_of
 from .http.addresses import Address, listening_at, same_site
 from .http.gate import Gate
 from .http.quiet import quieten
 from .http.tokens import Token, Tokens, drawn, holder_of
+from .observing.logs import begin_logs
+from .observing.spans import begin_spans
 from .work.ending import end_on_signals
 
 PATH: Final = "/mcp"
@@ -43,6 +45,8 @@ def serve_http(outdir: Path, roots: Sequence[Path], gpus: Sequence[str], address
     once, with all that it started.
     """
     quieten()
+    begin_logs()
+    flush = begin_spans()
     listening = listening_at(address)
     tokens, more, said = Tokens(outdir), list[Token](), "as `kernelwright token list` says"
     if not tokens.kept():
@@ -50,8 +54,8 @@ def serve_http(outdir: Path, roots: Sequence[Path], gpus: Sequence[str], address
         more.append(record)
         said = f"for this run alone: {token}"
     desk = desk_of(outdir, roots, gpus)
-    app = asgi_app(Application(desk), address, tokens, *more)
-    end_on_signals(desk.close)
+    app = asgi_app(Application(desk, audit_of(outdir)), address, tokens, *more)
+    end_on_signals(desk.close, flush)
     host, port = listening.getsockname()[:2]
     at = f"[{host}]" if ":" in host else host
     print(f"serving MCP at http://{at}:{port}{PATH}", file=sys.stderr)
@@ -61,6 +65,7 @@ def serve_http(outdir: Path, roots: Sequence[Path], gpus: Sequence[str], address
         _Server(config).run(sockets=[listening])
     finally:
         desk.close()
+        flush()
 
 
 class _Server(uvicorn.Server):

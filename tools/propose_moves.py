@@ -246,7 +246,7 @@ TOOL = Tool(
     run=propose_moves,
     arguments=ProposeMovesArguments,
     result=ProposedMoves,
-    search_hint="ideas, suggestions, what to try next to speed up a kernel; optimizations with "
-    "candidates",
+    search_hint="ideas, what to try next to speed up a kernel: vectorize, tile, unroll a loop; "
+    "optimizations with candidates",
     read_only=True,
 )

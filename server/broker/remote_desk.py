@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...runners import progress
 from ...runners.errors import AccessError, KernelwrightError
+from ..observing.spans import carried
 from ..work.performs import Performs
 from .messages import Json, as_error, identity, received, send
 from .place import Place
@@ -94,6 +95,8 @@ class RemoteDesk(Performs):
         try:
             with connection, connection.makefile("rb") as stream:
                 message: Json = {"identity": self._is, "verb": tool.name, "request": request}
+                if spans := carried():
+                    message["spans"] = spans
                 message["arguments"] = arguments.model_dump(mode="json", by_alias=True)
                 send(connection, message)
                 for told in received(stream):

@@ -21,6 +21,7 @@ from ...runners import progress
 from ...runners.errors import KernelwrightError
 from ...tools import TOOLS
 from ...tools.base import Tool
+from ..observing.spans import span
 from ..resources.verbs import VERBS
 from ..work.desk import Desk
 from ..work.ending import end_on_signals
@@ -147,7 +148,8 @@ class Broker:
         try:
             tool = VERBS_BY_NAME[asked["verb"]]
             arguments = tool.arguments.model_validate(asked["arguments"])
-            with progress.listening(_Told(connection)):
+            below = span(f"perform {tool.name}", asked.get("spans", {}))
+            with below, progress.listening(_Told(connection)):
                 result = self._desk.answer(
                     tool,
                     arguments,

@@ -16,12 +16,13 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hmac import compare_digest
 from pathlib import Path
-from typing import Literal, cast
-
-from filelock import FileLock
+from typing import TYPE_CHECKING, Literal, cast
 
 from ...runners.errors import KernelwrightError, SpecError
 from ...runners.whole_files import write_whole
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 Scope = Literal["read", "work"]
 SCOPES: dict[Scope, str] = {
@@ -107,6 +108,10 @@ class Tokens:
 
     def _lock(self) -> FileLock:
         self.outdir.mkdir(parents=True, exist_ok=True)
+        from filelock import (
+            FileLock,  # the command line reads this file before it knows its command
+        )
+
         return FileLock(f"{self._path}.lock", mode=0o600)
 
     def _write(self, tokens: tuple[Token, ...]) -> None:

@@ -12,16 +12,20 @@ CLOSE_S = 1.5
 what is not closed by then dies with this process, and leaves its scratch folder behind."""
 
 
-def end_on_signals(close: Callable[[], None]) -> None:
-    """Close and end the process, from a thread that waits for nothing else.
+def end_on_signals(*close: Callable[[], None]) -> None:
+    """Call each of `close` and end the process, from a thread that waits for nothing else.
 
     The handler only wakes it: it runs wherever the main thread was, perhaps with locks held.
     """
     told, tell = os.pipe()
 
+    def closed() -> None:
+        for each in close:
+            each()
+
     def woken() -> None:
         number = os.read(told, 1)[0]
-        closing = threading.Thread(target=close, daemon=True)
+        closing = threading.Thread(target=closed, daemon=True)
         closing.start()
         closing.join(CLOSE_S)
         os._exit(128 + number)

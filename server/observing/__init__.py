@@ -1,0 +1,1 @@
+"""What an operator reads afterwards: every call, log records, spans."""
