@@ -10,6 +10,7 @@ KernelwrightError
 ├── SearchBusy           a search that another process or session is stepping
 ├── ToolchainMissing     no compiler or driver on this machine for what was asked
 ├── DeviceMissing        no GPU here on which this kernel could run
+├── DeviceBusy           a GPU that others compute on, where a search was to have it alone
 ├── ProfileFailed        a profiler that profiled nothing, or a report that cannot be used
 │   └── CountersMissing  a GPU whose counters this process may not read, or not now
 ├── ProcessLost          a process of ours ended when it should not have
@@ -78,6 +79,10 @@ class ToolchainMissing(KernelwrightError):
 
 class DeviceMissing(KernelwrightError):
     """No GPU here on which this kernel could run."""
+
+
+class DeviceBusy(KernelwrightError):
+    """A GPU that others compute on, where a search was to have it alone."""
 
 
 class ProfileFailed(KernelwrightError):

@@ -11,6 +11,7 @@ from ..runners.described import Described
 PolicyName = Literal["puct", "pucb", "greedy", "beam", "random"]
 BackupName = Literal["max", "mean"]
 RewardName = Literal["log2", "regrapht"]
+BusyGpu = Literal["go_on", "wait", "refuse"]
 RegraphMode = Literal["soft", "hard", "off"]
 
 MOST_OF_A_SWEEP = 12
@@ -91,6 +92,9 @@ class Settings(Described):
     """what earlier searches measured, over all kernels (`search/regraph`): soft: a factor on the
     priors of candidates; hard: besides, methods that were tried elsewhere and never after the
     node's own are left out; off: neither"""
+    busy_gpu: BusyGpu = "go_on"
+    """what a search does where processes that are not ours compute on its GPU: they are named, and
+    it goes on, waits until they have ended, or is refused"""
     seed: int = 0
     """decides between arms of equal score, and all that is random"""
 

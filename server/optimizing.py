@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from .options.files import MarkdownFile
-from .options.gpus import GpuNames, gpu_names
+from .options.gpus import BusyGpuChoice, BusyGpus, GpuNames, gpu_names
 from .options.paths import folder_there, there
 
 Outdir = Annotated[Path, typer.Option(help="Folder of the state and of the exported files.")]
@@ -110,6 +110,7 @@ def optimize(
         ),
     ] = None,
     gpus: GpuNames = "",
+    busy_gpu: BusyGpus = BusyGpuChoice.go_on,
     export_markdown: MarkdownFile = None,
 ) -> None:
     """Search for a faster variant of one kernel or several, without a client: by rules, or with a
@@ -142,6 +143,7 @@ def optimize(
         "min_gain": min_gain,
         "patience": patience,
         "ncu_every": ncu_every or None,
+        "busy_gpu": busy_gpu.name,
         "seed": seed,
     }
     settings = chosen.with_repairs(settings_from(flags, assignments or ()))

@@ -98,9 +98,10 @@ def search_step(bench: Workbench, arguments: SearchStepArguments) -> Searched:
     """
     from ..search.session.telling import tell_answer
 
-    session = _session(bench, arguments)
     earlier = progress.earlier()
     made = Made.after(None if earlier is None else Searched.model_validate(earlier))
+    session, others = _session(bench, arguments)
+    made.notes = (*others, *made.notes)
     with bench.sessions.lent(session):
         if arguments.ticket is not None:
             made.notes = session.answer(arguments.ticket, arguments.candidates or ())
@@ -124,19 +125,25 @@ def _brief(bench: Workbench, end: NeedsCandidates | SearchStopped | None) -> Bri
     return brief_of(bench, end.question.variant_id, end.question)
 
 
-def _session(bench: Workbench, arguments: SearchStepArguments) -> SearchSession:
+def _session(
+    bench: Workbench, arguments: SearchStepArguments
+) -> tuple[SearchSession, tuple[str, ...]]:
+    """The search, and of a new one who else is on its GPU."""
+    from ..evaluation.rig.preflight import preflight
     from ..search.session.session import SearchSession
 
     if arguments.search_id is not None:
-        return bench.sessions.resume(bench, arguments.search_id)
-    kernel = _kernel(bench, arguments)
-    return SearchSession.start(
+        return bench.sessions.resume(bench, arguments.search_id), ()
+    kernel, settings = _kernel(bench, arguments), arguments.settings or Settings()
+    others = preflight(bench.gpus, kernel.loaded, settings.busy_gpu)
+    started = SearchSession.start(
         bench,
         kernel.kernel_id,
-        arguments.settings or Settings(),
+        settings,
         arguments.planner or "rules",
         resolve_variant(bench, kernel, arguments.origin or "incumbent").variant.variant_id,
     )
+    return started, others
 
 
 def _kernel(bench: Workbench, arguments: SearchStepArguments) -> KernelRecord:

@@ -16,8 +16,10 @@ from ...analysis.roofline import reaches, summary
 from ...evaluation.bench import Bench
 from ...evaluation.evidence.built_facts import built_facts
 from ...evaluation.evidence.headroom import peaks_for
+from ...evaluation.rig.preflight import preflight
 from ...runners.errors import BudgetSpent, KernelwrightError, ProcessLost
 from ...runners.loading.files import LoadedKernel, load_file
+from ...runners.progress import found
 from ...store.kernels import is_kernel
 from ...store.records import Confirmation, KernelRecord
 from ..applying.sent import SentCandidate
@@ -159,6 +161,8 @@ def optimize(
         yield Opening(path)
         try:
             loaded = spec if isinstance(spec, LoadedKernel) else load_file(spec, bench.roots)
+            for line in preflight(bench.gpus, loaded, settings.busy_gpu):
+                found(line)
             known = is_kernel(bench.store, loaded.kernel_id)
             kernel = bench.evaluator.open(loaded)
             yield Opened(kernel, known, built_facts(bench, kernel))
