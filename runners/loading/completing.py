@@ -18,23 +18,13 @@ from ..inferring.signature import ArrayArgument, ScalarArgument, SourceKernel
 from ..languages import KERNEL_TYPES, LANGUAGES, KernelType
 from ..specs.text import written
 from .entry_names import with_entry
+from .left_open import ASKED, OPEN
 
-OPEN = "?"
-"""Stands in a draft where the source does not say what belongs there."""
 KINDS: Mapping[str, KernelType] = {
     suffix: each.kernel_type for each in LANGUAGES.values() for suffix in each.suffixes
 }
 SHOWN_SOURCE = 1000
 """Characters of an inline source that a refusal repeats; a longer one is only named."""
-_ASKED = {
-    "role": "input, output or inout",
-    "dtype": "the type of its elements, such as float32",
-    "shape": "its sizes, as numbers or expressions over symbols",
-    "value": "a number, or an expression over symbols",
-    "grid": "blocks along x, y and z, as numbers or expressions over symbols and parameters",
-    "block": "threads of a block along x, y and z",
-    "constexprs": "a number, or an expression such as next_pow2(n)",
-}
 Json = dict[str, Any]
 
 
@@ -234,12 +224,12 @@ def _undecided(made: Json, found: SourceKernel) -> list[str]:
     launch = _mapping(made["kernel"].get("launch"))
     for place in ("grid", "block"):
         if launch.get(place) == [OPEN]:
-            lines.append(f"kernel.launch.{place}: {_ASKED[place]}")
+            lines.append(f"kernel.launch.{place}: {ASKED[place]}")
     for name, value in _mapping(launch.get("constexprs")).items():
         if value == OPEN:
-            lines.append(f"kernel.launch.constexprs.{name}: {_ASKED['constexprs']}")
+            lines.append(f"kernel.launch.constexprs.{name}: {ASKED['constexprs']}")
     for argument, entry in zip(found.arguments, made["io"]["arguments"], strict=True):
-        for place, asked in _ASKED.items():
+        for place, asked in ASKED.items():
             if entry.get(place) in (OPEN, [OPEN]):
                 why = f" ({argument.why[place]})" if place in argument.why else ""
                 lines.append(f"io.arguments.{argument.name}.{place}: {asked}{why}")

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from .completing import OPEN, Draft
+from .completing import Draft
+from .left_open import OPEN
 
 LARGEST = {1: 1 << 26, 2: 1 << 16}
 """by the most sizes that an array has in which a symbol stands; indices of 32 bits reach so far"""

@@ -13,6 +13,7 @@ import re
 import stat
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 from pydantic import Field, ValidationError
 
@@ -29,6 +30,7 @@ from ..specs.spec import KernelSpec
 from .completing import Draft, completed, decided, draft_of_source, entries
 from .headers import folder_hash
 from .identity import content_of
+from .left_open import OPEN, left_open
 
 MAX_SOURCE = 1 << 20
 
@@ -277,6 +279,12 @@ def parse_spec(data: object) -> KernelSpec:
         raise SpecError(
             f"a spec is a JSON object, this is {json_kind(data)}",
             next_step="kernelwright spec --schema prints every field with its meaning",
+        )
+    if lines := left_open(cast(object, data)):
+        raise SpecError(
+            f"the spec is not filled in yet, `{OPEN}` stands at:\n"
+            + "\n".join(f"  {line}" for line in lines),
+            next_step=f"replace each `{OPEN}`",
         )
     try:
         json.dumps(data, ensure_ascii=False, default=str).encode()
