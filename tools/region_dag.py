@@ -9,12 +9,16 @@ from pydantic import Field, model_validator
 from ..analysis import regions
 from ..analysis.regions.records import Difference, Overview, RegionView, StageView
 from ..analysis.regions.touch import touch
+from ..analysis.sass import SassDifference, sass_difference
+from ..analysis.sass.module import NO_LISTING
+from ..evaluation.evidence.kernel_code import code_of_variant
 from ..evaluation.evidence.variant_regions import KernelRegions, regions_of_variant
 from ..runners.model import Record
 from .base import Tool, WorkArguments
 from .parts.calls import again, call
 
 if TYPE_CHECKING:
+    from ..evaluation.bench import Bench
     from ..search.session.workbench import Workbench
 
 NamedBy = {"stage": "name", "region": "name", "difference": "other"}
@@ -66,6 +70,9 @@ class RegionDagResult(Record):
     stage: StageView | None = None
     region: RegionView | None = None
     difference: Difference | None = None
+    machine_code: SassDifference | None = None
+    """with difference: SASS of both, counted as it stands there"""
+    why_no_machine_code: str | None = None
     next_offset: int | None = None
     """where the next page starts; None: this was the last"""
     advice: str
@@ -78,8 +85,9 @@ def region_dag(bench: Workbench, arguments: RegionDagArguments) -> RegionDagResu
 
     overview: loops, stages between barriers, regions with most work, live registers, pipelines,
     divergence. stage and region look closer: PTX, lines, what is waited for. difference: what
-    `other` changed, and whether it touched the hot region. Builds if need be, runs nothing, needs
-    no GPU. Not for host C++. Work is no time: ncu_summary measures. Takes 0.1 to 8 s.
+    `other` changed in regions and SASS, and whether it touched the hot region. Builds if need be,
+    runs nothing, needs no GPU. Not for host C++. Work is no time: ncu_summary measures. Takes 0.1
+    to 8 s.
     Example: {"variant_id": "v0123456789ab", "view": "region", "name": "R7"}
     """
     found = regions_of_variant(bench, arguments.variant_id, arguments.workload, arguments.kernel)
@@ -159,6 +167,7 @@ def _difference(
         "difference": told,
         "hot_region": found.blamed,
         "touches_hot_region": _touched(found, after),
+        **_machine_code(bench, arguments, found, after),
         "next_offset": following,
         "next": _page(arguments, following)
         or (call("time_variant", variant_id=str(arguments.other)),),
@@ -170,6 +179,20 @@ def _difference(
             "(ptx_for_source_span, compile_variant)"
         ),
     }
+
+
+def _machine_code(
+    bench: Bench, arguments: RegionDagArguments, before: KernelRegions, after: KernelRegions
+) -> dict[str, object]:
+    """The SASS of both kernels compared, on the first page; why not, where it cannot be."""
+    if arguments.offset:
+        return {}
+    both = (arguments.variant_id, before.dag.entry), (str(arguments.other), after.dag.entry)
+    codes = [
+        code_of_variant(bench, name, arguments.workload, entry)[0].sass for name, entry in both
+    ]
+    found = sass_difference(*codes)
+    return {"machine_code": found, "why_no_machine_code": NO_LISTING if found is None else None}
 
 
 def _touched(before: KernelRegions, after: KernelRegions) -> str:

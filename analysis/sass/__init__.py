@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from .classes import SassClass, class_of
+from .difference import SassDifference, sass_difference
 from .module import Sass, SassInstruction, read_sass
 
-__all__ = ["Sass", "SassClass", "SassInstruction", "class_of", "read_sass"]
+__all__ = [
+    "Sass",
+    "SassClass",
+    "SassDifference",
+    "SassInstruction",
+    "class_of",
+    "read_sass",
+    "sass_difference",
+]

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwright.analysis.ptx import Frame
-from kernelwright.analysis.sass import class_of, read_sass
+from kernelwright.analysis.sass import SassInstruction, class_of, read_sass
+from kernelwright.analysis.sass.difference import sass_difference
 from kernelwright.analysis.sass.line_header import Cursor
 from kernelwright.analysis.sass.line_program import read_line_programs
 from kernelwright.analysis.sass.line_tables import read_lines
@@ -271,3 +272,36 @@ def test_a_place_is_told_without_folders() -> None:
 )
 def test_an_opcode_has_a_class(opcode: str, kind: str) -> None:
     assert class_of(opcode) == kind
+
+
+def code(*opcodes: str) -> list[SassInstruction]:
+    return [SassInstruction(16 * n, name, "R0", "", (), None) for n, name in enumerate(opcodes)]
+
+
+def test_two_kernels_differ_by_class_and_by_name_and_what_is_the_same_is_left_out() -> None:
+    before = code("LDG.E", "LDG.E", "LDG.E", "LDG.E", "FADD", "EXIT")
+    told = sass_difference(before, code("LDG.E.128", "FADD", "EXIT"))
+    assert told is not None
+    assert told.instructions == "6 -> 3"
+    assert told.classes == {"global_load": "4 -> 1"}
+    assert list(told.opcodes.items()) == [("LDG.E", "4 -> 0"), ("LDG.E.128", "0 -> 1")]
+    assert not told.same_order and told.left_out == 0
+
+
+def test_the_same_opcodes_in_another_order_are_told_from_the_same_code() -> None:
+    moved = sass_difference(code("FADD", "FMUL"), code("FMUL", "FADD"))
+    same = sass_difference(code("FADD", "FMUL"), code("FADD", "FMUL"))
+    assert moved is not None and same is not None
+    assert (moved.opcodes, moved.same_order, same.same_order) == ({}, False, True)
+
+
+def test_of_many_opcodes_those_that_differ_most_are_told() -> None:
+    many = [f"FADD.M{n}" for n in range(20) for _ in range(n + 1)]
+    told = sass_difference(code(*many), code("EXIT"))
+    assert told is not None
+    assert len(told.opcodes) == 12 and told.left_out == 9
+    assert next(iter(told.opcodes)) == "FADD.M19"
+
+
+def test_without_a_listing_nothing_is_compared() -> None:
+    assert sass_difference(code("FADD"), code("")) is None

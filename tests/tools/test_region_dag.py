@@ -124,9 +124,15 @@ def test_a_larger_tile_is_more_work_in_the_same_regions(bench: Workbench) -> Non
     assert all(reply.difference and reply.difference.left_out >= 0 for reply in replies)
     assert replies[0].touches_hot_region is not None
     assert replies[0].touches_hot_region.startswith("yes")
+    assert [reply.machine_code is None for reply in replies] == [False] + [True] * (
+        len(replies) - 1
+    )
+    assert replies[0].machine_code is not None and "->" in replies[0].machine_code.instructions
     same = ask(bench, variant_id, "difference", other=variant_id)
     assert same.touches_hot_region is not None and same.touches_hot_region.startswith("no")
     assert same.difference is not None and not same.difference.changed
+    assert same.machine_code is not None and same.machine_code.same_order
+    assert not same.machine_code.opcodes
     assert "no region differs" in same.advice
 
 
