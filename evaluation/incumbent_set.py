@@ -35,32 +35,28 @@ from ..runners.gates.incumbent import (
 )
 from ..runners.gates.repeats import Repeats, computes_every_call, slots_for
 from ..runners.model import Comparison, Ending, GateResult, Variant
-from ..runners.oracle.stress import KINDS, kinds_for
-from ..runners.oracle.structured import STRUCTURED, structured_kinds
+from ..runners.oracle.stress import kinds_for
+from ..runners.oracle.structured import structured_kinds
 from ..runners.plans.plan import Artifact
 from ..runners.progress import report
 from ..runners.protocol.messages import UNPLACED, Placement
-from ..runners.protocol.pools import SeedPool, draw, draw_exchanged, draw_stress
+from ..runners.protocol.pools import draw, draw_exchanged, draw_stress
 from ..runners.specs.contract import BoundContract
 from ..runners.specs.io_contract import StressKind
 from ..runners.toolchains import BuildOutcome
-from .rig.open_kernel import OpenKernel
+from .rig.open_kernel import FEW_BYTES, OpenKernel
 from .rig.rig import Rig
 from .sanitizer_set import sanitizing
-from .timed_values import AS_TIMED, Pace, as_timed
-from .trials import BuiltVariant, Trials, shape_name
+from .timed_values import AS_TIMED, Pace, paces_of, unkind, values_as_timed
+from .trials import BuiltVariant, Trials, shape_name, stress_name, values_name
 
 TWICE = (0, 1, 0, 1)
 """Two seeds, each again with the same poison: what differs then is not deterministic."""
-STRESS_BYTES = 64 << 20
-"""Arrays of a workload, above which stress values are tried on the smaller shape beside it."""
 PLACED: Mapping[Placement, str] = {
     "end": "buffers that end where memory ends",
     "start": "buffers that begin where memory begins",
     "anywhere": "buffers at drawn places",
 }
-WITHOUT_REFERENCE: tuple[StressKind, ...] = ("zeros",)
-"""Where the baseline is the truth: under the other kinds its own rounding would be."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +80,7 @@ def promote(
     Raises ProcessLost when a process of ours is lost twice: once more is tried without the warm
     runner beside, whose memory may be what was missing.
     """
-    paces = {} if timed is None else _paces(timed)
+    paces = {} if timed is None else paces_of(timed)
     warm = rig.warm(kernel)
     try:
         with rig.fresh(kernel) as fresh:
@@ -93,14 +89,6 @@ def promote(
         report("once more, with the device to itself")
         with rig.fresh(kernel, alone=True) as fresh:
             return _Promotion(Trials(rig, kernel, fresh, warm, candidate, baseline), paces).run()
-
-
-def _paces(timed: Comparison) -> dict[str, Pace]:
-    """How the candidate was timed, by workload."""
-    name = timed.candidate
-    return {
-        w.workload: Pace(w.calls.get(name, 1), w.median_ms[name] * 1e-3) for w in timed.workloads
-    }
 
 
 @dataclass(frozen=True)
@@ -123,14 +111,14 @@ class _Promotion:
         timed = [self._anew, self._every_call]
         untimed = [self._places, self._other_shapes, self._stress, self._other_values]
         untimed.append(self._values_as_timed)
-        if not self._repeated_pools():
+        if not self.kernel.small_pools:
             timed, untimed = [], [*timed, *untimed]
         with ExitStack() as beside:
             beside.enter_context(self.trials.fresh.held())
             building = self._building(beside)
             self.trials.fresh.load(self.trials.name(False), self.trials.candidate.artifact)
             if _passes([self._fresh_process, lambda: self._loaded(building()), *timed], results):
-                watched = beside.enter_context(sanitizing(self.trials, self._smallest()))
+                watched = beside.enter_context(sanitizing(self.trials, self.kernel.smallest))
                 if _passes(untimed, results):
                     results += watched()
         return Promoted(tuple(results), tuple(self.trials.runs))
@@ -167,9 +155,9 @@ class _Promotion:
     def _anew(self) -> Iterator[GateResult]:
         """The same values twice in the same place, a few exchanged the second time: a result
         remembered by some values, by their sum or by their address is wrong then."""
-        label = self._smallest().label
+        label = self.kernel.smallest.label
         name = f"{label}/promotion/exchanged"
-        pool = draw_exchanged(self.kernel.kernel_id, self._smallest(), name=name)
+        pool = draw_exchanged(self.kernel.kernel_id, self.kernel.smallest, name=name)
         with self.trials.fresh.attached(pool):
             trial = self.trials.trial(f"exchanged values on `{label}`", pool, (0, 1))
         yield holds(ANEW, [trial], means={"is_right": Ending.cheated})
@@ -178,13 +166,13 @@ class _Promotion:
         """Calls on different values against calls on the same ones, which code could copy, and on
         values that come late, which no earlier call could work on."""
         found = dict[str, Repeats]()
-        for pool in self._repeated_pools():
+        for pool in self.kernel.small_pools:
             label = pool.contract.label
             again = draw(
                 pool.kernel,
                 pool.contract,
                 name=f"{label}/repeats",
-                slots=slots_for(_nbytes(pool.contract), self._calls(label)),
+                slots=slots_for(pool.contract.nbytes, self._calls(label)),
             )
             with self.trials.fresh.attached(again):
                 report(f"gates of the incumbent: call after call on `{label}`")
@@ -204,7 +192,7 @@ class _Promotion:
         (one element less than a workload leaves to most of them no more than alignment does)."""
         odd = [(shape, True) for shape in self.trials.shapes() if shape.label == "other"]
         trials = list[Trial]()
-        for (contract, other), placement in product([(self._smallest(), False), *odd], PLACED):
+        for (contract, other), placement in product([(self.kernel.smallest, False), *odd], PLACED):
             what = f"{PLACED[placement]} on `{contract.label}`"
             if what in self.trials.known:
                 continue
@@ -253,7 +241,7 @@ class _Promotion:
         ]
         trials = list[Trial]()
         for shape, beside, several in asked:
-            whats = [_values_name(kind, shape) for kind in several]
+            whats = [values_name(kind, shape) for kind in several]
             pool = draw_stress(
                 self.kernel.kernel_id, shape, several, name=f"{shape.label}/promotion/values"
             )
@@ -264,16 +252,13 @@ class _Promotion:
 
     def _stress(self) -> Iterator[GateResult]:
         """Unkind values on one workload."""
-        kinds = kinds_for(self.kernel.loaded.spec.io)
-        if not kinds:
+        if not kinds_for(self.kernel.loaded.spec.io):
             yield skipped(STRESS, "no input may hold other values than its init gives it")
             return
-        if self.kernel.loaded.reference is None:
-            kinds = WITHOUT_REFERENCE
         contract, other = self._stressed_contract()
         trials = list[Trial]()
-        for kind in kinds:
-            what = _stress_name(kind)
+        for kind in unkind(self.kernel.loaded):
+            what = stress_name(kind)
             if what in self.trials.known:
                 continue
             name = f"{contract.label}/promotion/{kind}"
@@ -286,38 +271,18 @@ class _Promotion:
 
     def _values_as_timed(self) -> Iterator[GateResult]:
         """Other values in calls that come as in a comparison, where code may know that they do."""
-        spec, smallest = self.kernel.loaded.spec.io, self._smallest()
-        unkind = kinds_for(spec) if self.kernel.loaded.reference else WITHOUT_REFERENCE
-        trials = list[Trial]()
-        for pool in self._repeated_pools():
-            shape, pace = pool.contract, self.paces.get(pool.contract.label)
-            several = structured_kinds(spec, most=shape is smallest)
-            names: list[tuple[StressKind, str]]
-            names = []
-            names.extend((kind, _values_name(kind, shape)) for kind in several)
-            names.extend((kind, _stress_name(kind)) for kind in unkind)
-            held: list[StressKind] = [kind for kind, what in names if what not in self.trials.known]
-            if pace is not None and held:
-                trials += as_timed(self.trials, shape, held, pace)
-            if any(self.trials.fails(trial, STRESS_SLACK) for trial in trials):
-                break
+        trials = values_as_timed(self.trials, self.paces)
         yield holds(TIMED_VALUES, trials, STRESS_SLACK, self.trials.not_asked(AS_TIMED))
 
     def _calls(self, label: str) -> int | None:
         pace = self.paces.get(label)
         return None if pace is None else pace.calls
 
-    def _repeated_pools(self) -> list[SeedPool]:
-        """The workloads of which many sets of inputs fit."""
-        return [p for p in self.kernel.pools if _nbytes(p.contract) <= STRESS_BYTES]
-
-    def _smallest(self) -> BoundContract:
-        return min((p.contract for p in self.kernel.pools), key=_nbytes)
-
     def _stressed_contract(self) -> tuple[BoundContract, bool]:
-        """The smallest workload, or where that is large the shape beside it, if there is one."""
-        smallest = self._smallest()
-        if _nbytes(smallest) <= STRESS_BYTES:
+        """Where unkind values are tried: the smallest workload, or where that is large the shape
+        beside it, if there is one. With it, whether that is of the build for further shapes."""
+        smallest = self.kernel.smallest
+        if smallest.nbytes <= FEW_BYTES:
             return smallest, False
         near = [shape for shape in self.trials.shapes() if shape.label == "near"]
         return (near[0], True) if near else (smallest, False)
@@ -337,18 +302,6 @@ def _passes(
 def _shuffled(kinds: Sequence[StressKind]) -> tuple[StressKind, ...]:
     """The kinds in an order that nobody knows."""
     return tuple(secrets.SystemRandom().sample(kinds, len(kinds)))
-
-
-def _values_name(kind: StressKind, shape: BoundContract) -> str:
-    return f"values `{kind}` on `{shape.label}` ({STRUCTURED[kind]})"
-
-
-def _stress_name(kind: StressKind) -> str:
-    return f"stress `{kind}` ({KINDS[kind]})"
-
-
-def _nbytes(contract: BoundContract) -> int:
-    return sum(array.nbytes for array in contract.arrays)
 
 
 def host_code(artifact: Artifact) -> frozenset[str]:

@@ -12,16 +12,22 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..runners.gates.incumbent import Trial
+from ..runners.gates.incumbent import STRESS_SLACK, Trial
+from ..runners.loading.files import LoadedKernel
+from ..runners.model import Comparison
+from ..runners.oracle.stress import kinds_for
+from ..runners.oracle.structured import structured_kinds
 from ..runners.protocol.pools import draw
 from ..runners.specs.contract import BoundContract
 from ..runners.specs.io_contract import StressKind
-from .trials import Trials
+from .trials import Trials, stress_name, values_name
 
 AS_TIMED = "timed"
+WITHOUT_REFERENCE: tuple[StressKind, ...] = ("zeros",)
+"""unkind values where the baseline is the truth: under the other kinds its own rounding would be"""
 LONGEST_S = 0.5
 """of all calls of a workload; where a sample for each kind takes longer, several share one"""
 Kinds = tuple[StressKind | None, ...]
@@ -35,6 +41,40 @@ class Pace:
     calls: int
     """of a sample"""
     call_s: float
+
+
+def paces_of(timed: Comparison) -> dict[str, Pace]:
+    """How the candidate was timed, by workload."""
+    name = timed.candidate
+    return {
+        w.workload: Pace(w.calls.get(name, 1), w.median_ms[name] * 1e-3) for w in timed.workloads
+    }
+
+
+def unkind(loaded: LoadedKernel) -> tuple[StressKind, ...]:
+    """The kinds of unkind values that a kernel's outputs can be judged under."""
+    kinds = kinds_for(loaded.spec.io)
+    return WITHOUT_REFERENCE if kinds and loaded.reference is None else kinds
+
+
+def values_as_timed(trials: Trials, paces: Mapping[str, Pace]) -> list[Trial]:
+    """Trials of every kind of other values on each small workload that was timed, until one fails.
+
+    Kinds that a trial of the checks before showed to hold for nobody are left out.
+    """
+    kernel, found = trials.kernel, list[Trial]()
+    for pool in kernel.small_pools:
+        shape, pace = pool.contract, paces.get(pool.contract.label)
+        several = structured_kinds(kernel.loaded.spec.io, most=shape is kernel.smallest)
+        names = list[tuple[StressKind, str]]()
+        names.extend((kind, values_name(kind, shape)) for kind in several)
+        names.extend((kind, stress_name(kind)) for kind in unkind(kernel.loaded))
+        held: list[StressKind] = [kind for kind, what in names if what not in trials.known]
+        if pace is not None and held:
+            found += as_timed(trials, shape, held, pace)
+        if any(trials.fails(trial, STRESS_SLACK) for trial in found):
+            break
+    return found
 
 
 def as_timed(

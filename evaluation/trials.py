@@ -10,11 +10,14 @@ from ..runners.gates import Run
 from ..runners.gates.incumbent import Trial, fault_of, trial_failure
 from ..runners.gates.runs import fails
 from ..runners.model import Variant
+from ..runners.oracle.stress import KINDS
+from ..runners.oracle.structured import STRUCTURED
 from ..runners.plans.plan import Artifact
 from ..runners.progress import report
 from ..runners.protocol.messages import Placement
 from ..runners.protocol.pools import SeedPool
 from ..runners.specs.contract import BoundContract
+from ..runners.specs.io_contract import StressKind
 from ..runners.toolchains import BuildOutcome, Shape
 from .rig.fresh_runner import FreshRunner
 from .rig.open_kernel import OpenKernel
@@ -255,6 +258,16 @@ def _not_legal(baseline: Trial) -> str:
     if not all(verdict.finite for run in baseline.runs for verdict in run.verdicts):
         return "the truth is not finite there"
     return ""
+
+
+def values_name(kind: StressKind, shape: BoundContract) -> str:
+    """Values of a kind on a shape, for people."""
+    return f"values `{kind}` on `{shape.label}` ({STRUCTURED[kind]})"
+
+
+def stress_name(kind: StressKind) -> str:
+    """A kind of unkind values, for people."""
+    return f"stress `{kind}` ({KINDS[kind]})"
 
 
 def shape_name(shape: BoundContract) -> str:

@@ -22,6 +22,8 @@ FIRST_RUN_S = 60.0
 """The longest a baseline may take; candidates get a multiple of what it took."""
 SLOWER_ALLOWED = 20.0
 SHORTEST_TIMEOUT_S = 2.0
+FEW_BYTES = 64 << 20
+"""of a workload's arrays, up to which many sets of inputs fit beside each other"""
 
 
 def device_name(target: DeviceFacts | None) -> str:
@@ -74,6 +76,16 @@ class OpenKernel:
     def all_pools(self) -> tuple[SeedPool, ...]:
         """The pools of the visible workloads and of the odd shape."""
         return self.pools if self.odd is None else (*self.pools, self.odd)
+
+    @property
+    def small_pools(self) -> tuple[SeedPool, ...]:
+        """Of the visible workloads of which many sets of inputs fit."""
+        return tuple(p for p in self.pools if p.contract.nbytes <= FEW_BYTES)
+
+    @property
+    def smallest(self) -> BoundContract:
+        """The visible workload with the least memory."""
+        return min((p.contract for p in self.pools), key=lambda contract: contract.nbytes)
 
     @property
     def shapes(self) -> tuple[Shape, ...]:

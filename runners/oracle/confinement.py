@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from ..device.presence.registry import register
+from ..processes.channel import Channel
 from ..processes.sandbox import (
     drop_capabilities,
     install_seccomp,
@@ -55,6 +57,17 @@ def environment_of(settings: OracleSettings, uuid: str | None) -> dict[str, str]
         "TMPDIR": folder,
         "XDG_CACHE_HOME": folder,
     }
+
+
+def begin(channel_fd: str, settings: str) -> tuple[Channel, OracleSettings]:
+    """The start of either process of the oracle, by its arguments: noted where it works on a GPU,
+    and confined. What is imported after it is imported within."""
+    given = OracleSettings.model_validate_json(settings)
+    channel = Channel.from_fd(int(channel_fd))
+    if given.registry:
+        register(Path(given.registry))
+    confine(given)
+    return channel, given
 
 
 def confine(settings: OracleSettings) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field
 
+from ..errors import AccessError, KernelwrightError, ReferenceFailed, SpecError
 from ..model import Record
 from ..specs.io_contract import Contract, StressKind
+
+_ERRORS = {e.__name__: e for e in (ReferenceFailed, SpecError, AccessError)}
 
 
 class OracleSettings(Record):
@@ -115,3 +120,24 @@ class OutputVerdict(Record):
         told = "" if self.right else "wrong"
         hidden = {"worst_index": None, "worst_value": "", "expected_value": "", "message": told}
         return self.model_copy(update=hidden)
+
+
+def told_of(error: KernelwrightError, *, spent: bool) -> dict[str, Any]:
+    """The answer of a process that cannot do what it was asked. `spent`: its GPU no longer works
+    for it."""
+    told = {
+        "kind": type(error).__name__,
+        "message": error.message,
+        "valid": error.valid,
+        "next_step": error.next_step,
+    }
+    return {"error": told, "spent": spent}
+
+
+def refusal_in(answer: dict[str, Any]) -> KernelwrightError | None:
+    """What `told_of` put into an answer; None: it is none of a refusal."""
+    told = answer.get("error")
+    if told is None:
+        return None
+    kind: type[KernelwrightError] = _ERRORS.get(told["kind"], ReferenceFailed)
+    return kind(told["message"], valid=told["valid"], next_step=told["next_step"])

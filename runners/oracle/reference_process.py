@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..device.presence.registry import register
 from ..errors import KernelwrightError
-from ..processes.channel import Answer, Channel, serve
-from .confinement import confine
-from .messages import Compute, OpenReference, OracleSettings, TimeReference
+from ..processes.channel import Answer, serve
+from .confinement import begin
+from .messages import Compute, OpenReference, TimeReference, told_of
 
 if TYPE_CHECKING:
     from .reference_kernels import ReferenceKernels
@@ -24,11 +22,7 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Serve messages until the channel closes: argv is CHANNEL_FD SETTINGS."""
-    channel = Channel.from_fd(int(sys.argv[1]))
-    settings = OracleSettings.model_validate_json(sys.argv[2])
-    if settings.registry:
-        register(Path(settings.registry))
-    confine(settings)
+    channel, settings = begin(sys.argv[1], sys.argv[2])
     from .reference_kernels import ReferenceKernels  # numpy's threads are to be confined too
 
     serve(channel, partial(_answer, ReferenceKernels(settings.gpu)))
@@ -54,13 +48,7 @@ def _answer(kernels: ReferenceKernels, message: dict[str, Any], fds: list[int]) 
             case verb:
                 raise ValueError(f"the reference's process knows no `{verb}`")
     except KernelwrightError as error:
-        told = {
-            "kind": type(error).__name__,
-            "message": error.message,
-            "valid": error.valid,
-            "next_step": error.next_step,
-        }
-        return {"error": told, "spent": not kernels.work()}, []
+        return told_of(error, spent=not kernels.work()), []
     return {}, []
 
 

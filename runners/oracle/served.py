@@ -6,14 +6,14 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..errors import AccessError, KernelwrightError, ProcessLost, ReferenceFailed, SpecError
+from ..errors import KernelwrightError, ProcessLost, ReferenceFailed
 from ..model import Record
 from ..processes.process import Child
 from ..processes.seccomp import has_seccomp
+from .messages import refusal_in
 
 ANSWER_S = 180.0
 AGAIN = "ask again; a fresh oracle knows what this one knew"
-_ERRORS = {e.__name__: e for e in (ReferenceFailed, SpecError, AccessError)}
 
 Answered = tuple[dict[str, Any], list[int]]
 Question = tuple[str, Record, tuple[int, ...]]
@@ -113,10 +113,7 @@ class Served:
     ) -> Answered:
         child.channel.send({"verb": verb, "body": message.model_dump(mode="json")}, fds)
         reply, out = child.receive(timeout=timeout_s)
-        told = reply.get("error")
-        if told is not None:
-            kind: type[KernelwrightError] = _ERRORS.get(told["kind"], ReferenceFailed)
-            refusal = kind(told["message"], valid=told["valid"], next_step=told["next_step"])
+        if (refusal := refusal_in(reply)) is not None:
             if reply["spent"]:  # the GPU no longer works for that process
                 self.end()
                 raise _Fallen(refusal)

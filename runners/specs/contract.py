@@ -69,6 +69,11 @@ class BoundContract:
         """Arrays that the kernel writes, in the order in which the reference returns them."""
         return tuple(a for a in self.arguments if a.argument.role in ("output", "inout"))
 
+    @property
+    def nbytes(self) -> int:
+        """Of all arrays."""
+        return sum(array.nbytes for array in self.arrays)
+
     def error_floor(self, output: BoundArgument) -> float | None:
         """The error of one of the outputs that is always accepted, relative to its row's RMS.
 

@@ -65,7 +65,7 @@ def near_shape(spec: KernelSpec) -> BoundContract | None:
     while targets and max(targets.values()) > 0:
         sizes = {name: odd_size_at(domain, targets[name]) for name, domain in free.items()}
         shape = _bound(spec, {**first, **sizes}, "near")
-        if shape is not None and sum(array.nbytes for array in shape.arrays) <= NEAR_BYTES:
+        if shape is not None and shape.nbytes <= NEAR_BYTES:
             return shape
         largest = max(targets, key=lambda name: targets[name])
         targets[largest] //= 2
@@ -84,7 +84,7 @@ def long_shapes(spec: KernelSpec) -> list[BoundContract]:
         if longest >= sizes[name]:
             continue
         shape = _bound(spec, {**spec.workloads[0].symbols, **sizes}, f"long_{name}")
-        if shape is not None and sum(array.nbytes for array in shape.arrays) <= NEAR_BYTES:
+        if shape is not None and shape.nbytes <= NEAR_BYTES:
             found.append(shape)
     return found
 

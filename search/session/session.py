@@ -11,7 +11,6 @@ in which the engine gave the work: no decision depends on what ends first.
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,40 +21,28 @@ from ...evaluation.evidence.headroom import most_speedup
 from ...evaluation.scheduling.build_ahead import builders
 from ...runners.errors import SpecError
 from ...runners.model import Candidate, Ending, Variant
-from ...store.records import KernelRecord, now
-from ...store.searches import (
-    count_commit,
-    put_graph_rows,
-    put_search,
-    require_search,
-    revision_of,
-    search_record,
-)
+from ...store.records import KernelRecord
+from ...store.searches import put_search, require_search
 from ..applying.sent import SentCandidate, settled
 from ..drivers.settings import PlannerSettings
 from ..engine.decisions import Decision
 from ..engine.engine import Engine
 from ..engine.work import Ask, Evaluate, Outcome, Stopped, Waiting
-from ..graph.graph import Graph
 from ..graph.nodes import Node
-from ..graph.records import node_record
 from ..planning.planner import Context, Reply
 from ..planning.planners import PLANNERS, PlannerName
 from ..settings import Settings
 from ..stored.commits import SearchCommits
-from ..stored.experience import Experience, learned_now
-from ..stored.graph import graph_of, no_collections, set_aside, take_back
+from ..stored.experience import Experience
+from ..stored.graph import no_collections, set_aside, take_back
 from ..stored.hot_regions import HotRegions
 from ..stored.records import (
     NeedsCandidates,
-    SearchRecord,
     SearchStatus,
     SearchStopped,
     StepReport,
     status_of,
     step_report,
-    with_budget,
-    with_planning,
 )
 from ..stored.search_lock import SearchLock
 from ..stored.variants import named, variant_from
@@ -64,7 +51,7 @@ from .candidate_runs import CandidateRuns
 from .in_flight import InFlight
 from .node_context import NodeContexts
 from .profiling import is_due, profile_of
-from .starting import graph_from
+from .starting import Held, begun, taken_up
 from .transitions import Came, keep_step
 
 Step = StepReport | NeedsCandidates | SearchStopped
@@ -76,15 +63,13 @@ class SearchSession:
     It holds its search from then on until `pause` or `close`; steps are made one at a time.
     """
 
-    def __init__(
-        self, bench: Bench, record: SearchRecord, graph: Graph, lock: SearchLock, revision: int = 0
-    ) -> None:
-        """`lock`: on the search, taken. `revision`: of the search in the store when its graph was
-        read (`revision_of`)."""
+    def __init__(self, bench: Bench, held: Held) -> None:
+        """`held`: the search, begun or taken up."""
+        record, graph = held.record, held.graph
         self._bench = bench
         self.record = record
-        self._lock = lock
-        self._commits = SearchCommits(bench.store, record.search_id, revision)
+        self._lock = held.lock
+        self._commits = SearchCommits(bench.store, record.search_id, held.revision)
         self._set_aside = False
         self._experience = Experience(
             bench.store, record.kernel_id, record.learned, record.settings.regraph
@@ -157,23 +142,7 @@ class SearchSession:
     ) -> SearchSession:
         """A new search, from the kernel's baseline or the variant `start`. Raises HandleUnknown,
         DeviceMissing, and SpecError where `start` was not measured."""
-        kernel = bench.evaluator.timed_kernel(kernel_id)
-        graph = graph_from(bench, kernel, start or kernel.baseline)
-        record = SearchRecord(
-            search_id=f"s{secrets.token_hex(4)}",
-            kernel_id=kernel_id,
-            planner=planner,
-            settings=settings,
-            planning=planning,
-            started_at=now(),
-            learned=learned_now(bench.store, settings.regraph),
-        )
-        lock = SearchLock(bench.outdir, record.search_id)
-        lock.take()
-        with bench.store.transaction() as writer:
-            put_search(writer, record.search_id, record)
-            put_graph_rows(writer, record.search_id, [node_record(graph, graph.root)])
-        return cls(bench, record, graph, lock)
+        return cls(bench, begun(bench, kernel_id, settings, planner, start, planning))
 
     @classmethod
     def resume(
@@ -194,37 +163,13 @@ class SearchSession:
         lock = SearchLock(bench.outdir, search_id)
         lock.take()
         try:
-            return cls._read(bench, search_id, lock, budget_builds, planning)
+            with no_collections():
+                session = cls(bench, taken_up(bench, lock, search_id, budget_builds, planning))
+                session._set_aside = set_aside(session._engine.graph)
+            return session
         except BaseException:
             lock.release()
             raise
-
-    @classmethod
-    def _read(
-        cls,
-        bench: Bench,
-        search_id: str,
-        lock: SearchLock,
-        budget_builds: int | None,
-        planning: PlannerSettings | None,
-    ) -> SearchSession:
-        """A search that is held, from the store."""
-        revision = revision_of(bench.store, search_id)
-        known = search_record(bench.store, search_id, SearchRecord)
-        record = known
-        if budget_builds is not None and budget_builds != record.settings.budget_builds:
-            record = with_budget(record, budget_builds)
-        if planning is not None:
-            record = with_planning(record, planning)
-        if record != known:
-            with bench.store.transaction() as writer:
-                put_search(writer, search_id, record)
-                revision = count_commit(writer, search_id)
-        with no_collections():
-            graph = graph_of(bench.store, search_id)
-            session = cls(bench, record, graph, lock, revision)
-            session._set_aside = set_aside(graph)
-        return session
 
     def step(self, more: int = 0) -> Step:
         """One evaluation, or the question, or the stop verdict; on disk when it returns.

@@ -70,16 +70,7 @@ def triton_spec(
     made = arguments_of(chosen, taken, sizes, {}, most_bytes)
     if made.passed is not None:
         raise SpecError(f"`{name}` was launched with a null pointer, which a spec cannot say")
-    listed = {a["name"]: a for a in made.listed}
-    listed |= {
-        n: {
-            "name": n,
-            "role": "scalar",
-            "dtype": "float32" if isinstance(value, float) else "int32",
-            "value": value,
-        }
-        for n, value in constants.folded.items()
-    }
+    listed = {a["name"]: a for a in made.listed} | _folded(constants)
     read = triton_kernel(text, name)
     tiles = dict(read.parameters) if read else {}
     launch, tuned = _launch(source, chosen, sizes, constants, tiles)
@@ -103,13 +94,31 @@ def triton_spec(
     }
     if any(o.noise for o in chosen):
         data["io"]["deterministic"] = False
-    apart = [f"{label} differs in more than integers: a spec of its own" for label in others]
-    guessed = (
-        [f"the grid {launch['grid']} gives what was recorded; the source does not say it"]
-        if tuned
-        else []
-    )
-    return Opened(data, made.arrays, (*guessed, *made.notes, *apart))
+    return Opened(data, made.arrays, (*_notes(launch, tuned), *made.notes, *map(_apart, others)))
+
+
+def _folded(constants: _Constants) -> dict[str, dict[str, Any]]:
+    """Arguments that are folded into the code, as scalars of a spec, by name."""
+    return {
+        n: {
+            "name": n,
+            "role": "scalar",
+            "dtype": "float32" if isinstance(value, float) else "int32",
+            "value": value,
+        }
+        for n, value in constants.folded.items()
+    }
+
+
+def _notes(launch: Mapping[str, Any], tuned: Sequence[str]) -> tuple[str, ...]:
+    """What was guessed, where tiles can be tuned since the grid follows them."""
+    if not tuned:
+        return ()
+    return (f"the grid {launch['grid']} gives what was recorded; the source does not say it",)
+
+
+def _apart(label: str) -> str:
+    return f"{label} differs in more than integers: a spec of its own"
 
 
 def _constants(source: TritonSource, text: str, name: str) -> _Constants:

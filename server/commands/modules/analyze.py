@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ...options.gpus import GpuNames, gpu_names
+from ...options.gpus import GpuNames
 from .options import (
     Allow,
     BudgetSeconds,
@@ -17,9 +17,8 @@ from .options import (
     Inputs,
     ModelFile,
     Threads,
-    keyword_arguments,
 )
-from .progress import telling
+from .reporting import report_told
 
 
 def analyze(
@@ -54,32 +53,22 @@ def analyze(
     TF32, bf16). --ladder measures them rung by rung, in turns, with outputs compared against
     float64. The module runs in a limited process of its own, without gradients.
     """
-    from ....analysis.modules.told import told
     from ....runners.whole_files import write_whole
-    from ....tools.parts.models.asked import (
-        ANALYSIS,
-        LADDER,
-        Asked,
-        precisions,
-        report_on,
-        rungs_named,
-    )
+    from ....tools.parts.models.asked import ANALYSIS, LADDER
 
-    asked = Asked(
-        path=model,
-        name=class_name,
-        init=keyword_arguments(init),
-        inputs=tuple(input or ()),
+    report = report_told(
+        model,
+        class_name=class_name,
+        init=init,
+        inputs=input,
+        rungs=rung,
+        allow=allow,
         device=device,
-        allow=precisions(allow),
-        rungs=rungs_named(rung or ()),
-        batches=tuple(batch or ()),
-        phases=(*ANALYSIS, LADDER) if ladder or rung else ANALYSIS,
         threads=threads,
         budget_s=budget_seconds,
+        gpus=gpus,
+        phases=(*ANALYSIS, LADDER) if ladder or rung else ANALYSIS,
+        batches=batch,
     )
-    with telling():
-        report = report_on(asked, gpu_names(gpus))
-    print(told(report))
     if json_file is not None:
         write_whole(json_file, report.model_dump_json(indent=1) + "\n")

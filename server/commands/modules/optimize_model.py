@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ...options.gpus import GpuNames, gpu_names
+from ...options.gpus import GpuNames
 from .options import (
     Allow,
     BudgetSeconds,
@@ -17,9 +17,8 @@ from .options import (
     Inputs,
     ModelFile,
     Threads,
-    keyword_arguments,
 )
-from .progress import telling
+from .reporting import report_told
 
 NOTHING_GAINED = 2
 
@@ -44,32 +43,22 @@ def optimize_model(
     The module's own file is not changed. Exit status: 0 a rung is faster for sure and its outputs
     agree, 2 none is, 1 it failed.
     """
-    from ....analysis.modules.told import told
-    from ....tools.parts.models.asked import (
-        ANALYSIS,
-        LADDER,
-        Asked,
-        precisions,
-        report_on,
-        rungs_named,
-    )
+    from ....tools.parts.models.asked import ANALYSIS, LADDER
     from ....tools.parts.models.optimized import write_optimized
 
-    asked = Asked(
-        path=model,
-        name=class_name,
-        init=keyword_arguments(init),
-        inputs=tuple(input or ()),
+    report = report_told(
+        model,
+        class_name=class_name,
+        init=init,
+        inputs=input,
+        rungs=rung,
+        allow=allow,
         device=device,
-        allow=precisions(allow),
-        rungs=rungs_named(rung or ()),
-        phases=(*(p for p in ANALYSIS if p != "batches"), LADDER),
         threads=threads,
         budget_s=budget_seconds,
+        gpus=gpus,
+        phases=(*(phase for phase in ANALYSIS if phase != "batches"), LADDER),
     )
-    with telling():
-        report = report_on(asked, gpu_names(gpus))
-    print(told(report))
     if report.best is None:
         raise typer.Exit(NOTHING_GAINED)
     print(f"written: {write_optimized(report, model, outdir)}")

@@ -129,6 +129,42 @@ def _taken_apart(
     index: tuple[str, str] | None = None,
 ) -> PerElement | NotApplicable:
     name, kind = found.index or index or ("", "")
+    parts = _declared(statements, known, found, name)
+    if isinstance(parts, NotApplicable):
+        return parts
+    body = (*parts.own, *found.body)
+    if reason := _not_for_itself(body, parts, known, found, name, axis):
+        return NotApplicable(reason)
+    return PerElement(
+        kernel=kernel,
+        known=known,
+        axis=axis,
+        index=name,
+        type=kind,
+        before=parts.before,
+        guards=tuple(found.guards),
+        returns=found.returns,
+        bound=found.bound,
+        body=body,
+        work=found.work,
+        gone=(*parts.gone, *parts.own),
+        looped=found.index is not None and not found.items,
+        items=found.items,
+    )
+
+
+@dataclass(frozen=True)
+class _Declared:
+    """Declarations before the work: what stays, what an element needs, what is no longer needed."""
+
+    before: tuple[Node, ...]
+    own: tuple[Node, ...]
+    gone: tuple[Node, ...]
+
+
+def _declared(
+    statements: list[Node], known: Locals, found: Work, name: str
+) -> _Declared | NotApplicable:
     before: list[Node] = []
     own: list[Node] = []
     gone: list[Node] = []
@@ -143,37 +179,28 @@ def _taken_apart(
             gone.append(node)
         else:
             (own if known.reaches(node, [name]) else before).append(node)
-    if any(n.type in ("call_expression", "subscript_expression") for d in own for n in walk(d)):
+    reads = ("call_expression", "subscript_expression")
+    if any(n.type in reads for declaration in own for n in walk(declaration)):
         return NotApplicable("something is read before the guard of the elements")
-    body = (*own, *found.body)
+    return _Declared(tuple(before), tuple(own), tuple(gone))
+
+
+def _not_for_itself(
+    body: tuple[Node, ...], parts: _Declared, known: Locals, found: Work, name: str, axis: Axis
+) -> str:
+    """Why the work on one element is not for itself; empty: it is."""
     if any(_leaves(n) for n in body):
-        return NotApplicable("the work on one element is left by return, continue, break or goto")
+        return "the work on one element is left by return, continue, break or goto"
     if name in _changed_in(found.body):
-        return NotApplicable(f"`{name}` changes within the work on one element")
-    lost = {found.item, *((single_declaration(d) or ("",))[0] for d in gone)} - {"", name}
+        return f"`{name}` changes within the work on one element"
+    gone = {(single_declaration(d) or ("",))[0] for d in parts.gone}
+    lost = {found.item, *gone} - {"", name}
     if found.items and any(lost & names_in_code(n) for n in body):
-        return NotApplicable("the work on one element uses the number of its thread or item")
+        return "the work on one element uses the number of its thread or item"
     starts = {n: values for n, values in known.starts.items() if n != name}
     used = (built_ins(n, starts) for n in (*body, *found.guards))
     threads = frozenset[str]().union(*used) & {f"threadIdx.{axis}", f"blockIdx.{axis}"}
-    if threads:
-        return NotApplicable(f"the work on one element uses {min(threads)} itself")
-    return PerElement(
-        kernel=kernel,
-        known=known,
-        axis=axis,
-        index=name,
-        type=kind,
-        before=tuple(before),
-        guards=tuple(found.guards),
-        returns=found.returns,
-        bound=found.bound,
-        body=body,
-        work=found.work,
-        gone=(*gone, *own),
-        looped=found.index is not None and not found.items,
-        items=found.items,
-    )
+    return f"the work on one element uses {min(threads)} itself" if threads else ""
 
 
 def _changed_in(body: list[Node]) -> frozenset[str]:
