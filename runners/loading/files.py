@@ -12,6 +12,7 @@ import json
 import re
 import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -88,6 +89,8 @@ class Roots:
         """The absolute path, links followed. Raises AccessError outside the roots."""
         try:
             full = (Path(path) if base is None else base / path).resolve()
+            with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+                full.lstat()  # `resolve` lets a name pass that no file can have
         except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL, a ring of links
             raise AccessError(
                 f"{str(path)!r} is not a path: {error}", next_step=self._correct

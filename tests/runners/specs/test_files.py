@@ -359,6 +359,13 @@ def test_what_cannot_be_read_is_refused_and_never_waited_for(
     assert f"files are read beneath {folder}" in caught.value.next_step
 
 
+@pytest.mark.parametrize("path", ["x" * 300, "new/" * 2000])
+def test_a_place_to_write_that_no_file_can_have_is_refused(folder: Path, path: str) -> None:
+    assert Roots([folder]).resolve("new/file.cpp", folder) == folder / "new" / "file.cpp"
+    with pytest.raises(AccessError, match="name too long"):
+        Roots([folder]).resolve(path, folder)
+
+
 def test_a_file_that_is_no_text_is_refused(folder: Path) -> None:
     (folder / "reference.py").write_bytes(b"\xff\xfe")
     with pytest.raises(AccessError, match="not UTF-8 text"):
