@@ -31,7 +31,8 @@ class Listener(Protocol):
         return False
 
     def checkpoint(self, arguments: BaseModel, so_far: BaseModel | None) -> None:
-        """Take in what to call the tool with, should this process end, and what came of it."""
+        """Take in what to call the tool with, should this process end, and what came of it. May
+        raise GaveWay."""
 
     def earlier(self) -> Mapping[str, Any] | None:
         """What an earlier process left at its last checkpoint; None: this is the first."""
@@ -40,6 +41,10 @@ class Listener(Protocol):
 
 class Cancelled(Exception):
     """Whoever asked for the work wants it to end."""
+
+
+class GaveWay(Exception):
+    """Others wait: the work goes on later, from its last checkpoint."""
 
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
@@ -89,7 +94,7 @@ def stop_if_cancelled() -> None:
 
 def checkpoint(arguments: BaseModel, so_far: BaseModel | None = None) -> None:
     """Leave the arguments with which the work goes on, should this process end, and what came of
-    it so far."""
+    it so far. Raises GaveWay where others wait, and this goes on later."""
     if (listener := _listener.get()) is not None:
         listener.checkpoint(arguments, so_far)
 

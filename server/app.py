@@ -40,9 +40,10 @@ from .protocol import late
 from .protocol.kept_lists import LIST_TTL_MS, LISTS, kept_lists
 from .protocol.lines import Answers, Requests
 from .protocol.replies import answer, error_text
-from .protocol.scopes import may_work
+from .protocol.scopes import holder_of, may_work
 from .resources.reading_server import ReadingServer
 from .wire import claim_stdio
+from .work.asker import asked_by
 from .work.ending import end_on_signals
 from .work.performs import Performs
 
@@ -120,7 +121,8 @@ class Application(ReadingServer):
             tool = _tool(name)
             _require_scope(tool, context)
             read = read_arguments(name, tool.arguments, arguments)
-            result = await self.perform(tool, read, None if context is None else _Told(context))
+            with asked_by(holder_of(_request_of(context))):
+                result = await self.perform(tool, read, None if context is None else _Told(context))
         except KernelwrightError as error:
             raise ToolError(error_text(error, [name, arguments])) from error
         return answer(result)
@@ -162,8 +164,7 @@ def _tool(name: str) -> Tool[Any, Any]:
 
 def _require_scope(tool: Tool[Any, Any], context: Context[None, Any] | None) -> None:
     """Raises AccessError where the token of a request lets its holder only read."""
-    request = None if context is None else context.request_context.request
-    if not tool.read_only and not may_work(request):
+    if not tool.read_only and not may_work(_request_of(context)):
         from ..tools import TOOLS
 
         raise AccessError(
@@ -171,6 +172,11 @@ def _require_scope(tool: Tool[Any, Any], context: Context[None, Any] | None) -> 
             valid=", ".join(each.name for each in TOOLS if each.read_only),
             next_step="ask for a token of scope work: `kernelwright token make NAME`",
         )
+
+
+def _request_of(context: Context[None, Any] | None) -> object:
+    """Of HTTP; None over stdio."""
+    return None if context is None else context.request_context.request
 
 
 class _Told(progress.Listener):

@@ -35,6 +35,10 @@ class JobRecord(Record):
     """how often it was begun"""
     progress: str = ""
     cancel_requested: bool = False
+    client: str = ""
+    """who asked for it; clients take turns"""
+    turn: int = 0
+    """of two queued jobs the one with the smaller turn is done first, then the older one"""
     request: str = ""
     """names the call that brought it, so that the same call sent again meets it"""
     result: dict[str, Any] | None = None
@@ -65,7 +69,7 @@ class JobReply(Record, Generic[R]):
     kernel_id: str | None = None
     search_id: str | None = None
     ahead: int | None = None
-    """of a queued job: how many come before it"""
+    """of a queued job: how many come before it, unless others ask meanwhile"""
     spent: Amount | None = None
     """of a search: steps of this job, builds of the search"""
     left: Amount | None = None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...runners import progress
 from ...runners.errors import AccessError, KernelwrightError
 from ..observing.spans import carried
+from ..work.asker import asker
 from ..work.performs import Performs
 from .messages import Json, as_error, identity, received, send
 from .place import Place
@@ -45,7 +46,7 @@ class RemoteDesk(Performs):
 
     def __init__(self, outdir: Path, roots: Sequence[Path], gpus: Sequence[str]) -> None:
         self._outdir, self._roots, self._gpus = outdir, tuple(roots), tuple(gpus)
-        self._place = Place(outdir)
+        self._place, self._name = Place(outdir), uuid.uuid4().hex
         self._is = identity(outdir, roots, gpus)
         self._lock = threading.Lock()
         self._own: Desk | None = None
@@ -95,6 +96,7 @@ class RemoteDesk(Performs):
         try:
             with connection, connection.makefile("rb") as stream:
                 message: Json = {"identity": self._is, "verb": tool.name, "request": request}
+                message["client"] = f"{self._name}/{asker()}"
                 if spans := carried():
                     message["spans"] = spans
                 message["arguments"] = arguments.model_dump(mode="json", by_alias=True)

@@ -155,6 +155,7 @@ class Broker:
                     arguments,
                     asked["request"],
                     lambda job_id: send(connection, {"job": job_id}),
+                    asked.get("client", ""),
                 )
             return {"result": result.model_dump(mode="json", exclude_none=True)}
         except KernelwrightError as error:

@@ -6,6 +6,7 @@ What a process left unfinished is done by the next one that starts, or by whiche
 asks for it: results that were on disk are not paid for twice, and a search goes on where its last
 step ended. A tool that must not simply run again (`Tool.rerun`), or that was running when two
 processes were killed, is reported as `interrupted`; a process that ends by itself costs no attempt.
+Clients take turns (`turns.py`), and a job that others wait for gives way at its next checkpoint.
 A job that is cancelled ends as `cancelled`, its builds and kernels killed. A job whose end the
 store could not take (the disk is full) has failed, in this process's memory
 (`Workbench.unwritten`) until it can be written.
@@ -16,16 +17,14 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from contextlib import suppress
 from typing import Any
-
-from pydantic import BaseModel
 
 from ...runners import progress
 from ...runners.errors import KernelwrightError, StoreError
 from ...search.session.workbench import Workbench
 from ...store.job_rows import (
-    change_job,
     job_in,
     job_of_request,
     job_records,
@@ -36,10 +35,16 @@ from ...store.jobs import JobRecord, Owner
 from ...store.records import now
 from ...store.store import JsonObject, Store
 from ...tools.base import Tool, WorkArguments
-from ...tools.parts.jobs import NOBODY, is_alive, record_of, this_process
+from ...tools.parts.jobs import NOBODY, is_alive, place_of, record_of, this_process
 from .cancelling import Cancelling
+from .recording import Recorder, dumped, kept, update
+from .turns import Turns
 
 ATTEMPTS = 2
+TURN_S = 20.0
+"""for which a job may go on while those of other clients wait"""
+STOP = (-1, -1), ""
+"""in the queue, before every job"""
 
 logger = logging.getLogger(__name__)
 
@@ -47,11 +52,14 @@ logger = logging.getLogger(__name__)
 class Jobs:
     """The queue of this process and its worker."""
 
-    def __init__(self, bench: Workbench, tools: tuple[Tool[Any, Any], ...]) -> None:
-        self._bench = bench
+    def __init__(
+        self, bench: Workbench, tools: tuple[Tool[Any, Any], ...], turn_s: float = TURN_S
+    ) -> None:
+        self._bench, self._turn_s = bench, turn_s
         self._tools = {tool.name: tool for tool in tools if tool.work}
         self._owner = this_process()
-        self._waiting: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._waiting: queue.PriorityQueue[tuple[tuple[int, int], str]] = queue.PriorityQueue()
+        self._turns = Turns()
         self._live: dict[str, str] = {}
         self._lock = threading.Lock()
         self._stopping = False
@@ -60,10 +68,12 @@ class Jobs:
         self._worker = threading.Thread(target=self._serve, name="jobs", daemon=True)
         self._worker.start()
 
-    def submit(self, tool: Tool[Any, Any], arguments: WorkArguments, request: str = "") -> str:
+    def submit(
+        self, tool: Tool[Any, Any], arguments: WorkArguments, request: str = "", client: str = ""
+    ) -> str:
         """The job_id of new work, or of the same work where it is queued or running already, or
         where this request brought it before: who lost a connection and asks again meets its job."""
-        wanted = _dumped(arguments)
+        wanted = dumped(arguments)
         key = f"{tool.name}:{arguments.model_dump_json(exclude={'wait_s'})}"
         with self._lock:
             live = self._live.get(key)
@@ -79,11 +89,13 @@ class Jobs:
                     arguments=wanted,
                     owner=self._owner,
                     submitted_at=now(),
+                    client=client,
+                    turn=self._turns.drawn(client),
                     request=request,
                 )
                 put_job(writer, record)
             self._live[key] = job_id
-        self._waiting.put(job_id)
+        self._waiting.put((place_of(record), job_id))
         return job_id
 
     def unfinished(self) -> int:
@@ -99,13 +111,13 @@ class Jobs:
         """
         self._stopping = True
         self._bench.take_over = None
-        self._waiting.put(None)
+        self._waiting.put(STOP)
         # On a full disk nothing is lost: who owns these jobs will be dead when the next one looks.
         with suppress(StoreError):
             self._write_late()
             for record in _unfinished(self._bench.store):
                 if record.owner == self._owner:
-                    _update(self._bench.store, record.job_id, self._left_behind(record))
+                    update(self._bench.store, record.job_id, self._left_behind(record))
 
     def _left_behind(self, record: JobRecord) -> JsonObject:
         """What changes in a job that the next process is to do. An attempt that we end ourselves is
@@ -118,25 +130,28 @@ class Jobs:
 
     def take_over(self) -> None:
         """Queue again, or give up, what processes that are gone left unfinished."""
-        for record in _unfinished(self._bench.store):
-            if not is_alive(record.owner) and self._is_ours(record):
-                self._waiting.put(record.job_id)
+        for record in sorted(_unfinished(self._bench.store), key=place_of):
+            if not is_alive(record.owner) and (taken := self._taken(record)) is not None:
+                self._waiting.put((place_of(taken), taken.job_id))
 
-    def _is_ours(self, record: JobRecord) -> bool:
-        """Whether this process has the orphaned job from now on, and not given it up, nor met
-        another one that was quicker."""
+    def _taken(self, record: JobRecord) -> JobRecord | None:
+        """The orphaned job, which this process has from now on; None: it was given up, or another
+        process was quicker."""
+        with self._lock:  # before the transaction, as `submit` does
+            turn = self._turns.drawn(record.client)
         with self._bench.store.transaction() as writer:
             known = job_in(writer, record.job_id)
             if known.ended or known.owner != record.owner:
-                return False
+                return None
             again = self._may_run(known)
             if again:
-                update: JsonObject = {"state": "queued", "owner": self._owner}
+                change: JsonObject = {"state": "queued", "owner": self._owner, "turn": turn}
             else:
-                update = {"state": "interrupted", "result": known.so_far, "finished_at": now()}
-                update["error"] = "its server ended while it ran"
-            put_job(writer, known.model_copy(update=update))
-            return again
+                change = {"state": "interrupted", "result": known.so_far, "finished_at": now()}
+                change["error"] = "its server ended while it ran"
+            taken = known.model_copy(update=change)
+            put_job(writer, taken)
+            return taken if again else None
 
     def _may_run(self, record: JobRecord) -> bool:
         tool = self._tools.get(record.tool)
@@ -145,9 +160,10 @@ class Jobs:
         return tool.rerun or record.state == "queued"
 
     def _serve(self) -> None:
-        while (job_id := self._waiting.get()) is not None and not self._stopping:
+        while (job_id := self._waiting.get()[1]) and not self._stopping:
             try:
-                self._perform(job_id)
+                if self._perform(job_id):
+                    continue
             except Exception as error:
                 if not self._stopping:
                     self._fail(job_id, error)
@@ -169,22 +185,50 @@ class Jobs:
     def _write_late(self) -> None:
         """Write down the ends that could not be written before. Raises StoreError."""
         for job_id, record in tuple(self._bench.unwritten.items()):
-            _update(self._bench.store, job_id, record.model_dump(mode="json"))
+            update(self._bench.store, job_id, record.model_dump(mode="json"))
             self._bench.unwritten.pop(job_id, None)
 
-    def _perform(self, job_id: str) -> None:
+    def _perform(self, job_id: str) -> bool:
+        """Do a job; whether it gave way, and waits again."""
         self._write_late()
         record = _claim(self._bench.store, job_id, self._owner)
-        if record is not None:
-            change = self._outcome(record)
-            if self._stopping:
-                return
-            _update(self._bench.store, job_id, change | {"finished_at": now(), "progress": ""})
+        if record is None:
+            return False
+        with self._lock:
+            self._turns.served(record.turn)
+        change = self._outcome(record)
+        if self._stopping:
+            return False
+        if change["state"] == "queued":
+            self._wait_again(record)
+            return True
+        update(self._bench.store, job_id, change | {"finished_at": now(), "progress": ""})
+        return False
+
+    def _wait_again(self, record: JobRecord) -> None:
+        """Queue a job that gave way, by its client's next turn; that was no attempt of its own."""
+        with self._lock:
+            turn = self._turns.drawn(record.client)
+        change: JsonObject = {"state": "queued", "turn": turn, "attempts": record.attempts - 1}
+        update(self._bench.store, record.job_id, change | {"progress": "others take their turn"})
+        self._waiting.put(((turn, place_of(record)[1]), record.job_id))
+
+    def _others_wait(self, record: JobRecord) -> bool:
+        """Whether the next queued job is another client's."""
+        with self._waiting.mutex:
+            first = self._waiting.queue[0][1] if self._waiting.queue else ""
+        with suppress(KernelwrightError):
+            return bool(first) and record_of(self._bench, first).client != record.client
+        return False
 
     def _outcome(self, record: JobRecord) -> JsonObject:
         """Run the tool; what changes in the job's record."""
-        cancelling = Cancelling()
-        listener = _StoreListener(self._bench.store, record, cancelling)
+        cancelling, until = Cancelling(), time.monotonic() + self._turn_s
+
+        def turn_is_over() -> bool:
+            return time.monotonic() >= until and self._others_wait(record)
+
+        listener = Recorder(self._bench.store, record, cancelling, turn_is_over)
         interrupt = self._bench.evaluator.interrupt
         with cancelling.watching(self._bench.store, record.job_id, interrupt):
             change = self._tried(record, listener)
@@ -193,13 +237,15 @@ class Jobs:
             return {"state": "cancelled", "result": change.get("result") or listener.so_far}
         return change
 
-    def _tried(self, record: JobRecord, listener: _StoreListener) -> JsonObject:
+    def _tried(self, record: JobRecord, listener: Recorder) -> JsonObject:
         tool = self._tools[record.tool]
         try:
             with progress.listening(listener):
                 result = tool.run(self._bench, tool.arguments.model_validate(record.arguments))
         except progress.Cancelled:
             return {}
+        except progress.GaveWay:
+            return {"state": "queued"}
         except KernelwrightError as error:
             return {"state": "failed", "error": str(error), "result": listener.so_far}
         except Exception as error:
@@ -207,45 +253,7 @@ class Jobs:
                 logger.exception("job %s (%s) broke", record.job_id, record.tool)
             what = f"{type(error).__name__}: {error}"
             return {"state": "failed", "error": f"an error in Kernelwright itself: {what}"}
-        return {"state": "done", "result": _kept(result)}
-
-
-class _StoreListener(progress.Listener):
-    """Writes what a tool reports into its job's record, and says whether it is to end."""
-
-    def __init__(self, store: Store, record: JobRecord, cancelling: Cancelling) -> None:
-        self._store, self._job_id, self._cancelling = store, record.job_id, cancelling
-        self.so_far = record.so_far
-        self._found = ""
-
-    def report(self, message: str) -> None:
-        """Beside what was found last, which whoever looks now and then would miss."""
-        known = f"{self._found}; now " if self._found else ""
-        _update(self._store, self._job_id, {"progress": known + message})
-
-    def found(self, message: str) -> None:
-        self._found = message
-        _update(self._store, self._job_id, {"progress": message})
-
-    def cancelled(self) -> bool:
-        return self._cancelling.asked
-
-    def checkpoint(self, arguments: BaseModel, so_far: BaseModel | None) -> None:
-        if so_far is not None:
-            self.so_far = _kept(so_far)
-        change = {"arguments": _dumped(arguments), "so_far": self.so_far}
-        _update(self._store, self._job_id, change)
-
-    def earlier(self) -> JsonObject | None:
-        return self.so_far
-
-
-def _kept(result: BaseModel) -> JsonObject:
-    return result.model_dump(mode="json", exclude_none=True)
-
-
-def _dumped(arguments: BaseModel) -> JsonObject:
-    return arguments.model_dump(mode="json", exclude={"wait_s"}, exclude_none=True)
+        return {"state": "done", "result": kept(result)}
 
 
 def _unfinished(store: Store) -> list[JobRecord]:
@@ -261,8 +269,3 @@ def _claim(store: Store, job_id: str, owner: Owner) -> JobRecord | None:
         begun = record.model_copy(update={"state": "running", "attempts": record.attempts + 1})
         put_job(writer, begun)
         return begun
-
-
-def _update(store: Store, job_id: str, change: JsonObject) -> None:
-    with store.transaction() as writer:
-        change_job(writer, job_id, lambda value: {**(value or {}), **change})

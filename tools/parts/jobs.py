@@ -97,11 +97,14 @@ def _search_of(record: JobRecord) -> str | None:
 
 
 def _ahead(store: Store, record: JobRecord) -> int:
-    """Unfinished jobs of the same process that were submitted before."""
-    return sum(
-        not each.ended and each.owner == record.owner and _number(each) < _number(record)
-        for each in job_records(store).values()
-    )
+    """Unfinished jobs of the same process that are done before."""
+    others = (r for r in job_records(store).values() if not r.ended and r.owner == record.owner)
+    return sum(each.state == "running" or place_of(each) < place_of(record) for each in others)
+
+
+def place_of(record: JobRecord) -> tuple[int, int]:
+    """What queued jobs are ordered by."""
+    return record.turn, _number(record)
 
 
 def _amounts(record: JobRecord) -> tuple[Amount | None, Amount | None]:
