@@ -156,7 +156,7 @@ def _check(attempt: Attempt, *, adopt: bool = False) -> None:
     if adopt:
         rig.adopt(kernel, attempt.variant.variant_id, kernel.all_pools)
     ended = attempt.check()
-    _refuse(ended, "" if ended is None else tolerance_offered(kernel.loaded.spec, ended.gates))
+    _refuse(ended, "" if ended is None else tolerance_offered(kernel.loaded.spec, attempt.runs))
 
 
 def _refuse(ended: Evaluation | None, way_out: str = "") -> None:
@@ -170,7 +170,8 @@ def _refuse(ended: Evaluation | None, way_out: str = "") -> None:
 def _next(ended: Evaluation, way_out: str) -> str:
     if header := header_missing(ended.message):
         return header
-    ways = (CORRECT + unwritten(ended.message), state_kept(ended.message), way_out)
+    # errors that a tolerance would take are rounding before they are something that was kept
+    ways = (CORRECT + unwritten(ended.message), way_out or state_kept(ended.message))
     return "; or, ".join(filter(None, ways))
 
 

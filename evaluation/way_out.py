@@ -6,9 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
-from ..runners.gates import first_failure
-from ..runners.gates.runs import NOT_ON_PUBLIC
-from ..runners.model import GateResult
+from ..runners.gates.runs import NOT_ON_PUBLIC, Run
+from ..runners.oracle.messages import OutputVerdict
 from ..runners.specs.spec import KernelSpec
 
 MOST_OFFERED = 0.05
@@ -26,28 +25,35 @@ ROOM = 2.0
 """Other seeds and shapes err differently; the odd shape and the held-out ones are asked as well."""
 
 
-def tolerance_offered(spec: KernelSpec, gates: Sequence[GateResult]) -> str:
+def tolerance_offered(spec: KernelSpec, runs: Sequence[Run]) -> str:
     """A floor that would let a baseline through which is only inexact, as the line of the spec and
-    what it means; empty where the failure is of another kind.
+    what it means; empty where a run failed in another way.
 
-    A sum of three million floats, one after the other, errs by more than a float32 output may.
+    A sum of three million floats, one after the other, errs by more than a float32 output may, on
+    some seeds or on all. Of secret ones one digit of the largest error is told: they were drawn for
+    this opening, and nobody is called with them again.
     """
-    failed = first_failure(gates)
-    seen = {} if failed is None else failed.evidence
-    largest, allowed = seen.get("largest"), seen.get("allowed")
-    if not isinstance(largest, float) or not isinstance(allowed, float) or not allowed:
+    wrong = [v for run in runs for v in run.verdicts if not v.right]
+    if not wrong or any(run.result.fault_kind for run in runs):
         return ""
-    if not math.isfinite(largest) or not allowed < max(largest, seen.get("rms", 0.0)):
+    if not all(_is_inexact(verdict) for verdict in wrong):
         return ""
-    if largest > MOST_OFFERED:
-        return ""
+    name = wrong[0].name
+    largest = max(verdict.largest for verdict in wrong if verdict.name == name)
     floor = _rounded_up(ROOM * largest)
-    output = next(a for a in spec.io.arguments if a.name == seen.get("name"))
+    output = next(a for a in spec.io.arguments if a.name == name)
     return (
         f"if this is rounding that you accept (a long sum of float32 does that), say so in the "
         f'spec: io.arguments.{output.name}: "tolerance": {{"floor": {floor:g}}}. Errors up to '
         f"{floor:g} of a row's RMS then count as right, of the baseline and of every variant"
     )
+
+
+def _is_inexact(verdict: OutputVerdict) -> bool:
+    largest, allowed = verdict.largest, verdict.allowed
+    if not math.isfinite(largest) or not allowed or not allowed < max(largest, verdict.rms):
+        return False
+    return largest <= MOST_OFFERED
 
 
 def header_missing(message: str) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
 import lift
 import pytest
 
-from kernelwright.evaluation.way_out import state_kept
+from kernelwright.evaluation.way_out import state_kept, tolerance_offered
 from kernelwright.runners.errors import BaselineRefused
-from kernelwright.runners.gates.runs import NOT_ON_PUBLIC
+from kernelwright.runners.gates.runs import NOT_ON_PUBLIC, Run
+from kernelwright.runners.loading.files import LoadedKernel
+from kernelwright.runners.oracle.messages import OutputVerdict
+from kernelwright.runners.protocol.messages import RunResult
 from kernelwright.search.session.workbench import Workbench
 
 
@@ -46,3 +50,47 @@ def test_what_is_wrong_beyond_rounding_is_offered_none(bench: Workbench) -> None
 def test_what_fails_on_some_calls_alone_is_told_of_state_that_is_kept() -> None:
     assert "a static or global variable" in state_kept(f"`y` is wrong ({NOT_ON_PUBLIC})")
     assert state_kept("`y` is wrong at [3]") == ""
+
+
+def verdict(largest: float, right: bool = False) -> OutputVerdict:
+    return OutputVerdict(
+        name="y",
+        right=right,
+        largest=largest,
+        allowed=1e-5,
+        rms=largest,
+        worst_index=None,
+        worst_value="",
+        expected_value="",
+        message="wrong",
+    )
+
+
+def run(*verdicts: OutputVerdict, fault: str = "") -> Run:
+    result = RunResult(slot=0, poison=0, fault=fault, fault_kind="crashed" if fault else "")
+    return Run("w", False, result, verdicts)
+
+
+def test_rounding_that_secret_seeds_alone_show_is_offered_its_tolerance_too(
+    kernel: LoadedKernel,
+) -> None:
+    """A long sum is within what is allowed on some values and not on others."""
+    runs = [run(verdict(4e-6, right=True)), run(verdict(3.1e-5)), run(verdict(2e-5))]
+    told = tolerance_offered(kernel.spec, runs)
+    assert '"tolerance": {"floor": 7e-05}' in told, "one digit, with room"
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        [run(verdict(3e-5)), run(verdict(0.3))],
+        [run(verdict(3e-5)), run(verdict(math.inf))],
+        [run(verdict(3e-5)), run(fault="killed by SIGSEGV")],
+        [run(verdict(3e-6, right=True))],
+    ],
+    ids=["one is wrong by far", "one is no number", "one crashed", "none is wrong"],
+)
+def test_a_tolerance_is_offered_where_it_would_take_all_that_was_wrong(
+    kernel: LoadedKernel, runs: list[Run]
+) -> None:
+    assert tolerance_offered(kernel.spec, runs) == ""
