@@ -17,7 +17,9 @@ def replay(
     folder: Annotated[
         Path,
         typer.Argument(
-            callback=there, help="OUT/kernels/NAME/variants/ID, here or copied from elsewhere."
+            callback=there,
+            help="OUT/kernels/NAME/variants/ID, here or copied from elsewhere, or its "
+            "control.json.",
         ),
     ],
     gpus: Annotated[str, typer.Option(help="The GPU to use, by index or UUID.")] = "",
@@ -31,6 +33,7 @@ def replay(
     from ..search.session.replay import replay as replayed
     from ..search.session.workbench import Workbench
 
+    folder = folder.parent if folder.is_file() else folder  # of its control.json
     found = recorded(folder)
     names = tuple(name.strip() for name in gpus.split(",") if name.strip())
     with tempfile.TemporaryDirectory(prefix="kernelwright-replay-") as outdir:

@@ -28,7 +28,7 @@ from ..specs.nearest import nearest
 from ..specs.normalise import source_key
 from ..specs.problems import explain_problems, json_kind
 from ..specs.spec import KernelSpec
-from .completing import Draft, completed, decided, draft_of_source, entries
+from .completing import KINDS, Draft, completed, decided, draft_of_source, entries
 from .headers import folder_hash
 from .identity import content_of
 from .left_open import OPEN, left_open
@@ -211,6 +211,12 @@ def load_data(data: object, folder: Path, roots: Roots) -> LoadedKernel:
         init_hashes={name: _file_hash(file) for name, file in init_files.items()},
         environment={} if kernel.language.on_gpu else openmp.of_this_process() | kernel.environment,
     )
+
+
+def load_path(path: Path, roots: Roots) -> LoadedKernel:
+    """A spec file, or a kernel from its source alone (`load_source`)."""
+    source = path.suffix.lower() in KINDS
+    return load_source(path, roots) if source else load_file(path, roots)
 
 
 def load_source(path: Path, roots: Roots, entry: str | None = None) -> LoadedKernel:

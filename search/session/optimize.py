@@ -18,7 +18,7 @@ from ...evaluation.evidence.built_facts import built_facts
 from ...evaluation.evidence.headroom import peaks_for
 from ...evaluation.rig.preflight import preflight
 from ...runners.errors import BudgetSpent, KernelwrightError, ProcessLost
-from ...runners.loading.files import LoadedKernel, load_file
+from ...runners.loading.files import LoadedKernel, load_path
 from ...runners.progress import found
 from ...store.kernels import is_kernel
 from ...store.records import Confirmation, KernelRecord
@@ -160,7 +160,7 @@ def optimize(
         path = Path(spec.source_name) if isinstance(spec, LoadedKernel) else spec
         yield Opening(path)
         try:
-            loaded = spec if isinstance(spec, LoadedKernel) else load_file(spec, bench.roots)
+            loaded = spec if isinstance(spec, LoadedKernel) else load_path(spec, bench.roots)
             for line in preflight(bench.gpus, loaded, settings.busy_gpu):
                 found(line)
             known = is_kernel(bench.store, loaded.kernel_id)

@@ -27,6 +27,9 @@ def without_earlier_words(arguments: Sequence[str]) -> list[str]:
     given = list(arguments)
     if given[:1] != ["optimize"]:
         return given
+    if given[1:2] and not given[1].startswith("-") and not _names_input(given):
+        print(f"{given[1]}: taken as --input {given[1]}", file=sys.stderr)
+        given.insert(1, "--input")
     kept = list[str]()
     while given:
         option, equals, value = given.pop(0).partition("=")
@@ -43,6 +46,10 @@ def without_earlier_words(arguments: Sequence[str]) -> list[str]:
         else:
             kept.append(option + equals + value)
     return kept
+
+
+def _names_input(arguments: Sequence[str]) -> bool:
+    return any(each == "--input" or each.startswith("--input=") for each in arguments)
 
 
 def _model(option: str, name: str) -> SpecError:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.runners.errors import SpecError
+from kernelwright.runners.loading.files import Roots, load_path
 from kernelwright.search.session.optimize import Event, Failed, Opening
 from kernelwright.server.cli import main
 from kernelwright.server.headless import FAILED, SOME_FAILED, exit_status, say_what_failed
@@ -35,6 +36,23 @@ def test_a_model_is_answered_with_how_one_proposes_today(given: list[str]) -> No
 def test_a_worker_is_answered_with_the_command_that_replays_its_folder(given: list[str]) -> None:
     with pytest.raises(SpecError, match="kernelwright replay v/abc"):
         without_earlier_words(["optimize", *given])
+
+
+def test_a_spec_without_its_option_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    taken = ["optimize", "--input", "spec.json", "--seed", "1"]
+    assert without_earlier_words(["optimize", "spec.json", "--seed", "1"]) == taken
+    assert "taken as --input spec.json" in capsys.readouterr().err
+    twice = ["optimize", "spec.json", "--input=other.json"]
+    assert without_earlier_words(twice) == twice
+
+
+def test_a_source_in_place_of_a_spec_is_answered_with_the_spec_to_fill_in(tmp_path: Path) -> None:
+    source = tmp_path / "twice.cpp"
+    source.write_text("void twice(const float* x, float* y, int n) { y[n] = x[0]; }\n")
+    with pytest.raises(SpecError) as refused:
+        load_path(source, Roots([tmp_path]))
+    assert "twice.cpp" in str(refused.value)
+    assert "not JSON" not in str(refused.value)
 
 
 def test_other_commands_keep_all_their_words() -> None:
