@@ -95,15 +95,17 @@ class Variant(Record):
         return "v" + content_hash(content)
 
 
-class Candidate(Record):
-    """A concrete proposal: a method and any of diff, full source, plan, options, parameters."""
+class Proposed(Record):
+    """What a planner may say of a candidate: a method, and what of the node changes."""
 
     method: str = Field(min_length=1, max_length=200)
     """canonical move id, or free text"""
     detail: str = ""
+    """what exactly was changed, for the history"""
     source: str | None = None
+    """the whole new file"""
     diff: str | None = None
-    """unified diff against the node's source"""
+    """unified diff against the node's source; line numbers need not be exact"""
     plan: dict[str, Any] | None = None
     options: BuildOptions | None = None
     parameters: dict[str, int] | None = None
@@ -115,6 +117,10 @@ class Candidate(Record):
     """relative weight among the candidates of one question"""
     predicted_gain: float | None = None
     """expected speedup over the node minus 1; None: unknown"""
+
+
+class Candidate(Proposed):
+    """A concrete proposal: a method and any of diff, full source, plan, options, parameters."""
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:

@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from ...runners.errors import SpecError
-from ...runners.model import BuildOptions, Candidate, Record
+from ...runners.model import Candidate, Proposed
 from ...runners.specs.declared_plan_model import DeclaredPlan, LaunchStep
 from ...runners.wording import cut
 from .diffs import apply_diff
@@ -25,33 +25,13 @@ CODE = re.compile(r"[{};]|^\s*(#|//|/\*|import |from |def |@|\"\"\"|''')", re.MU
 """what no prose before a fence has"""
 
 
-class SentCandidate(Record):
+class SentCandidate(Proposed):
     """A candidate: a method and any of diff, full source, plan, options, parameters, knobs.
 
     A diff together with a source means the diff, and the source where it does not fit. What is read
     from a client (`renamed`) may come under other names: `code` and `full_source` are the source,
     `why` and `think` the detail, `launch_update` parameters and plan.
     """
-
-    method: str = Field(min_length=1, max_length=200)
-    """canonical move id, or free text"""
-    detail: str = ""
-    """what exactly was changed, for the history"""
-    source: str | None = None
-    """the whole new file"""
-    diff: str | None = None
-    """unified diff against the node's source; line numbers need not be exact"""
-    plan: dict[str, Any] | None = None
-    options: BuildOptions | None = None
-    parameters: dict[str, int] | None = None
-    """values that change; the others stay as they are in the node"""
-    knobs: dict[str, tuple[int, ...]] | None = None
-    """values to be tuned together, as one candidate: of parameters, or of constants by name that
-    its source holds (`#define TILE 32`, `constexpr int kUnroll = 4`, `BLOCK: tl.constexpr = 64`)"""
-    prior: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """relative weight among the candidates of one question"""
-    predicted_gain: float | None = None
-    """expected speedup over the node minus 1; None: unknown"""
 
     @model_validator(mode="after")
     def _is_a_candidate(self) -> Self:

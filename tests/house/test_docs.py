@@ -50,6 +50,22 @@ def test_readme_names_every_command(name: str) -> None:
     assert f"kernelwright {name}" in README
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_command_that_a_document_names_exists(document: Path) -> None:
+    """As they are typed, in a block or between backticks; the log of changes names old ones too."""
+    text = "" if document.name == "CHANGELOG.md" else document.read_text(encoding="utf-8")
+    typed = "\n".join(
+        a or b for a, b in re.findall(r"```.*?\n(.*?)```|`([^`\n]+)`", text, re.DOTALL)
+    )
+    ours = set(re.findall(r"^(?:\S*bin/)?kernelwright ([a-z][\w-]*)", typed, re.MULTILINE))
+    made = set(re.findall(r"^make ([a-z][\w-]*)", typed, re.MULTILINE))
+    targets = re.findall(
+        r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert ours <= set(get_command(app).list_commands(None))  # type: ignore[attr-defined,arg-type]
+    assert made <= set(targets)
+
+
 GATES = (ROOT / "docs/gates.md").read_text(encoding="utf-8")
 SEARCH = (ROOT / "docs/search.md").read_text(encoding="utf-8")
 
