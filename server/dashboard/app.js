@@ -20,7 +20,7 @@ function drawn(tag, attributes, text) {
 }
 
 async function data(path) {
-  const answer = await fetch("/data/" + path);
+  const answer = await fetch("data/" + path);
   const found = await answer.json();
   if (!answer.ok) throw new Error(found.error || answer.statusText);
   return found;
@@ -111,11 +111,10 @@ function graph({ nodes, edges, stands }) {
     const words = node.root ? "baseline" : method.get(node.key) ?? node.key;
     const made = drawn("g", {
       class: ["node", ...kind.filter(Boolean)].join(" "), tabindex: "0", role: "button", transform: `translate(${x} ${y})`,
-      "aria-label": `${words}, ${node.ending}, ${times(node.speedup)}${node.key === stands.best ? ", the best" : ""}`,
     });
     made.dataset.key = node.key;
-    made.append(drawn("circle", { r: 11 }), drawn("text", { x: 16, y: -2 }, words.slice(0, 20)),
-      drawn("text", { x: 16, y: 12 }, `${node.ending} ${times(node.speedup)}`));
+    made.append(drawn("circle", { r: 11 }), drawn("text", { x: 16, y: -2 }, `${words.slice(0, 20)} `),
+      drawn("text", { x: 16, y: 12 }, `${node.ending} ${times(node.speedup)}${node.key === stands.best ? ", best" : ""}`));
     made.addEventListener("click", () => variant(node.key, true));
     return made;
   });
@@ -152,11 +151,33 @@ function facts(record) {
 }
 
 function diff(text) {
-  const made = element("pre", null, { class: "diff", tabindex: "0", "aria-label": "difference from its parent" });
+  const made = element("pre", null, { class: "diff", tabindex: "0", role: "region", "aria-label": "difference from its parent" });
   for (const line of text.split("\n")) {
     const kind = line.startsWith("+") ? "add" : line.startsWith("-") ? "del" : line.startsWith("@") ? "at" : "";
     made.append(element("span", line, kind ? { class: kind } : {}));
   }
+  return made;
+}
+
+function insights({ bottleneck, workload, findings, regions }) {
+  const made = [element("h3", `What bounds it (${workload})`), element("p", bottleneck)];
+  if (findings.length) {
+    const rows = findings.map((each) => [each.rule, each.severity, each.text, each.action]);
+    made.push(scrolled(table("findings", ["rule", "weight", "what", "what to do"], rows)));
+  }
+  for (const each of regions) {
+    const changes = [["changed", each.changed], ["appeared", each.appeared], ["vanished", each.vanished]];
+    const rows = changes.flatMap(([kind, list]) => list.map((change) => [kind, words(change)]));
+    made.push(element("h3", `What its code does otherwise: ${each.after}`));
+    made.push(element("p", `${each.same} regions do the same work; live registers: ${words(each.live_registers)}; loops: ${words(each.loops)}`));
+    if (rows.length) made.push(scrolled(table("regions", ["what", "work"], rows)));
+  }
+  return made;
+}
+
+function scrolled(inner) {
+  const made = element("div", null, { class: "scroll", tabindex: "0", role: "region", "aria-label": inner.caption.textContent });
+  made.append(inner);
   return made;
 }
 
@@ -165,8 +186,9 @@ async function variant(key, go) {
   shown.variant = key;
   const source = element("details");
   source.append(element("summary", "Source"), element("pre", found.source, { tabindex: "0" }));
+  const looked = insights(found.looked_into);
   const close = button("Close", false, () => { $("variant").hidden = true; shown.variant = null; });
-  $("variant").replaceChildren(element("h2", `Variant ${key}`), facts(found.summary), diff(found.diff), source, close);
+  $("variant").replaceChildren(element("h2", `Variant ${key}`), facts(found.summary), ...looked, diff(found.diff), source, close);
   $("variant").hidden = false;
   if (go) $("variant").focus();
 }
@@ -197,7 +219,7 @@ async function refresh() {
 }
 
 function listen() {
-  const live = new EventSource("/live");
+  const live = new EventSource("live");
   live.onmessage = refresh;
   live.onerror = () => { $("state").textContent = "the server has ended, or is away; trying again"; };
 }

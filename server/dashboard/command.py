@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+from functools import partial
+from hmac import compare_digest
 from pathlib import Path
 from typing import Annotated
 
@@ -31,21 +33,27 @@ def ui(
 
     from ...search.outdir.report import state_file
     from ...search.session.workbench import Workbench
-    from ..http.addresses import Address, listening_at
+    from ..http.addresses import Address, listening_at, same_site
     from .site import Site
 
     folder = outdir or Path(os.environ.get("CLAUDE_PROJECT_DIR") or Path.cwd()) / ".kernelwright"
     state_file(folder)
-    listening = listening_at(Address("127.0.0.1", port))
+    address = Address("127.0.0.1", port)
+    listening = listening_at(address)
     token = secrets.token_urlsafe(24)
     with Workbench(folder, [folder]) as bench:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/?token={token}"
         print(f"open {url}\nCtrl-C ends it", flush=True)
+        site = Site(lambda: bench, folder, partial(_is, token), same_site(address))
         config = uvicorn.Config(
-            Site(bench, token).application(),
+            site.application(),
             log_level="warning",
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=1,
         )
         uvicorn.Server(config).run(sockets=[listening])
+
+
+def _is(token: str, given: str) -> bool:
+    return compare_digest(given.encode(), token.encode())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...tools.views.registry import VIEWS, What
 from ..report.page import body
 from ..report.reading import report_on
+from .looked_into import looked_into
 
 if TYPE_CHECKING:
     from ...search.session.workbench import Workbench
@@ -48,10 +49,12 @@ def search_graph(bench: Workbench, search_id: str) -> Json:
 
 
 def variant(bench: Workbench, variant_id: str) -> Json:
-    """A variant with its verdict, gates, diff and source. Raises HandleUnknown."""
+    """A variant with its verdict, gates, diff, source, findings and what its PTX does otherwise
+    than its parent's. Raises HandleUnknown."""
     texts = {part: VIEWS["variant"][part](bench, variant_id) for part in ("diff", "source")}
     cut = {part: str(text)[:LONGEST_TEXT] for part, text in texts.items()}
-    return {"summary": _facts(bench, "variant", variant_id), **cut}
+    looked = looked_into(bench, variant_id)
+    return {"summary": _facts(bench, "variant", variant_id), **cut, "looked_into": looked}
 
 
 def host(bench: Workbench) -> Json:

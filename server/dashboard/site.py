@@ -1,20 +1,20 @@
 """The dashboard's addresses: a page with its script and style, data, and a stream of changes.
 
-Everything asks for a token of its own, which a link brings once and a cookie keeps: nothing here
-writes, but sources are nobody else's business.
+Everything asks for a token, which a link brings once and a cookie keeps: nothing here writes, but
+sources are nobody else's business. All addresses are relative: it may stand anywhere in a server.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Callable
-from hmac import compare_digest
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import anyio.to_thread
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 LOOK_S: Final = 1.0
 COOKIE: Final = "kernelwright_ui"
-NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -53,20 +52,29 @@ Answer = Callable[[Request], Any]
 
 
 class Site:
-    """The application over one workbench, for who has the token."""
+    """The application over one workbench, for who has a token."""
 
-    def __init__(self, bench: Workbench, token: str) -> None:
-        self._bench, self._token = bench, token
+    def __init__(
+        self,
+        bench: Callable[[], Workbench],
+        outdir: Path,
+        allowed: Callable[[str], bool],
+        names: TransportSecuritySettings,
+    ) -> None:
+        """`bench` is asked by threads; `allowed`: whether a token is one; `names`: by which the
+        page may be called."""
+        self._bench, self._outdir, self._allowed = bench, outdir, allowed
+        self._names = TransportSecurityMiddleware(names)
 
     def application(self) -> Starlette:
         """What a web server serves."""
         data: dict[str, Answer] = {
-            "/data/overview": lambda _: facts.overview(self._bench),
-            "/data/host": lambda _: facts.host(self._bench),
-            "/data/search/{id}": lambda r: facts.search_graph(self._bench, r.path_params["id"]),
-            "/data/variant/{id}": lambda r: facts.variant(self._bench, r.path_params["id"]),
+            "/data/overview": lambda _: facts.overview(self._bench()),
+            "/data/host": lambda _: facts.host(self._bench()),
+            "/data/search/{id}": lambda r: facts.search_graph(self._bench(), r.path_params["id"]),
+            "/data/variant/{id}": lambda r: facts.variant(self._bench(), r.path_params["id"]),
             "/data/kernel/{id}": lambda r: {
-                "html": facts.kernel_page(self._bench, r.path_params["id"])
+                "html": facts.kernel_page(self._bench(), r.path_params["id"])
             },
         }
         routes = [Route(path, self._json(answer)) for path, answer in data.items()]
@@ -74,35 +82,44 @@ class Site:
         routes += [Route("/", self._page), Route("/live", self._live)]
         return Starlette(routes=routes)
 
-    def _refusal(self, request: Request) -> Response | None:
-        name = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
-        if name not in NAMES:
-            return Response("this page is served under another name\n", 421, HEADERS)
-        given = request.cookies.get(COOKIE, "") or request.query_params.get("token", "")
-        if not compare_digest(given.encode(), self._token.encode()):
-            said = "open the link that `kernelwright ui` printed: it brings the token\n"
+    async def _refusal(self, request: Request) -> Response | None:
+        foreign = await self._names.validate_request(request)
+        if foreign is not None:
+            said = "this page is served under another name\n"
+            return Response(said, foreign.status_code, HEADERS)
+        if not any(map(self._allowed, _given(request))):
+            said = "open the link that was printed: it brings the token (?token=...)\n"
             return Response(said, 401, HEADERS)
         return None
 
     async def _page(self, request: Request) -> Response:
-        refusal = self._refusal(request)
+        refusal = await self._refusal(request)
         if refusal is not None:
             return refusal
         if "token" in request.query_params:  # out of the address, into a cookie
-            moved = RedirectResponse("/", 303, HEADERS)
-            moved.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
+            place = request.scope.get("root_path", "") + "/"
+            moved = RedirectResponse(place, 303, HEADERS)
+            token = request.query_params["token"]
+            if not self._allowed(token):  # an old link, and a cookie that holds: it stays
+                return moved
+            https = request.url.scheme == "https"
+            moved.set_cookie(
+                COOKIE, token, path=place, secure=https, httponly=True, samesite="strict"
+            )
             return moved
         return HTMLResponse(_text(OURS, "index.html"), headers=HEADERS)
 
     def _file(self, package: str, kind: str, name: str) -> Any:
         async def answered(request: Request) -> Response:
-            return self._refusal(request) or Response(_text(package, name), 200, HEADERS, kind)
+            return await self._refusal(request) or Response(
+                _text(package, name), 200, HEADERS, kind
+            )
 
         return answered
 
     def _json(self, answer: Answer) -> Any:
         async def answered(request: Request) -> Response:
-            refusal = self._refusal(request)
+            refusal = await self._refusal(request)
             if refusal is not None:
                 return refusal
             try:
@@ -115,8 +132,8 @@ class Site:
         return answered
 
     async def _live(self, request: Request) -> Response:
-        return self._refusal(request) or Streaming(
-            _changes(self._bench.outdir, request), 200, HEADERS, "text/event-stream"
+        return await self._refusal(request) or Streaming(
+            _changes(self._outdir, request), 200, HEADERS, "text/event-stream"
         )
 
 
@@ -129,6 +146,12 @@ async def _changes(outdir: Path, request: Request) -> AsyncGenerator[str]:
         now = _stands(outdir)
         yield f"data: {json.dumps({'stands': now})}\n\n" if now != known else ": as before\n\n"
         known = now
+
+
+def _given(request: Request) -> list[str]:
+    """The tokens that a request brings: those of a link, and of a cookie."""
+    sent = (request.query_params.get("token"), request.cookies.get(COOKIE))
+    return [token for token in sent if token]
 
 
 def _stands(outdir: Path) -> str:

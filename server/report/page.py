@@ -82,7 +82,7 @@ def _reproduce(report: Report) -> Iterator[str]:
     if report.reproduce:
         yield "<h2>How to reproduce it</h2>"
         for command, meaning in report.reproduce:
-            yield f'<pre tabindex="0" aria-label="Command">{clean(command)}</pre>'
+            yield f'<pre tabindex="0" role="group" aria-label="Command">{clean(command)}</pre>'
             yield f"<p>{clean(meaning)}.</p>"
 
 

@@ -186,6 +186,20 @@ def test_a_token_is_refused_from_the_moment_it_is_revoked(served: Served) -> Non
     assert served.post(Authorization=f"Bearer {guest}").status_code == 401
 
 
+def test_the_dashboard_is_shown_to_who_may_read_and_to_nobody_else(served: Served) -> None:
+    base = served.url.removesuffix("mcp") + "ui"
+    with httpx2.Client(follow_redirects=True, timeout=60) as browser:
+        assert browser.get(f"{base}/data/overview").status_code == 401
+        assert browser.get(base, params={"token": "kw_nobodys"}).status_code == 401
+        page = browser.get(base, params={"token": served.read})
+        assert page.status_code == 200 and str(page.url) == f"{base}/", "the token is out of it"
+        assert browser.get(f"{base}/app.js").status_code == 200
+        assert browser.get(f"{base}/data/overview").json()["kernels"] is not None
+        foreign = browser.get(f"{base}/data/overview", headers={"Host": "evil.example"})
+        assert foreign.status_code == 421
+        assert browser.post(served.url, json={}).status_code == 401, "its cookie opens no tool"
+
+
 def test_where_tokens_are_kept_none_is_printed(served: Served) -> None:
     assert "kw_" not in served.said and "token list" in served.said
 

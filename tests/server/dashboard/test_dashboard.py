@@ -12,13 +12,21 @@ from kernels import FASTER
 from server_talk import Place, ask, place_in, result_of
 from starlette.testclient import TestClient
 
+from kernelwright.analysis.regions import region_dag
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.server.dashboard import site
+from kernelwright.server.dashboard.looked_into import differences
 from kernelwright.server.dashboard.site import Site
+from kernelwright.server.http.addresses import Address, same_site
 
 TOKEN = "a token of a test"
 BASE = "http://127.0.0.1:8765"
 FOLDER = Path(site.__file__).parent
+ROOT = Path(__file__).parents[3]
+
+
+def site_of(bench: Workbench) -> Site:
+    return Site(lambda: bench, bench.outdir, TOKEN.__eq__, same_site(Address("127.0.0.1", 8765)))
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +53,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[TestClien
 
     handles = ask(place, searched)
     with Workbench(place.outdir, [place.outdir]) as bench:
-        with TestClient(Site(bench, TOKEN).application(), base_url=BASE) as client:
+        with TestClient(site_of(bench).application(), base_url=BASE) as client:
             assert client.get("/", params={"token": TOKEN}).url == f"{BASE}/"
             yield client, handles
 
@@ -72,6 +80,7 @@ def test_all_that_the_page_asks_for_is_there(shown: tuple[TestClient, dict[str, 
     assert any(node["root"] for node in graph["nodes"]) and graph["stands"]["best"]
     variant = client.get(f"/data/variant/{handles['variant']}").json()
     assert variant["summary"]["kernel_id"] == handles["kernel"] and variant["source"]
+    assert variant["looked_into"]["bottleneck"] and variant["looked_into"]["regions"] == []
     assert client.get("/data/host").json()["cores"]
     assert "<h2" in client.get(f"/data/kernel/{handles['kernel']}").json()["html"]
     missing = client.get("/data/variant/v000000000000")
@@ -93,3 +102,10 @@ def test_page_and_script_agree_and_need_nothing_from_elsewhere() -> None:
     assert set(re.findall(r'\$\("([\w-]+)"\)', script)) <= places
     texts = page + script + (FOLDER / "style.css").read_text("utf-8")
     assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", texts)
+
+
+def test_what_the_code_of_two_variants_does_otherwise_is_told_of_each_kernel() -> None:
+    dag = region_dag((ROOT / "tests/ptx/histogram.ptx").read_text("utf-8"))
+    (same,) = differences({"k": dag}, {"renamed": dag})
+    assert same["same"] == len(dag.regions) and not same["changed"]
+    assert differences({}, {"k": dag}) == []
