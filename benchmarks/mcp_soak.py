@@ -44,6 +44,8 @@ CHAOS: Final = (0.08, 0.16, 0.24, 0.32, 0.40, 0.48, 0.56, 0.62)
 """shares of all calls at which something is done to the processes"""
 CALM: Final = 0.66
 """from which share on memory is judged"""
+WARM: Final = 100
+"""calls in which a new broker loads what it needs"""
 GROWTH_MIB: Final = 15.0
 """that a process may gain over the calm part; allocators keep some of what a search took"""
 
@@ -198,7 +200,9 @@ def grown(memory: list[dict[str, Any]], name: str, calls: int) -> dict[str, floa
     """Memory of the process that was there in the calm part: at its begin, its end, and most."""
     calm = [m for m in memory if m["calls"] >= CALM * calls and m[name] is not None]
     if name == "broker_mib" and calm:
-        calm = [m for m in calm if m["broker_pid"] == calm[-1]["broker_pid"]]
+        pid = calm[-1]["broker_pid"]
+        warm = min(m["calls"] for m in memory if m["broker_pid"] == pid) + WARM
+        calm = [m for m in calm if m["broker_pid"] == pid and m["calls"] >= warm]
     values = [m[name] for m in calm]
     if len(values) < 3:
         return {}

@@ -9,9 +9,11 @@ from .jobs import JobRecord
 from .store import Store
 from .writer import Writer
 
-TABLE = "jobs"
+TABLE, META = "jobs", "meta"
 NUMBERS = "sequence:jobs"
 """the key in `meta` of the number that was given last"""
+REQUEST = "request/"
+"""keys in `meta`, by request: a broker looks for one at every call, however many jobs there are"""
 
 
 def job_record(store: Store, job_id: str) -> JobRecord:
@@ -26,8 +28,8 @@ def job_records(store: Store) -> dict[str, JobRecord]:
 
 def job_of_request(store: Store, request: str) -> str | None:
     """The job that a request brought; None: none."""
-    found = (key for key, row in store.scan(TABLE) if row.get("request") == request)
-    return next(found, None)
+    known = store.get(META, REQUEST + request)
+    return None if known is None else str(known["job_id"])
 
 
 def is_cancel_requested(store: Store, job_id: str) -> bool:
@@ -42,14 +44,14 @@ def job_in(writer: Writer, job_id: str) -> JobRecord:
 
 def next_job_id(writer: Writer) -> str:
     """A number that no other job has, nor had."""
-    last = writer.update(
-        "meta", NUMBERS, lambda value: {"last": (value or {"last": 0})["last"] + 1}
-    )
+    last = writer.update(META, NUMBERS, lambda value: {"last": (value or {"last": 0})["last"] + 1})
     return f"j{last['last']}"
 
 
 def put_job(writer: Writer, record: JobRecord) -> None:
     """Write a job."""
+    if record.request and not record.attempts:
+        writer.put(META, REQUEST + record.request, {"job_id": record.job_id})
     writer.put_record(TABLE, record.job_id, record)
 
 

@@ -15,6 +15,7 @@ PREFIXES = (
     evaluations.CODE,
     evaluations.CONFIRMATION,
     job_rows.NUMBERS,
+    job_rows.REQUEST,
     lessons.IMPORTED,
     peaks.HOST,
     peaks.BANDWIDTH,
