@@ -29,12 +29,12 @@ H100 = PROFILES[0][0]
 
 @dataclass
 class Forks:
-    """Processes that fork, a place for the folders of their captures, and the cases so far.
+    """The process that forks, a place for the folders of its captures, and the cases so far.
 
-    Folders go round: each process makes its captures in the order in which they were asked for.
+    It makes captures in the order in which they were asked for.
     """
 
-    processes: tuple[subprocess.Popen[str], ...]
+    process: subprocess.Popen[str]
     place: Path
     count: int = 0
     cases: dict[Path, Path] = field(default_factory=dict[Path, Path])
@@ -42,28 +42,25 @@ class Forks:
 
     @classmethod
     def start(cls, place: Path) -> Forks:
-        """Start two processes; the first captures wait until they are ready."""
-        one = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        command = [sys.executable, __file__]
+        """Start it: one, as torch and Triton take seconds of a processor to import; the first
+        captures wait until it is ready."""
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         pipe = subprocess.PIPE
-        processes = (
-            subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env={**os.environ, **one})
-            for _ in range(2)
-        )
-        return cls(tuple(processes), place)
+        command = [sys.executable, __file__]
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
+        return cls(process, place)
 
     def stop(self) -> None:
-        """End them and wait."""
-        for process in self.processes:
-            process.kill()
-            process.communicate()
+        """End it and wait."""
+        self.process.kill()
+        self.process.communicate()
 
     def capture(self, source: str, contract: Mapping[str, str], **fields: Any) -> CaptureResult:
         """The capture of a source; what it finds has passed the plan's own check."""
         return self._result(self._asked(source, contract, **fields))
 
     def ahead(self, paths: Iterable[Path]) -> None:
-        """Have these cases captured, two at a time, before they are asked for one by one."""
+        """Have these cases captured before they are asked for one by one."""
         for path in paths:
             if path not in self.cases:
                 self.cases[path] = self._asked_case(path)
@@ -95,7 +92,7 @@ class Forks:
     def _asked(self, source: str, contract: Mapping[str, str], **fields: Any) -> Path:
         """The folder of a capture that has been asked for."""
         folder = self.place / str(self.count)
-        stdin = self.processes[self.count % len(self.processes)].stdin
+        stdin = self.process.stdin
         self.count += 1
         folder.mkdir()
         (folder / "source.py").write_text(source, encoding="utf-8")
@@ -111,7 +108,7 @@ class Forks:
         return folder
 
     def _result(self, folder: Path) -> CaptureResult:
-        stdout = self.processes[int(folder.name) % len(self.processes)].stdout
+        stdout = self.process.stdout
         assert stdout is not None
         while not (folder / "seconds").exists():
             assert stdout.readline(), "the process that forks has ended"

@@ -40,7 +40,7 @@ def test_the_budget_holds_and_every_search_ends(
 
 
 @given(ways, fates, st.integers(1, 60), st.integers(2, 8), turns)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_the_budget_holds_with_evaluations_in_parallel(
     way: Ways, drawn: list[str], budget: int, lanes: int, order: list[int]
 ) -> None:
@@ -67,7 +67,7 @@ def test_the_same_outcomes_in_the_same_order_bring_the_same_decisions(
 
 
 @given(ways, fates)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_no_walk_meets_itself(way: Ways, drawn: list[str]) -> None:
     engine, world = engine_with(budget_builds=60, **way), Fateful(drawn)
     while isinstance(work := engine.next_work(), Evaluate):
@@ -82,7 +82,7 @@ def test_no_walk_meets_itself(way: Ways, drawn: list[str]) -> None:
 
 
 @given(ways)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 def test_every_policy_exhausts_a_finite_graph(way: Ways) -> None:
     engine = engine_with(budget_builds=1000, patience=1000, **way)
     _, stopped = drive(engine, World())
@@ -97,7 +97,7 @@ def stored(changes: Changes, nodes: dict[str, Any], edges: dict[str, Any]) -> No
 
 
 @given(ways, fates, st.sets(st.integers(0, 60)), st.booleans())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_a_search_that_was_interrupted_decides_as_one_that_was_not(
     way: Ways, drawn: list[str], cuts: set[int], commits_work: bool
 ) -> None:
@@ -121,7 +121,7 @@ def test_a_search_that_was_interrupted_decides_as_one_that_was_not(
 
 
 @given(ways, fates)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_what_follows_from_facts_is_the_same_after_a_restart(way: Ways, drawn: list[str]) -> None:
     """Values, levels, discovery and twins, which no record holds."""
     engine = engine_with(**way)
