@@ -21,22 +21,29 @@ __all__ = ["Argument", "Lifted", "lift", "lifted_text"]
 
 
 def lift(
-    module: Module, entry: str, arguments: Sequence[Argument], block: Sequence[int] | None = None
+    module: Module,
+    entry: str,
+    arguments: Sequence[Argument],
+    block: Sequence[int] | None = None,
+    *,
+    tables: bool = False,
 ) -> Lifted:
     """A kernel of a module as what it computes.
 
     `arguments`: its parameters in order, as the contract calls them; `block`: threads of a block
     along x, y and z, where they are known. What is not understood is opaque in the result; a kernel
-    whose parameters are others is opaque as a whole.
+    whose parameters are others is opaque as a whole. `tables`: whether variables of the module hold
+    what they began with, as nothing but the kernel's own code can reach them.
     """
     given = tuple(arguments)
     function = next((each for each in module.entries if each.name == entry), None)
     if function is None or len(function.parameters) != len(given):
         why = "no such kernel, or one with other parameters"
         return Lifted(entry, given, (), (Opaque(why),))
-    first = Memory(given, frozenset())
+    held = {v.name: v.initial for v in module.variables if tables and v.initial is not None}
+    first = Memory(given, frozenset(), tables=held)
     Reader(module, first, block).kernel(entry)
-    memory = Memory(given, frozenset(first.stores), dict(first.shared))
+    memory = Memory(given, frozenset(first.stores), dict(first.shared), tables=held)
     shared = tuple((name, kind, None) for name, kind in sorted(memory.shared.items()))
     threads = Lifted(entry, given, (), Reader(module, memory, block).kernel(entry), shared)
     try:

@@ -3,7 +3,7 @@ lie in memory: pieces at known places are values like registers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .expressions import FLOATS, DType, Expr, Load, Name, Number, Pointer, Unreadable
@@ -17,7 +17,7 @@ BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "int8": 1, "ui
          "bool": 1, "int16": 2,
          "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8}  # fmt: skip
 """of an element, by the types of a contract that are read"""
-LOCAL, SHARED = "local ", "shared "
+LOCAL, SHARED, TABLE = "local ", "shared ", "table "
 
 
 def value_type(dtype: str) -> DType:
@@ -39,6 +39,9 @@ class Memory:
     stores: set[str] = field(default_factory=set[str])
     """arrays that were written while the kernel was read"""
     taken: int = 0
+    tables: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """variables of the program that hold what they began with, as nothing but the kernel's own code
+    can reach them, and that must not write them"""
 
     def load(
         self, kind: str, count: int, address: Expr, values: Values, out: list[Statement]
@@ -86,11 +89,24 @@ class Memory:
         if pointer.array.startswith(LOCAL):
             found = load_piece(values, pointer.array, pointer.offset, nbytes)
             return found if isinstance(found, Pointer) else as_type(found, _kind_of(kind, found))
+        if pointer.array.startswith(TABLE):
+            return self._of_table(kind, nbytes, pointer)
         index, dtype = self._element(pointer, kind, nbytes)
         read = Load(pointer.array, index, dtype)
         if pointer.array not in self.written and not pointer.array.startswith(SHARED):
             return read
         return self.taken_now(read, out)
+
+    def _of_table(self, kind: str, nbytes: int, pointer: Pointer) -> Expr:
+        """A number of a table at a known place. Raises Unreadable at another."""
+        held = self.tables[pointer.array.removeprefix(TABLE)]
+        if not isinstance(pointer.offset, Number):
+            raise Unreadable("a table is indexed by what is known only when it runs")
+        at = int(pointer.offset.value)
+        if not 0 <= at <= len(held) - nbytes:
+            raise Unreadable("a table is read beyond its end")
+        number = int.from_bytes(held[at : at + nbytes], "little", signed=kind[0] == "s")
+        return as_type(Number(number), dtype_of(kind))
 
     def taken_now(self, value: Expr, out: list[Statement]) -> Name:
         """A name for a value that is another one later."""

@@ -11,7 +11,7 @@ from ..ptx import Function, Instruction, Module
 from ..ptx.effects import effect
 from ..ptx.operands import address, floating, integer, name_in_scope, split, vector
 from ..ptx.registers import accesses
-from .accesses import LOCAL, SHARED, Memory
+from .accesses import LOCAL, SHARED, TABLE, Memory
 from .expressions import DType, Expr, Name, Number, Pointer, Unreadable, call
 from .frames import Frame, Values
 from .machine import as_type, computed, dtype_of
@@ -96,6 +96,8 @@ class Calls:
             return Pointer(f"{LOCAL}{operand}", Number(0))
         if variable.space == "shared":
             return Pointer(f"{SHARED}{operand}", Number(0))
+        if operand in self._memory.tables:
+            return Pointer(f"{TABLE}{operand}", Number(0))
         raise Unreadable(f"the variable {operand} of the whole program")
 
     def _value(self, frame: Frame, each: Instruction, operand: str, values: Values) -> Expr:

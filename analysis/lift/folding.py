@@ -3,7 +3,7 @@ a loop runs, from what holds while it goes on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from .expressions import (
     Call,
@@ -15,6 +15,7 @@ from .expressions import (
     Sum,
     Unreadable,
     call,
+    conjuncts,
     names_in,
     negation,
     not_negative,
@@ -213,6 +214,36 @@ def count_of(stay: Expr, index: str) -> Expr:
     if step == Number(1):
         return negated(start)
     return call("div", total((negated(start), step, Number(-1))), step, dtype="int")
+
+
+def ended(stay: Expr, index: str) -> tuple[Expr, tuple[Expr, ...]]:
+    """How often a loop runs by what of its test is on a counter, and on what other conditions it
+    ends earlier. Raises Unreadable where nothing of it is on a counter."""
+    counts, others, why = list[Expr](), list[Expr](), Unreadable("a loop without an end")
+    for each in conjuncts(stay):
+        try:
+            counts.append(count_of(each, index))
+        except Unreadable as error:
+            why = error
+            others.append(negation(each))
+    if not counts:
+        raise why
+    count = counts[0]
+    for each in counts[1:]:
+        count = call("min", count, each, dtype="int")
+    return count, tuple(others)
+
+
+def first_of(conditions: Sequence[Expr], index: str, count: Expr) -> Expr:
+    """The least `index` below a count at which a condition holds, else the count."""
+    inner, least = f"{index}b", f"~{index}"
+    leave = conditions[0]
+    for each in conditions[1:]:
+        leave = call("or", leave, each, dtype="bool")
+    leave = substitute(leave, {index: Name(inner)})
+    here = call("select", leave, Name(inner), count, dtype="int")
+    smaller = Call("min", (Name(least), here), "int")
+    return Fold("min", inner, count, (Carried(least, "int", count, smaller),), 0)
 
 
 def _until_equal(step: Expr, start: Expr) -> Expr:

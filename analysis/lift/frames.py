@@ -1,20 +1,42 @@
 """A function of PTX while it is executed on expressions: its blocks, loops, and values so far; and
-values of variables where paths meet or a loop comes back."""
+values of variables where paths meet, a loop comes back, or a loop is left."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..ptx import Function
 from ..regions.flow import Block, blocks_of
 from ..regions.loops import Loop, dominators, loops_of
-from .expressions import Call, Expr, Name, Pointer, Unreadable, call
+from .expressions import (
+    TRUE,
+    Call,
+    Carried,
+    Expr,
+    Name,
+    Number,
+    Pointer,
+    Unreadable,
+    call,
+    names_in,
+)
+from .folding import closed_forms, ended, first_of, fold_of
 from .machine import as_type
+from .rewriting import substitute
+from .statements import Body, Each, Let, changed, expressions_in, statements_in
+from .sums import total
 
 Values = dict[str, Expr]
 """registers and parameters (`3:%r1`: of the third function that was entered), and pieces of local
 memory (`@depot+4:4`: the four bytes from the fourth)"""
+
+
+Exit = tuple[Expr, int, Values]
+"""on what condition, to which block, with which values a loop is left"""
+Kept = Mapping[str, tuple[str, Expr, Expr]]
+"""what a loop carries by key: the name that stands for it, first and next value"""
 
 
 @dataclass(slots=True)
@@ -32,6 +54,8 @@ class Turn:
     """statements made before the test"""
     last: bool = False
     """whether the test ends the iteration"""
+    breaks: list[tuple[Expr, int, Values]] = field(default_factory=list[tuple[Expr, int, Values]])
+    """where the loop is left after its test: on what condition, whereto, and the values there"""
     single: bool = False
     """one of a loop that is executed turn by turn: no test of it may be left open"""
 
@@ -115,3 +139,97 @@ def merge(condition: Expr, yes: Values, no: Values, into: Values) -> None:
             into[key] = as_pointer(one, chosen)
         elif not isinstance(one, Pointer) and not isinstance(other, Pointer):
             into[key] = Call("select", (condition, one, as_type(other, one.dtype)), one.dtype)
+
+
+def finished(turn: Turn, carried: Kept, index: str, body: Body) -> tuple[Body, list[Exit]]:
+    """A loop of which one iteration was executed: its statements, and where it is left to. What it
+    carries is classified."""
+    firsts = {name: bare(first) for name, first, _ in carried.values()}
+    nexts = {name: bare(following) for name, _, following in carried.values()}
+    varying = frozenset(defined(body))
+    known = closed_forms(firsts, nexts, index, varying)
+    assert turn.stay is not None
+    count, others = ended(substitute(turn.stay, known), index)
+    if turn.last and others:
+        raise Unreadable("a loop that ends by something else than a counter")
+    if turn.last:
+        count = call("max", Number(1), total((count, Number(1))), dtype="int")
+    kept = {
+        n: Carried(n, firsts[n].dtype, firsts[n], substitute(nexts[n], known))
+        for n in nexts
+        if n not in known
+    }
+    leaves = [substitute(each, known) for each, _, _ in turn.breaks]
+    whole = count
+    if leaves or others:
+        count = first_of([*others, *leaves], index, count)
+        if names_in(count) & (kept.keys() | varying):
+            raise Unreadable("a loop that is left by what it computes")
+        if others and leaves:
+            raise Unreadable("a loop with more than one end that the data decides")
+    done = total((count, Number(-1))) if turn.last else count
+    ends: dict[str, Expr] = {index: done} | {
+        n: substitute(e, {index: done}) for n, e in known.items()
+    }
+    full = {n: substitute(e, {index: count}) for n, e in known.items()}
+    for name in kept:
+        closure = fold_of(name, kept, index, count)
+        inner = set[str]().union(*(names_in(each.next) for each in closure.carried))
+        full[name] = Name(name, kept[name].dtype) if inner & varying else closure
+    if not turn.last:
+        ends |= {name: full[name] for name in kept}
+    made = left_over(body, known, kept, (index, count))
+    by_key = {key: name for key, (name, _, _) in carried.items()}
+    values = Values()
+    for key, value in turn.at_exit.items():
+        own = by_key.get(key)
+        if turn.last and own is not None and value == carried[key][2]:
+            pointer = carried[key][1]
+            values[key] = as_pointer(pointer, full[own])
+        else:
+            values[key] = substitute(value, ends)
+    broken = call("lt", count, whole, dtype="bool")
+    exits = [(TRUE, turn.leaves_to, values)] + [
+        (
+            call("and", broken, substitute(leave, ends), dtype="bool") if leaves[1:] else broken,
+            to,
+            {key: substitute(value, ends) for key, value in there.items()},
+        )
+        for leave, (_, to, there) in zip(leaves, turn.breaks, strict=True)
+    ]
+    return made, exits
+
+
+def left_over(
+    body: Body, known: dict[str, Expr], kept: dict[str, Carried], head: tuple[str, Expr]
+) -> Body:
+    """The loop as a statement, where it does more than compute."""
+    if not body:
+        return ()
+    made = changed(body, lambda each: substitute(each, known))
+    used, pending = dict[str, Carried](), names_of(made)
+    while pending:
+        name = pending.pop()
+        if name in kept and name not in used:
+            used[name] = kept[name]
+            pending |= names_in(kept[name].next)
+    for name, each in kept.items():
+        if names_in(each.next) & defined(body):
+            used[name] = each
+    return (Each(*head, tuple(used.values()), made),)
+
+
+def names_of(body: Body) -> set[str]:
+    """Every name in expressions of statements."""
+    return set[str]().union(*(names_in(each) for each in expressions_in(body)))
+
+
+def defined(body: Body) -> set[str]:
+    """Names that statements give another value in every iteration around them."""
+    found = set[str]()
+    for each in statements_in(body):
+        if isinstance(each, Let):
+            found.add(each.name)
+        elif isinstance(each, Each):
+            found |= {carried.name for carried in each.carried}
+    return found

@@ -15,7 +15,6 @@ from ..regions.loops import Loop
 from .accesses import LOCAL, Memory, value_type
 from .calls import Calls, Pieces, pieces_of, registers_of
 from .expressions import (
-    Carried,
     Expr,
     Name,
     Number,
@@ -25,18 +24,27 @@ from .expressions import (
     names_in,
     negation,
 )
-from .folding import closed_forms, count_of, fold_of
-from .frames import Frame, Turn, Values, as_pointer, bare, like, merge, same_kind
-from .rewriting import substitute
+from .folding import closed_forms
+from .frames import (
+    Exit,
+    Frame,
+    Kept,
+    Turn,
+    Values,
+    as_pointer,
+    bare,
+    defined,
+    finished,
+    like,
+    merge,
+    names_of,
+    same_kind,
+)
 from .statements import (
     Body,
-    Each,
-    Let,
     Opaque,
     Statement,
     When,
-    changed,
-    expressions_in,
     statements_in,
 )
 from .sums import product, total
@@ -66,7 +74,8 @@ class Reader:
         self.calls = Calls(module, memory, self._enter, known_of(block))
         self.out = list[Statement]()
         self.unrolled = 0
-        self.depth = self.entered = self.loops = self.names = 0
+        self.depth: int = 0
+        self.entered = self.loops = self.names = 0
 
     def kernel(self, name: str) -> Body:
         """The statements of a kernel; what cannot be read is opaque."""
@@ -104,7 +113,7 @@ class Reader:
         while here is not None and here not in stops:
             loop = frame.headers.get(here)
             if loop is not None and not frame.is_turning(loop):
-                here = self._loop(frame, loop, values)
+                here = self._loop(frame, loop, values, stops)
             else:
                 here = self._block(frame, here, values, stops)
         return here
@@ -138,14 +147,14 @@ class Reader:
     def _test(self, turn: Turn, condition: Expr, ways: tuple[int, int], values: Values) -> int:
         """The test of a loop: note it, and go on inside."""
         yes, no = ways
-        if (
-            turn.single
-            or turn.stay is not None
-            or self.depth != turn.depth
-            or not {*ways} & turn.loop.blocks
-        ):
+        again = turn.stay is not None and (turn.last or self.out)
+        if turn.single or again or self.depth != turn.depth or not {*ways} & turn.loop.blocks:
             raise Unreadable("a loop that is left in the middle")
         inside = yes in turn.loop.blocks
+        if turn.stay is not None:
+            leave = negation(condition) if inside else condition
+            turn.breaks.append((leave, no if inside else yes, dict(values)))
+            return yes if inside else no
         turn.stay = condition if inside else negation(condition)
         turn.leaves_to = no if inside else yes
         turn.at_exit, turn.before = dict(values), len(self.out)
@@ -179,7 +188,7 @@ class Reader:
         merge(condition, ends[0][1], ends[1][1], values)
         return ends[0][0]
 
-    def _loop(self, frame: Frame, loop: Loop, values: Values) -> int:
+    def _loop(self, frame: Frame, loop: Loop, values: Values, stops: frozenset[int]) -> int | None:
         """A whole loop; where control goes after it. One that is no loop over an index is executed
         turn by turn where its end is known; else it is opaque, and what it writes unknown."""
         out, depth, turns = self.out, self.depth, len(frame.turns)
@@ -189,7 +198,11 @@ class Reader:
             turn, carried, index = self._turned(frame, loop, mine)
             if counters := self._counters(carried, index):
                 turn, carried, index = self._turned(frame, loop, mine, (index, counters))
-            after = self._finished(turn, carried, index, mine, found)
+            body, exits = finished(turn, carried, index, tuple(self.out))
+            found += body
+            self.out, self.depth = found, depth
+            del frame.turns[turns:]
+            after = self._after(frame, loop, exits, mine, stops)
         except Unreadable as error:
             after, why = -1, str(error)
         self.depth = depth
@@ -212,9 +225,7 @@ class Reader:
         values |= mine
         return after
 
-    def _counters(
-        self, carried: Mapping[str, tuple[str, Expr, Expr]], index: str
-    ) -> dict[str, Expr]:
+    def _counters(self, carried: Kept, index: str) -> dict[str, Expr]:
         """Where a loop within was not understood, the values of this one that its iteration says:
         knowing them, the loop within may be."""
         body = tuple(self.out)
@@ -222,7 +233,7 @@ class Reader:
             return {}
         firsts = {name: bare(first) for name, first, _ in carried.values()}
         nexts = {name: bare(following) for name, _, following in carried.values()}
-        known = closed_forms(firsts, nexts, index, frozenset(_defined(body)))
+        known = closed_forms(firsts, nexts, index, frozenset(defined(body)))
         return {key: known[name] for key, (name, _, _) in carried.items() if name in known}
 
     def _given_up(self, frame: Frame, loop: Loop, values: Values, why: str) -> int:
@@ -259,7 +270,7 @@ class Reader:
         loop: Loop,
         values: Values,
         before: tuple[str, Mapping[str, Expr]] | None = None,
-    ) -> tuple[Turn, dict[str, tuple[str, Expr, Expr]], str]:
+    ) -> tuple[Turn, Kept, str]:
         """Execute one iteration. Of each key the name that stands for it, first and next value.
         `before`: the index, and values by key that it says."""
         self.loops += before is None
@@ -289,81 +300,47 @@ class Reader:
             raise Unreadable("a variable that refers now to one variable, now to another")
         kept = [key for key in named if key in mine and same_kind(mine[key], values[key])]
         lost = {named[key] for key in named} - {named[key] for key in kept}
-        used = _names_of(tuple(self.out)) | names_in(turn.stay)
+        used = names_of(tuple(self.out)) | names_in(turn.stay)
         if lost & used.union(*(names_in(mine[key]) for key in kept)):
             raise Unreadable("a variable that a loop leaves unknown and reads again")
         return turn, {key: (named[key], values[key], mine[key]) for key in kept}, index
 
-    def _finished(
+    def _after(
         self,
-        turn: Turn,
-        carried: dict[str, tuple[str, Expr, Expr]],
-        index: str,
+        frame: Frame,
+        loop: Loop,
+        exits: Sequence[Exit],
         values: Values,
-        out: list[Statement],
-    ) -> int:
-        """Classify what a loop carries, and leave its statements in `out`, what it computed in
-        `values`."""
-        body = tuple(self.out)
-        firsts = {name: bare(first) for name, first, _ in carried.values()}
-        nexts = {name: bare(following) for name, _, following in carried.values()}
-        varying = frozenset(_defined(body))
-        known = closed_forms(firsts, nexts, index, varying)
-        assert turn.stay is not None
-        count = count_of(substitute(turn.stay, known), index)
-        if turn.last:
-            count = call("max", Number(1), total((count, Number(1))), dtype="int")
-        kept = {
-            n: Carried(n, firsts[n].dtype, firsts[n], substitute(nexts[n], known))
-            for n in nexts
-            if n not in known
-        }
-        done = total((count, Number(-1))) if turn.last else count
-        ends: dict[str, Expr] = {index: done} | {
-            n: substitute(e, {index: done}) for n, e in known.items()
-        }
-        full = {n: substitute(e, {index: count}) for n, e in known.items()}
-        for name in kept:
-            closure = fold_of(name, kept, index, count)
-            inner = set[str]().union(*(names_in(each.next) for each in closure.carried))
-            full[name] = Name(name, kept[name].dtype) if inner & varying else closure
-        if not turn.last:
-            ends |= {name: full[name] for name in kept}
-        self._leave(body, known, kept, (index, count), out)
-        by_key = {key: name for key, (name, _, _) in carried.items()}
-        for key, value in turn.at_exit.items():
-            own = by_key.get(key)
-            if turn.last and own is not None and value == carried[key][2]:
-                pointer = carried[key][1]
-                values[key] = as_pointer(pointer, full[own])
-            else:
-                values[key] = substitute(value, ends)
-        for key in values.keys() - turn.at_exit.keys():
-            del values[key]
-        return turn.leaves_to
-
-    def _leave(
-        self,
-        body: Body,
-        known: dict[str, Expr],
-        kept: dict[str, Carried],
-        head: tuple[str, Expr],
-        out: list[Statement],
-    ) -> None:
-        """The loop as a statement, where it does more than compute."""
-        if not body:
-            return
-        made = changed(body, lambda each: substitute(each, known))
-        used, pending = dict[str, Carried](), _names_of(made)
-        while pending:
-            name = pending.pop()
-            if name in kept and name not in used:
-                used[name] = kept[name]
-                pending |= names_in(kept[name].next)
-        for name, each in kept.items():
-            if names_in(each.next) & _defined(body):
-                used[name] = each
-        out.append(Each(*head, tuple(used.values()), made))
+        stops: frozenset[int],
+    ) -> int | None:
+        """Go on from all exits of a loop to where they meet."""
+        if len(exits) == 1:
+            values.clear()
+            values |= exits[0][2]
+            return exits[0][1]
+        join = frame.joins[loop.header]
+        until = stops if join is None else stops | {join}
+        out, made = self.out, list[tuple[int | None, Values, Body]]()
+        self.depth += 1
+        for _, to, there in exits:
+            self.out, mine = list[Statement](), dict(there)
+            made.append((self._run(frame, to, mine, until), mine, tuple(self.out)))
+        self.depth -= 1
+        self.out = out
+        (end, found, body), *others = made
+        for (condition, _, _), (other_end, there, more) in zip(
+            exits[:0:-1], reversed(others), strict=True
+        ):
+            if other_end != end:
+                raise Unreadable("a loop or block that is left in the middle")
+            body = (_when(condition, more, body),) if more or body else ()
+            both = Values()
+            merge(condition, there, found, both)
+            found = both
+        out += body
+        values.clear()
+        values |= found
+        return end
 
 
 def _is_reference(key: str, value: Expr) -> bool:
@@ -371,21 +348,6 @@ def _is_reference(key: str, value: Expr) -> bool:
     to stay that, which is looked at afterwards."""
     here = isinstance(value, Pointer) and value.array.startswith(LOCAL)
     return here and key.startswith("@") and isinstance(bare(value), Number)
-
-
-def _names_of(body: Body) -> set[str]:
-    return set[str]().union(*(names_in(each) for each in expressions_in(body)))
-
-
-def _defined(body: Body) -> set[str]:
-    """Names that statements give another value in every iteration around them."""
-    found = set[str]()
-    for each in statements_in(body):
-        if isinstance(each, Let):
-            found.add(each.name)
-        elif isinstance(each, Each):
-            found |= {carried.name for carried in each.carried}
-    return found
 
 
 def _when(condition: Expr, yes: Body, no: Body) -> When:

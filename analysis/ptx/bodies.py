@@ -258,4 +258,14 @@ def variable(text: str, line: int) -> Variable:
     for extent in _EXTENT.findall(head):
         known = extent.isdecimal() and len(extent) < 19
         length = length * int(extent) if known and length is not None else None
-    return Variable(words[0][1:], types[-1] if types else "", words[-1], length, line)
+    kind = types[-1] if types else ""
+    initial = _bytes(text.partition("=")[2], length) if kind == "b8" else None
+    return Variable(words[0][1:], kind, words[-1], length, line, initial)
+
+
+def _bytes(listed: str, length: int | None) -> bytes | None:
+    """`{0, 0, 128, 63}` as so many bytes; None where it is not that, such as with addresses."""
+    found = [each.strip() for each in listed.strip().strip("{}").split(",")]
+    if len(found) != length or not all(each.isdecimal() and int(each) < 256 for each in found):
+        return None
+    return bytes(map(int, found))

@@ -79,6 +79,8 @@ class Variable(NamedTuple):
     length: int | None
     """elements; None: their number comes from outside (`tile[]`)"""
     line: int
+    initial: bytes | None = None
+    """what an array of bytes begins as, where the text says it in full"""
 
 
 class Function(NamedTuple):

@@ -41,7 +41,7 @@ _PLACES = ("i", "j", "k")
 
 def lift_host(module: Module, entry: str, arguments: Sequence[Argument]) -> Lifted:
     """A host function of a module as what it computes; `arguments` as for `lift`."""
-    read = lift(module, entry, arguments, ONE_THREAD)
+    read = lift(module, entry, arguments, ONE_THREAD, tables=True)
     try:
         taken = {each.name for each in arguments}
         body = _Order(read.body, taken).body(read.body)

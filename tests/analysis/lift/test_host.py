@@ -86,6 +86,21 @@ PROVED = GRAMS | {
     "(i ? y[(i - 1) * cols + j] : 1) + x[i * cols + j] * (j ? y[i * cols + j - 1] : 2); }",
     "what is added to moves on in the middle": f"{HEAD}{{ {_I}{{ y[0] += x[i]; y[i + 1] = y[0]; "
     "y[0] = 2 * y[0]; } }",
+    "a struct that a helper gives back": "struct Two { float a; int n; double d; };\n"
+    "static Two two(float v, int n) { return {2 * v, n, v * 0.5}; }\n"
+    f"{HEAD}{{ {_I}{{ Two t = two(x[i], i); y[i] = t.a * t.n + (float)t.d; }} }}",
+    "a closure that refers to variables": f"{HEAD}{{ float scale = x[0]; "
+    "auto put = [&](int i) { y[i] = scale * x[i]; scale += 1; }; "
+    f"{_I}put(i); }}",
+    "a loop that is left in the middle": f"{HEAD}{{ {_I}{{ int j = 0; float s = 1; "
+    "for (; j < cols; ++j) { if (x[i * cols + j] > 1) break; s += x[i * cols + j]; } "
+    "y[i] = j; y[rows + i] = s; } }",
+    "a helper that returns from a loop": "static int found(const float* p, int n) { "
+    "for (int k = 0; k < n; ++k) { if (p[k] < -1) return k; if (p[k] > 1) return 100 + k; } "
+    f"return -1; }}\n{HEAD}{{ {_I}y[i] = found(x + i * cols, cols); }}",
+    "a table of numbers": "static const float taps[3] = {0.5f, 0.25f, -2.0f};\n"
+    f"{HEAD}{{ for (int i = 2; i < rows * cols; ++i) {{ float s = 0; "
+    "for (int t = 0; t < 3; ++t) s += taps[t] * x[i - t]; y[i] = s; } }",
     "a triangle and its mirror": f"{HEAD}{{ {_I}for (int j = 0; j <= i; ++j) "
     "{ y[i * rows + j] = x[i] - x[j]; y[j * rows + i] = x[i] + x[j]; } }",
 }
@@ -114,6 +129,16 @@ def _called(source: str, folder: Path, x: object, y: object, rows: int, cols: in
     function = ctypes.CDLL(str(folder / "f.so")).f
     function.argtypes, function.restype = [flat, flat, ctypes.c_int, ctypes.c_int], None
     function(x, y, rows, cols)
+
+
+def test_a_table_that_the_code_writes_is_not_read_as_what_it_began_with(tmp_path: Path) -> None:
+    source = f"static float last[1] = {{1}};\n{HEAD}{{ {_I}{{ y[i] = last[0]; last[0] = x[i]; }} }}"
+    assert lifted(source, tmp_path).opaque
+
+
+def test_a_loop_that_is_left_by_what_it_computes_is_told_as_not_read(tmp_path: Path) -> None:
+    source = f"{HEAD}{{ float s = 0; {_I}{{ if (s > 3) break; s += x[i]; }} y[0] = s; }}"
+    assert lifted(source, tmp_path).opaque
 
 
 def test_what_the_standard_library_has_beyond_our_headers_is_told(tmp_path: Path) -> None:

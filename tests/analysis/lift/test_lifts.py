@@ -110,3 +110,11 @@ def test_a_read_of_what_the_kernel_writes_keeps_its_place(tmp_path: Path) -> Non
     assert lifted_text(lifted(source, tmp_path)) == (
         "for all i < rows:\n  let t1 = y[i]\n  y[i] = x[i]\n  y[i + rows] = t1\n"
     )
+
+
+def test_a_search_is_the_least_place_where_it_ends(tmp_path: Path) -> None:
+    loop = "int k = 0; while (k < cols && x[r * cols + k] <= 0) ++k; y[r] = k;"
+    assert lifted_text(lifted(f"{HEAD} {{ {_ROW}{loop} }}", tmp_path)) == (
+        "for all i < rows:\n"
+        "  y[i] = f32(min(k1 < cols: select(x[cols*i + k1] <= 0, cols, k1); from cols))\n"
+    )
