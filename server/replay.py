@@ -33,11 +33,12 @@ def replay(
     from ..search.session.replay import replay as replayed
     from ..search.session.workbench import Workbench
 
-    folder = folder.parent if folder.is_file() else folder  # of its control.json
     found = recorded(folder)
     names = tuple(name.strip() for name in gpus.split(",") if name.strip())
     with tempfile.TemporaryDirectory(prefix="kernelwright-replay-") as outdir:
-        with Workbench(Path(outdir), [folder], names) as bench:
+        with Workbench(
+            Path(outdir), [folder if folder.is_dir() else folder.parent], names
+        ) as bench:
             ended = replayed(bench, found)
     print(ended.told())
     raise typer.Exit(HOLDS if ended.holds else DOES_NOT)

@@ -57,9 +57,10 @@ class Replayed:
 
 
 def recorded(folder: Path) -> Recorded:
-    """What lies in `kernels/NAME/variants/ID`. Raises AccessError for another folder, SpecError for
-    files that do not say a variant."""
+    """What lies in `kernels/NAME/variants/ID`, which its `control.json` may stand for. Raises
+    AccessError for another folder, SpecError for files that do not say a variant."""
     home = folder.resolve()
+    home = home.parent if home.name == CONTROL_FILE else home
     kernel = next((p / KERNEL_FILE for p in home.parents[:2] if (p / KERNEL_FILE).is_file()), None)
     if kernel is None or not (home / CONTROL_FILE).is_file():
         raise AccessError(

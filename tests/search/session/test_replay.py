@@ -59,6 +59,10 @@ def test_a_folder_of_something_else_is_refused_with_what_one_looks_like(
         recorded(alone)
 
 
+def test_its_control_file_stands_for_the_folder(folder: Path) -> None:
+    assert recorded(folder / "control.json") == recorded(folder)
+
+
 def test_files_that_say_no_variant_are_refused(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder.parents[1], tmp_path / "k")
     copy = tmp_path / "k" / "variants" / folder.name
