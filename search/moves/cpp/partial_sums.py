@@ -5,6 +5,7 @@ A sum is added up in another order; that of integers and every maximum stay what
 
 from __future__ import annotations
 
+import math
 import re
 
 from ....runners.c_source.nodes import inside, text_of
@@ -17,9 +18,11 @@ from .parts.program import Function, Loop, Program, minus, read_program
 from .parts.reductions import Reduction, reductions_of
 from .parts.rewrite import block, counted, free_name, instead, rewritten, written
 from .parts.scope import Scope
+from .parts.trips import most_trips
 
 LANES = ((32, 0.35), (16, 0.2))
 """and their priors: two and one vectors of 16 floats, four and two of 8"""
+LEAST = min(lanes for lanes, _ in LANES)
 ALONE = 0.5
 """of the prior for one of several loops"""
 
@@ -30,6 +33,7 @@ def _write(state: State) -> Proposals:
         return program
     reasons = list[str]()
     found = list[tuple[Loop, tuple[Reduction, ...]]]()
+    trips = list[float]()
     for function in program.functions:
         scope = Scope(program, function, state.spec)
         for loop in function.loops:
@@ -38,16 +42,21 @@ def _write(state: State) -> Proposals:
             reductions = _reductions(program, function, loop, scope)
             if isinstance(reductions, str):
                 reasons.append(reductions)
+            elif (most := most_trips(loop, scope, state.spec)) is not None and most < LEAST:
+                reasons.append(f"the loop over {loop.variable} has {most} iterations at most")
             else:
                 found.append((loop, reductions))
+                trips.append(math.inf if most is None else most)
     if not found:
         return NotApplicable(
             reasons[0] if reasons else program.unread or "no innermost loop is a counted one"
         )
-    together = [_candidate(program, found, lanes, prior) for lanes, prior in LANES]
+    # where the longest loop has fewer iterations than parts, all of it is what is left over
+    useful = [(lanes, prior) for lanes, prior in LANES if lanes <= max(trips)]
+    together = [_candidate(program, found, lanes, prior) for lanes, prior in useful]
     if len(found) == 1:
         return tuple(together)
-    lanes, prior = LANES[0]
+    lanes, prior = useful[0]
     return (*together, *(_candidate(program, [each], lanes, prior * ALONE) for each in found))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import host_kernels as hk
@@ -47,6 +48,25 @@ void total(const float* x, float* out, int n) {
 """
     )
     assert "in another order" not in proposed(PARTIAL_SUMS.propose(hk.SOFTMAX.state()))[2].detail
+
+
+@pytest.mark.parametrize(
+    ("n", "parts"), [(1000, ["32", "16"]), (32, ["32", "16"]), (31, ["16"]), (16, ["16"])]
+)
+def test_a_loop_is_divided_into_no_more_parts_than_it_has_iterations(
+    n: int, parts: list[str]
+) -> None:
+    kernel = replace(hk.SUM, sizes=({"n": n},))
+    found = proposed(PARTIAL_SUMS.propose(kernel.state()))
+    assert [each.detail.split(" in ")[1].split()[0] for each in found] == parts
+
+
+def test_a_loop_with_fewer_iterations_than_a_vector_has_lanes_is_left_alone() -> None:
+    """All of it would be what is left over: the same sum, behind setting up its parts."""
+    kernel = replace(hk.SUM, sizes=({"n": 15},))
+    assert (
+        reason(PARTIAL_SUMS.propose(kernel.state())) == "the loop over i has 15 iterations at most"
+    )
 
 
 @pytest.mark.parametrize(
