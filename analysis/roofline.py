@@ -111,11 +111,11 @@ class Roofline(Record):
 
     def _missing(self) -> str:
         if self.bytes_per_s is None and self.flops_per_s is None:
-            return "bytes and flops are not declared"
+            return "the spec declares neither `io.bytes` nor `io.flops`"
         if self.bytes_per_s is None:
-            return "bytes are not declared"
+            return "the spec declares no `io.bytes`"
         if self.flops_per_s is None:
-            return "flops are not declared"
+            return "the spec declares no `io.flops`"
         return "the declared work is zero"
 
     def _known(self) -> str:

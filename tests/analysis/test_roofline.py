@@ -143,9 +143,9 @@ def test_bytes_that_fit_in_the_cache_claim_no_headroom_from_memory() -> None:
 @pytest.mark.parametrize(
     ("work", "missing"),
     [
-        (Work(), "bytes and flops are not declared"),
-        (Work(bytes=4 * GB), "flops are not declared"),
-        (Work(flops=4 * GB), "bytes are not declared"),
+        (Work(), "the spec declares neither `io.bytes` nor `io.flops`"),
+        (Work(bytes=4 * GB), "the spec declares no `io.flops`"),
+        (Work(flops=4 * GB), "the spec declares no `io.bytes`"),
         (Work(bytes=0, flops=0), "the declared work is zero"),
     ],
 )

@@ -85,7 +85,7 @@ def report(**changes: object) -> Report:
         "builds": 9,
         "ladder": (rung(1), rung(2)),
         "endings": {"faster": 2, "wrong": 1},
-        "no_roofs": "bytes are not declared",
+        "no_roofs": "the spec declares no `io.bytes`",
         "costs": Costs(all=spent, by_model={"m": spent}, by_section={"source": 120, "tried": 30}),
     }
     return Report.model_validate(given | changes)
