@@ -163,7 +163,7 @@ def _check_read(kind: KernelType) -> None:
     if not is_read(kind):
         read = [each.title for each in LANGUAGES.values() if is_read(each.kernel_type)]
         raise SpecError(
-            f"what a {LANGUAGES[kind].title} kernel takes is not read from its source",
+            f"what a kernel in {LANGUAGES[kind].title} takes is not read from its source",
             valid=f"that of {', '.join(read)}",
             next_step="write its spec with `io`: kernelwright spec --schema prints every field",
         )

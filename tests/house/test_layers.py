@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import import_graph
+import pytest
 from import_graph import Arrow, arrows, cycles, package_of, projected
 
 from kernelwright.tools import TOOLS
@@ -39,6 +40,17 @@ LISTED = ("search.moves", "tools")
 """Rooms of like things, a file each, that their `__init__` lists: a new one needs no room made."""
 TOUCH_THE_WORLD = ("search.stored", "search.outdir", "search.session")
 """Rooms of `search` that know store and evaluation; all else there is given what it needs."""
+RENAMING = {
+    "runners/whole_files.py": "the helper itself",
+    "runners/limits/limits.py": "a program that a compiler wrote",
+    "runners/toolchains/host_cpp.py": "a module that a compiler wrote, by its hash",
+    "runners/building/compile_cache.py": "whole folders",
+    "runners/profiling/running.py": "a report that ncu wrote",
+    "server/broker/remote_desk.py": "a log that makes room",
+    "server/observing/audit.py": "logs that make room",
+    "tools/parts/written_file.py": "a user's file, from its backup",
+}
+"""Who puts a file in place by its name, and what else than a text of ours it is."""
 LOADS = {"import_module", "load"}
 """functions that import the module that they are given by name"""
 
@@ -231,3 +243,23 @@ def test_loading_a_module_loads_no_gpu_or_model_library() -> None:
         for i in imports_of(module)
         if i.level == 0 and i.at_top and i.first in NEVER_AT_THE_TOP
     }
+
+
+def renames(source: str) -> bool:
+    """Whether a module puts files in place: `rename`, or `replace` of a path (a text takes two)."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    named = [(c.func, len(c.args)) for c in calls if isinstance(c.func, ast.Attribute)]
+    return any(
+        f.attr == "rename" or (f.attr == "replace" and (n == 1 or ast.unparse(f.value) == "os"))
+        for f, n in named
+    )
+
+
+@pytest.mark.parametrize("text", ["os.replace(a, b)", "path.replace(to)", "path.rename(to)"])
+def test_every_way_to_put_a_file_in_place_is_seen(text: str) -> None:
+    assert renames(text) and not renames("name.replace('a', 'b'); replace(state, source=text)")
+
+
+def test_one_helper_writes_files_that_others_read() -> None:
+    found = {str(m) for m in modules(*MAY_IMPORT) if renames((ROOT / m).read_text("utf-8"))}
+    assert found <= RENAMING.keys(), "write it by runners/whole_files.py"

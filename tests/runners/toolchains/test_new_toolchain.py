@@ -122,7 +122,7 @@ def test_what_it_does_not_declare_is_said(answers: dict[str, Any]) -> None:
     assert "build options for a verse kernel" in answers["options"]
     assert "a launch plan for a verse kernel" in answers["plan"]
     assert "`N` is no parameter" in answers["knob"]
-    assert "what a Verse kernel takes is not read from its source" in answers["inferred"]
+    assert "what a kernel in Verse takes is not read from its source" in answers["inferred"]
     assert answers["launch"] == "a verse kernel is called, not launched: leave `launch` out"
 
 
