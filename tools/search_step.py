@@ -12,6 +12,7 @@ from ..search.applying.sent import SentCandidate, renamed
 from ..search.settings import Settings
 from .base import Tool, WorkArguments
 from .parts.describing import resolve_variant
+from .parts.jobs import naming_the_job
 from .parts.origin import load_path
 from .parts.search_answer import Made, Searched, told
 
@@ -96,6 +97,12 @@ def search_step(bench: Workbench, arguments: SearchStepArguments) -> Searched:
     For one candidate use compile_variant and time_variant.
     Example: {"kernel_id": "softmax-1a2b3c4d", "planner": "rules", "steps": 5}
     """
+    with naming_the_job(bench, arguments.search_id):
+        return _stepped(bench, arguments)
+
+
+def _stepped(bench: Workbench, arguments: SearchStepArguments) -> Searched:
+    """The answer to the call. Raises SearchBusy."""
     from ..search.session.telling import tell_answer
 
     earlier = progress.earlier()

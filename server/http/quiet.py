@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+from typing import cast
 
 import anyio
 from starlette.requests import ClientDisconnect
 
 GONE = (ClientDisconnect, anyio.BrokenResourceError, anyio.ClosedResourceError)
-PROTOCOL = "mcp.server.streamable_http"
-"""the logger of the SDK's transport, which tells of each with a traceback"""
+LOGGERS = ("mcp.server.streamable_http", "uvicorn.error")
+"""of the SDK's transport, which tells of each with a traceback, and may break at telling its client
+as well; and of the server that then hears of it"""
 
 
 class NotOfTheGone(logging.Filter):
@@ -18,11 +20,17 @@ class NotOfTheGone(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is worth a line."""
-        return record.exc_info is None or not isinstance(record.exc_info[1], GONE)
+        return record.exc_info is None or not _is_gone(record.exc_info[1])
+
+
+def _is_gone(error: BaseException | None) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return all(map(_is_gone, cast("BaseExceptionGroup[BaseException]", error).exceptions))
+    return isinstance(error, GONE)
 
 
 def quieten() -> None:
     """From now on; may be called again."""
-    logger = logging.getLogger(PROTOCOL)
-    if not any(isinstance(each, NotOfTheGone) for each in logger.filters):
-        logger.addFilter(NotOfTheGone())
+    for logger in map(logging.getLogger, LOGGERS):
+        if not any(isinstance(each, NotOfTheGone) for each in logger.filters):
+            logger.addFilter(NotOfTheGone())

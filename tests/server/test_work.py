@@ -14,6 +14,7 @@ from kernels import ENDLESS, FASTER
 from mcp import Client
 from server_talk import Place, ask, call, ended, jobs_of, refused, result_of
 
+from kernelwright.search.stored.search_lock import SearchLock
 from kernelwright.store.job_rows import put_job
 from kernelwright.store.jobs import JobRecord, Owner
 from kernelwright.store.store import STATE_FILE, Store
@@ -284,6 +285,36 @@ def test_a_file_and_a_sentence_start_a_search_and_what_they_leave_open_is_asked(
         assert started["search_id"]
 
     ask(place, body)
+
+
+def test_who_meets_a_search_that_another_process_steps_is_told_the_job_to_wait_for(
+    place: Place, tmp_path: Path
+) -> None:
+    own = replace(place, outdir=shutil.copytree(place.outdir, tmp_path / "state", symlinks=True))
+    elsewhere = psutil.Process().parent()
+    assert elsewhere is not None
+    stat = Path(f"/proc/{elsewhere.pid}/stat").read_text(encoding="utf-8")
+    started = int(stat.rpartition(")")[2].split()[19])
+
+    async def body(client: Client) -> None:
+        asked = await result_of(client, "search_step", kernel_id=place.kernel_id, planner="client")
+        running = JobRecord(
+            job_id="j900",
+            tool="search_step",
+            arguments={"search_id": asked["search_id"], "steps": 3},
+            state="running",
+            owner=Owner(pid=elsewhere.pid, started=started),
+            submitted_at="2026-01-01T00:00:00+00:00",
+        )
+        with Store.open(own.outdir / STATE_FILE) as store, store.transaction() as writer:
+            put_job(writer, running)
+        lock = SearchLock(own.outdir, asked["search_id"])
+        lock.take()
+        text = await refused(client, "search_step", search_id=asked["search_id"], wait_s=45)
+        lock.release()
+        assert "is under way" in text and 'job {"job_id": "j900", "wait_s": 45}' in text
+
+    ask(own, body)
 
 
 WAITERS = 80

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...runners.errors import HandleUnknown
+from ...runners.errors import HandleUnknown, SearchBusy
 from ...store.job_rows import job_record, job_records
 from ...store.jobs import Amount, AnyResult, JobRecord, Owner, Reply
 from ...store.searches import kernel_of_search
@@ -46,6 +47,22 @@ def records(bench: Workbench) -> list[JobRecord]:
         bench.take_over()
         known = job_records(bench.store)
     return sorted((known | bench.unwritten).values(), key=lambda r: -_number(r))
+
+
+@contextmanager
+def naming_the_job(bench: Workbench, search_id: str | None) -> Generator[None]:
+    """Where the search is under way in the job of another process, say which to wait for. Raises
+    SearchBusy."""
+    try:
+        yield
+    except SearchBusy as busy:
+        ours = this_process()
+        for record in job_records(bench.store).values():
+            working = record.state == "running" and record.owner != ours and is_alive(record.owner)
+            if working and _search_of(record) == search_id:
+                wait = call("job", job_id=record.job_id, wait_s=45)
+                raise SearchBusy(busy.message, valid=busy.valid, next_step=wait) from busy
+        raise
 
 
 def this_process() -> Owner:

@@ -8,23 +8,31 @@ import anyio
 import pytest
 from mcp.server import streamable_http
 
-from kernelwright.server.http.quiet import PROTOCOL, quieten
+from kernelwright.server.http.quiet import LOGGERS, quieten
 
 
 @pytest.mark.parametrize(
-    ("error", "told"), [(anyio.ClosedResourceError(), False), (ValueError("a fault"), True)]
+    ("error", "told"),
+    [
+        (anyio.ClosedResourceError(), False),
+        (ExceptionGroup("tasks", [anyio.BrokenResourceError()]), False),
+        (ValueError("a fault"), True),
+        (ExceptionGroup("tasks", [anyio.BrokenResourceError(), ValueError("a fault")]), True),
+    ],
+    ids=["gone", "several gone", "a fault", "a fault among them"],
 )
+@pytest.mark.parametrize("logger", LOGGERS)
 def test_of_clients_that_left_nothing_is_logged(
-    error: Exception, told: bool, caplog: pytest.LogCaptureFixture
+    logger: str, error: Exception, told: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     quieten()
     quieten()
     try:
         raise error
     except Exception:
-        logging.getLogger(PROTOCOL).exception("Error handling POST request")
+        logging.getLogger(logger).exception("Error handling POST request")
     assert bool(caplog.records) == told
 
 
 def test_the_name_of_the_logger_is_the_SDKs() -> None:
-    assert streamable_http.logger.name == PROTOCOL
+    assert streamable_http.logger.name in LOGGERS
