@@ -8,6 +8,7 @@ import os
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy.typing as npt
 import pytest
 from pretend_gpu import Twins, pretended_gpu
 
-from kernelwright.runners.device.presence.probing import probe_devices
+from kernelwright.runners.device.presence.probing import Probed, probe_devices
 from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.protocol.layout import record
 from kernelwright.runners.protocol.messages import Block, BlockResult, Check, Placement, RunResult
@@ -78,10 +79,16 @@ def gpu_of(kind: str, folder: Path) -> Generator[Gpu]:
         with pretended_gpu(folder) as made:
             yield Gpu(made.device, made.twins)
         return
-    probed = probe_devices(folder)
+    probed = _probed(folder.parent)
     if not probed.devices:
         pytest.skip(f"no GPU: {probed.why_none}")
     yield Gpu(probed.devices[0])
+
+
+@cache
+def _probed(folder: Path) -> Probed:
+    """What the machine has stays the same while tests run. `folder`: that of all their folders."""
+    return probe_devices(folder / "probe")
 
 
 @dataclass(frozen=True)

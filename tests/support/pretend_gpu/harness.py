@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
+from kernelwright.evaluation.rig import gpus
 from kernelwright.runners.building import plain_compiler
 from kernelwright.runners.building.builder import Builder
-from kernelwright.runners.device.presence.probing import probe_devices
+from kernelwright.runners.device.presence.probing import Probed, probe_devices
 from kernelwright.runners.plans.declared_plan import declared_plan
 from kernelwright.runners.processes import start
 from kernelwright.runners.proxies.runner import DeviceRunner
@@ -42,7 +43,7 @@ class PretendedGpu:
     @cached_property
     def devices(self) -> tuple[DeviceFacts, ...]:
         """All, as the probe of the product finds them."""
-        probed = probe_devices(self.folder / "probe")
+        probed = probed_once(self.folder / "probe")
         assert probed.devices, probed.why_none
         return probed.devices
 
@@ -72,6 +73,20 @@ class PretendedGpu:
         return Workbench(outdir, roots)
 
 
+_PROBED: dict[tuple[str | None, ...], Probed] = {}
+"""by what a pretended driver goes by"""
+_DRIVER = ("PRETEND_GPU_TWINS", "PRETEND_GPU_MEMORY", "PRETEND_GPU_COUNT", "CUDA_VISIBLE_DEVICES")
+
+
+def probed_once(scratch: Path) -> Probed:
+    """As `probe_devices`, which starts a process: one for all pretended GPUs that are alike."""
+    key = tuple(map(os.environ.get, _DRIVER))
+    found = _PROBED.get(key) or probe_devices(scratch)
+    if found.devices:
+        _PROBED[key] = found
+    return found
+
+
 @contextmanager
 def pretended_gpu(
     folder: Path, *, twins: Path | None = None, memory: int = 256 << 20, count: int = 1
@@ -97,6 +112,7 @@ def pretended_gpu(
         os.environ.pop("CUDA_VISIBLE_DEVICES", None)  # mock.patch.dict brings it back
         allowed = start.PASSED_ON | PASSED_ON
         stack.enter_context(mock.patch.object(start, "PASSED_ON", allowed))
+        stack.enter_context(mock.patch.object(gpus, "probe_devices", probed_once))
         stack.enter_context(mock.patch.object(Builder, "build", _observed(made)))
         stack.enter_context(mock.patch.object(plain_compiler, "clean_environment", _real_bindings))
         gpu = PretendedGpu(folder, made)
