@@ -4,8 +4,8 @@ needs no GPU.
     .venv/bin/python benchmarks/lifting.py [--only cuda|cpp|triton] [--plain]
 
 A lift is `whole`, `part` (something in it is opaque), `none` (all is), or `disagrees`: the
-interpreter gives something else than numpy. Writes `results/lifting.json` when all is looked at;
-`--plain` leaves the respellings out.
+interpreter gives something else than numpy. Writes `results/lifting.json`, with `--only` the part
+of that language anew; `--plain` leaves the respellings out and writes nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import lifting_triton
 import numpy as np
@@ -40,6 +41,7 @@ Kernel = Plain | Together | Host | Block
 Rules = Mapping[str, Callable[[str], str]]
 Fate = tuple[str, str, str]
 """whole, part, none, disagrees or not built; why; the text of a whole lift"""
+FATES = ("whole", "part", "none", "disagrees", "not built")
 RESULTS = Path(__file__).parent / "results" / "lifting.json"
 ARGUMENTS = (
     *(Argument(name, "float32", array=True) for name in ("a", "b", "y")),
@@ -63,7 +65,9 @@ def main() -> None:
     parser.add_argument("--only", choices=("cuda", "cpp", "triton"))
     parser.add_argument("--plain", action="store_true")
     asked = parser.parse_args()
-    report, fates = dict[str, object](), dict[str, list[Fate]]()
+    report: dict[str, dict[str, Any]] = {}
+    if asked.only is not None and RESULTS.exists():
+        report = json.loads(RESULTS.read_text(encoding="utf-8"))
     for language, title, kernels, rules in GROUPS:
         if asked.only not in (None, language):
             continue
@@ -76,11 +80,20 @@ def main() -> None:
                 name = f"{language}, {title}, {kind}"
                 report[name] = told = shares(some, plain)
                 print(name, json.dumps(told, indent=1), flush=True)
-                fates.setdefault(kind, []).extend(some.values())
-    report["all"] = {kind: dict(Counter(f for f, _, _ in each)) for kind, each in fates.items()}
+    report.pop("all", None)
+    report["all"] = {kind: _added_up(report, kind) for kind in ("kernels", "respellings")}
     print(json.dumps(report["all"]))
-    if asked.only is None and not asked.plain:
+    if not asked.plain:
         RESULTS.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def _added_up(report: Mapping[str, Mapping[str, Any]], kind: str) -> dict[str, int]:
+    """How many of which fate over all groups of kernels, or of respellings."""
+    found = Counter[str]()
+    for name, told in report.items():
+        if name.endswith(kind):
+            found.update({fate: told[fate] for fate in FATES if fate in told})
+    return dict(found)
 
 
 def _spellings(kernels: Mapping[str, Kernel], rules: Rules) -> Iterator[tuple[str, str]]:
@@ -92,7 +105,7 @@ def _spellings(kernels: Mapping[str, Kernel], rules: Rules) -> Iterator[tuple[st
                 yield f"{name}, {rule}", text
 
 
-def shares(found: Mapping[str, Fate], plain: Mapping[str, Fate]) -> dict[str, object]:
+def shares(found: Mapping[str, Fate], plain: Mapping[str, Fate]) -> dict[str, Any]:
     """How many of which fate, how many with the very text of the plain spelling, and why others are
     not whole."""
     same = sum(

@@ -234,9 +234,25 @@ def _in_helper(source: str) -> str:
     return inner + f"\n\n@triton.jit\n{HEAD}    work(a, b, y, n, rows, cols, B)\n"
 
 
+_ROW = "    r = tl.program_id(0)\n"
+
+
+def _mask_in_place(source: str, mask: str) -> str:
+    line = f"    m = {mask}\n"
+    return (
+        source.replace(line, "")
+        .replace("mask=m", f"mask={mask}")
+        .replace("where(m,", f"where({mask},")
+        if line in source
+        else ""
+    )
+
+
 TRITON_RESPELLINGS: dict[str, Callable[[str], str]] = {
     "axis by name": lambda s: s.replace("program_id(0)", "program_id(axis=0)"),
-    "swapped": lambda s: s.replace(PLACE, "tl.arange(0, B) + B * tl.program_id(0)"),
+    "swapped": lambda s: re.sub(
+        re.escape(PLACE) + r"(?!\[)", "tl.arange(0, B) + B * tl.program_id(0)", s
+    ),
     "wide index": lambda s: s.replace("tl.program_id(0)", "tl.program_id(0).to(tl.int64)"),
     "helper": _in_helper,
     "other name": lambda s: re.sub(r"\btl\b", "lang", s),
@@ -244,12 +260,12 @@ TRITON_RESPELLINGS: dict[str, Callable[[str], str]] = {
         _first_lines("a -= 3", "b += 2")(s).replace("tl.load(a +", "tl.load(a + 3 +").replace(
             "tl.load(b +", "tl.load(b - 2 +")
     ),
-    "mask in place": lambda s: s.replace("\n    m = i < n\n", "\n").replace("mask=m", "mask=i < n")
-    if "    m = i < n\n" in s else s.replace("\n    m = c < cols\n", "\n").replace(
-        "mask=m", "mask=c < cols") if "    m = c < cols\n" in s else s,
-    "row pointer": lambda s: s.replace("a + r * cols + c", "row + c").replace(
-        "    r = tl.program_id(0)\n", "    r = tl.program_id(0)\n    row = a + r * cols\n"
-    ) if "a + r * cols + c" in s else s,
+    "mask in place": lambda s: _mask_in_place(s, "i < n") or _mask_in_place(s, "c < cols") or s,
+    "row pointer": lambda s: (
+        s.replace("a + r * cols + c", "row + c").replace(_ROW, f"{_ROW}    row = a + r * cols\n")
+        if _ROW in s
+        else s
+    ),
 }  # fmt: skip
 
 
