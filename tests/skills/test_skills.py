@@ -107,16 +107,29 @@ def test_a_cuda_example_compiles(example: ex.Example) -> None:
     assert not [words for words in example.becomes if words not in ptx]
 
 
+BROKEN = ex.Example(
+    "broken",
+    1,
+    "triton",
+    "# compile: x=*fp32\nimport triton\nimport triton.language as tl\n\n\n"
+    "@triton.jit\ndef f(x):\n    tl.store(x, tl.no_such_function(x))\n",
+)
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """For sources and the compile cache of Triton examples."""
-    return tmp_path_factory.mktemp("examples")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    """`ptx` and `error` of all Triton examples and a broken one, by name: of one process, which has
+    torch and Triton to import."""
+    all_of_them = [*ex.examples("triton"), BROKEN]
+    return ex.compile_triton(all_of_them, tmp_path_factory.mktemp("examples"))
 
 
 @needs_triton
 @triton
-def test_a_triton_example_compiles(example: ex.Example, folder: Path) -> None:
-    found = ex.compiled_triton(folder)[example.name]
+def test_a_triton_example_compiles(
+    example: ex.Example, compiled: dict[str, dict[str, str]]
+) -> None:
+    found = compiled[example.name]
     assert not found["error"]
     assert not [words for words in example.becomes if words not in found["ptx"]]
 
@@ -128,13 +141,8 @@ def test_a_cuda_example_with_an_error_is_told() -> None:
 
 
 @needs_triton
-def test_a_triton_example_with_an_error_is_told(tmp_path: Path) -> None:
-    text = (
-        "# compile: x=*fp32\nimport triton\nimport triton.language as tl\n\n\n"
-        "@triton.jit\ndef f(x):\n    tl.store(x, tl.no_such_function(x))\n"
-    )
-    found = ex.compile_triton([ex.Example("broken", 1, "triton", text)], tmp_path)
-    assert "no_such_function" in found["broken-1"]["error"]
+def test_a_triton_example_with_an_error_is_told(compiled: dict[str, dict[str, str]]) -> None:
+    assert "no_such_function" in compiled[BROKEN.name]["error"]
 
 
 def test_the_catalogue_is_one_line_a_skill_in_order() -> None:

@@ -15,7 +15,6 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -92,12 +91,6 @@ def ptx_of_cuda(example: Example) -> str:
     nvrtc.nvrtcGetPTX(program, ptx)
     nvrtc.nvrtcDestroyProgram(program)
     return ptx.rstrip(b"\0").decode()
-
-
-@cache
-def compiled_triton(folder: Path) -> dict[str, dict[str, str]]:
-    """The kernels of all Triton examples, compiled in one process: `ptx` and `error` by name."""
-    return compile_triton(examples("triton"), folder)
 
 
 def compile_triton(given: Iterable[Example], folder: Path) -> dict[str, dict[str, str]]:
