@@ -11,8 +11,10 @@ claim_stdio()
 
 import argparse  # noqa: E402 - whatever an import prints must not reach the client
 import os  # noqa: E402
+import sys  # noqa: E402
 from pathlib import Path  # noqa: E402
 
+from ..runners.errors import KernelwrightError  # noqa: E402
 from .app import serve_stdio  # noqa: E402
 
 
@@ -40,4 +42,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KernelwrightError as error:
+        sys.exit(f"error: {error}")
