@@ -37,10 +37,12 @@ class Machine:
         held: dict[str, int],
         feigning: str = "",
         unlucky: Sequence[int] = (),
+        waits: float = 0.0,
     ) -> None:
-        """`unlucky`: in these placements, from 1, side `a` takes three times as long."""
+        """`waits`: share of a held sample in which it is known to have been held up. `unlucky`: in
+        these placements, from 1, side `a` takes three times as long."""
         self._ns, self._held, self._feigning = ns, dict(held), feigning
-        self._unlucky = unlucky
+        self._unlucky, self._waits = unlucky, waits
         self.calls = list[dict[str, int]]()
         self.placed = list[int | None]()
         self.orders = list[list[Sequence[str]]]()
@@ -67,15 +69,17 @@ class Machine:
     ) -> SideTimes:
         samples = sum(variant in order for order in rounds)
         each = self._ns[variant] + OVERHEAD_NS / calls.get(variant, 1)
+        held_up = 0.0
         if self._held.get(variant, 0) > 0:
             self._held[variant] -= 1
-            each *= 100
+            each, held_up = each * 100, self._waits
         places = sum(place is not None for place in self.placed)
         if variant == "a" and places in self._unlucky:
             each *= 3
         if variant in self._feigning:
             each *= 0.5 if calls.get(variant) == 1 else 1.0 if calls else 100
-        return SideTimes(variant=variant, nanoseconds=(each,) * samples, disturbed=(0.0,) * samples)
+        times, disturbed = (each,) * samples, (held_up,) * samples
+        return SideTimes(variant=variant, nanoseconds=times, disturbed=disturbed)
 
 
 def compared(
@@ -102,6 +106,13 @@ def test_a_side_that_was_held_up_at_first_gets_as_many_calls_as_its_like(
     machine = Machine({"a": 50_000.0, "b": 50_000.0}, {"a": held})
     assert compared(machine, plan).ratios[0].judgement == "tie"
     assert len(set(machine.calls[-1].values())) == 1 < machine.calls[-1]["a"]
+
+
+def test_a_side_that_is_held_up_in_every_look_is_no_slow_one() -> None:
+    """On a crowded machine a single call waits each time it is looked at alone."""
+    machine = Machine({"a": 50_000.0, "b": 50_000.0}, {"a": NATIVE.first_looks}, waits=0.99)
+    assert compared(machine, NATIVE).ratios[0].judgement == "tie"
+    assert len(set(machine.calls[1].values())) == 1 < machine.calls[1]["a"], "one look was enough"
 
 
 def test_sides_of_about_the_same_speed_are_looked_at_once() -> None:
