@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from brief_timing import BRIEF
 from shared_folders import of_all_workers
 from shared_zygotes import OWN_ANSWER, SharedZygotes
 
+from kernelwright.evaluation.rig.open_kernel import TIMING
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.building.compile_cache import VARIABLE
 from kernelwright.runners.native.executor import compile_executor
@@ -100,6 +102,15 @@ def shared_builds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     for this. Not for tests whose subject is building: theirs might be found instead of made."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, of_all_workers(tmp_path_factory, "compile_cache"))
+        yield
+
+
+@pytest.fixture(scope="module")
+def brief_timing(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tests of this module time host kernels briefly, unless real times are what they are about."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "alone" not in request.keywords:
+            patch.setitem(TIMING, "native", BRIEF)
         yield
 
 

@@ -17,8 +17,10 @@ from typing import Any
 
 import psutil
 import pytest
+from brief_timing import COMMAND
 from kernels import with_known_peaks
 from rich.console import Console
+from typed import typed
 from typer.testing import CliRunner
 
 from kernelwright.runners.errors import SpecError
@@ -51,7 +53,8 @@ void twice(const float* x, float* y, int n) {
 }
 """
 REFERENCE = "def reference(x, n):\n    return 2 * x\n"
-COMMAND = (sys.executable, "-c", "from kernelwright.server.cli import main; main()")
+STARTED = (sys.executable, "-c", "from kernelwright.server.cli import main; main()")
+pytestmark = pytest.mark.usefixtures("shared_builds")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -86,15 +89,15 @@ def write_spec(folder: Path, repeats: list[int]) -> Path:
     return path
 
 
-def optimize(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def words_of(folder: Path, *options: str) -> list[str]:
+    """A search of the folder's spec, whose outdir knows its machine."""
     with_known_peaks(folder / "out")
-    command = [*COMMAND, "optimize", "--input", str(folder / "spec.json")]
-    return subprocess.run(
-        [*command, "--outdir", str(folder / "out"), *options],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    given = ["optimize", "--input", str(folder / "spec.json"), "--outdir", str(folder / "out")]
+    return [*given, *options]
+
+
+def optimize(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return typed(*words_of(folder, *options))
 
 
 @dataclass(frozen=True)
@@ -112,10 +115,12 @@ class Run:
 
 @pytest.fixture(scope="module")
 def improved(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A search that found the one better value there is."""
+    """A search that found the one better value there is, by a process as users start it, timed as
+    theirs are."""
     folder = tmp_path_factory.mktemp("improved")
     write_spec(folder, [64, 1])
-    return Run(folder, optimize(folder, "--budget-builds", "3", "--no-llm"))
+    command = [*STARTED, *words_of(folder, "--budget-builds", "3", "--no-llm")]
+    return Run(folder, subprocess.run(command, capture_output=True, text=True, check=False))
 
 
 def test_a_confirmed_gain_ends_with_status_0_and_a_table(improved: Run) -> None:
@@ -259,10 +264,8 @@ class Interrupted:
 def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Interrupted:
     """A search that SIGTERM met right after its first evaluation."""
     folder = tmp_path_factory.mktemp("interrupted with space")
-    path = write_spec(folder, [64, 8, 1])
-    outdir = with_known_peaks(folder / "out")
-    command = [*COMMAND, "optimize", "--input", str(path), "--outdir", str(outdir)]
-    command += ["--budget-builds", "3"]
+    write_spec(folder, [64, 8, 1])
+    command = [*COMMAND, *words_of(folder, "--budget-builds", "3")]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as run:
@@ -294,8 +297,8 @@ def test_a_stopped_search_says_how_to_go_on_and_does_go_on(interrupted: Interrup
     line = run.done.stderr.strip().splitlines()[-1].removeprefix("go on with: ")
     program, *arguments = shlex.split(line)
     assert program == "kernelwright"
-    resumed = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
-    assert resumed.returncode == 0, resumed.stderr
+    resumed = typed(*arguments)
+    assert resumed.returncode in (IMPROVED, NOTHING_GAINED), resumed.stderr
     assert "resumed" in resumed.stderr
     steps = [
         event["step"]
@@ -323,15 +326,10 @@ def test_specs_are_found_beneath_a_folder_without_our_own_files(tmp_path: Path) 
     assert names == ["a.json", "broken.json", "b/spec.json"]
 
 
-def test_a_folder_without_specs_is_told_in_plain_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["optimize", "--input", str(tmp_path), "--outdir", str(tmp_path / "out")]
-    monkeypatch.setattr(sys, "argv", ["kernelwright", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    assert ended.value.code == 1
-    assert f"error: no spec in {tmp_path}" in capsys.readouterr().err
+def test_a_folder_without_specs_is_told_in_plain_words(tmp_path: Path) -> None:
+    done = typed("optimize", "--input", str(tmp_path), "--outdir", str(tmp_path / "out"))
+    assert done.returncode == 1
+    assert f"error: no spec in {tmp_path}" in done.stderr
 
 
 def test_spec_check_names_every_field_at_fault(tmp_path: Path) -> None:
@@ -340,9 +338,7 @@ def test_spec_check_names_every_field_at_fault(tmp_path: Path) -> None:
     wrong["workloads"][0]["symbls"] = wrong["workloads"][0].pop("symbols")
     path = tmp_path / "spec.json"
     path.write_text(json.dumps(wrong), encoding="utf-8")
-    done = subprocess.run(
-        [*COMMAND, "spec", "--check", str(path)], capture_output=True, text=True, check=False
-    )
+    done = typed("spec", "--check", str(path))
     assert done.returncode == 1
     assert "io.arguments.0.dtype" in done.stderr
     assert "did you mean `symbols`?" in done.stderr
@@ -356,9 +352,7 @@ def test_spec_check_refuses_a_gpu_that_nobody_knows(tmp_path: Path) -> None:
         shutil.copy(EXAMPLES / "cuda_scale" / name, tmp_path)
     path = tmp_path / "spec.json"
     path.write_text(json.dumps(wanted), encoding="utf-8")
-    done = subprocess.run(
-        [*COMMAND, "spec", "--check", str(path)], capture_output=True, text=True, check=False
-    )
+    done = typed("spec", "--check", str(path))
     assert done.returncode == 1 and "no GPU `RTX 9999` is known" in done.stderr
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from brief_timing import COMMAND
 from kernels import with_known_peaks
 from lift import write_spec
 
@@ -24,7 +25,6 @@ from kernelwright.runners.model import Evaluation
 from kernelwright.store.store import STATE_FILE, Store
 
 KILLS = int(os.environ.get("KERNELWRIGHT_KILLS", "3"))
-COMMAND = (sys.executable, "-c", "from kernelwright.server.cli import main; main()")
 GONE_WITHIN_S = 2.0
 PATIENCE_S = 60.0
 BUDGET = 3 * KILLS

@@ -15,6 +15,7 @@ from typing import IO, Any, Literal, TypeVar
 import anyio
 import psutil
 import pytest
+from brief_timing import COMMAND
 from kernels import (
     DOES_NOT_BUILD,
     ENDLESS,
@@ -181,7 +182,10 @@ def conversation(kernel: TinyKernel, era: Era, body: Callable[[Conversation], Aw
     """What a client of that era finds in one conversation with a server process."""
 
     async def talk() -> T:
-        server = StdioServerParameters(command=sys.executable, args=command(kernel))
+        program, *words = COMMAND
+        environment = {"KERNELWRIGHT_BROKER": "off"}  # the SDK passes none of ours on
+        words += command(kernel)[2:]
+        server = StdioServerParameters(command=program, args=words, env=environment)
         async with Client(server, mode=era) as client:
             return await body(Conversation(client, kernel))
 
@@ -355,6 +359,7 @@ def test_a_killed_server_leaves_no_process_and_another_that_was_there_finishes_i
     kernel: TinyKernel,
 ) -> None:
     with serving(command(kernel)) as other, serving(command(kernel)) as server:
+        other.call("inspect", what="jobs")  # it has loaded its tools when it is asked in time
         job_id = server.endless()
         assert other.call("job", job_id=job_id, wait_s=0)["status"] == "running"
         children = family(server.process)
