@@ -46,7 +46,7 @@ CALM: Final = 0.66
 """from which share on memory is judged"""
 WARM: Final = 100
 """calls in which a new broker loads what it needs"""
-GROWTH_MIB: Final = 15.0
+GROWTH_MIB: Final = 25.0
 """that a process may gain over the calm part; allocators keep some of what a search took"""
 
 
@@ -233,7 +233,11 @@ def main() -> int:
         log = (world.outdir / "broker.log").read_text(encoding="utf-8", errors="replace")
         log += (world.folder / "http.log").read_text(encoding="utf-8", errors="replace")
     result = judged(soak, asked.seed, left, log)
-    print(json.dumps({k: v for k, v in result.items() if k not in ("faults", "memory")}, indent=1))
+    print(
+        json.dumps(
+            {k: v for k, v in result.items() if k not in ("faults", "memory", "log_end")}, indent=1
+        )
+    )
     for fault in result["faults"][:20]:
         print(fault)
     print(
@@ -254,7 +258,8 @@ def judged(soak: Soak, seed: int, left: list[str], log: str) -> dict[str, Any]:
     if left:
         ledger.fault(f"left running: {left}")
     if "Traceback" in log:
-        ledger.fault(f"a traceback: {log[log.index('Traceback') :][:1500]}")
+        at = log.index("Traceback")
+        ledger.fault(f"a traceback after: {log[max(0, at - 200) : at]}")
     ends = Counter(told["status"] for told in ledger.jobs.values())
     return {
         "seed": seed,
@@ -271,6 +276,7 @@ def judged(soak: Soak, seed: int, left: list[str], log: str) -> dict[str, Any]:
         "memory_in_the_calm_part": growth,
         "memory": world.memory,
         "left": left,
+        "log_end": log[-4000:],
         "seconds": world.now(),
         "faults": ledger.faults,
     }

@@ -26,6 +26,8 @@ class NotOfTheGone(logging.Filter):
 def _is_gone(error: BaseException | None) -> bool:
     if isinstance(error, BaseExceptionGroup):
         return all(map(_is_gone, cast("BaseExceptionGroup[BaseException]", error).exceptions))
+    if isinstance(error, RuntimeError):  # an answer to what was answered before the client left
+        return _is_gone(error.__context__)
     return isinstance(error, GONE)
 
 

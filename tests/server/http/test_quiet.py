@@ -11,15 +11,33 @@ from mcp.server import streamable_http
 from kernelwright.server.http.quiet import LOGGERS, quieten
 
 
+def answered_twice(first: Exception) -> Exception:
+    """As the SDK's transport breaks where it tells a client of an error after its answer."""
+    second = RuntimeError("Unexpected ASGI message")
+    second.__context__ = first
+    return second
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [
         (anyio.ClosedResourceError(), False),
         (ExceptionGroup("tasks", [anyio.BrokenResourceError()]), False),
+        (answered_twice(anyio.ClosedResourceError()), False),
+        (answered_twice(ValueError("a fault")), True),
+        (RuntimeError("a fault"), True),
         (ValueError("a fault"), True),
         (ExceptionGroup("tasks", [anyio.BrokenResourceError(), ValueError("a fault")]), True),
     ],
-    ids=["gone", "several gone", "a fault", "a fault among them"],
+    ids=[
+        "gone",
+        "several gone",
+        "gone, told twice",
+        "a fault, told twice",
+        "one",
+        "a fault",
+        "a fault among them",
+    ],
 )
 @pytest.mark.parametrize("logger", LOGGERS)
 def test_of_clients_that_left_nothing_is_logged(
