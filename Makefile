@@ -21,11 +21,11 @@ GPU_READY := $(if $(filter $(VENV)/bin,$(BIN)),$(VENV)/gpu.stamp)
 setup: $(VENV)/dev.stamp
 
 demo: $(VENV)/package.stamp
-	@echo "Searching for a faster matmul (examples/matmul): 30 builds at most, some minutes;" \
+	@echo "Searching for a faster matmul (examples/matmul): 24 builds at most, about five minutes;" \
 		"steps say how long it may still take."
 	@rm -rf $(DEMO)
 	@$(BIN)/kernelwright optimize --input examples/matmul/spec.json --outdir $(DEMO) \
-		--budget-builds 30 --no-llm
+		--budget-builds 24 --no-llm
 	@echo "More: $(BIN)/kernelwright show $(DEMO) matmul; the whole story: $(DEMO)/kernels/matmul/trace.md"
 
 gpu-demo: $(GPU_READY)

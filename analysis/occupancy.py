@@ -18,7 +18,8 @@ REGISTER_UNIT = 256
 SHARED_UNIT = 128
 RESERVED_SHARED = 1024
 BLOCKS_PER_SM = {
-    70: 32, 75: 16, 80: 32, 86: 16, 87: 16, 89: 24, 90: 32, 100: 32, 103: 32, 120: 24, 121: 24,
+    70: 32, 75: 16, 80: 32, 86: 16, 87: 16, 89: 24, 90: 32, 100: 32, 103: 32, 110: 24,
+    120: 24, 121: 24,
 }  # fmt: skip
 
 Limiter = Literal["threads", "registers", "shared memory", "blocks"]

@@ -9,7 +9,9 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import pytest
+from brief_timing import BRIEF
 
+from kernelwright.evaluation.rig.open_kernel import TIMING
 from kernelwright.runners.errors import AccessError, SpecError
 from kernelwright.runners.model import Ending
 from kernelwright.search.session.workbench import Workbench
@@ -47,8 +49,13 @@ def victims(bench: Workbench) -> dict[str, KernelRecord]:
 
 @pytest.mark.parametrize("cheat", NATIVE, ids=lambda cheat: cheat.name)
 def test_a_host_kernel_is_stopped_by_what_its_page_says(
-    cheat: Cheat, bench: Workbench, victims: dict[str, KernelRecord]
+    cheat: Cheat,
+    bench: Workbench,
+    victims: dict[str, KernelRecord],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if cheat.honest:  # a cheat that is met while it is timed is timed as ever
+        monkeypatch.setitem(TIMING, "native", BRIEF)
     found = attempt(bench, victims[cheat.page.victim], cheat)
     assert found.verdict in ("passed" if cheat.honest else "caught", "not run"), found
     busy = found.by == NO_GAIN  # nothing that a disturbed comparison calls no faster is kept

@@ -41,10 +41,26 @@ def kernel(folder: Path, number: int, **changes: object) -> LoadedKernel:
     return lift.load(folder, name=f"lift{number}", **changes)
 
 
+OTHERS, THEIRS = set[psutil.Process](), set[int]()
+"""Processes and pools of workbenches that other modules share."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def none_of_others() -> None:
+    OTHERS.update(psutil.Process().children())
+    THEIRS.update(pools())
+
+
+def pools() -> set[int]:
+    """Pools of inputs that this process holds, by their inodes."""
+    files = map(Path, [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd")])
+    return {f.stat().st_ino for f in files if f.exists() and "memfd:inputs" in os.readlink(f)}
+
+
 def holders() -> list[psutil.Process]:
-    """Runners and oracles of this process that run."""
+    """Runners and oracles of this process that run, and that this module began."""
     found = list[psutil.Process]()
-    for child in psutil.Process().children():
+    for child in set(psutil.Process().children()) - OTHERS:
         with suppress(psutil.Error):  # one that has just ended, or an orphan of another test
             if child.cmdline()[3:4] in [[f"kernelwright.runners.{h}"] for h in HOLDERS]:
                 found.append(child)
@@ -53,12 +69,7 @@ def holders() -> list[psutil.Process]:
 
 def held() -> list[int]:
     """Pools of inputs that this process, its runners and its oracles hold."""
-    here = [
-        os.readlink(f"/proc/self/fd/{fd}")
-        for fd in os.listdir("/proc/self/fd")
-        if Path(f"/proc/self/fd/{fd}").exists()
-    ]
-    counts = [sum("memfd:inputs" in link for link in here)]
+    counts = [len(pools() - THEIRS)]
     for process in holders():
         maps = Path(f"/proc/{process.pid}/maps").read_text(encoding="ascii").splitlines()
         counts.append(len({line.split()[4] for line in maps if "memfd:inputs" in line}))

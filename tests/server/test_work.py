@@ -141,8 +141,9 @@ def test_candidates_of_a_ticket_are_all_evaluated_or_said_to_wait(place: Place) 
 def test_a_cancelled_search_ends_in_the_middle_of_an_evaluation_and_can_go_on(place: Place) -> None:
     async def body(client: Client) -> None:
         asked = await result_of(client, "search_step", kernel_id=place.kernel_id, planner="client")
-        endless = [
-            {"method": "by hand", "source": ENDLESS + f"// {n}\n#define N{n}\n"} for n in range(2)
+        endless = [  # machine code of their own: what became of known code is known at once
+            {"method": "by hand", "source": ENDLESS.replace("q = 0; q == 0", f"q = {n}; q == {n}")}
+            for n in (5, 6)
         ]
         ticket = asked["needs_candidates"]["ticket"]
         reply = await call(
