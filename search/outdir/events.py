@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from ...runners.model import Comparison, Record
+from ...runners.model import Comparison, Record, ReferenceTimes
 from ...store.records import now
 from ..engine.decisions import BackedUp, Expanded, Foreseen, Pruned, Selected
 from ..stored.records import SearchStopped, StepReport
@@ -86,6 +86,7 @@ class ConfirmedLine(_Line):
     visible: Comparison | None
     held_out: Comparison | None
     first: float | None
+    reference: ReferenceTimes | None = None
     accepted: bool
     message: str
 
