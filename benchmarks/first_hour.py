@@ -104,6 +104,7 @@ def main() -> None:
     if unknown := set(asked.kernels) - KERNELS.keys():
         raise SystemExit(f"no kernel {', '.join(unknown)}; there are {', '.join(KERNELS)}")
     known = _known(asked.output) if asked.kernels else {}
+    rows = list(known.values())
     for name in asked.kernels or KERNELS:
         known[name] = _row_or_failure(name)
         print(_line(known[name]), flush=True)
