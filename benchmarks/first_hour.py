@@ -158,7 +158,7 @@ def program(spec: dict[str, Any]) -> str:
             passed.append(name)
             continue
         count, below = " * ".join(f"({s})" for s in each["shape"]), each.get("init", {})
-        if each["role"] == "output":
+        if each["role"] in ("output", "inout"):
             made.append(f"std::vector<{of}> {name}({count});")
             sums.append(f"sum_of({name})")
         else:
