@@ -25,7 +25,7 @@ from .expressions import (
 from .folding import closed_forms, ended, first_of, fold_of
 from .machine import as_type
 from .rewriting import substitute
-from .statements import Body, Each, Let, changed, expressions_in, statements_in
+from .statements import Body, Each, changed, defined, expressions_in
 from .sums import total
 
 Values = dict[str, Expr]
@@ -222,14 +222,3 @@ def left_over(
 def names_of(body: Body) -> set[str]:
     """Every name in expressions of statements."""
     return set[str]().union(*(names_in(each) for each in expressions_in(body)))
-
-
-def defined(body: Body) -> set[str]:
-    """Names that statements give another value in every iteration around them."""
-    found = set[str]()
-    for each in statements_in(body):
-        if isinstance(each, Let):
-            found.add(each.name)
-        elif isinstance(each, Each):
-            found |= {carried.name for carried in each.carried}
-    return found

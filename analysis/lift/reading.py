@@ -33,7 +33,6 @@ from .frames import (
     Values,
     as_pointer,
     bare,
-    defined,
     finished,
     like,
     merge,
@@ -45,6 +44,7 @@ from .statements import (
     Opaque,
     Statement,
     When,
+    defined,
     statements_in,
 )
 from .sums import product, total

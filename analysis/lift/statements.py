@@ -120,6 +120,17 @@ def statements_in(body: Body) -> Iterator[Statement]:
             yield from statements_in(each.body)
 
 
+def defined(body: Body) -> set[str]:
+    """Names that statements give another value in every iteration around them."""
+    found = set[str]()
+    for each in statements_in(body):
+        if isinstance(each, Let):
+            found.add(each.name)
+        elif isinstance(each, Each):
+            found |= {carried.name for carried in each.carried}
+    return found
+
+
 def expressions_in(body: Body) -> Iterator[Expr]:
     """Every expression that a statement directly holds."""
     for each in statements_in(body):

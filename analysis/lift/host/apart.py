@@ -31,12 +31,12 @@ from ..statements import (
     Barrier,
     Body,
     Each,
-    Let,
     Opaque,
     Scatter,
     Statement,
     Store,
     When,
+    defined,
     expressions_in,
     statements_in,
 )
@@ -111,12 +111,7 @@ def _reads(expr: Expr, loops: Loops) -> Iterator[Access]:
 
 def _varying(body: Body) -> frozenset[str]:
     """Names that are given in the iteration: by `let`, or carried by a loop within it."""
-    found = set[str]()
-    for each in statements_in(body):
-        if isinstance(each, Let):
-            found.add(each.name)
-        elif isinstance(each, Each):
-            found |= {carried.name for carried in each.carried}
+    found = defined(body)
     for expr in expressions_in(body):
         for part in walk(expr):
             if isinstance(part, Fold):
