@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .commands.names import name as name_command
+from .commands.names import names as names_command
 from .options.paths import file_there, folder_there, there
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="What methods brought after which others, measured over kernels.", no_args_is_help=True
 )
+app.command("names")(names_command)
+app.command("name")(name_command)
 LINES = 15
 Known = Annotated[
     Path, typer.Argument(callback=there, help="An --outdir of earlier runs, or a regraph.json.")

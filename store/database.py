@@ -33,6 +33,7 @@ TABLES: Final = (
     "ledger",
     "meta",
     "exchanges",
+    "labels",
 )
 BUSY_SECONDS: Final = 10.0
 """how long a write waits for another process; a transaction takes well under 5 ms"""

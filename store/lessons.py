@@ -1,4 +1,5 @@
-"""What searches leave for later ones: transitions, memories of kernels, the ledger, ReGraphs.
+"""What searches leave for later ones: transitions, memories of kernels, the ledger, ReGraphs, what
+was said of methods' names.
 
 Rows are those that `search/` writes and reads; each list only grows, so that a search can be shown
 what there was when it began.
@@ -12,7 +13,7 @@ from .codec import JsonObject
 from .store import Store
 from .writer import Writer
 
-TRANSITIONS, MEMORY, LEDGER = "transitions", "memory", "ledger"
+TRANSITIONS, MEMORY, LEDGER, LABELS = "transitions", "memory", "ledger", "labels"
 META = "meta"
 IMPORTED = "regraph/"
 """keys in `meta` of ReGraphs that were imported, by digest"""
@@ -54,6 +55,21 @@ def append_memory(writer: Writer, lesson: BaseModel) -> None:
 def append_spent(writer: Writer, spent: JsonObject) -> None:
     """Keep what a step cost."""
     writer.append(LEDGER, spent)
+
+
+def label_rows(store: Store, until: str | None = None) -> list[JsonObject]:
+    """What was said of names, in order, up to a row; None: all."""
+    return [row for _, row in store.appended(LABELS, until=until)]
+
+
+def last_label(store: Store) -> str:
+    """The key of the newest word on a name; "" where there is none."""
+    return store.last(LABELS)
+
+
+def append_label(writer: Writer, label: BaseModel) -> None:
+    """Keep a word on a name."""
+    writer.append(LABELS, label.model_dump(mode="json"))
 
 
 def imported_regraphs(store: Store) -> dict[str, JsonObject]:

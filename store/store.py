@@ -242,7 +242,12 @@ def exchanges_table(writer: Writer) -> None:
     writer.create("exchanges")
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (first_tables, exchanges_table)
+def labels_table(writer: Writer) -> None:
+    """Version 3: what was said of names of methods."""
+    writer.create("labels")
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (first_tables, exchanges_table, labels_table)
 """Step n leads from version n to n + 1 and commits together with its record in `meta`. A released
 step is never edited: add another, which also creates the tables that are new in TABLES."""
 

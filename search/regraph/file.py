@@ -32,6 +32,7 @@ def to_json(graph: ReGraph) -> str:
     told = RegraphFile(
         merging=graph.merging,
         merged=graph.merged,
+        labels=graph.labels,
         searches=graph.searches,
         nodes=nodes(known),
         edges=edges(known),
@@ -45,5 +46,5 @@ def from_json(text: str | bytes) -> ReGraph:
     Raises pydantic.ValidationError for anything else.
     """
     read = RegraphFile.model_validate_json(text)
-    graph = ReGraph(merging=read.merging, searches=read.searches)
+    graph = ReGraph(merging=read.merging, searches=read.searches, labels=read.labels)
     return as_told(graph, merging=read.merging)

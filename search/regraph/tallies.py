@@ -15,6 +15,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from ...runners.model import Ending, Record, content_hash
+from .labels import Label, joined, standing
 from .synonyms import Synonym, synonyms
 from .transition import Transition, completed
 
@@ -97,7 +98,9 @@ class ReGraph(Record):
     merging: bool = True
     """whether names that mean one method are counted as one; the sums keep every name"""
     merged: dict[str, Synonym] = Field(default_factory=dict[str, Synonym])
-    """follows from the sums and `merging`"""
+    """follows from the sums, `labels` and `merging`"""
+    labels: tuple[Label, ...] = ()
+    """what somebody said of names, one a name, sorted"""
     searches: tuple[SearchTallies, ...] = ()
     """sorted by kernel and search"""
 
@@ -109,23 +112,29 @@ class ReGraph(Record):
     @property
     def digest(self) -> str:
         """Hash of the content; equal values have equal ones."""
-        return content_hash(self.model_dump(mode="json"))
+        unsaid = None if self.labels else {"labels"}
+        return content_hash(self.model_dump(mode="json", exclude=unsaid))
 
 
-def aggregate(transitions: Iterable[Transition], *, merging: bool = True) -> ReGraph:
+def aggregate(
+    transitions: Iterable[Transition], *, merging: bool = True, labels: Iterable[Label] = ()
+) -> ReGraph:
     """The sums of transitions; their order does not matter. Lost evaluations are left out,
-    and steps that an earlier search of the kernel had made."""
+    and steps that an earlier search of the kernel had made. `labels`: all that was said, in order.
+    """
     groups = dict[tuple[str, str], list[Transition]]()
     for each in completed(transitions):
         if each.ending is not Ending.lost and not each.repeated:
             groups.setdefault((each.kernel_id, each.search_id), []).append(each)
-    return _regraph((_of_search(*key, rows) for key, rows in groups.items()), merging)
+    searches = (_of_search(*key, rows) for key, rows in groups.items())
+    return _regraph(searches, merging, standing(labels))
 
 
 def merge(one: ReGraph, other: ReGraph) -> ReGraph:
     """Both together. Commutative, associative, idempotent."""
     both = (*one.searches, *other.searches)
-    return _regraph(both, one.merging and other.merging)
+    labels = joined((*one.labels, *other.labels))
+    return _regraph(both, one.merging and other.merging, labels)
 
 
 def merge_all(graphs: Iterable[ReGraph]) -> ReGraph:
@@ -135,7 +144,7 @@ def merge_all(graphs: Iterable[ReGraph]) -> ReGraph:
 
 def as_told(graph: ReGraph, *, merging: bool) -> ReGraph:
     """The same sums, with names merged or not."""
-    return _regraph(graph.searches, merging)
+    return _regraph(graph.searches, merging, graph.labels)
 
 
 def tally(transitions: Iterable[Transition]) -> Tally:
@@ -165,7 +174,9 @@ def total(tallies: Iterable[Tally]) -> Tally:
     )
 
 
-def _regraph(searches: Iterable[SearchTallies], merging: bool) -> ReGraph:
+def _regraph(
+    searches: Iterable[SearchTallies], merging: bool, labels: tuple[Label, ...]
+) -> ReGraph:
     fullest = dict[tuple[str, str], SearchTallies]()
     for each in searches:
         known = fullest.get(each.key)
@@ -173,7 +184,10 @@ def _regraph(searches: Iterable[SearchTallies], merging: bool) -> ReGraph:
             fullest[each.key] = each
     ordered = tuple(fullest[key] for key in sorted(fullest))
     return ReGraph(
-        merging=merging, merged=synonyms(_counts(ordered)) if merging else {}, searches=ordered
+        merging=merging,
+        merged=synonyms(tries_of(ordered), labels) if merging else {},
+        labels=labels,
+        searches=ordered,
     )
 
 
@@ -182,7 +196,8 @@ def _seen(search: SearchTallies) -> tuple[int, str]:
     return search.transitions, search.model_dump_json()
 
 
-def _counts(searches: Iterable[SearchTallies]) -> Mapping[str, int]:
+def tries_of(searches: Iterable[SearchTallies]) -> Mapping[str, int]:
+    """By name as it was given, how often it was tried; 0 of one that others were tried after."""
     counts = dict[str, int]()
     for search in searches:
         for cell in search.cells:

@@ -11,6 +11,8 @@ from pydantic import ValidationError
 from ...runners.errors import SpecError
 from ...store.lessons import (
     imported_regraphs,
+    label_rows,
+    last_label,
     last_memory,
     last_transition,
     put_regraph,
@@ -18,6 +20,7 @@ from ...store.lessons import (
 )
 from ..memory import Memory, Recollection
 from ..regraph.file import from_json
+from ..regraph.labels import Label
 from ..regraph.posterior import Posteriors
 from ..regraph.tallies import ReGraph, aggregate, merge_all
 from ..regraph.transfer import learned_for
@@ -74,7 +77,8 @@ class Experience:
 
     @cached_property
     def _known(self) -> ReGraph:
-        return regraph_of(self._store, self._began.transitions, self._began.imports)
+        began = self._began
+        return regraph_of(self._store, began.transitions, began.imports, began.labels)
 
     @cached_property
     def _memory(self) -> Memory:
@@ -84,21 +88,27 @@ class Experience:
 def learned_now(store: Store, mode: RegraphMode) -> Learned:
     """What a search that begins now may know. Reads all transitions, unless ReGraph is off."""
     graphs = tuple(imported_regraphs(store))
-    last = last_transition(store)
+    last, labels = last_transition(store), last_label(store)
     return Learned(
         transitions=last,
         memory=last_memory(store),
         imports=graphs,
-        regraph="" if mode == "off" else regraph_of(store, last, graphs).digest,
+        labels=labels,
+        regraph="" if mode == "off" else regraph_of(store, last, graphs, labels).digest,
     )
 
 
 def regraph_of(
-    store: Store, until: str | None = None, imports: tuple[str, ...] | None = None
+    store: Store,
+    until: str | None = None,
+    imports: tuple[str, ...] | None = None,
+    labels_until: str | None = None,
 ) -> ReGraph:
-    """The ReGraph of a store: of its own transitions (up to a row), and of those imported."""
+    """The ReGraph of a store: of its own transitions and of what was said of names (each up to a
+    row; None: all), and of those imported."""
     own = aggregate(
-        Transition.model_validate(row) for _, row in transition_rows(store, until=until)
+        (Transition.model_validate(row) for _, row in transition_rows(store, until=until)),
+        labels=map(Label.model_validate, label_rows(store, labels_until)),
     )
     kept = imported_regraphs(store)
     wanted = kept if imports is None else [each for each in imports if each in kept]

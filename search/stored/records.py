@@ -39,6 +39,8 @@ class Learned(Record):
     """the last row of the kernel's memory that counts"""
     imports: tuple[str, ...] = ()
     """digests of imported ReGraphs"""
+    labels: str = ""
+    """the last word on a method's name that counts"""
     regraph: str = ""
     """digest of all of that as a ReGraph; empty: none was used"""
 
