@@ -97,7 +97,10 @@ def _write(state: State) -> Proposals:
     program = read_program(state)
     if isinstance(program, NotApplicable):
         return program
-    calls = [(c, f) for f in program.functions for c in inside(f.body) if _is_exp(c, f)]
+    # what a macro opens may be read as a function within one: each call counts once
+    calls = {
+        c.start_byte: c for f in program.functions for c in inside(f.body) if _is_exp(c, f)
+    }.values()
     if not calls:
         return NotApplicable("no loop calls expf, or std::exp of a float")
     if loose := sorted(LOOSE & set(effective_flags(state))):
@@ -115,7 +118,7 @@ def _write(state: State) -> Proposals:
             [
                 *with_includes(program, "<cstdint>", "<cstring>"),
                 before_functions(program, form.format(name=name, far=FAR.format(limit=limit))),
-                *(_renamed(call, name) for call, _ in calls),
+                *(_renamed(call, name) for call in calls),
             ],
             prior,
         )

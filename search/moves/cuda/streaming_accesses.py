@@ -50,14 +50,14 @@ def _write(state: State) -> Proposals:
         )
     found: list[Candidate] = []
     for load, store, prior in FAMILY:
-        edits = [_loaded(a, load) for a in loads if load]
-        if load and not edits:
+        written = stores if store else []
+        read = _apart(loads, written) if load else []
+        if (load and not read) or (not read and not written):
             continue
-        edits += [edit for a in stores if store for edit in _stored(a, store)]
-        if not edits:
-            continue
-        named = [f"{load} of {_names(loads)}"] if load and loads else []
-        named += [f"{store} of {_names(stores)}"] if store and stores else []
+        edits = [_loaded(a, load) for a in read]
+        edits += [edit for a in written for edit in _stored(a, store)]
+        named = [f"{load} of {_names(read)}"] if read else []
+        named += [f"{store} of {_names(written)}"] if written else []
         found.append(
             Candidate(
                 method=MOVE.method,
@@ -121,6 +121,17 @@ def _either_or(accesses: Sequence[Access]) -> bool:
             if above is None or above.type != "if_statement":
                 return False
     return True
+
+
+def _apart(loads: Sequence[Access], stores: Sequence[Access]) -> list[Access]:
+    """Loads that stand in no index of the others: `x[t[i]]` is one load of `x`, its index stays."""
+    outer = (*(a.node for a in loads), *(a.node for a in stores))
+    return [a for a in loads if not any(_is_inside(a.node, other) for other in outer)]
+
+
+def _is_inside(node: Node, other: Node) -> bool:
+    wider = other.end_byte - other.start_byte > node.end_byte - node.start_byte
+    return wider and other.start_byte <= node.start_byte and node.end_byte <= other.end_byte
 
 
 def _is_statement(node: Node) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from ....runners.languages import KernelType, Language, language_of
 from ....runners.model import BuildOptions, Candidate
 from ....runners.specs.expressions import evaluate
 from ....runners.specs.spec import KernelSpec
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,11 @@ class NotApplicable:
     reason: str
 
 
+@dataclass(frozen=True)
+class MoveFault(NotApplicable):
+    """A move fell over a source: its own fault, which neither ends a search nor goes unsaid."""
+
+
 Proposals = tuple[Candidate, ...] | NotApplicable
 
 
@@ -86,6 +94,13 @@ class Move:
             return self.write(state)
         except RecursionError:
             return NotApplicable("an expression of the source is nested too deeply to be read")
+        except Exception as fault:
+            logger.warning("move %s fell over a source", self.id, exc_info=True)
+            told = f"{type(fault).__name__}: {fault}"[:200]
+            return MoveFault(
+                f"a fault of this move, not of the source ({told}); the other moves go on; please "
+                "report it with the source"
+            )
 
 
 def broken_constraints(spec: KernelSpec, assignment: Mapping[str, int]) -> tuple[str, ...]:
