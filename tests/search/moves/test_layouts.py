@@ -15,6 +15,7 @@ from cuda_states import FLAT, N
 from host_harness import compiled, run
 from idiom_sources import SOURCES, TENSOR
 from layouts import c_on_one_line, c_with_comments, python_on_few_lines, python_with_comments
+from tiled_products import TILED, product
 from triton_moves import SPECS, state_of_file
 from triton_moves import state as triton_state
 
@@ -65,6 +66,10 @@ def _file(path: str) -> Callable[[], State]:
     return lambda: state_of_file(path)
 
 
+def _tiled() -> State:
+    return product(TILED)
+
+
 SUM = _idiom("a sum, an atomic addition an element")
 PRODUCT = _idiom("a product by one-dimensional blocks, factors the other way round")
 ROWS = _idiom("mean and variance in one loop, fp16")
@@ -89,6 +94,7 @@ KERNELS: Mapping[str, Callable[[], State]] = {
     "unrolled_loops": _triton("argmax_triton"),
     "cache_policies": _triton("argmax_triton"),
     "whole_blocks": _triton("argmax_triton"),
+    "grouped_blocks": _tiled,
     "restrict_pointers": SUM,
     "vectorize_elementwise": SUM,
     "vectorize_rows": _file(STENCIL.format("cuda")),
@@ -111,6 +117,9 @@ KERNELS: Mapping[str, Callable[[], State]] = {
     "transpose_tile": _idiom("a transpose by one-dimensional blocks"),
     "elementwise_schedule": _file(STENCIL.format("cuda")),
     "row_schedule": ROWS,
+    "softmax_schedule": _idiom(
+        "softmax that computes its exponentials twice, by values of its own"
+    ),
     "column_schedule": PRODUCT,
     "loop_order": _host("column_sums"),
     "rows_added_up": _host("column_sums"),

@@ -1,10 +1,11 @@
 """Schedules: CUDA written from what a kernel computes, whatever its source is spelled like."""
 
 from ...shared.base import Move
-from . import column_schedule, elementwise_schedule, row_schedule
+from . import column_schedule, elementwise_schedule, row_schedule, softmax_schedule
 
 MOVES: tuple[Move, ...] = (
     row_schedule.MOVE,
+    softmax_schedule.MOVE,
     column_schedule.MOVE,
     elementwise_schedule.MOVE,
 )

@@ -40,15 +40,23 @@ COLUMN = "~column"
 
 
 @dataclass(frozen=True, slots=True)
+class Running:
+    """What a sum of 2^((term - maximum) * factor) hangs on (`running.py`)."""
+
+    greatest: Fold
+    factor: float
+
+
+@dataclass(frozen=True, slots=True)
 class Reduction:
     """A fold along a row that any number of threads can share."""
 
     fold: Fold
     """as it stands in what uses it"""
     kind: str
-    """sum, product, max, min, argmax, argmin"""
+    """sum, product, max, min, argmax, argmin; running: a maximum with a sum under it"""
     first: Expr
-    """of argmax the value that it starts from"""
+    """of argmax the value that it starts from, of running the maximum"""
     term: Expr
     """over COLUMN"""
     columns: Expr
@@ -60,6 +68,7 @@ class Reduction:
     first_place: Expr = ZERO
     later: bool = False
     """of argmax: of equal ones the last"""
+    running: Running | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from ......analysis.lift.expressions import ZERO, Expr, Load, Number
 from ......analysis.lift.statements import Body
+from . import running
 from .body_text import BodyWriter
 from .c_text import TYPES, VALUES, Writer
 from .lanes import LANE
@@ -172,6 +173,11 @@ class RowText:
 
         yield from self._pass(loads, kept, loaded, writer, lane)
         for (reduction, _, _), names in zip(step, named, strict=True):
+            if reduction.running is not None:
+                yield "    " + self.teams.under_maximum(running.scaling(reduction), TEAM, *names)
+                yield "    " + running.ended(reduction, names)
+                writer.known |= {reduction.fold: names[0], reduction.running.greatest: names[1]}
+                continue
             order = names[::-1] if len(names) == 2 else names
             yield "    " + self.teams.joined(reduction.kind, TEAM, *order, later=reduction.later)
             neutral = _NEUTRAL.get(reduction.kind)
@@ -189,10 +195,14 @@ class RowText:
         word = {"sum": "total", "product": "factor", "max": "greatest", "min": "least"}
         if reduction.kind.startswith("arg"):
             return [self._names.fresh("best_at"), self._names.fresh("best")]
+        if reduction.kind == "running":
+            return [self._names.fresh("total"), self._names.fresh("greatest")]
         return [self._names.fresh(word[reduction.kind])]
 
     def _begun(self, reduction: Reduction, names: list[str], writer: Writer) -> list[str]:
         """Declarations of what a thread reduces, with what it starts from."""
+        if reduction.running is not None:
+            return running.begun(reduction, names, writer.text(reduction.first))
         if len(names) == 2:
             best, place = writer.text(reduction.first), writer.text(reduction.first_place)
             return [
@@ -218,6 +228,8 @@ class RowText:
             guard = f"if ({at} >= {writer.text(reduction.start)}) "
         name = names[0]
         match reduction.kind:
+            case "running":
+                return running.step(reduction, value, names, self._names.fresh("now"))
             case "sum":
                 return [f"{guard}{name} += {value};"]
             case "product":

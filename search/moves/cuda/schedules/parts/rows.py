@@ -8,7 +8,8 @@ Outputs along the row are written by the last pass as vectors, outputs of the ro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from ......analysis.lift.expressions import ONE, Expr
 from ......analysis.lift.sums import product
@@ -21,10 +22,9 @@ from .plain import Plain, written_from
 from .row_lanes import LANES_BYTES, TEAM, RowLanes, dtype_of
 from .row_program import RowProgram, row_program
 from .row_text import WARPS, RowText
+from .running import with_running_maximum
 from .writing import parameters, plan_text, plan_with, source_with
 
-METHOD = "coalesce_global_accesses"
-"""of the catalogue, that the schedule is a candidate of"""
 TEAMS = (32, 64, 128, 256, 512, 1024)
 HELD_BYTES = 256
 """of rows that a thread holds in registers: 64 of them"""
@@ -35,13 +35,36 @@ ITEM_BYTES = 64
 """that a thread had best have of a row: four vectors under way"""
 
 
-def rows(state: State) -> Proposals:
+@dataclass(frozen=True)
+class Way:
+    """How rows are written."""
+
+    method: str
+    """of the catalogue, that its candidates are of"""
+    changed: Callable[[RowProgram], RowProgram] = lambda program: program
+    """Raises Unwritable where the way does not fit a program."""
+    told: str = ""
+    """what is said of it behind what all have in common"""
+    weight: float = 1.0
+    """of the priors"""
+
+
+COALESCED = Way("coalesce_global_accesses")
+ONE_PASS = Way(
+    "softmax_math_fusion",
+    with_running_maximum,
+    ", the maximum and the sum of powers under it in one pass",
+    weight=0.9,
+)
+
+
+def rows(state: State, way: Way = COALESCED) -> Proposals:
     """Candidates of the schedule, or why there are none."""
-    return written_from(state, lambda plain: tuple(_candidates(plain)), "row")
+    return written_from(state, lambda plain: tuple(_candidates(plain, way)), "row")
 
 
-def _candidates(plain: Plain) -> Iterator[Candidate]:
-    program = row_program(plain)
+def _candidates(plain: Plain, way: Way) -> Iterator[Candidate]:
+    program = way.changed(row_program(plain))
     longest = max(workload_values(program.columns, plain), default=0)
     if not longest:
         raise Unwritable("how long the rows of the workloads are is not known")
@@ -56,9 +79,9 @@ def _candidates(plain: Plain) -> Iterator[Candidate]:
         teams = [t for t in TEAMS if capacity * bytes_a_column <= t * HELD_BYTES]
         if teams:
             wanted = _team(longest * bytes_a_column, few, teams)
-            yield _candidate(plain, program, rows, wanted, teams, capacity)
+            yield _candidate(plain, program, rows, wanted, teams, capacity, way)
     row_bytes = longest * max(1, kernel.bytes_a_column)
-    yield _candidate(plain, program, rows, _team(row_bytes, few, TEAMS), TEAMS, 0)
+    yield _candidate(plain, program, rows, _team(row_bytes, few, TEAMS), TEAMS, 0, way)
 
 
 def _team(nbytes: int, few: bool, teams: Sequence[int]) -> int:
@@ -68,8 +91,9 @@ def _team(nbytes: int, few: bool, teams: Sequence[int]) -> int:
 
 
 def _candidate(
-    plain: Plain, program: RowProgram, rows: Expr, team: int, teams: Sequence[int], capacity: int
-) -> Candidate:
+    plain: Plain, program: RowProgram, rows: Expr, team: int, teams: Sequence[int], capacity: int,
+    way: Way,
+) -> Candidate:  # fmt: skip
     made = RowLanes(plain, program)
     longest = largest(program.columns, plain)
     index = "int" if fits_int(plain, rows, program.columns) else "long long"
@@ -83,13 +107,16 @@ def _candidate(
         streamed = made.names.fresh(f"{plain.function.name}_row")
         functions.append(text.function(streamed, 0))
     who = "held in registers" if capacity else "read again for each pass"
-    told = f"threads of a block share a row, which is {who}, {made.lanes} elements at a time"
+    told = (
+        f"threads of a block share a row, which is {who}, {made.lanes} elements at a time"
+        + way.told
+    )
     prelude = "\n\n".join([made.vectors.text, text.teams.text, *functions])
     body = text.kernel(rows, held, streamed, capacity)
     count = plan_text(rows, plain)
     a_block = f"({WARPS} if {TEAM} <= 32 else 1)"
     return Candidate(
-        method=METHOD,
+        method=way.method,
         detail=f"written from what it computes: {told}",
         source=source_with(
             plain, told, prelude, parameters(plain, made.written), body,
@@ -99,5 +126,5 @@ def _candidate(
             plain, [f"cdiv({count}, {a_block})"], [TEAM, a_block], defines={TEAM: team}
         ),
         knobs={TEAM: tuple(teams)} if len(teams) > 1 else {},
-        prior=(0.45 if capacity else 0.35) * (SCATTERED if made.scattered else 1),
+        prior=way.weight * (0.45 if capacity else 0.35) * (SCATTERED if made.scattered else 1),
     )  # fmt: skip

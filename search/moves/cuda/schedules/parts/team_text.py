@@ -36,6 +36,15 @@ class Teams:
             return f"{name}({', '.join(values)});"
         return f"{values[0]} = {name}({values[0]});"
 
+    def under_maximum(self, factor: str, threads: str, total: str, greatest: str) -> str:
+        """The same for a sum of 2^((x - maximum) * factor) and the maximum."""
+        key = f"running {factor}"
+        if key not in self._texts:
+            name = self.names.fresh("row_running")
+            self._texts[key] = name, _running(name, factor)
+        self._uses += 1
+        return f"{self._texts[key][0]}<{threads}, {self._uses}>({total}, {greatest});"
+
     @property
     def text(self) -> str:
         """The definitions of those that were asked for."""
@@ -94,5 +103,37 @@ __device__ __forceinline__ void {name}(T& v, P& place) {{
     __syncthreads();
     v = parts[threadIdx.x % (N / 32)];
     place = places[threadIdx.x % (N / 32)];
+{step}
+}}"""
+
+
+def _running(name: str, factor: str) -> str:
+    """Where maxima are equal, infinite ones too, nothing is scaled."""
+    power = f"exp2((%s - most){factor and f' * {factor}'})"
+    step = f"""\
+#pragma unroll
+    for (int apart = 16; apart > 0; apart /= 2) {{
+        const T other = __shfl_xor_sync(0xffffffffu, greatest, apart);
+        const T there = __shfl_xor_sync(0xffffffffu, total, apart);
+        const T most = other > greatest ? other : greatest;
+        total = total * (greatest == most ? T(1) : {power % "greatest"}) +
+                there * (other == most ? T(1) : {power % "other"});
+        greatest = most;
+    }}"""
+    return f"""\
+// a sum of powers under a maximum, and that, over the N threads of a row; every thread gets both
+template <int N, int USE, typename T>  // once a kernel each, with parts of its own
+__device__ __forceinline__ void {name}(T& total, T& greatest) {{
+{step}
+    if (N == 32) return;
+    __shared__ T totals[N / 32];
+    __shared__ T parts[N / 32];
+    if (threadIdx.x % 32 == 0) {{
+        totals[threadIdx.x / 32] = total;
+        parts[threadIdx.x / 32] = greatest;
+    }}
+    __syncthreads();
+    total = threadIdx.x % 32 < N / 32 ? totals[threadIdx.x % 32] : T(0);
+    greatest = parts[threadIdx.x % (N / 32)];
 {step}
 }}"""
