@@ -120,6 +120,7 @@ class Application(ReadingServer):
         try:
             tool = _tool(name)
             _require_scope(tool, context)
+            _require_user(tool, context)
             read = read_arguments(name, tool.arguments, arguments)
             with asked_by(holder_of(_request_of(context))):
                 result = await self.perform(tool, read, None if context is None else _Told(context))
@@ -171,6 +172,18 @@ def _require_scope(tool: Tool[Any, Any], context: Context[None, Any] | None) -> 
             f"{tool.name} builds, runs or writes, and the token of this session is of scope read",
             valid=", ".join(each.name for each in TOOLS if each.read_only),
             next_step="ask for a token of scope work: `kernelwright token make NAME`",
+        )
+
+
+def _require_user(tool: Tool[Any, Any], context: Context[None, Any] | None) -> None:
+    """Raises AccessError where a request that came over HTTP would run a program unconfined."""
+    if tool.as_user and _request_of(context) is not None:
+        raise AccessError(
+            f"{tool.name} runs a program with the rights of whoever started this server, and a "
+            "token of HTTP does not give those",
+            valid="this tool over stdio",
+            next_step="`kernelwright record -- COMMAND` on that machine, or `ssh HOST kernelwright "
+            "serve` as the client's command",
         )
 
 

@@ -12,11 +12,14 @@ from . import (
     job,
     ncu_summary,
     open_kernel,
+    open_recorded,
     propose_moves,
     ptx_for_source_span,
+    record_program,
     region_dag,
     search_step,
     time_variant,
+    verify_program,
 )
 from . import inspect as inspection
 from .base import Tool
@@ -31,6 +34,9 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
     ptx_for_source_span.TOOL,
     search_step.TOOL,
     analyze_module.TOOL,
+    record_program.TOOL,
+    open_recorded.TOOL,
+    verify_program.TOOL,
     inspection.TOOL,
     job.TOOL,
     cancel_job.TOOL,

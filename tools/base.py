@@ -44,7 +44,7 @@ class WorkArguments(Arguments):
     """What a tool is asked whose work may outlive the call."""
 
     wait_s: float = Field(default=30.0, ge=0, le=MAX_WAIT_S)
-    """seconds until the reply is a job_id instead"""
+    """seconds; then you get a job_id"""
 
 
 A = TypeVar("A", bound=Arguments)
@@ -77,6 +77,8 @@ class Tool(Generic[A, R]):
     """the same call again changes nothing more"""
     work: bool = False
     """builds or runs something: done as a job, `arguments` are WorkArguments"""
+    as_user: bool = False
+    """runs a program of the user with his rights, unconfined: not for who comes over a network"""
     rerun: bool = True
     """safe to run again when its process was killed in the middle of it"""
 

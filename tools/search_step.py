@@ -32,8 +32,9 @@ class SearchStepArguments(WorkArguments):
 
     model_config = ConfigDict(serialize_by_alias=True)
     told_elsewhere: ClassVar[Mapping[str, str]] = {
+        "BuildOptions": "as in compile_variant",
         "Settings": 'such as {"budget_builds": 50, "budget_seconds": 600}; inspect what settings '
-        "tells all"
+        "tells all",
     }
 
     kernel_id: str | None = None

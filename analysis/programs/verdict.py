@@ -4,37 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
 
 from ...runners.comparing.timing import WorkloadBlocks, estimate, extent, judgement
-from ...runners.model import Record
 from ...runners.recording.pairs import Paired
+from .outcome import Outcome, ProgramVerdict
 
-Outcome = Literal["faster", "slower", "tie", "unstable", "not equal", "never used", "failed"]
 RESOLUTION = 0.002
 """relative: less than this no two programs are told apart"""
 WIDEST_TIE = 0.02
 FEWEST = 4
 """pairs, for an interval"""
-
-
-class ProgramVerdict(Record):
-    """What replacing a kernel does to the whole program."""
-
-    outcome: Outcome
-    speedup: float | None
-    interval: tuple[float, float] | None
-    """95 %; with fewer than 4 pairs from the least to the greatest"""
-    predicted: float | None
-    """by Amdahl's law, from the kernel's share and its own speedup; None: they are not known"""
-    without: tuple[float, ...]
-    replaced: tuple[float, ...]
-    """costs of the runs: seconds of the wall, or the metric"""
-    used: int
-    """launches that were replaced, in one run"""
-    notes: tuple[str, ...]
-    installed: bool = False
-    told: str
 
 
 def verdict(found: Paired, predicted: float | None = None) -> ProgramVerdict:

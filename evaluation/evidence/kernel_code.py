@@ -60,14 +60,8 @@ def launched_kernels(
     """
     record = bench.evaluator.variant(variant_id)
     opened = bench.evaluator.kernel(record.variant.kernel_id)
-    language = opened.spec.kernel.language
-    if not language.on_gpu:
-        raise SpecError(
-            f"{variant_id} is {language.title}: it has no PTX and no machine code of a GPU",
-            next_step=f"inspect what variant, id {variant_id}, part build says what its build told",
-        )
+    artifact = built_artifact(bench, variant_id, listed=listed)
     label = _workload(opened, workload)
-    artifact = _built(bench, record, listed=listed)
     plan = artifact.plans[label]
     entries = {(each.entry, each.sha256): None for each in plan.kernels}
     if kernel is not None and kernel not in {entry for entry, _ in entries}:
@@ -78,6 +72,22 @@ def launched_kernels(
         for entry, sha256 in entries
         if kernel in (None, entry)
     )
+
+
+def built_artifact(bench: Bench, variant_id: str, *, listed: bool = False) -> Artifact:
+    """Machine code and launches of a GPU variant, built now where it was not; its modules lie in
+    `modules/` of the state folder. `listed`: with a listing, where there is a disassembler.
+
+    Raises HandleUnknown, and SpecError for host code and for a variant that does not build.
+    """
+    record = bench.evaluator.variant(variant_id)
+    language = bench.evaluator.kernel(record.variant.kernel_id).spec.kernel.language
+    if not language.on_gpu:
+        raise SpecError(
+            f"{variant_id} is {language.title}: it has no PTX and no machine code of a GPU",
+            next_step=f"inspect what variant, id {variant_id}, part build says what its build told",
+        )
+    return _built(bench, record, listed=listed)
 
 
 def code_of_variant(

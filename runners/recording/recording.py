@@ -119,6 +119,12 @@ def recorded_program(outdir: Path) -> dict[str, Any]:
         ) from error
 
 
+def program_again(outdir: Path, timeout_s: float | None = None) -> Program:
+    """The program of a recording, to be run once more. Raises AccessError."""
+    told = recorded_program(outdir)
+    return Program(tuple(told["command"]), Path(told["folder"]), timeout_s=timeout_s)
+
+
 def busiest(folder: Path) -> Recording:
     """The process of a recording that launched most. Raises AccessError where none did."""
     found = read_recordings(folder)

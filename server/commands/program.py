@@ -6,15 +6,12 @@ import json
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ..options.paths import file_there, folder_there
-from .record import MIB, kept_text, program_of
-
-if TYPE_CHECKING:
-    from ...runners.recording.swaps import Replacement
+from .record import MIB, kept_text
 
 app = typer.Typer(
     help="Look at a recorded program, replay its launches, put other kernels in, take them out."
@@ -52,13 +49,14 @@ def keep(
 ) -> None:
     """Run the program again and keep launches with all that they read and write."""
     from ...runners.recording.fronts import Asked
+    from ...runners.recording.recording import program_again
     from ...tools.programs.recorded import keep_representative
 
     asked = Asked(
         most_launch_bytes=most_launch_mib * MIB, most_bytes=most_mib * MIB, operators=operators
     )
     place = recording.absolute()
-    print(kept_text(keep_representative(program_of(place, timeout), place, asked, only or ())))
+    print(kept_text(keep_representative(program_again(place, timeout), place, asked, only or ())))
 
 
 @app.command()
@@ -155,7 +153,9 @@ def verify(
     Exit status: 0 faster with the same outputs, 2 refused, 1 nothing can be said.
     """
     from ...runners.recording.pairs import Judged
+    from ...runners.recording.recording import program_again
     from ...tools.programs.changing import verified
+    from ...tools.programs.replacements import replacement_named
 
     place = recording.absolute()
     judged = Judged(
@@ -164,9 +164,9 @@ def verify(
         outputs=tuple(output or ()),
         comparator=tuple(shlex.split(compare)),
     )
-    new = replacement_named(place, label, cubin, entry, grid, block, shared)
+    new = replacement_named(place, label, cubin, entry, (grid, block, shared))
     found = verified(
-        program_of(place, timeout), place, label, new, judged, pairs=pairs, wanted=install
+        program_again(place, timeout), place, label, new, judged, pairs=pairs, wanted=install
     )
     print("\n".join((found.told, *found.notes)))
     if found.installed:
@@ -187,11 +187,13 @@ def shadow(
     timeout: Timeout = None,
 ) -> None:
     """Run another kernel beside the original in the program; the original's results stay."""
+    from ...runners.recording.recording import program_again
     from ...tools.programs.changing import shadowed
+    from ...tools.programs.replacements import replacement_named
 
     place = recording.absolute()
-    new = replacement_named(place, label, cubin, entry, grid, block, shared)
-    for row in shadowed(program_of(place, timeout), place, label, new, launches):
+    new = replacement_named(place, label, cubin, entry, (grid, block, shared))
+    for row in shadowed(program_again(place, timeout), place, label, new, launches):
         print(json.dumps(row))
 
 
@@ -199,11 +201,12 @@ def shadow(
 def run(recording: Recorded) -> None:
     """Run the program with what is installed; its exit status is ours."""
     from ...runners.recording.pairs import run_with
+    from ...runners.recording.recording import program_again
     from ...runners.recording.running import given_input
     from ...runners.recording.swaps import installed
 
     place = recording.absolute()
-    program = replace(program_of(place), echo=True, stdin=given_input())
+    program = replace(program_again(place), echo=True, stdin=given_input())
     raise typer.Exit(run_with(program, installed(place)[0], place / "run"))
 
 
@@ -221,39 +224,11 @@ def drift(
 ) -> None:
     """Measure again what is installed. Exit status: 0 still faster, 2 not."""
     from ...runners.recording.pairs import Judged
+    from ...runners.recording.recording import program_again
     from ...tools.programs.changing import drifted
 
     place = recording.absolute()
     judged = Judged(metric=metric)
-    found = drifted(program_of(place, timeout), place, judged, pairs=pairs)
+    found = drifted(program_again(place, timeout), place, judged, pairs=pairs)
     print(found.told)
     raise typer.Exit(0 if found.outcome == "faster" else 2)
-
-
-def replacement_named(
-    outdir: Path, label: str, cubin: Path, entry: str, grid: str, block: str, shared: int
-) -> Replacement:
-    """A replacement as it was typed; what was not is the original's. Raises KernelwrightError."""
-    from ...runners.recording.recording import COUNT, busiest
-    from ...runners.recording.swaps import Replacement
-    from ...tools.programs.recorded import chosen
-
-    (group,) = chosen(busiest(outdir / COUNT), [label])
-    c = group.configuration
-    return Replacement(
-        cubin,
-        entry,
-        _numbers(grid) if grid else c.grid,
-        _numbers(block) if block else c.block,
-        shared if shared >= 0 else c.shared,
-    )
-
-
-def _numbers(text: str) -> tuple[int, int, int]:
-    from ...runners.errors import SpecError
-
-    parts = [part.strip() for part in text.split(",")]
-    if not 1 <= len(parts) <= 3 or not all(part.isdigit() and int(part) for part in parts):
-        raise SpecError(f"{text!r} is no size", valid="one to three numbers from 1: 128 or 8,8,1")
-    x, y, z = (*map(int, parts), *(1,) * (3 - len(parts)))
-    return (x, y, z)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from ...runners.recording.recording import Program
     from ...tools.programs.recorded import KeptOutcome
 
 RECORDING = Path("kernelwright-recording")
@@ -102,11 +101,3 @@ def kept_text(found: KeptOutcome) -> str:
     lines = [f"kept {len(found.kept)} launches, {sum(k.nbytes for k in found.kept) / MIB:.1f} MiB"]
     lines += [f"not kept: {label}: {why}" for label, why in found.refused.items()]
     return "\n".join(lines)
-
-
-def program_of(outdir: Path, timeout: float | None = None) -> Program:
-    """The program of a recording, to be run again. Raises AccessError."""
-    from ...runners.recording.recording import Program, recorded_program
-
-    told = recorded_program(outdir)
-    return Program(tuple(told["command"]), Path(told["folder"]), timeout_s=timeout)

@@ -7,7 +7,7 @@ they are, with a schema or without one. A server tells them as `kept_lists.py` h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
@@ -20,8 +20,14 @@ from ...tools.base import Arguments, Tool
 
 ALWAYS_LOAD, SEARCH_HINT = "anthropic/alwaysLoad", "anthropic/searchHint"
 """of Claude Code, which loads tools when they are wanted"""
-UNSAID: Mapping[str, object] = {"additionalProperties": True, "default": ""}
-"""what a schema says where it says nothing"""
+UNSAID: Mapping[str, Sequence[object]] = {
+    "additionalProperties": (True,),
+    "default": ("", [], {}, False),
+    "minimum": (0,),
+}
+"""what a schema means where it says nothing, and what nobody would take for allowed"""
+UNSENT = ("minLength", "maxLength", "minItems", "maxItems")
+"""bounds that nobody meets by accident: who does is refused with a sentence"""
 
 
 @cache
@@ -39,13 +45,20 @@ def _on_wire(tool: Tool[Any, Any]) -> ToolOnWire:
         title=tool.title,
         description=tool.description,
         input_schema=_schema(tool.arguments),
-        annotations=ToolAnnotations(
-            read_only_hint=tool.read_only,
-            destructive_hint=tool.destructive,
-            idempotent_hint=tool.idempotent,
-            open_world_hint=False,
-        ),
+        annotations=_hints(tool),
         _meta=meta,
+    )
+
+
+def _hints(tool: Tool[Any, Any]) -> ToolAnnotations:
+    """What the protocol takes for granted of one that says nothing (it writes, twice is not once)
+    is left out, and so is what it asks of none that only reads."""
+    if tool.read_only:
+        return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    return ToolAnnotations(
+        destructive_hint=tool.destructive,
+        idempotent_hint=tool.idempotent or None,
+        open_world_hint=False,
     )
 
 
@@ -69,6 +82,8 @@ def _shorter(value: object) -> object:
     as well, what schemas mean anyway, and the line breaks of our sources."""
     if isinstance(value, str):
         return " ".join(value.split())
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     if isinstance(value, list):
         return [_shorter(each) for each in cast("list[object]", value)]
     if not isinstance(value, dict):
@@ -83,7 +98,7 @@ def _shorter(value: object) -> object:
 
 
 def _wanted(key: str, value: object) -> bool:
-    """Not a title, unless it is a field called so; nor what is meant without it."""
-    if key == "title":
+    """Not a title or a length, unless it is a field called so; nor what is meant without it."""
+    if key == "title" or key in UNSENT:
         return isinstance(value, dict)
-    return key not in UNSAID or value != UNSAID[key]
+    return not any(value == each and type(value) is type(each) for each in UNSAID.get(key, ()))

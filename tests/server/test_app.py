@@ -50,7 +50,7 @@ def test_the_tools_are_listed_in_the_order_of_TOOLS_with_schemas_and_true_hints(
         assert read_only == {tool.name for tool in TOOLS if tool.read_only}
         assert {"propose_moves", "inspect"} <= read_only
         destructive = {t.name for t in tools if t.annotations and t.annotations.destructive_hint}
-        assert destructive == {"export_variant"}
+        assert destructive == {"export_variant", "record_program", "verify_program"}
         sent = [t.model_dump(mode="json", by_alias=True, exclude_none=True) for t in tools]
         sizes = {t["name"]: len(json.dumps(t, separators=(",", ":"))) for t in sent}
         assert sum(sizes.values()) < MOST_BYTES, too_long(sizes)

@@ -126,6 +126,15 @@ def test_who_may_only_read_reads_and_is_told_what_else_needs(served: Served) -> 
     assert "of scope read" in refused and "inspect" in refused and "token make" in refused
 
 
+def test_no_token_lets_its_holder_run_programs_with_the_servers_rights(served: Served) -> None:
+    async def runs(client: Client) -> str:
+        return refusal(await client.call_tool("record_program", {"command": ["touch", "there"]}))
+
+    refused = served.talk(served.work, runs)
+    assert "with the rights of whoever started this server" in refused and "stdio" in refused
+    assert not (served.kernel.folder / "there").exists()
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from ...analysis.programs.gains import amdahl
 from ...analysis.programs.groups import Group, grouped
-from ...analysis.programs.verdict import ProgramVerdict, verdict
+from ...analysis.programs.outcome import ProgramVerdict
+from ...analysis.programs.verdict import verdict
 from ...runners.errors import AccessError, DeviceMissing, ProcessLost
 from ...runners.recording.fronts import Swap
 from ...runners.recording.pairs import Judged, run_pairs, run_shadowed

@@ -1,0 +1,98 @@
+"""The verb `verify_program`: whether a program is faster, and as right, with another kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field, model_validator
+
+from ..analysis.programs.outcome import ProgramVerdict
+from .base import Tool, WorkArguments
+from .record_program import RECORDING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..runners.recording.swaps import Replacement
+    from ..search.session.workbench import Workbench
+
+
+class VerifyProgramArguments(WorkArguments):
+    """What takes the place of what, and how the program is judged."""
+
+    recording: str = ""
+    label: str
+    variant_id: str = ""
+    """of a kernel of open_recorded; or cubin and entry"""
+    cubin: str = ""
+    entry: str = ""
+    grid: str = ""
+    """x,y,z; default: the original's"""
+    block: str = ""
+    shared: int = Field(default=-1, ge=-1)
+    metric: str = ""
+    """regex of a number that it prints; default: the wall's time"""
+    higher: bool = False
+    outputs: tuple[str, ...] = ()
+    """files compared; default: what it prints"""
+    pairs: int = Field(default=6, ge=2, le=100)
+    install: bool = False
+    """where it is faster"""
+
+    @model_validator(mode="after")
+    def _one_replacement(self) -> VerifyProgramArguments:
+        named = bool(self.cubin) and bool(self.entry)
+        if bool(self.variant_id) == named:
+            raise ValueError("exactly one of variant_id, or cubin with entry")
+        return self
+
+
+def verify_program(bench: Workbench, arguments: VerifyProgramArguments) -> ProgramVerdict:
+    """Run a recorded program with and without another kernel, in turns; judge time and outputs.
+
+    Runs it 2 * pairs + 1 times. Example: {"label": "f1c2", "variant_id": "v0123456789ab"}
+    """
+    from ..runners.progress import report as tell
+    from ..runners.recording.pairs import Judged
+    from ..runners.recording.recording import program_again
+    from .programs.changing import verified
+
+    outdir = bench.roots.resolve(arguments.recording or RECORDING, bench.roots.folders[0])
+    judged = Judged(metric=arguments.metric, higher=arguments.higher, outputs=arguments.outputs)
+    new = _replacement(bench, arguments, outdir)
+    tell("the program runs in pairs")
+    return verified(
+        program_again(outdir),
+        outdir,
+        arguments.label,
+        new,
+        judged,
+        pairs=arguments.pairs,
+        wanted=arguments.install,
+    )
+
+
+def _replacement(bench: Workbench, arguments: VerifyProgramArguments, outdir: Path) -> Replacement:
+    from .programs.replacements import replacement_named, replacement_of_variant
+
+    if arguments.variant_id:
+        return replacement_of_variant(bench, arguments.variant_id, arguments.label)
+    cubin = bench.roots.file(arguments.cubin, bench.roots.folders[0])
+    geometry = (arguments.grid, arguments.block, arguments.shared)
+    return replacement_named(outdir, arguments.label, cubin, arguments.entry, geometry)
+
+
+TOOL = Tool(
+    name="verify_program",
+    title="Try a kernel in its program",
+    run=verify_program,
+    arguments=VerifyProgramArguments,
+    result=ProgramVerdict,
+    search_hint="put a kernel back, end to end",
+    read_only=False,
+    destructive=True,
+    idempotent=False,
+    work=True,
+    as_user=True,
+    rerun=False,
+)
