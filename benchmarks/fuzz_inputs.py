@@ -80,7 +80,10 @@ RAW = {
     "whole_pair": '"\\ud83e\\udde8"',
 }
 """values as they are written in JSON, or nearly"""
-STARTS_WORK = ("open_kernel", "search_step", "analyze_module", "compile_variant", "export_variant")
+STARTS_WORK = (
+    *("open_kernel", "search_step", "analyze_module", "compile_variant", "export_variant"),
+    *("record_program", "verify_program"),
+)
 """what may build for seconds: drawn more seldom, so that a run stays short"""
 
 
