@@ -148,6 +148,15 @@ def state(name: str, source: str | None = None, **changes: Any) -> State:
     return State("triton", text, {}, BuildOptions(), spec, found=frozenset(found))
 
 
+def sized(name: str, **symbols: int) -> State:
+    """A kernel whose workloads have these sizes."""
+    start = state(name)
+    works = tuple(
+        w.model_copy(update={"symbols": {**w.symbols, **symbols}}) for w in start.spec.workloads
+    )
+    return replace(start, spec=start.spec.model_copy(update={"workloads": works}))
+
+
 def state_of_file(path: str) -> State:
     """A kernel of a spec beneath the repository as it was written, of any language."""
     data = _json(path)

@@ -6,6 +6,7 @@ from . import (
     block_atomics,
     blocks_at_launch,
     cache_policies,
+    divisors_of_sizes,
     dot_operands,
     dot_products,
     grouped_program_order,
@@ -41,4 +42,5 @@ MOVES: tuple[Move, ...] = (
     unrolled_loops.MOVE,
     cache_policies.MOVE,
     whole_blocks.MOVE,
+    divisors_of_sizes.MOVE,
 )

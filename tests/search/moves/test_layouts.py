@@ -16,7 +16,7 @@ from host_harness import compiled, run
 from idiom_sources import SOURCES, TENSOR
 from layouts import c_on_one_line, c_with_comments, python_on_few_lines, python_with_comments
 from tiled_products import TILED, product
-from triton_moves import SPECS, state_of_file
+from triton_moves import SPECS, sized, state_of_file
 from triton_moves import state as triton_state
 
 from kernelwright.runners.specs.normalise import source_key
@@ -94,6 +94,7 @@ KERNELS: Mapping[str, Callable[[], State]] = {
     "unrolled_loops": _triton("argmax_triton"),
     "cache_policies": _triton("argmax_triton"),
     "whole_blocks": _triton("argmax_triton"),
+    "divisors_of_sizes": lambda: sized("argmax_triton", cols=1000),
     "grouped_blocks": _tiled,
     "restrict_pointers": SUM,
     "vectorize_elementwise": SUM,
