@@ -99,11 +99,10 @@ class Attempt:
             return self.ended(Ending.timed_out, message).model_copy(update=limited)
         if outcome.artifact is None:
             return self.ended(_build_ending(outcome), outcome.message)
-        if self.kernel.tier == "device":
-            code = self.rig.machine_screen(self.kernel, outcome.artifact)
-            self.gates += (code,)
-            if code.outcome == "failed":
-                return self.ended(Ending.rejected, code.message)
+        code = self.rig.machine_screen(self.kernel, outcome.artifact)
+        self.gates += (code,)
+        if code.outcome == "failed":
+            return self.ended(Ending.rejected, code.message)
         return None
 
     def check(self) -> Evaluation | None:

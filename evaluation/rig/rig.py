@@ -21,7 +21,7 @@ from ...runners.profiling.model import Profile
 from ...runners.progress import report
 from ...runners.protocol.pools import SeedPool
 from ...runners.proxies.runner import RUNNERS, DeviceRunner
-from ...runners.screens.machine_code import screen_artifact
+from ...runners.screens.instructions.machine_code import screen_artifact
 from ...runners.toolchains import BuildOutcome, BuildRequest, Shape
 from .fresh_runner import FreshRunner
 from .gated_comparison import GatedComparison

@@ -30,6 +30,8 @@ class Section:
     link: int
     info: int
     content: bytes
+    address: int = 0
+    """where it begins in memory, from where the file is loaded"""
 
 
 def code_hash(image: bytes) -> str:
@@ -65,10 +67,10 @@ def _sections(image: bytes) -> Iterator[Section]:
     entry, count, names_index = struct.unpack_from("<HHH", image, 0x3A)
     headers = [HEADER.unpack_from(image, table + i * entry) for i in range(count)]
     names_at = headers[names_index][4]
-    for name_offset, kind, flags, _, offset, size, link, info, _, _ in headers:
+    for name_offset, kind, flags, address, offset, size, link, info, _, _ in headers:
         start = names_at + name_offset
         name = image[start : image.index(b"\0", start)].decode("ascii", "replace")
         content = b"" if kind == SHT_NOBITS else image[offset : offset + size]
         if kind != SHT_NOBITS and len(content) < size:
             raise IndexError(f"section {name} ends after the file")
-        yield Section(name, kind, flags, size, link, info, content)
+        yield Section(name, kind, flags, size, link, info, content, address)

@@ -68,7 +68,7 @@ struct __attribute__((packed)) Crash {
   std::uint64_t arena;
 };
 
-constexpr std::int32_t kClockRead = 0x7C10C;  // in place of a si_code: rdtsc, rdtscp
+constexpr std::int32_t kClockRead = 0x7C10C;  // in place of a si_code: rdtsc, rdtscp, vDSO
 constexpr std::size_t kFence = 1 << 20;  // unmapped memory on both sides of the arena
 constexpr int kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;  // linux/landlock.h
 
@@ -177,12 +177,14 @@ void restrict_files(const std::vector<const char*>& readable) {
 }
 
 int crash_fd = -1;
-std::uint64_t stack_end = 0, arena_start = 0;
+std::uint64_t stack_end = 0, arena_start = 0, clock_start = 0, clock_end = 0;
 
 // Says how it crashed, so that people are told more than a signal's name; decides nothing.
 void report_crash(int number, siginfo_t* info, void* context) {
   Crash crash{'X', number, info->si_code, reinterpret_cast<std::uint64_t>(info->si_addr), 0,
               stack_end, arena_start};
+  if (number == SIGSEGV && crash.address >= clock_start && crash.address < clock_end)
+    crash.code = kClockRead;
 #if defined(__x86_64__)
   const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   crash.stack = static_cast<std::uint64_t>(registers[REG_RSP]);
@@ -221,6 +223,22 @@ void be_killed_first() {
   if (fd < 0) return;
   (void)!write(fd, "1000", 4);
   close(fd);
+}
+
+// The memory from which the vDSO tells whole seconds and ticks without any instruction of a clock.
+// A system that seals it (CONFIG_MSEAL_SYSTEM_MAPPINGS) keeps it.
+void forget_the_time() {
+  std::FILE* maps = std::fopen("/proc/self/maps", "re");
+  char line[512];
+  unsigned long long start = 0, end = 0;
+  while (maps && std::fgets(line, sizeof line, maps)) {
+    if (!std::strstr(line, "[vvar") || std::sscanf(line, "%llx-%llx", &start, &end) != 2 ||
+        munmap(reinterpret_cast<void*>(start), end - start) != 0)
+      continue;
+    if (clock_end != start) clock_start = start;
+    clock_end = end;
+  }
+  if (maps) std::fclose(maps);
 }
 
 void drop_capabilities() {
@@ -305,7 +323,8 @@ int main(int argc, char** argv) {
   limit(RLIMIT_FSIZE, setup.output_limit);
   if (setup.memory_limit) limit(RLIMIT_AS, setup.memory_limit);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-#ifdef PR_SET_TSC  // x86: the processor's clock, and with it that of the vDSO, ends the process
+  if (!setup.clocks) forget_the_time();
+#ifdef PR_SET_TSC  // x86: reading the processor's clock ends the process
   if (!setup.clocks) prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
 #endif
   drop_capabilities();

@@ -13,7 +13,7 @@ _KERNEL = 0x80
 _INTEGER_DIVISION = 1
 """si_code FPE_INTDIV"""
 CLOCK_READ = 0x7C10C
-"""of executor.cpp in place of a si_code: the instruction reads a clock"""
+"""of executor.cpp in place of a si_code: the instruction reads a clock, or the vDSO's memory"""
 FENCE = 1 << 20
 """`kFence` of executor.cpp"""
 _NEAR_ZERO = 1 << 16
@@ -63,7 +63,7 @@ def explain(crash: Crash, memory: Memory | None = None) -> tuple[str, str]:
     the code could have chosen to tell what it was given."""
     match crash.number:
         case signal.SIGSEGV if crash.code == CLOCK_READ:
-            return "it reads the processor's clock, and no kernel may", ""
+            return "it reads a clock, and no kernel may", ""
         case signal.SIGSEGV:
             return _bad_access(crash, memory)
         case signal.SIGBUS:

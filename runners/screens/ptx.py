@@ -1,7 +1,7 @@
 """What is suspicious in PTX: rows over instructions, for whole modules and for `asm` in a source.
 
 PTX of a build is a listing that the build handed over; what no listing can hide is read from the
-machine code itself (`machine_code.py`). Here findings get their lines of source.
+machine code itself (`instructions`). Here findings get their lines of source.
 """
 
 from __future__ import annotations

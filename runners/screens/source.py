@@ -4,7 +4,7 @@ Each language has a table of rows with a tier and a reason: `block` ends the eva
 has the fuller gates run before anything is measured, `note` is recorded. Names are looked for in
 the syntax tree, so comments and strings do not count. The walls that hold are elsewhere (an
 executor cannot make these calls, a candidate's Python never runs beside the clock): the screen
-gives a clear answer early. What machine code says beside it: `machine_code.py`.
+gives a clear answer early. What machine code says beside it: `instructions/machine_code.py`.
 """
 
 from __future__ import annotations

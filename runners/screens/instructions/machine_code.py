@@ -1,10 +1,10 @@
 """The screen of machine code: what a kernel will really execute, whatever its source says.
 
-Read from the cubin alone (symbols, variables, instruction words), with lines of source from the PTX
-where the build kept it. It takes a millisecond or two. It blocks what has no honest use in a kernel
-(the time of day, copies that nothing waits for); what machine code cannot be run with at all
-(device-side launches, managed memory) is refused by `cubin_check.py`, and soft evidence only asks
-for the fuller gates.
+Of a GPU it is read from the cubin alone (symbols, variables, instruction words), with lines of
+source from the PTX where the build kept it; of a host, `host_code.py`. It takes a millisecond or
+two. It blocks what has no honest use in a kernel (the time of day, copies that nothing waits for);
+what machine code cannot be run with at all (device-side launches, managed memory) is refused by
+`cubin_check.py`, and soft evidence only asks for the fuller gates.
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..machine_code.cubin import CubinInfo, read_cubin
-from ..machine_code.elf import read_sections
-from ..model import GateResult
-from ..plans.plan import Artifact, Module
-from ..specs.io_contract import Contract
-from .findings import Finding, ScreenTier, screened
-from .ptx import ptx_findings
+from ...machine_code.cubin import CubinInfo, read_cubin
+from ...machine_code.elf import read_sections
+from ...model import GateResult
+from ...plans.plan import Artifact, Module
+from ...specs.io_contract import Contract
+from ..findings import Finding, ScreenTier, screened
+from ..ptx import ptx_findings
+from ..unread import unread_buffers
+from .host_code import host_code_findings
 from .sass import sass_findings
-from .unread import unread_buffers
 
 GATE = "machine_code_screen"
 REFUSAL = "a kernel computes, whatever the time is, and has done so when it ends"
+HOST_REFUSAL = "a kernel computes and does nothing else"
 CALLED: Mapping[str, tuple[ScreenTier, str]] = {
     "vprintf": ("probe", "prints"),
     "malloc": ("probe", "allocates on the device's heap"),
@@ -70,8 +72,12 @@ def screen_artifact(
 ) -> GateResult:
     """The gate over what an artifact's plans launch; `path` says where a module lies.
 
-    Skipped for host code, which is no GPU's. Raises SpecError for a damaged cubin.
+    Skipped where nothing can be read. Raises SpecError for damaged machine code.
     """
+    hosts = [path(module).read_bytes() for module in artifact.modules if module.kind == "so"]
+    if hosts:
+        found = [each for image in hosts for each in host_code_findings(image)]
+        return screened(GATE, found, HOST_REFUSAL, () if contract is None else contract.allow)
     launched = dict[str, set[str]]()
     for plan in artifact.plans.values():
         for kernel in plan.kernels:
@@ -87,7 +93,7 @@ def screen_artifact(
         if module.kind == "cubin"
     ]
     if not codes:
-        return GateResult(gate=GATE, outcome="skipped", message="it has no code for a GPU")
+        return GateResult(gate=GATE, outcome="skipped", message="it has no machine code")
     texts = {of: _text(listing, path) for of, listing in listings.items() if of is not None}
     unread = unread_buffers(artifact.plans.values(), texts, contract)
     return machine_code_screen(codes, contract, source, unread)

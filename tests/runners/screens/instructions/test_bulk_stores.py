@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kernelwright.runners.screens.machine_code import MachineCode, findings
+from kernelwright.runners.screens.instructions.machine_code import MachineCode, findings
 
 COPY = "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 1024;"
 REDUCE = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], 1024;"

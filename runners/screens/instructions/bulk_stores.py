@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from .findings import Finding
+from ..findings import Finding
 
 Word = tuple[int, int]
 """an instruction: the low and the high half of its 128 bits"""

@@ -17,19 +17,19 @@ import pytest
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.machine_code.cubin_hash import entry_hash
 from kernelwright.runners.plans.plan import Artifact
-from kernelwright.runners.screens.machine_code import (
+from kernelwright.runners.screens.instructions.machine_code import (
     MachineCode,
     findings,
     machine_code_screen,
     screen_artifact,
 )
+from kernelwright.runners.screens.instructions.sass import DECODE
 from kernelwright.runners.screens.ptx import PTX, ptx_findings
-from kernelwright.runners.screens.sass import DECODE
 from kernelwright.runners.screens.source import wants_probes
 from kernelwright.runners.specs.io_contract import Contract
 
 WORDS: list[list[Any]] = json.loads(
-    (Path(__file__).parents[2] / "golden" / "sass_words.json").read_text(encoding="utf-8")
+    (Path(__file__).parents[3] / "golden" / "sass_words.json").read_text(encoding="utf-8")
 )
 nvcc = pytest.mark.skipif(
     not (shutil.which("nvcc") and shutil.which("g++")), reason="no nvcc with a g++ here"

@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..machine_code.cubin import CubinInfo
-from ..machine_code.elf import Section
-from ..specs.io_contract import Contract
+from ...machine_code.cubin import CubinInfo
+from ...machine_code.elf import Section
+from ...specs.io_contract import Contract
+from ..findings import Finding, ScreenTier
+from ..precision import Precision, precision_tier
+from ..ptx import NARROW, ROUNDS, TF32
 from .bulk_stores import Word, bulk_store_findings
-from .findings import Finding, ScreenTier
-from .precision import Precision, precision_tier
-from .ptx import NARROW, ROUNDS, TF32
 
 WORDS = struct.Struct("<QQ")
 HOPPER = 90
