@@ -2,6 +2,7 @@
 
 from ..shared.base import Move
 from . import (
+    async_copies,
     avoid_double,
     block_shapes,
     coarsen_rows,
@@ -28,6 +29,7 @@ MOVES: tuple[Move, ...] = (
     pad_shared_tiles.MOVE,
     block_shapes.MOVE,
     grouped_blocks.MOVE,
+    async_copies.MOVE,
     coarsen_rows.MOVE,
     warp_barriers.MOVE,
     avoid_double.MOVE,

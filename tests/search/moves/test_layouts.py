@@ -96,6 +96,7 @@ KERNELS: Mapping[str, Callable[[], State]] = {
     "whole_blocks": _triton("argmax_triton"),
     "divisors_of_sizes": lambda: sized("argmax_triton", cols=1000),
     "grouped_blocks": _tiled,
+    "async_copies": _tiled,
     "restrict_pointers": SUM,
     "vectorize_elementwise": SUM,
     "vectorize_rows": _file(STENCIL.format("cuda")),

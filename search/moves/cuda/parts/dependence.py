@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from .....runners.c_source.declarators import declared
+from .....runners.c_source.declarators import Declared, declared
 from .....runners.c_source.expressions import operator_of
 from .....runners.c_source.names import names_in, written_by
 from .....runners.c_source.nodes import walk
@@ -52,6 +52,42 @@ class Flow:
                 seen.add(name)
                 pending += self.given.get(name, ())
         return frozenset(seen)
+
+    def leads_to_array(self, name: str) -> bool:
+        """Whether a pointer is one that a launch hands to the kernel, or made of such alone: the
+        first name of whatever it is given is one again."""
+        pending, seen = [name], set[str]()
+        while pending:
+            here = pending.pop()
+            if here in seen:
+                continue
+            seen.add(here)
+            if here in self._kernel.pointers:
+                continue
+            values = [v for v in self.given.get(here, ()) if names_in(v) & self._pointing]
+            if not values or any(names_in(v) & self._arrays for v in values):
+                return False
+            pending += [n for v in values for n in names_in(v) & self._pointing]
+        return True
+
+    @cached_property
+    def _pointing(self) -> frozenset[str]:
+        """Parameters that point to memory, and local pointers."""
+        local = (name for name, made in self._local if made.pointers)
+        return frozenset(self._kernel.pointers) | frozenset(local)
+
+    @cached_property
+    def _arrays(self) -> frozenset[str]:
+        """Local arrays, those of shared memory among them."""
+        return frozenset(name for name, made in self._local if made.sizes)
+
+    @property
+    def _local(self) -> Iterator[tuple[str, Declared]]:
+        for node in walk(self._kernel.body):
+            if node.type == "declaration":
+                for each in node.children_by_field_name("declarator"):
+                    made = declared(each)
+                    yield made.name, made
 
     def reads(self) -> Iterator[Node]:
         """Where the kernel reads memory that a launch hands to it: `x[i]` and `*p`."""
