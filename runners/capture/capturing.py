@@ -1,4 +1,4 @@
-"""The capture itself: import a source, call its entry once, and write down what it launched."""
+"""The capture itself: import a source, call its entry, and write down what its first call does."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from .assembling import assemble
 from .autotune import Tuning
 from .calling import Values, bind_call, entry_of, options_by_expression, result_tensors
 from .device_tensors import DeviceTensors
+from .further_calls import check_further_calls, trace
 from .libraries import load, torch
 from .messages import CaptureRequest, CaptureResult, FailureKind
 from .pretend_cuda import install
@@ -74,11 +75,7 @@ def capture(request: CaptureRequest) -> CaptureResult:
 def _prepare(
     request: CaptureRequest, recorder: Recorder, driver: RecordingDriver, tuning: Tuning
 ) -> None:
-    """Numbers that nobody can foresee, so that two captures tell; the pretended GPU."""
-    seed = int.from_bytes(os.urandom(4), "little")
-    random.seed(seed)
-    load("numpy").random.seed(seed)
-    torch().manual_seed(seed)
+    """The pretended GPU, in a Python that looks like any."""
     sys.dont_write_bytecode = True
     become_plain()
     install(recorder, request.device)
@@ -94,14 +91,31 @@ def _plan(
     driver: RecordingDriver,
     tensors: DeviceTensors,
 ) -> LaunchPlan:
+    seed = int.from_bytes(os.urandom(4), "little")
+    _draw_from(seed)
     with watching(tensors), unnamed():
         module = import_source(recorder.source)
         recorder.end_import()
         arrays = {a.name: tensors.argument(a) for a in contract.arrays}
         values = Values(contract, arrays, request.parameters, request.defines)
         call = bind_call(entry_of(module, request.entry), request.entry, values, request.launch)
-        results = result_tensors(call, contract, call.run())
-        return assemble(contract, recorder, tuple(driver.kernels.values()), results, tensors)
+
+        def run() -> Any:
+            _draw_from(seed + 1)
+            return call.run()
+
+        results = result_tensors(call, contract, run())
+        plan = assemble(contract, recorder, tuple(driver.kernels.values()), results, tensors)
+        first = trace(recorder, tensors, results)
+        check_further_calls(call, run, contract, recorder, tensors, first)
+        return plan
+
+
+def _draw_from(seed: int) -> None:
+    """Numbers that nobody can foresee, so that two captures tell, and the same in each call."""
+    random.seed(seed)
+    load("numpy").random.seed(seed % 2**32)
+    torch().manual_seed(seed)
 
 
 def import_source(source: Path) -> Any:

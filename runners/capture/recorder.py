@@ -128,9 +128,11 @@ class Recorder:
         )
 
     def _keep(self, content: bytes) -> str:
+        sha256 = hashlib.sha256(content).hexdigest()
+        if sha256 in self.files:
+            return sha256
         if sum(map(len, self.files.values())) + len(content) > MAX_CONST_BYTES:
             self.refuse(f"constants of more than {MAX_CONST_BYTES >> 20} MiB")
-        sha256 = hashlib.sha256(content).hexdigest()
         self.files[sha256] = content
         return sha256
 

@@ -1,5 +1,5 @@
-"""An output that was cleared at import stays a buffer of the wrapper's own: the next call finds
-in it what this one has left."""
+"""An output that was cleared at import: the next call finds in it what this one has left, and its
+caller loses what this one returned."""
 
 import torch
 import triton
@@ -7,6 +7,7 @@ import triton.language as tl
 
 SUM = torch.zeros(1, dtype=torch.float32, device="cuda")
 CONTRACT = {"x": "input float32 [1024]", "y": "output float32 [1]"}
+REASON = "it returns the memory of `y` that its caller still has from the first"
 
 
 @triton.jit
