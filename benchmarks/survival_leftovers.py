@@ -22,6 +22,7 @@ from kernelwright.runners.protocol.shared_arena import STOCK_BYTES
 
 ROLES = {
     "kernelwright.runners.building.zygote": "zygote",
+    "kernelwright.runners.forking.fork_server": "fork server",
     "kernelwright.runners.native.process": "runner",
     "kernelwright.runners.device.process": "runner",
     "kernelwright.runners.oracle.process": "oracle",

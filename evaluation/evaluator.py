@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 
 from ..runners.device.presence.probing import PROBE
+from ..runners.forking.keeper import FORK_SERVER
 from ..runners.loading.files import LoadedKernel
 from ..runners.model import Evaluation, GateResult, Tier, Variant
 from ..runners.plans.plan import Artifact
@@ -254,7 +255,7 @@ class Evaluator:
         """End every process at work now, whoever waits for it: that one meets ProcessLost, and
         what is asked for next starts afresh. For another thread than the one that works."""
         self._ahead.close()
-        kill_living(spared={PROBE})
+        kill_living(spared={PROBE, FORK_SERVER})
 
     def close(self) -> None:
         """End every process that was started here; what is asked for next starts afresh."""

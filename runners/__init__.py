@@ -11,7 +11,8 @@ Packages, in the order in which an evaluation meets them:
 - screens: what sources, PTX and machine code have no business naming
 - building: builds asked for, kept and forked; toolchains: compilers; capture: launches of Triton
   written down; machine_code: ELF and cubins
-- processes: children with limits, confined; protocol: what they and the server hand each other
+- processes: children with limits, confined; forking: those that start as forks, what they share
+  loaded; protocol: what they and the server hand each other
 - proxies: runner processes as the server sees them; native: the process that runs and times host
   code; device: the one for GPU code; interpreter: Triton without a GPU
 - oracle: inputs, expected values, and whether an output is right

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import KernelwrightError, ProcessLost, SpecError
+from ..forking.starting import start_python
 from ..loading.headers import require_unchanged
 from ..plans.plan import Artifact, Module, module_name
 from ..processes.disk_room import full, writing
 from ..processes.killed import AGAIN, KILLED, last_error, was_killed
-from ..processes.process import Child, Limits, clean_environment, spawner
+from ..processes.process import Child, Limits, clean_environment
 from ..processes.process_table import is_stopped
 from ..toolchains import BuildOutcome, BuildRequest, toolchain_for
 from ..toolchains.artifact_check import checked_artifact, read_module
@@ -204,7 +205,7 @@ class Builder:
         if self._zygote is None or not self._zygote.usable:
             if self._zygote is not None:
                 self._zygote.kill()  # its reader tells who still waits for it
-            self._zygote = spawner().start_python(
+            self._zygote = start_python(
                 "kernelwright.runners.building.zygote",
                 name="zygote",
                 scratch=self._scratch,

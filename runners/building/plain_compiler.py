@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import cast
 
 from ..errors import KernelwrightError, ProcessLost
+from ..forking.starting import start_python
 from ..processes.channel import Channel
 from ..processes.killed import last_error
-from ..processes.process import Child, Limits, clean_environment, spawner
+from ..processes.process import Child, Limits, clean_environment
 from ..toolchains.compilers import nvrtc
 from ..toolchains.compilers.plain_ptx import plain_ptx
 
@@ -75,7 +76,7 @@ class _Compiler:
             self._end()
             self._folder = tempfile.TemporaryDirectory(prefix="kernelwright-reading-")
             scratch = Path(self._folder.name)
-            self._child = spawner().start_python(
+            self._child = start_python(
                 "kernelwright.runners.building.plain_compiler",
                 name="plain_compiler",
                 scratch=scratch,

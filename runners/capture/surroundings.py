@@ -15,6 +15,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from types import ModuleType
 
+from ..forking.command_line import show_as
+
 PLAIN = "python3"
 OURS = __name__.partition(".")[0]
 KEPT = frozenset(
@@ -23,8 +25,6 @@ KEPT = frozenset(
 )
 """variables that tools of a build need, besides LC_* and TRITON_*"""
 PR_SET_NAME = 15
-ARG_START = 45
-"""which field of /proc/self/stat behind the name of the program; the next one is where they end"""
 
 
 def become_plain() -> None:
@@ -34,20 +34,7 @@ def become_plain() -> None:
             del os.environ[name]
     sys.argv[:], sys.orig_argv[:] = [""], [PLAIN]
     ctypes.CDLL(None).prctl(PR_SET_NAME, PLAIN.encode(), 0, 0, 0)
-    _rewrite_command_line()
-
-
-def _rewrite_command_line() -> None:
-    """What /proc/PID/cmdline shows is memory of the process itself."""
-    try:
-        with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
-            fields = file.read().rpartition(")")[2].split()
-        start, end = (int(field) for field in fields[ARG_START : ARG_START + 2])
-    except (OSError, ValueError):
-        return
-    if end - start > len(PLAIN):  # 0 where the system tells nobody
-        ctypes.memset(start, 0, end - start)
-        ctypes.memmove(start, PLAIN.encode(), len(PLAIN))
+    show_as([PLAIN])
 
 
 @contextmanager

@@ -9,10 +9,11 @@ from types import MappingProxyType
 
 from ..capture.messages import CaptureRequest
 from ..errors import KernelwrightError
+from ..forking.starting import start_python
 from ..loading.files import LoadedKernel
 from ..model import Variant
 from ..plans.plan import LaunchPlan
-from ..processes.process import Child, Limits, clean_environment, spawner
+from ..processes.process import Child, Limits, clean_environment
 from ..protocol.messages import Block, BlockResult
 from ..proxies.process_runner import ProcessRunner
 from ..specs.devices import DeviceFacts
@@ -80,7 +81,7 @@ class InterpreterRunner(ProcessRunner):
             # a process that forks must have one thread
             **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
         }
-        return spawner().start_python(
+        return start_python(
             "kernelwright.runners.interpreter.process",
             (str(self._scratch),),
             name="interpreter",

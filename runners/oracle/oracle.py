@@ -14,10 +14,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..errors import ProcessLost, ReferenceFailed
+from ..forking.starting import start_python
 from ..loading.files import LoadedKernel
 from ..processes.locks import gpu_registry
 from ..processes.machine import memory_bytes
-from ..processes.process import Child, Limits, clean_environment, spawner
+from ..processes.process import Child, Limits, clean_environment
 from ..protocol.pools import PUBLIC_SEED, SeedPool
 from ..specs.contract import BoundContract, bind
 from ..specs.devices import DeviceFacts
@@ -313,7 +314,7 @@ class Oracle:
             else device.memory_bytes // DEVICE_KEPT_SHARE,
         )
         extra = environment_of(settings, None if device is None else device.uuid)
-        return spawner().start_python(
+        return start_python(
             f"kernelwright.runners.{module}",
             (settings.model_dump_json(),),
             name=name,

@@ -11,7 +11,7 @@ import time
 from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakSet
 
 from ..errors import KernelwrightError, ProcessLost
@@ -105,12 +105,25 @@ def kill_living(spared: Container[str] = ()) -> None:
         child.kill()
 
 
+class Process(Protocol):
+    """What a child is waited for by: a `Popen`, or what was forked for us (`forking`)."""
+
+    @property
+    def pid(self) -> int:
+        """Its number, which stays its own until it is waited for."""
+        ...
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its return code. Raises subprocess.TimeoutExpired."""
+        ...
+
+
 class Child:
     """A process of ours and everything it starts. Leaving its `with` block kills it."""
 
     def __init__(
         self,
-        popen: subprocess.Popen[bytes],
+        process: Process,
         *,
         name: str,
         mark: str,
@@ -118,7 +131,7 @@ class Child:
         logs: tuple[Log, Log],
         channel: Channel | None = None,
     ) -> None:
-        self.pid = popen.pid
+        self.pid = process.pid
         self.name = name
         self.limits = limits
         self.started = time.monotonic()
@@ -126,11 +139,11 @@ class Child:
         self.timed_out = False
         self.stopped = False
         """when its time was over, it or something beneath it stood still after a SIGSTOP"""
-        self._popen = popen
+        self._process = process
         self._mark = mark
         self._logs = logs
         self._channel = channel
-        self._pidfd = os.pidfd_open(popen.pid)
+        self._pidfd = os.pidfd_open(process.pid)
         self._lock = threading.RLock()
         self._returncode: int | None = None
         self._killed = False
@@ -261,7 +274,7 @@ class Child:
                 return
             sweep(self.pid, self._mark)
             try:
-                self._returncode = self._popen.wait(KILL_PATIENCE_S)
+                self._returncode = self._process.wait(KILL_PATIENCE_S)
             except subprocess.TimeoutExpired as error:
                 raise ProcessLost(
                     f"{self.name} (pid {self.pid}) does not die: it hangs in the kernel",

@@ -129,6 +129,15 @@ def _write(path: str, text: str) -> None:
         file.write(text)
 
 
+def set_limits(limits: dict[str, int]) -> None:
+    """Set limits by the names of the `resource` module, as far as those in force allow it."""
+    for name, value in limits.items():
+        kind = getattr(resource, name)
+        hard = resource.getrlimit(kind)[1]
+        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (bound, bound))
+
+
 def become(argv: list[str], limits: dict[str, int]) -> NoReturn:
     """Set the limits and exec `argv`; exits with 127 and a line on stderr if that fails.
 
@@ -136,11 +145,7 @@ def become(argv: list[str], limits: dict[str, int]) -> NoReturn:
     """
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        for name, value in limits.items():
-            kind = getattr(resource, name)
-            hard = resource.getrlimit(kind)[1]
-            bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.setrlimit(kind, (bound, bound))
+        set_limits(limits)
         os.execvp(argv[0], argv)
     except OSError as error:
         os.write(2, f"{argv[0]}: {error.strerror}\n".encode())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import queue
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,11 +14,15 @@ from functools import cache
 from pathlib import Path
 
 from . import launch
-from .channel import Channel
 from .child import TEXT_BYTES, Child, Limits, describe_returncode
 from .killing import kill_tree
 from .launch import enter_child
-from .start import clean_environment, has_pid_namespaces, probe_pid_namespaces, start_child
+from .start import (
+    clean_environment,
+    has_pid_namespaces,
+    probe_pid_namespaces,
+    start_child,
+)
 
 __all__ = [
     "Child",
@@ -70,7 +73,7 @@ class Spawner:
         others (compilers, profilers): nothing survives the program's end. A program that cannot
         be executed ends with status 127; one that is not on PATH raises KernelwrightError.
         """
-        return self._do(
+        return self.do(
             lambda: start_child(
                 argv,
                 name=name,
@@ -82,43 +85,8 @@ class Spawner:
             )
         )
 
-    def start_python(
-        self,
-        module: str,
-        arguments: Sequence[str] = (),
-        *,
-        name: str,
-        scratch: Path,
-        environment: Mapping[str, str],
-        limits: Limits,
-        pass_fds: Sequence[int] = (),
-    ) -> Child:
-        """Start a Python module, by its full name, with a channel to it.
-
-        Its first argument is the number of its end: `Channel.from_fd(int(sys.argv[1]))`.
-        """
-        ours, theirs = Channel.pair()
-        fd = theirs.fileno()
-        argv = [sys.executable, "-P", "-m", module, str(fd), *arguments]
-        try:
-            return self._do(
-                lambda: start_child(
-                    argv,
-                    name=name,
-                    scratch=scratch,
-                    environment=environment,
-                    limits=limits,
-                    pass_fds=(*pass_fds, fd),
-                    channel=ours,
-                )
-            )
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-
-    def _do(self, start: Callable[[], Child]) -> Child:
+    def do(self, start: Callable[[], Child]) -> Child:
+        """What `start` starts in that thread; it must not take long, as all others wait for it."""
         future: Future[Child] = Future()
         self._requests.put((start, future))
         return future.result()

@@ -69,16 +69,14 @@ def start_child(
         raise KernelwrightError(
             f"there is no program {words[0]!r} on PATH", next_step="run `kernelwright doctor`"
         )
-    mark = f"{os.getpid()}.{next(_numbers)}"
+    mark = next_mark()
     spec = {
         "argv": words,
         "parent": os.getpid(),
         "limits": limits.rlimits(),
         "supervised": supervised,
     }
-    with writing(scratch, f"the output of {name}"):
-        scratch.mkdir(parents=True, exist_ok=True)  # somebody may have tidied it away
-        logs = (Log(scratch / f"{name}.stdout"), Log(scratch / f"{name}.stderr"))
+    logs = open_logs(scratch, name)
     with starting() as own, (stdin or NULL).open("rb") as given:
         popen = subprocess.Popen(
             [*_LAUNCH, json.dumps(spec)],
@@ -92,6 +90,49 @@ def start_child(
         )
         own.add(popen.pid)
     return Child(popen, name=name, mark=mark, limits=limits, logs=logs, channel=channel)
+
+
+def start_module(
+    module: str,
+    arguments: Sequence[str] = (),
+    *,
+    name: str,
+    scratch: Path,
+    environment: Mapping[str, str],
+    limits: Limits,
+    pass_fds: Sequence[int] = (),
+) -> Child:
+    """Start a Python module as a child of the calling thread, with a channel to it, the number of
+    whose end is its first argument."""
+    ours, theirs = Channel.pair()
+    fd = theirs.fileno()
+    try:
+        return start_child(
+            [sys.executable, "-P", "-m", module, str(fd), *arguments],
+            name=name,
+            scratch=scratch,
+            environment=environment,
+            limits=limits,
+            pass_fds=(*pass_fds, fd),
+            channel=ours,
+        )
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        theirs.close()
+
+
+def next_mark() -> str:
+    """By which a child is known that has lost its place in the tree (`killing.MARK`)."""
+    return f"{os.getpid()}.{next(_numbers)}"
+
+
+def open_logs(scratch: Path, name: str) -> tuple[Log, Log]:
+    """Where a child writes stdout and stderr."""
+    with writing(scratch, f"the output of {name}"):
+        scratch.mkdir(parents=True, exist_ok=True)  # somebody may have tidied it away
+        return Log(scratch / f"{name}.stdout"), Log(scratch / f"{name}.stderr")
 
 
 @cache

@@ -12,11 +12,12 @@ from types import MappingProxyType
 from typing import Protocol
 
 from ..errors import DeviceMissing
+from ..forking.starting import start_python
 from ..model import GateResult, Tier
 from ..native.executor import compile_executor
 from ..plans.plan import LaunchPlan
 from ..processes.locks import gpu_registry
-from ..processes.process import Child, Limits, clean_environment, spawner
+from ..processes.process import Child, Limits, clean_environment
 from ..profiling.model import Profile
 from ..profiling.running import profile
 from ..protocol.messages import Block, BlockResult, Check, Load, RunResult
@@ -88,7 +89,7 @@ class NativeRunner(ProcessRunner):
 
     def _start(self) -> Child:
         binary = compile_executor(self._scratch)
-        return spawner().start_python(
+        return start_python(
             "kernelwright.runners.native.process",
             (str(binary),),
             name=self.name,
@@ -154,7 +155,7 @@ class DeviceRunner(ProcessRunner):
             "CUDA_MODULE_LOADING": "EAGER",
             "OPENBLAS_NUM_THREADS": "1",
         }
-        return spawner().start_python(
+        return start_python(
             "kernelwright.runners.device.process",
             (uuid, str(gpu_registry())),
             name=self.name,

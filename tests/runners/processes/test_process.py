@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from kernelwright.runners.errors import KernelwrightError
+from kernelwright.runners.forking.starting import start_python
 from kernelwright.runners.processes.child import Child
 from kernelwright.runners.processes.process import (
     Finished,
@@ -317,7 +318,7 @@ def test_a_python_child_speaks_over_its_channel(tmp_path: Path) -> None:
         "message, fds = channel.receive(20)\n"
         "channel.send({'heard': message, 'argument': sys.argv[2]})\n"
     )
-    with spawner().start_python(
+    with start_python(
         "echoing",
         ["word"],
         name="echoing",

@@ -1,0 +1,1 @@
+"""Processes of ours by a fork of one that has loaded already what all of them load."""
