@@ -16,6 +16,7 @@ from . import (
     vectorize_elementwise,
     vectorize_rows,
     warp_barriers,
+    whole_tiles,
 )
 
 MOVES: tuple[Move, ...] = (
@@ -33,4 +34,5 @@ MOVES: tuple[Move, ...] = (
     coarsen_rows.MOVE,
     warp_barriers.MOVE,
     avoid_double.MOVE,
+    whole_tiles.MOVE,
 )

@@ -15,6 +15,7 @@ from ....runners.model import Candidate
 from ....runners.specs.expressions import evaluate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit, edited, insert_after, replace_node
+from .parts.constants import known_numbers
 from .parts.dependence import Flow
 from .parts.free_names import free_names
 from .parts.reading import CudaKernel, of_each, read_kernels
@@ -26,8 +27,6 @@ STAGES = ((2, 0.3), (3, 0.15))
 SHARED = 48 * 1024
 """bytes of static shared memory of a block, every GPU so far"""
 ASYNCHRONOUS = re.compile(r"__pipeline_|cp\.async|memcpy_async|cuda::pipeline")
-DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+\(?(\d+)\)?[ \t]*(?://.*)?$", re.M)
-CONSTANT = re.compile(rb"\bconst(?:expr)?\s+(?:unsigned\s+)?int\s+(\w+)\s*=\s*(\d+)\s*;")
 
 
 def _write(state: State) -> Proposals:
@@ -51,7 +50,9 @@ def _of_kernel(kernel: CudaKernel, state: State, *, one: bool) -> list[Candidate
         where = f"the loop in line {node.start_point.row + 1}"
         try:
             loop = staged_loop(kernel, node, flow)
-            found += _staged(kernel, loop, _known(state, kernel), "" if one else f"{where}, ")
+            found += _staged(
+                kernel, loop, known_numbers(state, kernel), "" if one else f"{where}, "
+            )
         except NotStaged as error:
             reasons[f"{where}: {error}"] = None
     if found:
@@ -89,14 +90,6 @@ def _staged(
             source=edited(kernel.text, _edits(kernel, loop, copies, stages)),
             prior=prior,
         )
-
-
-def _known(state: State, kernel: CudaKernel) -> dict[str, int]:
-    """Macros and constants that are plain numbers."""
-    pairs = [*DEFINED.findall(kernel.text), *CONSTANT.findall(kernel.text)]
-    found = {name.decode(): int(value) for name, value in pairs}
-    defined = {**state.spec.kernel.defines, **state.assignment, **kernel.plan.defines}
-    return found | {str(n): v for n, v in defined.items() if isinstance(v, int)}
 
 
 def _nbytes(array: SharedArray, known: Mapping[str, int]) -> int | None:

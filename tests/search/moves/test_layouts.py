@@ -97,6 +97,7 @@ KERNELS: Mapping[str, Callable[[], State]] = {
     "divisors_of_sizes": lambda: sized("argmax_triton", cols=1000),
     "grouped_blocks": _tiled,
     "async_copies": _tiled,
+    "whole_tiles": _tiled,
     "restrict_pointers": SUM,
     "vectorize_elementwise": SUM,
     "vectorize_rows": _file(STENCIL.format("cuda")),
