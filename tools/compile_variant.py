@@ -88,6 +88,9 @@ class CompiledVariant(Record):
     findings: tuple[str, ...] = ()
     """GPU kernels: what launch plan, compiler and PTX tell without a run, what matters most first;
     the skill behind it"""
+    touches_hot_region: str | None = None
+    """whether the base's hot region changed, where a profile of it is kept: by the lines before the
+    build (`no, by its lines`: said while it builds, too), else by PTX"""
     logic: str | None = None
     """Triton where no GPU is: what the interpreter says of the logic at a small shape"""
     build_seconds: float | None = None
@@ -108,6 +111,8 @@ def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> Com
     or let search_step keep account of what was tried. Takes 0.3 to 5 s.
     Example: {"kernel_id": "softmax-1a2b3c4d", "parameters": {"UNROLL": 8}}
     """
+    from ..search.stored.hot_regions import HotRegions
+
     kernel = bench.evaluator.kernel(arguments.kernel_id)
     base = resolve_variant(bench, kernel, arguments.base)
     candidate, used = _candidate(kernel, base, arguments)
@@ -126,13 +131,20 @@ def compile_variant(bench: Workbench, arguments: CompileVariantArguments) -> Com
         method=arguments.method if candidate is None else candidate.method,
         detail=arguments.detail if candidate is None else candidate.detail,
     )
+    hot = HotRegions(bench, kernel)
+    touches = None if candidate is None else hot.announced(base.variant.variant_id, candidate)
     outcome = bench.evaluator.build(record)
     if outcome.artifact is None:
-        return _failed(variant, changed, known, _ending(outcome), outcome.message, used)
+        failed = _failed(variant, changed, known, _ending(outcome), outcome.message, used)
+        return failed.model_copy(update={"touches_hot_region": touches})
     built = _built(bench, kernel, variant, changed, known, outcome)
     logic = bench.evaluator.logic(record)
     said = None if logic is None else cut(f"{logic.outcome}: {logic.message}", 800)
-    return built.model_copy(update={"logic": said, "used": used or None})
+    if touches is None and candidate is not None:
+        touches = hot.touched(base.variant.variant_id, variant.variant_id)
+    return built.model_copy(
+        update={"logic": said, "used": used or None, "touches_hot_region": touches}
+    )
 
 
 def _candidate(

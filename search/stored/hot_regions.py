@@ -70,14 +70,19 @@ class HotRegions:
         told = ((c.method, self.foreseen(parent, c)) for c in candidates)
         return tuple(f"{method}: {TOUCHES}: {said}" for method, said in told if said)
 
+    def announced(self, parent: str, candidate: Candidate) -> str | None:
+        """As `foreseen`, of a candidate that is about to be built: whoever waits for it is told."""
+        told = self.foreseen(parent, candidate)
+        if told is not None:
+            progress.found(f"{candidate.method}: {TOUCHES}: {told}")
+        return told
+
     def foresee(self, work: Evaluate, step: int) -> list[Decision]:
-        """Say so of a candidate that is about to be built and foreseen to keep away; the record of
-        that. `step`: how many were made before."""
-        told = self.foreseen(work.parent, work.candidate)
+        """The same within a search, and the record of that. `step`: how many were made before."""
+        told = self.announced(work.parent, work.candidate)
         if told is None:
             return []
         method = work.candidate.method
-        progress.found(f"{method}: {TOUCHES}: {told}")
         return [
             Foreseen(
                 step=step,

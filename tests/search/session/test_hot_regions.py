@@ -14,15 +14,19 @@ from pretend_gpu import pretended_gpu
 from profiles import keep_profile, launch, run
 
 from kernelwright.evaluation.evidence.kernel_code import code_of_variant
+from kernelwright.runners import progress
 from kernelwright.runners.model import Candidate
 from kernelwright.runners.profiling.model import Instruction
 from kernelwright.runners.profiling.wanted import SAMPLES
+from kernelwright.runners.toolchains import BuildOutcome
 from kernelwright.runners.toolchains.cuda_request import present
 from kernelwright.search.outdir.events import EVENTS
 from kernelwright.search.regraph.transition import Transition
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.stored.hot_regions import HotRegions
 from kernelwright.store.lessons import transition_rows
+from kernelwright.store.records import VariantRecord
+from kernelwright.tools.compile_variant import CompileVariantArguments, compile_variant
 from kernelwright.tools.parts.ready_made import ready_candidate
 from kernelwright.tools.search_step import SearchStepArguments, search_step
 
@@ -118,6 +122,42 @@ def test_a_ready_candidate_is_told_so_too(
     }
     assert (told["store"].touches_hot_region or "").startswith("no, by its lines: R")
     assert told["sum"].touches_hot_region is None
+
+
+def test_compile_variant_says_so_before_it_builds_and_else_afterwards(
+    opened: tuple[Workbench, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench, kernel_id = opened
+    with_samples(bench, kernel_id, monkeypatch)
+    order = list[str]()
+
+    class Heard(progress.Listener):
+        def report(self, message: str) -> None:
+            pass
+
+        def found(self, message: str) -> None:
+            order.append(message)
+
+    build = bench.evaluator.build
+
+    def noted(record: VariantRecord) -> BuildOutcome:
+        order.append(f"builds {record.method}")
+        return build(record)
+
+    monkeypatch.setattr(bench.evaluator, "build", noted)
+    with progress.listening(Heard()):
+        told = {
+            name: compile_variant(
+                bench, CompileVariantArguments(kernel_id=kernel_id, source=source, method=name,
+                                               base="baseline")
+            ).touches_hot_region
+            for name, source in CHANGED.items()
+        }  # fmt: skip
+    assert (told["store"] or "").startswith("no, by its lines: R")
+    assert (told["sum"] or "").startswith("yes: R")
+    said = next(line for line in order if line.startswith("store: touches the hot region: no"))
+    assert order.index(said) < order.index("builds store")
+    assert not any(line.startswith("sum: touches") for line in order)
 
 
 def test_without_a_profile_nothing_is_said(opened: tuple[Workbench, str]) -> None:
