@@ -18,6 +18,11 @@ HEAD = 'extern "C" __global__ void f(const float* x, float* y, int rows, int col
 _R = "int r = blockIdx.x * blockDim.x + threadIdx.x; if (r >= rows) return;"
 _V = f"{_R} const float* v = x + r * cols;"
 _J = "for (int j = 0; j < cols; ++j)"
+_CELL = (
+    "int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;"
+    " if (r >= rows || c >= cols) return;"
+)
+CELLS = {"grid": ["cdiv(cols, 16)", "cdiv(rows, 16)"], "block": [16, 16]}
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,9 @@ class Plain:
     dtypes: Mapping[str, str] = field(default_factory=dict[str, str])
     rows: int = 8192
     cols: int = 2048
+    least: int = 1024
+    multiple: int = 1
+    """of rows"""
 
     def spec(self, name: str) -> dict[str, Any]:
         """As a spec in JSON."""
@@ -53,13 +61,22 @@ class Plain:
                 "launch": dict(self.launch),
             },
             "io": {"arguments": [*arrays, *scalars]},
-            "symbols": {"rows": {"min": 1024, "max": 65536}, "cols": {"min": 1024, "max": 8192}},
+            "symbols": {
+                "rows": {"min": self.least, "max": 65536, "multiple_of": self.multiple},
+                "cols": {"min": self.least, "max": 8192},
+            },
             "workloads": [
                 {"name": "main", "symbols": {"rows": self.rows, "cols": self.cols}},
-                {"name": "ragged", "symbols": {"rows": 3001, "cols": 1999}, "held_out": True},
+                {"name": "ragged", "symbols": self._ragged(), "held_out": True},
             ],
             "reference": {"source_code": "\n".join(lines) + "\n"},
         }
+
+    def _ragged(self) -> dict[str, int]:
+        """Sizes that vectors and tiles do not divide."""
+        small = self.least < 1024
+        rows, cols = (777, 651) if small else (3001, 1999)
+        return {"rows": rows - rows % self.multiple, "cols": cols}
 
     def _array(self, name: str, shape: list[str]) -> dict[str, Any]:
         output = name == list(self.arrays)[-1]
@@ -171,5 +188,59 @@ HELD_OUT: Mapping[str, Plain] = {
         A_ROW,
         "x / np.maximum(np.sqrt((x * x).sum(axis=1, keepdims=True)), 1e-12)",
         "F.normalize(x, dim=1)",
+    ),
+    "a product and a gelu, a helper over row pointers": Plain(
+        "static __device__ float dotted(const float* u, const float* v, int n, int step) { float s"
+        " = 0; while (n-- > 0) { s += *u++ * *v; v += step; } return s; }\n"
+        "__device__ float gelu(float v) { return 0.5f * v * (1.0f + erff(v * 0.70710678f)); }\n"
+        'extern "C" __global__ void f(const float* x, const float* w, float* y, int rows, int cols)'
+        f" {{ {_CELL} y[r * cols + c] = gelu(dotted(x + r * cols, w + c, cols, cols)); }}",
+        CELLS,
+        "(lambda p: 0.5 * p * (1 + np.vectorize(__import__('math').erf)(p * 0.5 ** 0.5)))(x @ w)",
+        "F.gelu(x @ w)",
+        {"x": ["rows", "cols"], "w": ["cols", "cols"], "y": ["rows", "cols"]},
+        rows=2048,
+        cols=1024,
+        least=256,
+    ),
+    "a product with a transposed factor, a tile in shared memory": Plain(
+        'extern "C" __global__ void f(const float* x, const float* w, float* y, int rows, int cols)'
+        " { __shared__ float a[16][17], b[16][17]; int tx = threadIdx.x, ty = threadIdx.y;"
+        " int r = blockIdx.y * 16 + ty, c = blockIdx.x * 16 + tx; float s = 0;"
+        " for (int k = 0; k < cols; k += 16) {"
+        " a[ty][tx] = r < rows && k + tx < cols ? x[r * cols + k + tx] : 0;"
+        " b[ty][tx] = blockIdx.x * 16 + ty < cols && k + tx < cols"
+        " ? w[(blockIdx.x * 16 + ty) * cols + k + tx] : 0; __syncthreads();"
+        " for (int t = 0; t < 16; ++t) s += a[ty][t] * b[tx][t]; __syncthreads(); }"
+        " if (r < rows && c < cols) y[r * cols + c] = s; }",
+        CELLS,
+        "x @ w.T",
+        "x @ w.T",
+        {"x": ["rows", "cols"], "w": ["cols", "cols"], "y": ["rows", "cols"]},
+        rows=2048,
+        cols=1024,
+        least=256,
+    ),
+    "distances of all pairs": Plain(
+        'extern "C" __global__ void f(const float* x, const float* w, float* y, int rows, int cols)'
+        f" {{ {_CELL} float s = 0; for (int k = 0; k < 256; ++k) {{"
+        " float d = x[(size_t)r * 256 + k] - w[(size_t)c * 256 + k]; s += d * d; }"
+        " y[(size_t)r * cols + c] = sqrtf(s); }",
+        CELLS,
+        "np.sqrt(np.maximum((x * x).sum(1)[:, None] + (w * w).sum(1) - 2 * (x @ w.T), 0))",
+        "torch.cdist(x, w, compute_mode='donot_use_mm_for_euclid_dist')",
+        {"x": ["rows", "256"], "w": ["cols", "256"], "y": ["rows", "cols"]},
+        rows=4096,
+        cols=2048,
+        least=256,
+    ),
+    "channels last, a thread an element over the grid": Plain(
+        HEAD + "{ int n = rows * cols; for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < n;"
+        " e += gridDim.x * blockDim.x) { int p = e % cols, c = e / cols % 64, b = e / (cols * 64);"
+        " y[(b * cols + p) * 64 + c] = x[e]; } }",
+        {"grid": [1056], "block": [256]},
+        "x.reshape(-1, 64, x.shape[1]).swapaxes(1, 2).reshape(x.shape)",
+        "x.view(-1, 64, x.shape[1]).transpose(1, 2).contiguous()",
+        multiple=64,
     ),
 }

@@ -46,7 +46,7 @@ def _inputs(torch: Any, plain: Plain) -> dict[str, Any]:
     sizes = {"rows": plain.rows, "cols": plain.cols}
     found = dict[str, Any]()
     for name, shape in list(plain.arrays.items())[:-1]:
-        at = [sizes[each] for each in shape]
+        at = [sizes[each] if each in sizes else int(each) for each in shape]
         whole = plain.dtypes.get(name) == "int32"
         made = torch.empty(at, dtype=torch.int32 if whole else torch.float32, device="cuda")
         found[name] = made.random_(0, 1000) if whole else made.normal_()

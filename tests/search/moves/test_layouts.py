@@ -124,6 +124,8 @@ KERNELS: Mapping[str, Callable[[], State]] = {
         "softmax that computes its exponentials twice, by values of its own"
     ),
     "column_schedule": PRODUCT,
+    "contraction_schedule": PRODUCT,
+    "turned_schedule": _idiom("a transpose by one-dimensional blocks"),
     "loop_order": _host("column_sums"),
     "rows_added_up": _host("column_sums"),
     "register_tile": _host("matmul"),

@@ -1,11 +1,20 @@
 """Schedules: CUDA written from what a kernel computes, whatever its source is spelled like."""
 
 from ...shared.base import Move
-from . import column_schedule, elementwise_schedule, row_schedule, softmax_schedule
+from . import (
+    column_schedule,
+    contraction_schedule,
+    elementwise_schedule,
+    row_schedule,
+    softmax_schedule,
+    turned_schedule,
+)
 
 MOVES: tuple[Move, ...] = (
     row_schedule.MOVE,
     softmax_schedule.MOVE,
+    contraction_schedule.MOVE,
     column_schedule.MOVE,
+    turned_schedule.MOVE,
     elementwise_schedule.MOVE,
 )

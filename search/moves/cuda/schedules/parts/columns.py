@@ -104,7 +104,9 @@ def _kernel(plain: Plain, flat: Flat, reductions: list[Reduction], names: Names,
             f"    {parts}[{share}][threadIdx.x] = {name};",
         ]
         part = f"{parts}[{k}][threadIdx.x]"
-        joined.append(f"        for (int {k} = 1; {k} < {SHARES}; ++{k}) {_step(each, name, part)}")
+        joined.append(
+            f"        for (int {k} = 1; {k} < {SHARES}; ++{k}) {step_text(each, name, part)}"
+        )
         if (neutral := _neutral(each)) is not None and first != neutral:
             joined.append(f"        {name} = {first} {SIGNS[each.kind]} {name};")
         writer.known[each.fold] = name
@@ -135,7 +137,7 @@ def _shared_loop(
     term = substitute(reduction.term, {COLUMN: Name(k)})
     known = dict(writer.known)
     values = list(BodyWriter(writer, names, index).values([term], "            "))
-    step = _step(reduction, name, writer.text(term))
+    step = step_text(reduction, name, writer.text(term))
     writer.known = known
     start = writer.text(reduction.start)
     begin = share if reduction.start == ZERO else f"{start} + {share}"
@@ -160,7 +162,8 @@ def _neutral(reduction: Reduction) -> str | None:
     return Writer({}, {}).text(Number(value if dtype == "int" else float(value), dtype))
 
 
-def _step(reduction: Reduction, name: str, value: str) -> str:
+def step_text(reduction: Reduction, name: str, value: str) -> str:
+    """A statement: the reduction takes a value into a variable."""
     sign = SIGNS[reduction.kind]
     if reduction.kind in ("sum", "product"):
         return f"{name} {sign}= {value};"

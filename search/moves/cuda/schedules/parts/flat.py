@@ -50,8 +50,8 @@ class Flat:
 
 def flattened(plain: Plain, names: Names) -> Flat:
     """The lift over one index. Raises Unwritable where the places of its output are not ordered."""
-    dims, body, sequential = _all_dims(plain)
-    body = _joined(body)
+    dims, body, sequential = all_dims(plain)
+    body = joined(body)
     if not dims:
         raise Unwritable("it has one place alone")
     stores = [s for s in statements_in(body) if isinstance(s, Store | Scatter)]
@@ -69,7 +69,7 @@ def flattened(plain: Plain, names: Names) -> Flat:
     return _of_several(ordered, flat, body, index, names)
 
 
-def _joined(body: Body) -> Body:
+def joined(body: Body) -> Body:
     """Statements in which a place that is stored to either way is stored to once."""
     found = list[Statement]()
     for each in body:
@@ -84,7 +84,7 @@ def _joined(body: Body) -> Body:
     return tuple(found)
 
 
-def _all_dims(plain: Plain) -> tuple[tuple[Dim, ...], Body, bool]:
+def all_dims(plain: Plain) -> tuple[tuple[Dim, ...], Body, bool]:
     """The parallel dimensions and those of loops that do nothing but go over more places."""
     dims, body = list(plain.lifted.dims), plain.lifted.body
     sequential = False

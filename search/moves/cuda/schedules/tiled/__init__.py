@@ -1,0 +1,1 @@
+"""Schedules in tiles of shared memory: contractions, and permutations."""

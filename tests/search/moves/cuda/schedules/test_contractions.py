@@ -1,0 +1,107 @@
+"""Contractions written anew in tiles: products in every layout, batches, distances, epilogues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cuda_moves import PretendedLab, array, cuda_state, reason, scalar
+from scheduled import written_beside
+
+from kernelwright.runners.toolchains.compilers import nvrtc
+from kernelwright.search.moves import State
+from kernelwright.search.moves.cuda.schedules.contraction_schedule import MOVE
+
+pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="needs NVRTC")
+
+HEAD = (
+    'extern "C" __global__ void f(const float* a, const float* b, const float* w, float* c, int m,'
+    " int n, int p) "
+)
+_IJ = (
+    "int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y;"
+    " if (i >= m || j >= n) return;"
+)
+_K = "float s = 0; for (int k = 0; k < p; ++k)"
+TWO = {"grid": ["cdiv(n, 16)", "cdiv(m, 16)"], "block": [16, 16]}
+FLAT = {"grid": ["cdiv(m * n, 256)"], "block": [256]}
+SPELLED: dict[str, tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
+    "a product": (
+        f"{{ {_IJ} {_K} s += a[i * p + k] * b[k * n + j]; c[i * n + j] = s; }}",
+        TWO, ("m", "p"), ("p", "n"),
+    ),
+    "the second factor transposed, scaled, with a bias by columns": (
+        f"{{ {_IJ} const float* u = a + i * p; const float* v = b + j * p; {_K}"
+        " s += u[k] * v[k]; c[i * n + j] = fmaxf(0.5f * s + w[j], 0.0f); }",
+        TWO, ("m", "p"), ("n", "p"),
+    ),
+    "the first factor transposed, a thread a place of one dimension, added to what is there": (
+        "{ int e = blockIdx.x * blockDim.x + threadIdx.x; if (e >= m * n) return;"
+        f" int i = e / n, j = e % n; {_K} s += a[k * m + i] * b[k * n + j]; c[e] = w[j] + s; }}",
+        FLAT, ("p", "m"), ("p", "n"),
+    ),
+    "squared distances": (
+        f"{{ {_IJ} {_K} {{ float d = a[i * p + k] - b[j * p + k]; s += d * d; }}"
+        " c[i * n + j] = sqrtf(s); }",
+        TWO, ("m", "p"), ("n", "p"),
+    ),
+    "the shortest way over one more place": (
+        f"{{ {_IJ} float s = 3e38f; for (int k = 0; k < p; ++k)"
+        " s = fminf(s, a[i * p + k] + b[k * n + j]); c[i * n + j] = s; }",
+        TWO, ("m", "p"), ("p", "n"),
+    ),
+    "weights along what is summed": (
+        f"{{ {_IJ} {_K} s += a[i * p + k] * w[k % n] * b[k * n + j]; c[i * n + j] = s; }}",
+        TWO, ("m", "p"), ("p", "n"),
+    ),
+}  # fmt: skip
+SHAPES = [{"m": 37, "n": 45, "p": 19}, {"m": 16, "n": 130, "p": 32}, {"m": 131, "n": 17, "p": 3}]
+
+
+def product_state(
+    body: str,
+    launch: dict[str, Any],
+    left: tuple[str, ...],
+    right: tuple[str, ...],
+    to: tuple[str, ...] = ("m", "n"),
+    head: str = HEAD,
+) -> State:
+    arguments = [
+        array("a", "input", *left),
+        array("b", "input", *right),
+        array("w", "input", "n"),
+        array("c", "output", *to),
+        *(scalar(name) for name in ("m", "n", "p")),
+    ]
+    return cuda_state(head + body, "f", arguments, launch, {s: {"max": 4096} for s in "mnp"})
+
+
+@pytest.mark.parametrize("spelling", SPELLED)
+def test_what_is_written_gives_what_the_kernel_gives(spelling: str, lab: PretendedLab) -> None:
+    state = product_state(*SPELLED[spelling])
+    written_beside(lab, MOVE, state, SHAPES, most=3, near=1e-4)
+
+
+def test_a_batch_of_products_has_blocks_of_its_own_for_each(lab: PretendedLab) -> None:
+    body = (
+        f"{{ {_IJ} int q = blockIdx.z; {_K} s += a[(q * m + i) * p + k] * b[(q * n + j) * p + k];"
+        " c[(q * m + i) * n + j] = s; }"
+    )
+    launch = {"grid": ["cdiv(n, 16)", "cdiv(m, 16)", 3], "block": [16, 16]}
+    state = product_state(body, launch, ("3", "m", "p"), ("3", "n", "p"), ("3", "m", "n"))
+    written_beside(lab, MOVE, state, SHAPES[:2], near=1e-4)
+
+
+def test_a_sum_that_hangs_on_columns_alone_is_no_contraction() -> None:
+    body = f"{{ {_IJ} {_K} s += b[k * n + j]; c[i * n + j] = s; }}"
+    told = reason(MOVE, product_state(body, TWO, ("m", "p"), ("p", "n")))
+    assert "does not hang on rows and on columns" in told
+
+
+def test_how_far_a_sum_goes_may_not_hang_on_the_place() -> None:
+    body = (
+        f"{{ {_IJ} float s = 0; for (int k = 0; k <= i; ++k) s += a[i * p + k] * b[k * n + j];"
+        " c[i * n + j] = s; }"
+    )
+    told = reason(MOVE, product_state(body, TWO, ("m", "p"), ("p", "n")))
+    assert "hangs on the place" in told
