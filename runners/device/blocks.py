@@ -15,6 +15,8 @@ from .side import Side
 from .stage import Stage
 
 WARM_UP_SLOT = 0
+EARLY_AMONG = 0.25
+"""of blocks, in which outputs are looked at early"""
 DRAWN = random.SystemRandom()
 
 
@@ -26,15 +28,15 @@ class Collected:
     handover: Handover
     nanoseconds: list[float] = field(default_factory=list[float])
     disturbed: list[float] = field(default_factory=list[float])
-    results: dict[tuple[int, Findings, str], RunResult] = field(
-        default_factory=dict[tuple[int, Findings, str], RunResult]
+    results: dict[tuple[int, Findings, str, bool], RunResult] = field(
+        default_factory=dict[tuple[int, Findings, str, bool], RunResult]
     )
     """by seed and what was found: what is the same was judged and is told once"""
 
     def take(self, sample: Sample) -> None:
         """What a sample left behind, while its outputs are there."""
         for run, (slot, findings) in enumerate(zip(sample.slots, sample.found, strict=True)):
-            key = (slot, findings, sample.overrun)
+            key = (slot, findings, sample.overrun, sample.late)
             if key not in self.results:
                 digest = sample.digest(run)
                 place = self.handover.place(slot, digest, lambda r=run: sample.parts(r))
@@ -71,6 +73,9 @@ def run_block(
         mine = collected[sample.side.variant]
         stage.runs.perform(sample, message.timeout_s, how, mine.take, following)
         mine.clock(sample)
+    for sample in block.early():
+        _make_ready(stage, block, sample)
+        stage.runs.perform(sample, message.timeout_s, "early", collected[sample.side.variant].take)
     return [each.times() for each in collected.values()]
 
 
@@ -115,6 +120,16 @@ class _Plan:
             ):  # there a graph belongs to its seeds, and is to be used again
                 cursor += cycle or max(self._calls[variant] for variant in order)
         return made
+
+    def early(self) -> list[Sample]:
+        """One more of each side, in some blocks, whose outputs are looked at early and whose time
+        is not: what is queued behind a sample could change it."""
+        message = self.message
+        if message.hot or message.given or message.cycle or DRAWN.random() >= EARLY_AMONG:
+            return []
+        usable = self._usable
+        seeds = {v: [usable[n % len(usable)] for n in self._numbers(v)] for v in self._sides}
+        return [self._sample(variant, mine) for variant, mine in seeds.items()]
 
     def _numbers(self, variant: str) -> range:
         return range(self._calls[variant])

@@ -31,7 +31,7 @@ from .cuda_driver.faults import (
     RunFault,
     fault_of,
 )
-from .keeping import Desk, Keeping, Laid, Spare
+from .keeping import Desk, Early, Keeping, Laid, Spare
 from .memory import no_room
 from .sample import How, Sample
 from .side import Look
@@ -65,7 +65,9 @@ class Runs:
         self._marks, self.stash = Marks(), Spare()
         self.desk = Desk(stream)
         self.keeping = Keeping(support, stream, self.desk)
+        self.early = Early()
         self.keeping.add(self.stash)
+        self.keeping.add(self.early)
         self.busy_s = 0.0
         """seconds that the device has worked for samples"""
         self.last = 0.0
@@ -114,7 +116,9 @@ class Runs:
         self, sample: Sample, timeout_s: float, take: Take | None, following: Sample | None
     ) -> None:
         self.reserve(_stash_bytes(sample))
-        if sample.how in ("timed", "hot"):
+        if sample.how == "early":
+            self.early.reserve(sample.last_outputs(), self._stream)
+        if sample.how in ("timed", "hot", "early"):
             driver.reset_persisting_l2()
         driver.record(self._marks.began, self._stream)
         self._restore(sample)
@@ -125,6 +129,8 @@ class Runs:
                 following.prepare()
         finally:
             self._wait(sample, timeout_s)
+        if sample.how == "early":
+            sample.late = self.early.late(self._support, self._stream)
         laid = self._look(sample, look)
         if take is not None:
             take(sample)
@@ -150,7 +156,7 @@ class Runs:
         else:
             given = sample.slots if sample.given else ()
             graph = sample.side.graph(sample.order, sample.turn, given)
-            if sample.how != "timed":
+            if sample.how not in ("timed", "early"):
                 driver.launch_graph(graph, self._stream)
             if sample.how != "warming":
                 self._run_timed(sample, graph)
@@ -163,6 +169,8 @@ class Runs:
             driver.record(self._marks.started, self._stream)
             driver.launch_graph(graph, self._stream)
             driver.record(self._marks.ended, self._stream)
+            if sample.how == "early":
+                self.early.enqueue(self._stream)
         finally:
             sample.expired = self._support.release()
 
@@ -248,6 +256,7 @@ class Runs:
         if not fault.lost:
             sample.side.setting.region.blank(0, self._stream)
             self.stash.renew(self._stream)
+            self.early.renew(self._stream)
             self.desk.clear()
 
 

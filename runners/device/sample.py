@@ -13,9 +13,10 @@ from .keeping import Packed, packed
 from .looking import Around, Findings
 from .side import Side
 
-How = Literal["by_steps", "warming", "timed", "hot"]
+How = Literal["by_steps", "warming", "timed", "hot", "early"]
 """Step by step, so that a fault can be placed; as one graph, at once; the same, between events,
-with nothing in caches; the same on one set, with there what an equal graph before it left."""
+with nothing in caches; the same on one set, with there what an equal graph before it left; as
+`timed`, but copies of its outputs are queued behind it, and its time is not told."""
 BYSTANDER = "buffers of another call"
 STRAY = "memory far from its buffers, where nothing of its own lies"
 RUNNER = "memory of the runner"
@@ -54,6 +55,8 @@ class Sample:
     restoring: Packed | None = None
     overrun: str = ""
     """what it wrote to that is none of any run's buffers"""
+    late: bool = False
+    """outputs changed behind the event that told their end"""
 
     @property
     def calls(self) -> int:
@@ -82,6 +85,13 @@ class Sample:
             table = self.side.restore(self.seeds, self.poison, again=self.again)
             self.restoring = packed({"restore": table})
         return self.restoring
+
+    def last_outputs(self) -> list[tuple[int, int]]:
+        """Where those of its last run lie: start and bytes, gaps with them."""
+        setting = self.side.setting
+        addresses, elements = setting.addresses[self.order[-1]], setting.outputs.elements
+        pairs = zip(setting.plan.outputs, elements, strict=True)
+        return [(addresses[o.buffer] + o.offset, each.span) for o, each in pairs]
 
     def judge(self, around: Around, *, words_are_ours: bool) -> None:
         """Note what it did beyond its buffers."""
@@ -117,6 +127,7 @@ class Sample:
             touched_gaps=found.gaps,
             digest=self.digest(run),
             again=self.again,
+            late=self.late,
             stored=stored,
             busy_s=busy_s,
         )

@@ -13,6 +13,8 @@ from ..model import GateResult
 from ..oracle.messages import OutputVerdict
 from .runs import Gate, Run, failed, passed, told, where
 
+LATE = "outputs changed behind the event that told their end: some work is waited for by nothing"
+
 
 def returns_in_time(runs: Sequence[Run]) -> GateResult:
     """Every run came back before its time limit."""
@@ -60,8 +62,13 @@ def is_right(runs: Sequence[Run]) -> GateResult:
 
 
 def is_right_while_timed(runs: Sequence[Run]) -> GateResult:
-    """The outputs of the timed launches agree with the reference as well."""
-    return _agrees("is_right_while_timed", [r for r in runs if r.timed])
+    """The outputs of the timed launches agree with the reference as well, and were all there when
+    the event behind them was reached."""
+    timed = [run for run in runs if run.timed]
+    for run in timed:
+        if run.result.late:
+            return failed("is_right_while_timed", run, f"{where(run)} {LATE}")
+    return _agrees("is_right_while_timed", timed)
 
 
 def _fault(run: Run) -> str:

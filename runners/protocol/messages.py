@@ -113,6 +113,8 @@ class RunResult(Record):
     changed_inputs: tuple[str, ...] = ()
     touched_gaps: tuple[str, ...] = ()
     digest: str = ""
+    late: bool = False
+    """its outputs changed behind the event that told its end"""
     again: bool = False
     """a run on the state that the one before it had left"""
     stored: int | None = None

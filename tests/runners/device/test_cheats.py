@@ -400,5 +400,13 @@ def test_the_word_that_tells_the_last_step_is_ours_while_timed(inside: dict[str,
     assert set(found["block"]["a"]) == set(found["after"]) == {""}
 
 
+def test_what_arrives_behind_the_last_event_is_found_and_takes_no_time(
+    inside: dict[str, Any],
+) -> None:
+    found = inside["late"]
+    assert any(found["late"]) and not any(found["in time"])
+    assert found["late, samples"] == found["in time, samples"] == [False]
+
+
 def test_who_writes_nowhere_else_is_clean(inside: dict[str, Any]) -> None:
     assert set(inside["clean"]["check"] + inside["clean"]["block"]["a"]) == {""}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.runners.gates import ENDINGS, FIRST_SET, Gate, Run, first_failure
+from kernelwright.runners.gates import ENDINGS, FIRST_SET, Gate, Run, ending_of, first_failure
 from kernelwright.runners.model import Ending, GateResult
 from kernelwright.runners.oracle.messages import OutputVerdict
 from kernelwright.runners.protocol.messages import RunResult
@@ -138,6 +138,13 @@ def test_every_gate_has_an_ending_and_none_of_them_is_measured() -> None:
 )
 def test_the_ending_says_what_the_gate_found(gate: str, ending: Ending) -> None:
     assert ENDINGS[gate] is ending
+
+
+def test_what_arrives_after_its_end_was_told_is_cheating_though_it_is_right() -> None:
+    late = run(timed=True, verdicts=(verdict(),), late=True)
+    found = GATES["is_right_while_timed"]([run(timed=True, verdicts=(verdict(),)), late])
+    assert (found.outcome, ending_of(found)) == ("failed", Ending.cheated)
+    assert "behind the event" in found.message
 
 
 def test_wrong_only_while_timed_is_cheating_and_wrong_otherwise_is_wrong() -> None:
