@@ -87,21 +87,30 @@ def shared_zygotes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedZ
 
 
 @pytest.fixture(scope="module")
-def own_zygotes(shared_zygotes: SharedZygotes) -> Iterator[None]:
-    """For tests of what becomes of such a process: each builder starts its own, and no other is
-    there."""
+def own_zygotes(shared_zygotes: SharedZygotes, own_builds: None) -> Iterator[None]:
+    """For tests of what becomes of such a process: each builder starts its own, no other is there,
+    and nothing is found that others built."""
     shared_zygotes.close()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Builder, "_answer", OWN_ANSWER)
         yield
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session", autouse=True)
 def shared_builds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests of this module take builds from each other's, and from those of other modules that ask
-    for this. Not for tests whose subject is building: theirs might be found instead of made."""
+    """What one test has built is found by all others, of all processes of a run: their folders are
+    new each time, their kernels mostly are not."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, of_all_workers(tmp_path_factory, "compile_cache"))
+        yield
+
+
+@pytest.fixture(scope="module")
+def own_builds(shared_builds: None) -> Iterator[None]:
+    """For tests whose subject is building: nothing is built that was not asked for in their own
+    folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(VARIABLE)
         yield
 
 
@@ -123,16 +132,14 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
 
 
 @pytest.fixture(scope="module")
-def bench_of_examples(
-    tmp_path_factory: pytest.TempPathFactory, shared_builds: None
-) -> Iterator[Workbench]:
+def bench_of_examples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
     """A workbench that may read the examples."""
     with Workbench(tmp_path_factory.mktemp("examples") / "out", [ROOT / "examples"]) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def builder(tmp_path_factory: pytest.TempPathFactory, shared_builds: None) -> Iterator[Builder]:
+def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
     """A builder with a folder of its own."""
     folder = tmp_path_factory.mktemp("builds")
     made = Builder(folder / "modules", folder / "scratch")

@@ -37,6 +37,8 @@ NATIVE = [cheat for cheat in PAGES if cheat.tier == "native"]
 DEVICE = [cheat for cheat in PAGES if cheat.tier == "device"]
 TRITON = [cheat for cheat in DEVICE if cheat.kernel_type == "triton"]
 NEAR = ("cuda/honest_bulk_copy", "cuda/honest_bulk_sums", "cuda/honest_patience")
+BY_TIMES = {"is_right_while_timed", "computes_every_call", "computes_anew", NO_GAIN, "not kept"}
+"""what meets a cheat while it is timed, or is what its times are to tell"""
 READ = [c for c in DEVICE if c.page.expect[0] == "machine_code_screen" or c.name in NEAR]
 """what is decided by machine code alone, and honest kernels that come near it"""
 
@@ -54,7 +56,7 @@ def test_a_host_kernel_is_stopped_by_what_its_page_says(
     victims: dict[str, KernelRecord],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if cheat.honest:  # a cheat that is met while it is timed is timed as ever
+    if BY_TIMES.isdisjoint(cheat.page.expect):  # others are timed as users' kernels are
         monkeypatch.setitem(TIMING, "native", BRIEF)
     found = attempt(bench, victims[cheat.page.victim], cheat)
     assert found.verdict in ("passed" if cheat.honest else "caught", "not run"), found

@@ -38,9 +38,7 @@ def times(body: dict[str, Any]) -> Says:
     return Says(calls=(("time_variant", {"variant_id": told(body, "variant_id"), "wait_s": 0}),))
 
 
-def test_an_agent_of_sixty_lines_takes_a_model_from_a_spec_to_a_verdict(
-    tmp_path: Path, shared_builds: None
-) -> None:
+def test_an_agent_of_sixty_lines_takes_a_model_from_a_spec_to_a_verdict(tmp_path: Path) -> None:
     assert len(AGENT.read_text(encoding="utf-8").splitlines()) <= 60
     tiny_kernel(tmp_path)
     with_known_peaks(tmp_path / ".kernelwright")

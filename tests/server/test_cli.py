@@ -54,7 +54,6 @@ void twice(const float* x, float* y, int n) {
 """
 REFERENCE = "def reference(x, n):\n    return 2 * x\n"
 STARTED = (sys.executable, "-c", "from kernelwright.server.cli import main; main()")
-pytestmark = pytest.mark.usefixtures("shared_builds")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 

@@ -24,6 +24,7 @@ from lift import write_spec
 from kernelwright.runners.model import Evaluation
 from kernelwright.store.store import STATE_FILE, Store
 
+pytestmark = pytest.mark.usefixtures("own_builds")  # that are met while they are made
 KILLS = int(os.environ.get("KERNELWRIGHT_KILLS", "3"))
 GONE_WITHIN_S = 2.0
 PATIENCE_S = 60.0

@@ -63,7 +63,7 @@ Run = Callable[..., Ran]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_builds: None) -> Run:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Optimizes the tiny kernel with a scripted model, each time in the same state folder."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-nobody")
     tiny_kernel(tmp_path)

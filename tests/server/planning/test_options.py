@@ -22,7 +22,7 @@ def optimize(folder: Path, *words: str) -> Result:
     return CliRunner().invoke(cli.app, [*head, *words])
 
 
-def test_the_program_of_readme_plans(tmp_path: Path, shared_builds: None) -> None:
+def test_the_program_of_readme_plans(tmp_path: Path) -> None:
     (program,) = re.findall(r'```python\n(""".*?my_planner.py.*?)```', README, re.DOTALL)
     assert len(program.splitlines()) <= 20
     tiny_kernel(tmp_path)
@@ -37,9 +37,7 @@ def test_the_program_of_readme_plans(tmp_path: Path, shared_builds: None) -> Non
     assert len(details) >= 2 and all(each.startswith("try -") for each in details)
 
 
-def test_a_mixed_search_asks_the_program_when_rules_stop_paying(
-    tmp_path: Path, shared_builds: None
-) -> None:
+def test_a_mixed_search_asks_the_program_when_rules_stop_paying(tmp_path: Path) -> None:
     tiny_kernel(tmp_path)
     with_known_peaks(tmp_path / "out")
     (program,) = re.findall(r'```python\n(""".*?my_planner.py.*?)```', README, re.DOTALL)
