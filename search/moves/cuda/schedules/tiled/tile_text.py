@@ -42,12 +42,12 @@ $ahead
     auto $fetch = [&]($index $k_begin) {
 $fetched
     };
-    auto $keep = [&]() {
+    auto $keep = [&](int $buffer) {
 $kept
     };
     $kind $sum[PER_M][PER_N];
 $begun
-    auto $step = [&](int $place$taking) {
+    auto $step = [&](int $buffer, int $place$taking) {
 $read
 #pragma unroll
         for (int $m = 0; $m < PER_M; ++$m) {
@@ -56,16 +56,20 @@ $read
         }
     };
     $fetch($start);
-    for ($index $k_begin = $start; $k_begin < $depth; $k_begin += TILE_K) {
-        $keep();
-        __syncthreads();
-        if ($k_begin + TILE_K < $depth) $fetch($k_begin + TILE_K);
+    $keep(0);
+    __syncthreads();
+    int $buffer = 0;
+    for ($index $k_begin = $start; $k_begin < $depth; $k_begin += TILE_K, $buffer ^= 1) {
+        const bool $more = $k_begin + TILE_K < $depth;
+        if ($more) $fetch($k_begin + TILE_K);
         if ($k_begin + TILE_K <= $depth) {
 #pragma unroll
-            for (int $place = 0; $place < TILE_K; ++$place) $step($place$given);
+            for (int $place = 0; $place < TILE_K; ++$place) $step($buffer, $place$given);
         } else {
-            for (int $place = 0; $place < $depth - $k_begin; ++$place) $step($place$given);
+            for (int $place = 0; $place < $depth - $k_begin; ++$place) $step($buffer, $place$given);
         }
+        // the other buffer was last read before the last meeting
+        if ($more) $keep($buffer ^ 1);
         __syncthreads();
     }
 $stored
@@ -73,7 +77,7 @@ $stored
 )
 _LOCALS = (
     "threads thread row_lane column_lane row_tiles column_tiles tile first_row grouped row_begin "
-    "column_begin row_of column_of fetch keep sum step place k m n k_begin"
+    "column_begin row_of column_of fetch keep sum step place k m n k_begin buffer more"
 ).split()
 _FETCHED = Template(
     """\
@@ -119,7 +123,7 @@ class TileText:
             start=writer.text(reduction.start),
             depth=writer.text(reduction.columns, inside=True),
             held=self._lines(
-                f"    alignas(16) __shared__ float {held}[TILE_K][TILE_{s.letter} + 4];"
+                f"    alignas(16) __shared__ float {held}[2][TILE_K][TILE_{s.letter} + 4];"
                 for s in self._sides
                 for held in s.held
             ),
@@ -197,7 +201,8 @@ class TileText:
             tile=side.tile,
             at=at,
             values="\n".join(
-                f"            {held}[{at} {k} {by}][{at} {place} {by}] = {ahead}[{of['n']}];"
+                f"            {held}[{of['buffer']}][{at} {k} {by}][{at} {place} {by}] = "
+                f"{ahead}[{of['n']}];"
                 for held, ahead in zip(side.held, side.ahead, strict=True)
             ),
         )
@@ -240,7 +245,7 @@ class TileText:
                 f"        float {value}[{per}];",
                 "#pragma unroll",
                 f"        for (int {n} = 0; {n} < {per}; ++{n}) {value}[{n}] = "
-                f"{held}[{of['place']}][{of[of_thread]}({n})];",
+                f"{held}[{of['buffer']}][{of['place']}][{of[of_thread]}({n})];",
             )
         )
 

@@ -26,7 +26,8 @@ TILES = (
 """rows, columns and depth of a block's tiles, rows and columns of a thread, blocks that a
 multiprocessor has room for, prior"""
 OWN = ("TILE_M", "TILE_N", "TILE_K", "PER_M", "PER_N", "MIN_BLOCKS")
-KNOBS = {"TILE_K": (8, 16, 32)}
+KNOBS = {"TILE_K": (8, 16)}
+"""deeper ones, twice, are more than the shared memory that a kernel has without asking"""
 THREADS = "(TILE_M / PER_M) * (TILE_N / PER_N)"
 LEAST, MANY = 16, 128
 """rows and columns below which a tile is mostly empty; from which on tiles pay before all else"""
@@ -69,7 +70,7 @@ def _candidates(plain: Plain) -> tuple[Candidate, ...]:
                 [THREADS.replace("/", "//")],
                 defines=dict(zip(OWN, sizes, strict=True)),
             ),
-            knobs=KNOBS,
+            knobs=KNOBS if len(found.left) + len(found.right) == 2 else {},
             prior=weight * prior,
         )
         for *sizes, prior in TILES
