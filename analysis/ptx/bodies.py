@@ -36,6 +36,10 @@ _WORD = re.compile(r"\.?[%\w$]+")
 _SPACES = (".param", ".shared", ".local", ".global", ".const", ".tex")
 _TYPE = re.compile(r"\.((?:[bsuf]|bf)\d+\w*|pred|texref|surfref|samplerref|tensormap)\b")
 _EXTENT = re.compile(r"\[\s*(\w*)\s*\]")
+_FLOAT_BITS = re.compile(r"0[fFdD]([0-9a-fA-F]{8}(?:[0-9a-fA-F]{8})?)")
+_WHOLE = re.compile(r"-?\d{1,20}")
+_SIZES = {f"{kind}{8 * size}": size for kind in "bsuf" for size in (1, 2, 4, 8)}
+"""bytes of types"""
 _KINDS = ("brace", "comment", "loc", "label", "directive")
 _NO_STATEMENT = "this is no statement"
 _OPENS_ASM, _CLOSES_ASM = "// begin inline asm", "// end inline asm"
@@ -259,8 +263,23 @@ def variable(text: str, line: int) -> Variable:
         known = extent.isdecimal() and len(extent) < 19
         length = length * int(extent) if known and length is not None else None
     kind = types[-1] if types else ""
-    initial = _bytes(text.partition("=")[2], length) if kind == "b8" else None
+    initial = _initial(text.partition("=")[2].strip(), kind, length)
     return Variable(words[0][1:], kind, words[-1], length, line, initial)
+
+
+def _initial(given: str, kind: str, length: int | None) -> bytes | None:
+    """The bytes that a variable begins with, as memory has them; None where they are not told, or
+    hang on an address."""
+    if kind == "b8" and given.startswith("{"):
+        return _bytes(given, length)
+    size = _SIZES.get(kind)
+    if length != 1 or size is None:
+        return None
+    if bits := _FLOAT_BITS.fullmatch(given):
+        return bytes.fromhex(bits[1])[::-1] if len(bits[1]) == 2 * size else None
+    if not _WHOLE.fullmatch(given):
+        return None
+    return (int(given) % (1 << 8 * size)).to_bytes(size, "little")
 
 
 def _bytes(listed: str, length: int | None) -> bytes | None:

@@ -1,8 +1,9 @@
 """PTX for reading, made in a process of its own that stays: a compilation takes a tenth of a
 second, and the start of what compiles several times as much.
 
-Messages in: `{"source", "entry", "defines"}`; messages out: `{"ptx", "entry"}`, or `{"failed"}`
-with the reason. That process must keep its one thread, as it forks for each compilation.
+Messages in: `{"source", "entry", "defines", "host"}`, `host` for a function of host C++, which is
+read as device code of one thread; messages out: `{"ptx", "entry"}`, or `{"failed"}` with the
+reason. That process must keep its one thread, as it forks for each compilation.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ..processes.channel import Channel
 from ..processes.killed import last_error
 from ..processes.process import Child, Limits, clean_environment
 from ..toolchains.compilers import nvrtc
+from ..toolchains.compilers.plain_host import plain_host_ptx
 from ..toolchains.compilers.plain_ptx import plain_ptx
 
 PATIENCE_S = 90.0
@@ -32,13 +34,13 @@ KEPT = 256
 
 @lru_cache(maxsize=KEPT)
 def compiled_plainly(
-    source: str, entry: str, defines: tuple[tuple[str, int | float | str], ...]
+    source: str, entry: str, defines: tuple[tuple[str, int | float | str], ...], host: bool = False
 ) -> tuple[str, str] | str:
     """(PTX, name of the entry in it) of a kernel by its C++ name, or why there is none. For any
-    thread; kept by what was asked."""
+    thread; kept by what was asked. `host`: whether it is a function of host C++."""
     if nvrtc.library() is None:
         return "NVRTC, by which kernels are read, is not installed"
-    return _COMPILER.compile(source, entry, dict(defines))
+    return _COMPILER.compile(source, entry, dict(defines), host=host)
 
 
 class _Compiler:
@@ -50,13 +52,14 @@ class _Compiler:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def compile(
-        self, source: str, entry: str, defines: Mapping[str, int | float | str]
+        self, source: str, entry: str, defines: Mapping[str, int | float | str], *, host: bool
     ) -> tuple[str, str] | str:
         """One compilation at a time; a process that was lost is started anew at the next one."""
         with self._lock:
             try:
                 channel = self._running().channel
-                channel.send({"source": source, "entry": entry, "defines": defines}, timeout=10.0)
+                asked = {"source": source, "entry": entry, "defines": defines, "host": host}
+                channel.send(asked, timeout=10.0)
                 answer, _ = channel.receive(timeout=PATIENCE_S)
             except (KernelwrightError, OSError) as error:  # TimeoutError is an OSError
                 said = "" if self._child is None else last_error(self._child.stderr_text())
@@ -117,7 +120,8 @@ def _answer(message: Mapping[str, object]) -> dict[str, str]:
         try:
             defines = cast("dict[str, int | float | str]", message["defines"])
             source, entry = str(message["source"]), str(message["entry"])
-            made = plain_ptx(source, entry, Path(folder), defines=defines)
+            compile_it = plain_host_ptx if message["host"] else plain_ptx
+            made = compile_it(source, entry, Path(folder), defines=defines)
         except KernelwrightError as error:
             return {"failed": str(error)}
     if isinstance(made, tuple):

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from ...analysis.prior.model import MoveFacts
 from . import cpp, cuda, triton
+from .cpp import schedules as host_schedules
 from .cuda import idioms, schedules
 from .every_language import (
     compiler_flags,
@@ -51,10 +52,11 @@ MOVES: tuple[Move, ...] = (
     *cuda.MOVES,
     *idioms.MOVES,
     *schedules.MOVES,
+    *host_schedules.MOVES,
     *cpp.MOVES,
 )
 
-IDIOMS = frozenset(move.id for move in (*idioms.MOVES, *schedules.MOVES))
+IDIOMS = frozenset(move.id for move in (*idioms.MOVES, *schedules.MOVES, *host_schedules.MOVES))
 """moves that put a whole algorithm in another one's place: one that they recognise, or whatever is
 computed"""
 

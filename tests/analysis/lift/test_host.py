@@ -101,6 +101,10 @@ PROVED = GRAMS | {
     "a table of numbers": "static const float taps[3] = {0.5f, 0.25f, -2.0f};\n"
     f"{HEAD}{{ for (int i = 2; i < rows * cols; ++i) {{ float s = 0; "
     "for (int t = 0; t < 3; ++t) s += taps[t] * x[i - t]; y[i] = s; } }",
+    "numbers that stand over the function": "static const float scale = -1.5f;\n"
+    "const double bias = 0.1;\nstatic const int step = -2;\nconst unsigned char one = 1;\n"
+    f"{HEAD}{{ for (int i = 2; i < rows; ++i) "
+    "y[i] = (float)(scale * x[i + step] + bias + one); }",
     "a triangle and its mirror": f"{HEAD}{{ {_I}for (int j = 0; j <= i; ++j) "
     "{ y[i * rows + j] = x[i] - x[j]; y[j * rows + i] = x[i] + x[j]; } }",
 }

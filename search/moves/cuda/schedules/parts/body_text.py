@@ -17,8 +17,9 @@ from ......analysis.lift.statements import (
     When,
     changed,
 )
-from .c_text import VALUES, Unwritable, Writer, everywhere, repeated, unconditional
-from .names import Names
+from ....shared.lifted.c_expressions import Unwritable, everywhere, repeated, unconditional
+from ....shared.lifted.names import Names
+from .c_text import VALUES, Writer
 
 _ATOMICS = {"add": "atomicAdd", "min": "atomicMin", "max": "atomicMax", "and": "atomicAnd",
             "or": "atomicOr", "xor": "atomicXor"}  # fmt: skip

@@ -9,9 +9,9 @@ from ......analysis.lift.expressions import Call, Expr, Name, Number, Sum
 from ......runners.errors import ExpressionError
 from ......runners.specs.expressions import evaluate_int
 from ......runners.specs.spec import KernelSpec
+from ....shared.lifted.proof import elements
 from ....shared.sizes import divisor_of
 from .plain import Plain
-from .proof import elements
 
 UNKNOWN = 1 << 62
 INT_LIMIT = (1 << 31) - (1 << 24)

@@ -25,8 +25,9 @@ from ......analysis.lift.sums import coefficient
 from ......runners.dtypes import DTYPES
 from ......runners.model import Candidate
 from ....shared.base import Proposals, State
+from ....shared.lifted.c_expressions import Unwritable
 from .body_text import BodyWriter, loads_in
-from .c_text import TYPES, Unwritable, Writer
+from .c_text import TYPES, Writer
 from .domains import fits_int
 from .flat import Flat, flattened
 from .helpers import Vectors

@@ -20,8 +20,8 @@ from ......analysis.lift.statements import (
     statements_in,
 )
 from ......analysis.lift.sums import coefficient, difference, product, total
-from .c_text import Unwritable
-from .names import Names
+from ....shared.lifted.c_expressions import Unwritable
+from ....shared.lifted.names import Names
 from .plain import Plain
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .names import Names
+from ....shared.lifted.names import Names
 
 _VECTOR = """\
 // N neighbouring elements, moved as one: 16 bytes at a time at most

@@ -25,11 +25,12 @@ from ......runners.specs.expressions import evaluate_int
 from ......runners.specs.part import Expression
 from ......runners.specs.spec import KernelSpec
 from ....shared.base import NotApplicable, Proposals, State
+from ....shared.lifted.c_expressions import Unwritable
+from ....shared.lifted.memory import Memory
+from ....shared.lifted.proof import refuted
 from ....shared.sizes import divisor_of
 from ...parts.reading import arguments_of, effective_plan
-from .c_text import TYPES, Unwritable
-from .memory import Memory
-from .proof import refuted
+from .c_text import TYPES
 
 AXES = ("x", "y", "z")
 WRITTEN = "// schedule: "

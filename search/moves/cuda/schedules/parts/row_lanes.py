@@ -5,8 +5,8 @@ from __future__ import annotations
 from ......analysis.lift.expressions import Expr, Load, names_in, walk
 from ......analysis.lift.statements import Let, Store, changed, expressions_in, statements_in
 from ......runners.dtypes import DTYPES
+from ....shared.lifted.c_expressions import Unwritable
 from .body_text import loads_in
-from .c_text import Unwritable
 from .helpers import Vectors
 from .lanes import LANE, Lanes
 from .names import names_for

@@ -31,7 +31,7 @@ from ......analysis.lift.statements import (
     expressions_in,
 )
 from ......analysis.lift.sums import coefficient, difference, terms_of, total
-from .c_text import Unwritable
+from ....shared.lifted.c_expressions import Unwritable
 from .flat import replaced
 from .plain import Plain
 

@@ -16,7 +16,7 @@ from ......analysis.lift.sums import product
 from ......runners.dtypes import DTYPES
 from ......runners.model import Candidate
 from ....shared.base import Proposals, State
-from .c_text import Unwritable
+from ....shared.lifted.c_expressions import Unwritable
 from .domains import fits_int, largest, workload_values
 from .plain import Plain, written_from
 from .row_lanes import LANES_BYTES, TEAM, RowLanes, dtype_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .names import Names
+from ....shared.lifted.names import Names
 
 _JOINED = {
     "sum": "v + other",

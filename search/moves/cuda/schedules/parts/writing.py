@@ -10,8 +10,9 @@ from ......analysis.lift.statements import Scatter, Store, statements_in
 from ......runners.c_source.nodes import top_of
 from ......runners.specs.declared_plan_model import LaunchStep
 from ....shared.edits import Edit, edited
+from ....shared.lifted.c_expressions import Unwritable
 from ...parts.reading import arguments_of, plan_json
-from .c_text import TYPES, Unwritable, Writer
+from .c_text import TYPES, Writer
 from .plain import WRITTEN, Plain
 
 

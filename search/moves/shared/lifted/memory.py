@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ......runners.specs.part import Expression
+from .....runners.specs.part import Expression
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ......analysis.lift import Lifted
-from ......analysis.lift.expressions import Unreadable
-from ......analysis.lift.interpreting import Disagrees, run
-from ......runners.dtypes import DTYPES
-from ......runners.errors import ExpressionError
-from ......runners.specs.expressions import evaluate, evaluate_int
-from ......runners.specs.part import Expression
-from ......runners.specs.spec import KernelSpec
+from .....analysis.lift import Lifted
+from .....analysis.lift.expressions import Unreadable
+from .....analysis.lift.interpreting import Disagrees, run
+from .....runners.dtypes import DTYPES
+from .....runners.errors import ExpressionError
+from .....runners.specs.expressions import evaluate, evaluate_int
+from .....runners.specs.part import Expression
+from .....runners.specs.spec import KernelSpec
 from .memory import Memory
 
 SMALL = (3, 5, 7, 2, 6, 9)

@@ -1,0 +1,1 @@
+"""What schedules of host C++ are made of."""
