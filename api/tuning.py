@@ -93,8 +93,12 @@ def infer(source: str | Path, kernel_name: str | None = None, language: str = "c
     """A spec as far as a source tells it, `?` where only its author knows; with domains of sizes,
     which are a proposal. Raises KernelwrightError where it holds no kernel."""
     from ..runners.loading.domains import with_domains
+    from ..tools.parts.lifted_draft import with_lift
 
-    data = with_domains(_drafted(source, kernel_name, language)[1]).data
+    draft = _drafted(source, kernel_name, language)[1]
+    is_text = not isinstance(source, Path) and "\n" in source
+    text = source if is_text else Path(source).read_text(encoding="utf-8", errors="replace")
+    data = with_domains(with_lift(draft, str(text))).data
     return json.loads(json.dumps(data))
 
 

@@ -31,15 +31,20 @@ class Disagrees(Exception):
     """What a lift does that no kernel may, such as an access beyond an array."""
 
 
-def run(lifted: Lifted, sizes: Mapping[str, int | float], arrays: Mapping[str, Array]) -> None:
+def run(
+    lifted: Lifted,
+    sizes: Mapping[str, int | float],
+    arrays: Mapping[str, Array],
+    reached: dict[str, int] | None = None,
+) -> None:
     """Execute a lift on flat arrays, in place. `sizes`: scalars and what the dimensions' extents
-    name (`nctaid.x`).
+    name (`nctaid.x`). `reached`: gets the largest index that is touched of each array.
 
     Raises Disagrees for an access beyond an array, Unreadable for what is opaque or takes more
     than MAX_PLACES places.
     """
     scalars = {name: np.asarray(value) for name, value in sizes.items()}
-    evaluator = _Evaluator(arrays)
+    evaluator = _Evaluator(arrays, {} if reached is None else reached)
     extents = [int(evaluator.value(each.extent, scalars)) for each in lifted.dims]
     if any(extent <= 0 for extent in extents):
         return
@@ -56,8 +61,8 @@ def run(lifted: Lifted, sizes: Mapping[str, int | float], arrays: Mapping[str, A
 class _Evaluator:
     """Evaluates on arrays; names are given to every call, with one value for each place."""
 
-    def __init__(self, arrays: Mapping[str, Array]) -> None:
-        self._arrays = arrays
+    def __init__(self, arrays: Mapping[str, Array], reached: dict[str, int]) -> None:
+        self._arrays, self._reached = arrays, reached
 
     def body(self, body: Body, names: dict[str, Array], alive: Array) -> None:
         """Execute statements where `alive`."""
@@ -151,14 +156,20 @@ class _Evaluator:
         at = np.asarray(self.value(index, names, alive))
         memory = self._arrays[array]
         here = np.ones(at.shape, dtype=bool) if alive is None else alive
-        _within(array, np.broadcast_to(at, here.shape)[here], memory)
+        self._touched(array, np.broadcast_to(at, here.shape)[here])
         read = memory[np.clip(at, 0, max(memory.size - 1, 0))]
         return read if read.dtype.kind == "f" else read.astype(np.int64)
 
     def _places(self, array: str, index: Expr, names: Mapping[str, Array], alive: Array) -> Array:
         at = np.broadcast_to(self.value(index, names, alive), alive.shape)[alive]
-        _within(array, at, self._arrays[array])
+        self._touched(array, at)
         return at
+
+    def _touched(self, array: str, at: Array) -> None:
+        """Raises Disagrees beyond the array."""
+        _within(array, at, self._arrays[array])
+        if at.size:
+            self._reached[array] = max(self._reached.get(array, -1), int(at.max()))
 
     def _folded(self, fold: Fold, names: Mapping[str, Array], alive: Array | None) -> Array:
         counts = np.asarray(self.value(fold.count, names, alive))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .aliases import resolved
 from .declarators import declared, function_declarator
 from .expressions import is_call
 from .nodes import field, parents, qualifiers_of, text_of, walk
@@ -96,6 +97,14 @@ def parameters_of(listed: Node) -> tuple[CppParameter, ...]:
     return tuple(_parameter(c, at) for at, c in enumerate(given))
 
 
+def _file_of(node: Node) -> bytes:
+    """The text around a node, as far as it was parsed."""
+    top = node
+    for each in parents(node):
+        top = each
+    return top.text or b""
+
+
 def _called(body: Node) -> set[str]:
     return {text_of(n.child_by_field_name("function")) for n in walk(body) if is_call(n)}
 
@@ -115,7 +124,7 @@ def _parameter(node: Node, at: int) -> CppParameter:
     return CppParameter(
         name=made.name or f"argument{at}",
         type=kind,
-        element=element_type(kind),
+        element=element_type(kind) or element_type(resolved(kind, _file_of(node))),
         pointers=made.pointers + len(made.sizes),
         const="const" in qualifiers_of(node),
         node=node,

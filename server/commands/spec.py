@@ -77,8 +77,10 @@ def _infer(source: Path, kernel: str | None) -> None:
     from ...runners.loading.domains import with_domains
     from ...runners.loading.files import Roots, draft_of_file
     from ...runners.specs.text import written
+    from ...tools.parts.lifted_draft import with_lift
 
-    found = with_domains(draft_of_file(source, Roots([source.parent, Path.cwd()]), kernel))
+    drafted = draft_of_file(source, Roots([source.parent, Path.cwd()]), kernel)
+    found = with_domains(with_lift(drafted, source.read_text(encoding="utf-8", errors="replace")))
     print(written(found.data))
     open_places = "fill in:" if found.undecided else "nothing is left to fill in"
     print(f"{source}: save this spec beside it; {open_places}", file=sys.stderr)

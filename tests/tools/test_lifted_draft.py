@@ -1,0 +1,58 @@
+"""`spec --infer` with what the lift says: less is open, and an output is told as one."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernelwright.runners.loading.completing import draft_of_source
+from kernelwright.runners.toolchains.compilers import nvrtc
+from kernelwright.tools.parts.lifted_draft import with_lift
+
+pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="needs NVRTC")
+
+ATAX = """\
+typedef double real;
+void atax(const real* A, const real* x, real* y, int m, int n) {
+    for (int j = 0; j < n; ++j) y[j] = 0;
+    for (int i = 0; i < m; ++i) {
+        real s = 0;
+        for (int j = 0; j < n; ++j) s += A[i * n + j] * x[j];
+        for (int j = 0; j < n; ++j) y[j] += A[i * n + j] * s;
+    }
+}
+"""
+EMBED = """\
+__global__ void embed(const int* token, const float* table, float* out, int tokens, int words,
+                      int width) {
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= tokens) return;
+    for (int w = 0; w < width; ++w) out[t * width + w] = table[token[t] * width + w];
+}
+"""
+
+
+def test_an_array_that_is_zeroed_and_added_to_is_an_output_with_bytes_and_flops_told() -> None:
+    before = draft_of_source("atax.cpp", ATAX)
+    roles = {a["name"]: a["role"] for a in before.data["io"]["arguments"]}
+    assert roles["y"] == "inout"
+    io = with_lift(before, ATAX).data["io"]
+    assert {a["name"]: a["role"] for a in io["arguments"]}["y"] == "output"
+    assert io["flops"] == "4 * m * n" and io["bytes"] == "8 * m * n + 16 * n"
+
+
+def test_a_gather_has_its_range_its_sizes_and_a_launch() -> None:
+    found = with_lift(draft_of_source("embed.cu", EMBED), EMBED)
+    arguments = {a["name"]: a for a in found.data["io"]["arguments"]}
+    assert arguments["token"]["init"] == "randint(0, words)"
+    assert arguments["table"]["shape"] == ["words", "width"]
+    assert found.data["kernel"]["launch"] == {"grid": ["cdiv(tokens, 256)"], "block": [256]}
+    assert all(line.startswith("workloads.") for line in found.undecided)
+
+
+def test_a_source_that_does_not_compile_for_reading_keeps_its_draft() -> None:
+    source = (
+        "#include <vector>\nvoid f(const float* x, float* y, int n) { std::vector<float> v(n); "
+    )
+    source += "for (int i = 0; i < n; ++i) v[i] = x[i]; for (int i = 0; i < n; ++i) y[i] = v[i]; }"
+    draft = draft_of_source("f.cpp", source)
+    assert with_lift(draft, source) is draft

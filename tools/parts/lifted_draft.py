@@ -1,0 +1,159 @@
+"""A draft of a spec with what the lift of its kernel says: what the source's text leaves open, or
+tells less exactly. Reading compiles the source in a process of its own; where that cannot be done,
+or the kernel is not understood whole, the draft stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from ...analysis.lift import Argument, Lifted, lift
+from ...analysis.lift.contract import Facts, facts_of
+from ...analysis.lift.expressions import Name, Unreadable
+from ...analysis.lift.host import lift_host
+from ...analysis.ptx import read_ptx
+from ...runners.building.plain_compiler import compiled_plainly
+from ...runners.dtypes import DTYPES
+from ...runners.errors import KernelwrightError
+from ...runners.inferring.signature import symbol_for
+from ...runners.loading.completing import Draft
+from ...runners.loading.left_open import OPEN
+
+Json = dict[str, Any]
+THREADS = 256
+"""a block of a launch that nobody gave"""
+NEVER_ZERO = "uniform(0.5, 2)"
+
+
+def with_lift(draft: Draft, source: str) -> Draft:
+    """The draft with facts of the lift in it."""
+    lifted = _lifted(draft.data, source)
+    if lifted is None:
+        return draft
+    facts = facts_of(lifted)
+    names = {a.name: symbol_for(a.name) for a in lifted.arguments if not a.array}
+    if any(name != symbol for name, symbol in names.items()):
+        return draft  # expressions would have to be rewritten for one kernel in a thousand
+    data = _filled(draft.data, facts, lifted)
+    lines = tuple(line for line in draft.undecided if not _is_said(line, data))
+    return replace(draft, data=data, undecided=lines)
+
+
+def _lifted(data: Json, source: str) -> Lifted | None:
+    kernel = data["kernel"]
+    kind, entry = kernel["kernel_type"], kernel["metadata"]["kernel_name"]
+    if kind not in ("cpp", "cuda") or kernel.get("files"):
+        return None
+    arguments = _arguments(data)
+    if arguments is None:
+        return None
+    made = compiled_plainly(source, entry, (), kind == "cpp")
+    if isinstance(made, str):
+        return None
+    try:
+        module = read_ptx(made[0])
+        if kind == "cpp":
+            found = lift_host(module, made[1], arguments)
+        else:
+            found = lift(module, made[1], arguments, _block(kernel))
+    except (Unreadable, KernelwrightError, RecursionError):
+        return None
+    named = {each.name for each in arguments}
+    extents_known = all(
+        not isinstance(e, Name) or e.name in named for e in (d.extent for d in found.dims)
+    )
+    return found if extents_known and not found.opaque else None
+
+
+def _arguments(data: Json) -> tuple[Argument, ...] | None:
+    found = list[Argument]()
+    for each in data["io"]["arguments"]:
+        if each["dtype"] == OPEN:
+            return None
+        found.append(Argument(each["name"], each["dtype"], array=each["role"] != "scalar"))
+    return tuple(found)
+
+
+def _block(kernel: Json) -> tuple[int, ...] | None:
+    launch = cast("Json", kernel.get("launch") or {})
+    sizes = cast("list[object]", launch.get("block") or [])
+    numbers = tuple(size for size in sizes if isinstance(size, int))
+    return numbers if numbers and len(numbers) == len(sizes) else None
+
+
+def _filled(data: Json, facts: Facts, lifted: Lifted) -> Json:
+    listed = [_argument(dict(each), facts) for each in data["io"]["arguments"]]
+    io: Json = {**data["io"], "arguments": listed}
+    if facts.flops and "flops" not in io:
+        io["flops"] = facts.flops
+    touched = [each for each in listed if each["name"] not in facts.untouched]
+    if not facts.below and "bytes" not in io and (moved := _bytes(touched)):
+        io["bytes"] = moved
+    return {**data, "io": io, "kernel": _launched(data["kernel"], lifted)}
+
+
+def _argument(each: Json, facts: Facts) -> Json:
+    name = each["name"]
+    if each["role"] == "scalar":
+        return each
+    role, shape = facts.roles.get(name), facts.shapes.get(name)
+    if role and (each["role"] == OPEN or (each["role"] == "inout" and role == "output")):
+        each["role"] = role
+        if role == "output":
+            each.pop("init", None)
+    if name in facts.untouched and each["shape"] == [OPEN]:
+        each["shape"] = [1]
+    if shape and each["shape"] == [OPEN]:
+        each["shape"] = [int(size) if size.isdigit() else size for size in shape]
+    if "init" not in each and each["role"] in ("input", "inout"):
+        if name in facts.below:
+            each["init"] = f"randint(0, {facts.below[name]})"
+        elif name in facts.nonzero:
+            each["init"] = NEVER_ZERO
+    return each
+
+
+def _bytes(listed: list[Json]) -> str:
+    """What must be moved once at least: each input read, each output written."""
+    sizes = dict[str, int]()
+    for each in listed:
+        if each["role"] == "scalar":
+            continue
+        if OPEN in (each["role"], each["dtype"], *each["shape"]):
+            return ""
+        size = " * ".join(_factor(part) for part in each["shape"])
+        times = 2 if each["role"] == "inout" else 1
+        sizes[size] = sizes.get(size, 0) + times * DTYPES[each["dtype"]].itemsize
+    return " + ".join(f"{nbytes} * {size}" for size, nbytes in sizes.items())
+
+
+def _factor(size: object) -> str:
+    text = str(size)
+    return f"({text})" if " " in text else text
+
+
+def _launched(kernel: Json, lifted: Lifted) -> Json:
+    """A launch that is left open, where the kernel is one dimension of which each thread has a
+    place."""
+    launch = cast("Mapping[str, Any]", kernel.get("launch") or {})
+    is_open = [OPEN] == list(launch.get("grid") or ()) and [OPEN] == list(launch.get("block") or ())
+    if not is_open or len(lifted.dims) != 1 or not isinstance(lifted.dims[0].extent, Name):
+        return kernel
+    extent = lifted.dims[0].extent.name
+    return {
+        **kernel,
+        "launch": {**launch, "grid": [f"cdiv({extent}, {THREADS})"], "block": [THREADS]},
+    }
+
+
+def _is_said(line: str, data: Json) -> bool:
+    """Whether an open place is none any more."""
+    place = line.partition(":")[0].split(".")
+    if place[:2] == ["kernel", "launch"] and place[2] in ("grid", "block"):
+        return OPEN not in cast("Json", data["kernel"].get("launch") or {}).get(place[2], [])
+    if place[:2] == ["io", "arguments"] and place[-1] in ("role", "shape"):
+        name = ".".join(place[2:-1])
+        found = [a for a in data["io"]["arguments"] if a["name"] == name]
+        return bool(found) and found[0].get(place[-1]) not in (OPEN, [OPEN])
+    return False
