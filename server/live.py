@@ -255,7 +255,7 @@ def lines_of(event: Event, baseline: str | None = None, left: str = "") -> list[
                 f"search {search.search_id} {verb}: {budget} builds, seed {search.settings.seed}"
             ]
         case Answered():
-            return [_answered(event)]
+            return [_answered(event), *(f"  {' '.join(note.split())}" for note in event.notes)]
         case StepReport():
             line = _step_line(event, baseline) + (f" ({left})" if left else "")
             return [line, *_profile_lines(event.profile)]

@@ -26,6 +26,15 @@ _KINDS = {
     "boolean": "true or false",
     "null": "null",
 }
+_TOLERANCE = (
+    'an output says what is accepted as "tolerance": {"factor": 2, "floor": 0.001}: factor times '
+    "the error that the reference itself has in the kernel's types, and floor relative to the "
+    "row's RMS"
+)
+_EARLIER: Mapping[str, str] = dict.fromkeys(
+    ["tolerance", "tolerances", "rtol", "atol", "tol", "epsilon"], _TOLERANCE
+)
+"""fields of earlier tools, and of other places: today's way"""
 _SAID = {
     "tuple_type": "must be a list",
     "list_type": "must be a list",
@@ -69,7 +78,9 @@ def _explain(problem: Any, model: type[BaseModel]) -> tuple[tuple[str, ...], str
     if kind == "extra_forbidden":
         unknown = str(loc[-1])
         known = sorted(node.get("properties", {}))
-        return (*path, unknown), f"unknown field; {_meant(unknown, known)}", False
+        in_spec = path[:1] == ("io",) or "workloads" in known
+        meant = (in_spec and _EARLIER.get(unknown)) or _meant(unknown, known)
+        return (*path, unknown), f"unknown field; {meant}", False
     shown = f" (given: {json_kind(given)})"
     if choices and kind not in ("value_error", "missing") and loc[-1] != "[key]":
         return path, f"must be {' or '.join(choices)}{shown}", True

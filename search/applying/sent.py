@@ -10,7 +10,7 @@ from typing import Any, Self
 from pydantic import model_validator
 
 from ...runners.errors import SpecError
-from ...runners.model import Candidate, Proposed
+from ...runners.model import BuildOptions, Candidate, Proposed
 from ...runners.specs.declared_plan_model import DeclaredPlan, LaunchStep
 from ...runners.wording import cut
 from .diffs import apply_diff
@@ -30,7 +30,7 @@ class SentCandidate(Proposed):
 
     A diff together with a source means the diff, and the source where it does not fit. What is read
     from a client (`renamed`) may come under other names: `code` and `full_source` are the source,
-    `why` and `think` the detail, `launch_update` parameters and plan.
+    `why` and `think` the detail, `launch_update` parameters, plan and options.
     """
 
     @model_validator(mode="after")
@@ -93,13 +93,17 @@ def _first_of(data: dict[str, Any], names: Sequence[str]) -> None:
 
 
 def _take_launch(data: dict[str, Any], update: dict[str, Any]) -> None:
-    """What belongs to a plan goes there, numbers by other names are parameters."""
-    own = {n: update.pop(n) for n in ("plan", "parameters") if isinstance(update.get(n), dict)}
+    """What belongs to a plan goes there, what the compiler is told to the options; numbers by other
+    names are parameters."""
+    wanted = ("plan", "parameters", "options")
+    own = {n: update.pop(n) for n in wanted if isinstance(update.get(n), dict)}
+    told = {n: update.pop(n) for n in BuildOptions.model_fields if n in update}
     plan = {**own.get("plan", {}), **{n: v for n, v in update.items() if n in OF_A_PLAN}}
     values = {**own.get("parameters", {}), **{n: v for n, v in update.items() if n not in plan}}
-    for name, wanted in (("plan", plan), ("parameters", values)):
-        if wanted:
-            data[name] = wanted | (data.get(name) or {})
+    options = {**own.get("options", {}), **told}
+    for name, made in (("plan", plan), ("parameters", values), ("options", options)):
+        if made:
+            data[name] = made | (data.get(name) or {})
 
 
 def bare_code(text: str) -> str:

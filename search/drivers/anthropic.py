@@ -10,7 +10,7 @@ from ...runners import progress
 from ...runners.errors import SpecError
 from ..applying.sent import SentCandidate
 from ..planning.brief import tokens_of
-from ..planning.replies import read_reply
+from ..planning.replies import take_reply
 from .driver import Asked, Exchange, JsonObject, ModelTool, Request, Returned
 from .messages_api import MessagesApi
 from .settings import PlannerSettings
@@ -40,7 +40,7 @@ class AnthropicDriver:
                 progress.found(f"{self._settings.model} refused to answer this question")
                 return ()
             try:
-                return read_reply(text)
+                return take_reply(text)
             except SpecError as error:
                 if last:
                     progress.found(f"no usable answer of {self._settings.model}: {error.message}")

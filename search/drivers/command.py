@@ -13,7 +13,7 @@ from ...runners.processes.process import Limits, run_limited
 from ...runners.processes.start import clean_environment
 from ...runners.wording import cut
 from ..applying.sent import SentCandidate
-from ..planning.replies import MOST_BYTES, read_reply
+from ..planning.replies import MOST_BYTES, read_reply, take_reply
 from .driver import Asked, Exchange, JsonObject, Request, Returned
 from .settings import PlannerSettings
 
@@ -49,7 +49,7 @@ class CommandDriver:
                     valid=repeated.valid,
                     next_step=MEND,
                 ) from repeated
-        return read_reply(returned.text)
+        return take_reply(returned.text)
 
     @property
     def _name(self) -> str:

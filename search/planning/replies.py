@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
+from ...runners import progress
 from ...runners.errors import SpecError
 from ...runners.wording import shortened
 from ..applying.sent import SentCandidate, renamed
@@ -25,6 +26,22 @@ def read_reply(text: str) -> tuple[SentCandidate, ...]:
     Candidates that are none are left out while there is another one. Raises SpecError that says
     what is wrong with an answer of which nothing can be used.
     """
+    found, wrong = _read(text)
+    if wrong and not found:
+        raise SpecError("; ".join(wrong[:5]), valid=_FORM)
+    return found
+
+
+def take_reply(text: str) -> tuple[SentCandidate, ...]:
+    """As `read_reply`; whoever waits is told of those that were left out."""
+    found = read_reply(text)
+    for line in _read(text)[1][:5]:
+        progress.found(f"left out of the answer: {line}")
+    return found
+
+
+def _read(text: str) -> tuple[tuple[SentCandidate, ...], list[str]]:
+    """Candidates, and what is wrong with those that are none."""
     if len(text.encode()) > MOST_BYTES:
         size = len(text.encode()) / (1 << 20)
         raise SpecError(f"the answer holds {size:.1f} MiB", valid=f"up to {MOST_BYTES >> 20} MiB")
@@ -37,9 +54,7 @@ def read_reply(text: str) -> tuple[SentCandidate, ...]:
             first = error.errors()[0]
             where = ".".join(map(str, ("candidates", number, *first["loc"])))
             wrong.append(f"{where}: {first['msg']}")
-    if wrong and not found:
-        raise SpecError("; ".join(wrong[:5]), valid=_FORM)
-    return tuple(found)
+    return tuple(found), wrong
 
 
 def _named(given: Any) -> Any:

@@ -78,6 +78,8 @@ class Answered:
     candidates: int
     spent: Spent
     """so far, by all calls of the search"""
+    notes: tuple[str, ...] = ()
+    """what was made of them: a diff that was used in place of a source, and what was dropped"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +261,7 @@ class _Run:
         spent = costs_of(self.bench.store, session.search_id).all
         costs = {"calls": spent.calls, "tokens": spent.usage.total, "usd": str(spent.usd)}
         tell_answer(self.files, session, needed.ticket, len(candidates), notes, **costs)
-        return Answered(len(candidates), spent)
+        return Answered(len(candidates), spent, notes)
 
     def _confirm(
         self, kernel_id: str, min_gain: float

@@ -15,6 +15,8 @@ from ...runners.errors import AccessError, KernelwrightError
 from ...runners.loading.files import LoadedKernel, Roots, load_file
 
 SPEC_FIELDS = frozenset({"kernel", "io", "workloads"})
+NAMED = 5
+"""files of a folder that are named where none is a spec"""
 
 
 def find_specs(path: Path, outdir: Path) -> list[Path]:
@@ -26,11 +28,15 @@ def find_specs(path: Path, outdir: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    found = [file for file in _json_files(path, outdir.resolve()) if _is_spec(file)]
+    files = list(_json_files(path, outdir.resolve()))
+    found = [file for file in files if _is_spec(file)]
     if not found:
+        looked = ", ".join(str(f.relative_to(path)) for f in files[:NAMED])
+        more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
         raise AccessError(
-            f"no spec in {path}",
-            valid="a spec file (*.json), or a folder with at least one",
+            f"no spec in {path}{f' (looked at {looked}{more})' if files else ''}",
+            valid="a spec file (*.json), or a folder with at least one: JSON with two or more of "
+            f"the fields {', '.join(sorted(SPEC_FIELDS))}",
             next_step="kernelwright spec --schema prints every field of a spec",
         )
     return found

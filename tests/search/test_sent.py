@@ -81,6 +81,12 @@ def test_an_update_of_the_launch_is_parameters_and_plan() -> None:
     assert nested.parameters == {"BLOCK": 64, "TILE": 8} and nested.plan is None
 
 
+def test_what_an_update_says_to_the_compiler_is_options() -> None:
+    found = made(launch_update={"flags": ["-O3"], "TILE": 8})
+    assert found.options is not None and found.options.flags == ("-O3",)
+    assert found.parameters == {"TILE": 8}
+
+
 def test_an_update_that_is_no_number_is_refused_by_its_name() -> None:
     with pytest.raises(ValidationError, match="num_warps"):
         made(launch_update={"num_warps": "many"})

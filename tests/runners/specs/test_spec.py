@@ -104,6 +104,13 @@ def test_an_unknown_field_like_no_other_lists_the_known_ones() -> None:
     assert "workloads.0.zzz: unknown field; known here: held_out, name, symbols, weight" in text
 
 
+@pytest.mark.parametrize("path", ["tolerance", "io.rtol", "io.arguments.1.rtol"])
+def test_tolerances_of_earlier_tools_are_answered_with_todays_way(path: str) -> None:
+    said = refusal(changed(path, 1e-3))
+    assert f'{path}: unknown field; an output says what is accepted as "tolerance": ' in said
+    assert "did you mean" not in said
+
+
 def test_an_unknown_dtype_is_answered_with_the_likely_one_and_all_valid_ones() -> None:
     text = refusal(changed("io.arguments.0.dtype", "fp32"))
     assert "io.arguments.0.dtype: did you mean `float32`?" in text

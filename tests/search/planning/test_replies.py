@@ -7,8 +7,9 @@ import re
 
 import pytest
 
+from kernelwright.runners import progress
 from kernelwright.runners.errors import SpecError
-from kernelwright.search.planning.replies import MOST_BYTES, read_reply
+from kernelwright.search.planning.replies import MOST_BYTES, read_reply, take_reply
 
 UNROLL = {"method": "unroll", "parameters": {"UNROLL": 4}}
 WHOLE = json.dumps({"candidates": [UNROLL]})
@@ -35,6 +36,23 @@ def test_an_empty_list_says_that_there_is_nothing_more() -> None:
 def test_one_that_is_none_is_left_out_beside_one_that_is() -> None:
     both = json.dumps({"candidates": [{"method": "nothing changes"}, UNROLL]})
     assert [each.method for each in read_reply(both)] == ["unroll"]
+
+
+def test_what_is_left_out_is_told_to_whoever_waits() -> None:
+    heard = list[str]()
+
+    class Heard(progress.Listener):
+        def report(self, message: str) -> None:
+            pass
+
+        def found(self, message: str) -> None:
+            heard.append(message)
+
+    both = json.dumps({"candidates": [UNROLL, {"method": "nothing changes"}]})
+    with progress.listening(Heard()):
+        assert [each.method for each in take_reply(both)] == ["unroll"]
+    (line,) = heard
+    assert line.startswith("left out of the answer: candidates.1: Value error, a candidate needs")
 
 
 @pytest.mark.parametrize(

@@ -52,3 +52,12 @@ def test_specs_that_cannot_be_opened_are_told_before_the_first_search(tmp_path: 
             first, second = next(events), next(events)
     assert isinstance(first, Failed) and first.path == last
     assert isinstance(second, Opening) and second.path.name == "a.json"
+
+
+def test_a_folder_without_specs_is_told_with_what_was_looked_at(tmp_path: Path) -> None:
+    saved(tmp_path, "control.json", {"parameters": {}})
+    (tmp_path / "half.json").write_text('{"kernel":')
+    with pytest.raises(AccessError) as refused:
+        find_specs(tmp_path, tmp_path / "out")
+    assert "(looked at control.json, half.json)" in str(refused.value)
+    assert "two or more of the fields io, kernel, workloads" in str(refused.value)
