@@ -56,6 +56,11 @@ PRODUCTS = {
         "y[i * rows + k] = s; }",
         "#include <cstddef>\ntypedef float real;\n#define AT(m, i, j) m[(i) * cols + (j)]\n",
     ),
+    "sums that begin with a bias, and an end": kernel(
+        f"{_I}for (int k = 0; k < rows; ++k) {{ float s = x[k]; {_J}s += x[i * cols + j] * "
+        "w[k * cols + j]; y[i * rows + k] = relu(s); }",
+        "static inline float relu(float v) { return v > 0 ? v : 0; }\n",
+    ),
     "an early return": kernel(
         f"if (rows <= 0) return; {_I}for (int k = 0; k < rows; ++k) {{ float s = 0; "
         f"{_J}s += x[i * cols + j] * w[k * cols + j]; y[i * rows + k] = s; }}"

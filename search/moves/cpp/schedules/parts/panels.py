@@ -4,14 +4,14 @@ are used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ......analysis.lift.expressions import Call, Expr, Fold, Load, Name, names_in, walk
+from ......analysis.lift.expressions import Call, Fold, Load, names_in, walk
 from ......analysis.lift.statements import Dim, Store
 from .c_text import VALUES
 from .loops_text import Loops
-from .nests import Nest, is_zero, whole_folds, with_value
+from .nests import Nest, is_zero, whole_folds
 from .reductions import Reduction
 from .scope import STEP
 
@@ -154,10 +154,22 @@ def _tiles(loops: Loops, product: Product, text: _Text, i_block: str, at: str) -
     writer, names, k = loops.writer, loops.names, text.k
     tile, height, r, c = (names.fresh(n) for n in ("tile", "height", "r", "c"))
     sums, inner = names.fresh("totals"), at + STEP
+    place = f"{sums}[{r}][{text.j} - {text.j_tile}]"
+
+    def begun(tab: str) -> Iterator[str]:
+        yield from loops.values([product.sum.first], tab)
+        yield f"{tab}{place} = {writer.text(product.sum.first)};"
+
+    def stored(tab: str) -> Iterator[str]:
+        writer.known[product.sum.fold] = place
+        yield from loops.lines((product.store,), tab, team=False)
+
     count = writer.text(product.sum.loops[0][1])
     yield f"{at}const auto {tile} = [&](long {text.i_tile}, auto {height}) {{"
     kind = VALUES[product.sum.fold.dtype]
     yield f"{inner}{kind} {sums}[{text.rows}][{text.columns}] = {{}};"
+    if not is_zero(product.sum.first):  # terms are added to it in the order of the source
+        yield from _each_place(loops, text, (height, r), inner, begun)
     yield f"{inner}for (long {k} = 0; {k} < {count}; ++{k}) {{"
     yield "#pragma GCC unroll 16"
     yield f"{inner}{STEP}for (long {r} = 0; {r} < {height}; ++{r}) {{"
@@ -175,14 +187,7 @@ def _tiles(loops: Loops, product: Product, text: _Text, i_block: str, at: str) -
     yield f"{inner}{STEP * 2}}}"
     yield f"{inner}{STEP}}}"
     yield f"{inner}}}"
-    yield f"{inner}for (long {r} = 0; {r} < {height}; ++{r}) {{"
-    yield f"{inner}{STEP}const long {text.i} = {text.i_tile} + {r};"
-    j = text.j
-    yield f"{inner}{STEP}for (long {j} = {text.j_tile}; {j} < {text.j_end}; ++{j}) {{"
-    place = f"{sums}[{r}][{j} - {text.j_tile}]"
-    yield from _stored(loops, product, place, inner + STEP * 2)
-    yield f"{inner}{STEP}}}"
-    yield f"{inner}}}"
+    yield from _each_place(loops, text, (height, r), inner, stored)
     yield f"{at}}};"
     first, last = text.i_tile, text.i_end
     yield f"{at}long {first} = {i_block};"
@@ -192,19 +197,20 @@ def _tiles(loops: Loops, product: Product, text: _Text, i_block: str, at: str) -
     yield f"{at}if ({first} < {last}) {tile}({first}, {last} - {first});"
 
 
-def _stored(loops: Loops, product: Product, place: str, tab: str) -> Iterator[str]:
-    """The store of one place, whose sum began with something else than 0 perhaps."""
-    writer, one = loops.writer, product.sum
-    known = dict(writer.known)
-    if is_zero(one.first):
-        writer.known[one.fold] = place
-        value = product.store.value
-    else:
-        added: Expr = Name(place, one.fold.dtype)
-        value = with_value(
-            product.store.value, one.fold, Call("add", (one.first, added), one.fold.dtype)
-        )
-    yield from loops.values([product.store.index, value], tab)
-    index = writer.text(product.store.index)
-    yield f"{tab}{product.store.array}[{index}] = {writer.text(value)};"
-    writer.known = known
+def _each_place(
+    loops: Loops,
+    text: _Text,
+    names: tuple[str, str],
+    tab: str,
+    body: Callable[[str], Iterator[str]],
+) -> Iterator[str]:
+    """Loops over the places of a tile that exist."""
+    (height, r), j = names, text.j
+    yield f"{tab}for (long {r} = 0; {r} < {height}; ++{r}) {{"
+    yield f"{tab}{STEP}const long {text.i} = {text.i_tile} + {r};"
+    yield f"{tab}{STEP}for (long {j} = {text.j_tile}; {j} < {text.j_end}; ++{j}) {{"
+    known = dict(loops.writer.known)
+    yield from body(tab + STEP * 2)
+    loops.writer.known = known
+    yield f"{tab}{STEP}}}"
+    yield f"{tab}}}"
