@@ -34,13 +34,15 @@ class Taught(Record):
     """log2, the largest; None: never measured beside its parent"""
     reason: str = ""
     """of the last failure"""
+    says: str = ""
+    """what several ways have taught together (`housekeeping/grouping.py`); empty: it is one way"""
 
     def describe(self) -> str:
         """`tune_parameters num_warps=8: 3 of 4 tries gained, +12.0 % at most`."""
         gain = "" if self.gain is None else f", {100 * (2**self.gain - 1):+.1f} % at most"
         failed = f", {self.failed} failed" if self.failed else ""
         why = f" ({self.reason})" if self.failed == self.times and self.reason else ""
-        name = f"{self.method} {self.way}".strip()
+        name = self.says or f"{self.method} {self.way}".strip()
         tries = "1 try" if self.times == 1 else f"{self.times} tries"
         return f"{name}: {self.better} of {tries} gained{gain}{failed}{why}"
 
@@ -59,15 +61,14 @@ def taught(lessons: Iterable[Lesson]) -> tuple[Taught, ...]:
     return tuple(sorted(found, key=lambda t: (-t.times, -(t.gain or 0.0), t.method, t.way)))
 
 
-def digest(lessons: Iterable[Lesson], most: int = MOST) -> dict[Verdict, tuple[str, ...]]:
+def digest(found: Iterable[Taught], most: int = MOST) -> dict[Verdict, tuple[str, ...]]:
     """Lines by verdict, `most` each and how many were left out; a verdict of nothing is not there.
 
-    What works is told by its gain, the largest first, the others by their number of tries.
+    What works is told by its gain, the largest first, the others in the order given.
     """
-    lists = dict[Verdict, tuple[str, ...]]()
-    found = taught(lessons)
+    lists, all_of = dict[Verdict, tuple[str, ...]](), list(found)
     for verdict in get_args(Verdict):
-        ours = [each for each in found if each.verdict == verdict]
+        ours = [each for each in all_of if each.verdict == verdict]
         if verdict == "works":
             ours.sort(key=lambda each: -(each.gain or 0.0))
         if ours:
@@ -88,7 +89,7 @@ def _taught(method: str, way: str, tries: Sequence[Lesson]) -> Taught:
     return Taught(
         method=method,
         way=way,
-        verdict=_verdict(len(tries), better),
+        verdict=verdict_of(len(tries), better),
         times=len(tries),
         better=better,
         failed=len(failures),
@@ -97,7 +98,8 @@ def _taught(method: str, way: str, tries: Sequence[Lesson]) -> Taught:
     )
 
 
-def _verdict(times: int, better: int) -> Verdict:
+def verdict_of(times: int, better: int) -> Verdict:
+    """What tries come to of which some gained."""
     if 2 * better > times:
         return "works"
     return "does not work" if not better and times >= ENOUGH else "open"

@@ -14,9 +14,10 @@ from types import FrameType
 
 from ..runners.progress import listening
 from ..search.outdir.overview import variants
+from ..search.session.inputs.ordering import check_weights, read_weights
+from ..search.session.inputs.spec_files import find_specs
 from ..search.session.optimize import Event, Failed, Finished
 from ..search.session.optimize import optimize as search_all
-from ..search.session.spec_files import find_specs
 from ..search.session.workbench import Workbench
 from ..search.settings import Settings
 from .live import display
@@ -54,6 +55,8 @@ class Headless:
     """of a search that is resumed"""
     gpus: tuple[str, ...] = ()
     planner: PlannerOptions = RULES
+    weights: Path | None = None
+    """a file of weights by kernel, over those of the specs"""
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -68,6 +71,8 @@ def run(wanted: Headless) -> int:
     try:
         with stopped_by_signals():
             specs = find_specs(wanted.input, wanted.outdir)
+            weights = {} if wanted.weights is None else read_weights(wanted.weights)
+            check_weights(weights, specs)
             quiet, load = load_told()
             if not quiet:
                 print(f"load: {load}", file=sys.stderr)
@@ -82,6 +87,7 @@ def run(wanted: Headless) -> int:
                     resume=wanted.resume,
                     new_budget=wanted.new_budget,
                     answering=answering,
+                    weights=weights,
                 )
                 # A signal may come while an event is shown: the run must end before its store does.
                 with closing(events), listening(progress):
@@ -163,6 +169,8 @@ def say_how_to_resume(stopped: Stopped, wanted: Headless) -> None:
     command += ["--outdir", str(wanted.outdir), "--resume"]
     for root in wanted.further_roots:
         command += ["--root", str(root)]
+    if wanted.weights is not None:
+        command += ["--weights", str(wanted.weights)]
     if wanted.gpus:
         command += ["--gpus", ",".join(wanted.gpus)]
     command += wanted.planner.words()

@@ -26,6 +26,7 @@ from ..search.session.optimize import (
     Finished,
     Opened,
     Opening,
+    Turn,
 )
 from ..search.stored.records import SearchProfile, StepReport
 from .remaining import Pace, left_text
@@ -160,6 +161,11 @@ class LiveView(Display):
                 self._baseline = kernel.baseline
                 self._head = Text(f"{kernel.loaded.spec.name}  {_baseline(kernel.baseline_ms)}")
                 self._now = ""
+            case Turn(kernel, _):
+                self._start("")
+                self._baseline = kernel.baseline
+                self._head = Text(f"{kernel.loaded.spec.name}  {_baseline(kernel.baseline_ms)}")
+                self._live.console.print(*lines_of(event), sep="\n", **PLAIN)
             case Began(search, _, _):
                 self._budget = search.settings.budget_builds
                 self._pace, self._left = paced(None, event, self._clock())
@@ -245,6 +251,8 @@ def lines_of(event: Event, baseline: str | None = None, left: str = "") -> list[
             name = kernel.loaded.spec.name
             head = f"{name}: baseline {_baseline(kernel.baseline_ms)}{_known(known)}"
             return [head, *opening_notes(event)]
+        case Turn(kernel, worth):
+            return [f"next: {kernel.loaded.spec.name}, {worth.describe()}"]
         case Began(search, resumed, anew):
             verb = "resumed" if resumed else "started"
             verb += " anew: --resume finds no search of this kernel in the outdir" if anew else ""

@@ -109,6 +109,15 @@ def optimize(
             help="A further folder that specs may read files from; repeatable.",
         ),
     ] = None,
+    weights: Annotated[
+        Path | None,
+        typer.Option(
+            callback=there,
+            help="JSON with a weight for each kernel by its name, over those of the specs. Of "
+            "several kernels the one whose weight times share of time above the floor is largest "
+            "is searched first.",
+        ),
+    ] = None,
     gpus: GpuNames = "",
     busy_gpu: BusyGpus = BusyGpuChoice.go_on,
     export_markdown: MarkdownFile = None,
@@ -151,7 +160,7 @@ def optimize(
     told = "budget_builds" in settings.model_fields_set
     more = settings.budget_builds if resume and told else None
     wanted = Headless(
-        input, outdir, tuple(root or ()), settings, resume, more, gpu_names(gpus), chosen
+        input, outdir, tuple(root or ()), settings, resume, more, gpu_names(gpus), chosen, weights
     )
     status = run(wanted)
     if export_markdown is not None:

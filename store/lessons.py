@@ -15,6 +15,8 @@ from .writer import Writer
 
 TRANSITIONS, MEMORY, LEDGER, LABELS = "transitions", "memory", "ledger", "labels"
 META = "meta"
+GROUPING = "grouping/"
+"""keys in `meta` of what somebody made of a kernel's memory, by kernel"""
 IMPORTED = "regraph/"
 """keys in `meta` of ReGraphs that were imported, by digest"""
 
@@ -80,3 +82,13 @@ def imported_regraphs(store: Store) -> dict[str, JsonObject]:
 def put_regraph(writer: Writer, digest: str, graph: BaseModel) -> None:
     """Keep a ReGraph of elsewhere; twice is once."""
     writer.put_record(META, IMPORTED + digest, graph)
+
+
+def grouping(store: Store, kernel_id: str) -> JsonObject | None:
+    """What somebody made of a kernel's memory; None: nobody did."""
+    return store.get(META, GROUPING + kernel_id)
+
+
+def put_grouping(writer: Writer, kernel_id: str, made: BaseModel) -> None:
+    """Keep what somebody made of a kernel's memory, in place of what was made before."""
+    writer.put_record(META, GROUPING + kernel_id, made)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from asking import Keeping
 from brief_timing import BRIEF
 from shared_folders import of_all_workers
 from shared_zygotes import OWN_ANSWER, SharedZygotes
@@ -189,3 +190,11 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PretendedLab]:
         opened = PretendedLab(gpu, folder / "runs")
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def keeping(tmp_path: Path) -> Iterator[Keeping]:
+    """A store of its own, and the calls that are kept in it."""
+    kept = Keeping(tmp_path)
+    yield kept
+    kept.store.close()

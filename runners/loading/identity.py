@@ -15,6 +15,8 @@ PLACES = ("source_name", "source_path", "include_dirs", "init_files")
 includes by them"""
 LATER = ("include_hashes", "environment")
 """fields of a loaded kernel that came later"""
+RUN = ("weight",)
+"""fields of a spec that say something of a run, and nothing of the kernel"""
 LATER_OF_IO = ("allow",)
 LATER_OF_INIT = ("constant", "reason", "data")
 
@@ -25,7 +27,7 @@ def content_of(kernel: Mapping[str, Any]) -> dict[str, Any]:
     arguments = [{**a, "init": _init(a["init"])} for a in io["arguments"]]
     return _without_silent(_without(kernel, PLACES), LATER) | {
         "spec": {
-            **spec,
+            **_without(spec, RUN),
             # its own environment is part of that of the processes, which counts
             "kernel": _without(spec["kernel"], ("source_code", "source_path", "environment")),
             "reference": _reference(spec["reference"]),

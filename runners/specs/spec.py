@@ -165,6 +165,10 @@ class KernelSpec(Part):
     """its path, or its source; `baseline`: the baseline itself is the truth, no fp64 then, and
     every result says so"""
     device_profile: DeviceProfile = DeviceProfile()
+    weight: Finite = Field(default=1.0, gt=0)
+    """how much it counts among the kernels of one run, as the share of a program's time that it
+    takes: those are searched first whose weight times the share of time above the floor is largest
+    """
 
     @field_validator("reference", mode="before", json_schema_input_type=Reference | str)
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,7 +12,7 @@ from ...runners.errors import SpecError
 from ..applying.sent import SentCandidate
 from ..planning.brief import tokens_of
 from ..planning.replies import take_reply
-from .driver import Asked, Exchange, JsonObject, ModelTool, Request, Returned
+from .driver import Asked, Exchange, JsonObject, ModelTool, Request, Returned, T, Task
 from .messages_api import MessagesApi
 from .settings import PlannerSettings
 
@@ -33,19 +34,31 @@ class AnthropicDriver:
     def propose(self, asked: Asked, exchange: Exchange) -> tuple[SentCandidate, ...]:
         """See `Driver.propose`. A model that refuses, or gives no usable answer twice, has nothing
         more to give from here; that is told as progress."""
-        conversation = Conversation(asked, self._settings)
+        stable, changing = (asked.brief.part(stable=each) for each in (True, False))
+        prompt = Prompt(stable, changing, asked.brief.ledger, asked.tools)
+        return self._read(prompt, exchange, take_reply) or ()
+
+    def perform(self, task: Task[T], exchange: Exchange) -> T | None:
+        """See `Driver.perform`."""
+        sections = {task.name: tokens_of(task.instructions + task.data)}
+        return self._read(Prompt(task.instructions, task.data, sections), exchange, task.read)
+
+    def _read(self, prompt: Prompt, exchange: Exchange, read: Callable[[str], T]) -> T | None:
+        """What an answer says, asked for once more where it says nothing usable; None: it never
+        does, or was refused."""
+        conversation = Conversation(prompt, self._settings)
         for last in (False, True):
             text = self._answer(conversation, exchange)
             if text is None:
                 progress.found(f"{self._settings.model} refused to answer this question")
-                return ()
+                return None
             try:
-                return take_reply(text)
+                return read(text)
             except SpecError as error:
                 if last:
                     progress.found(f"no usable answer of {self._settings.model}: {error.message}")
                 conversation.say(f"This could not be used. {error}\nAnswer again, whole.", text)
-        return ()
+        return None
 
     def _answer(self, conversation: Conversation, exchange: Exchange) -> str | None:
         """The text of one answer, with all looks and continuations on the way; None: refused."""
@@ -68,11 +81,23 @@ class AnthropicDriver:
                     return text + returned.text
 
 
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a conversation begins with."""
+
+    stable: str
+    """the same from question to question: the system prompt"""
+    changing: str
+    sections: Mapping[str, int]
+    """of both, with estimated tokens"""
+    tools: Sequence[ModelTool] = ()
+
+
 @dataclass
 class Conversation:
     """The messages of one question; what is stable stands first, and is marked to be cached."""
 
-    asked: Asked
+    prompt: Prompt
     settings: PlannerSettings
     messages: list[JsonObject] = field(default_factory=list[JsonObject])
     looks: int = 0
@@ -80,7 +105,7 @@ class Conversation:
     """messages that earlier calls held"""
 
     def __post_init__(self) -> None:
-        changing = _text(self.asked.brief.part(stable=False)) | CACHED
+        changing = _text(self.prompt.changing) | CACHED
         self.messages.append(_said_by("user", (changing,)))
 
     def body(self) -> JsonObject:
@@ -89,11 +114,11 @@ class Conversation:
         body: JsonObject = {
             "model": settings.model,
             "max_tokens": settings.max_output,
-            "system": [_text(self.asked.brief.part(stable=True)) | CACHED],
+            "system": [_text(self.prompt.stable) | CACHED],
             "messages": list(self.messages),
         }
-        if self.asked.tools:
-            body["tools"] = [_as_tool(tool) for tool in self.asked.tools]
+        if self.prompt.tools:
+            body["tools"] = [_as_tool(tool) for tool in self.prompt.tools]
         if settings.thinking is not None:
             body["thinking"] = {"type": settings.thinking}
         if settings.effort is not None:
@@ -110,7 +135,7 @@ class Conversation:
             most_input=len(json.dumps(body).encode()) + OVERHEAD_TOKENS,
             most_output=self.settings.max_output,
             sections={
-                **self.asked.brief.ledger,
+                **self.prompt.sections,
                 **tools,
                 **({"conversation": tokens_of(beside)} if beside else {}),
             },
@@ -139,7 +164,7 @@ class Conversation:
         result = {"type": "tool_result", "tool_use_id": call["id"]}
         if over:
             return result | {"content": ANSWER_NOW, "is_error": True}
-        tools = {tool.name: tool for tool in self.asked.tools}
+        tools = {tool.name: tool for tool in self.prompt.tools}
         if call["name"] not in tools:
             known = ", ".join(tools) or "none"
             return result | {"content": f"no such tool; there are: {known}", "is_error": True}

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from ...runners.errors import KernelwrightError, PlannerFailed, SpecError
@@ -13,8 +14,9 @@ from ...runners.processes.process import Limits, run_limited
 from ...runners.processes.start import clean_environment
 from ...runners.wording import cut
 from ..applying.sent import SentCandidate
+from ..planning.brief import tokens_of
 from ..planning.replies import MOST_BYTES, read_reply, take_reply
-from .driver import Asked, Exchange, JsonObject, Request, Returned
+from .driver import Asked, Exchange, JsonObject, Request, Returned, T, Task
 from .settings import PlannerSettings
 
 MEND = "mend it and go on with --resume; planner rules needs nobody"
@@ -35,34 +37,59 @@ class CommandDriver:
 
     def propose(self, asked: Asked, exchange: Exchange) -> tuple[SentCandidate, ...]:
         """See `Driver.propose`."""
-        question = question_of(asked)
         request = Request(sections=asked.brief.ledger, asked=asked.brief.part(stable=False))
+        return take_reply(self._answer(question_of(asked), request, exchange, read_reply))
+
+    def perform(self, task: Task[T], exchange: Exchange) -> T | None:
+        """See `Driver.perform`; a program that was made for candidates is not asked."""
+        if not self._settings.housekeeping:
+            return None
+        asked = {
+            "format": FORMAT,
+            "task": task.name,
+            "instructions": task.instructions,
+            "data": json.loads(task.data),
+        }
+        request = Request(sections={task.name: tokens_of(task.data)}, asked=task.data)
+        return task.read(self._answer(asked, request, exchange, task.read))
+
+    def _answer(
+        self,
+        question: JsonObject,
+        request: Request,
+        exchange: Exchange,
+        read: Callable[[str], object],
+    ) -> str:
+        """An answer that can be read, asked for once more where one cannot. Raises PlannerFailed
+        where none can."""
         try:
-            returned = exchange(request, lambda: self._run(question))
+            returned = exchange(request, lambda: self._run(question, read))
         except SpecError as error:
             again = {**question, "refused": str(error)}
             try:
-                returned = exchange(request, lambda: self._run(again))
+                returned = exchange(request, lambda: self._run(again, read))
             except SpecError as repeated:
                 raise PlannerFailed(
                     f"{self._name} gave no usable answer twice: {repeated.message}",
                     valid=repeated.valid,
                     next_step=MEND,
                 ) from repeated
-        return take_reply(returned.text)
+        return returned.text
 
     @property
     def _name(self) -> str:
         return Path(self._settings.command[0]).name
 
-    def _run(self, question: JsonObject) -> Returned:
+    def _run(self, question: JsonObject, read: Callable[[str], object]) -> Returned:
         """What the program prints. Raises PlannerFailed, and SpecError where that is no answer: one
         that cannot be used is not kept, as the program may be mended."""
         folder = Path(tempfile.mkdtemp(prefix="kernelwright-command-"))
         try:
-            return self._run_in(folder, question)
+            returned = self._run_in(folder, question)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+        read(returned.text)
+        return returned
 
     def _run_in(self, folder: Path, question: JsonObject) -> Returned:
         asked = folder / "question.json"
@@ -86,7 +113,6 @@ class CommandDriver:
                 f"{self._name}: {done.ending}{f': {said}' if said else ''}",
                 next_step=MEND,
             )
-        read_reply(done.stdout)
         return Returned(content=({"type": "text", "text": done.stdout},))
 
 

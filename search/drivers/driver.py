@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import Field
 
-from ...runners.model import Record
+from ...runners.model import Record, content_hash
 from ..applying.sent import SentCandidate
 from ..planning.brief import Brief
 from ..planning.planner import Question
 
 JsonObject = dict[str, Any]
+T = TypeVar("T")
 BROKEN = "broken"
 """`Returned.stop` of a call that ended before its answer did"""
 
@@ -113,10 +114,33 @@ class Asked:
     tools: Sequence[ModelTool] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Task(Generic[T]):
+    """Something else than candidates that whoever plans is asked for: one answer to one text."""
+
+    name: str
+    instructions: str
+    """what is asked, and the form of the answer; the same each time"""
+    data: str
+    """what it is asked about: a JSON object as text"""
+    read: Callable[[str], T] = field(repr=False)
+    """what the text of an answer says. Raises SpecError with what is wrong with it"""
+
+    @property
+    def ticket(self) -> str:
+        """What its calls are kept under: the same task is paid for once."""
+        return f"{self.name}-{content_hash([self.instructions, self.data])[:12]}"
+
+
 class Driver(Protocol):
     """Answers questions."""
 
     def propose(self, asked: Asked, exchange: Exchange) -> tuple[SentCandidate, ...]:
         """Candidates; none: there is nothing more to try from here. Raises PlannerFailed,
         BudgetSpent."""
+        ...
+
+    def perform(self, task: Task[T], exchange: Exchange) -> T | None:
+        """What an answer says; None: there is no usable one, or it does no tasks. Raises
+        PlannerFailed, BudgetSpent."""
         ...

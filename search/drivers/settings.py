@@ -39,6 +39,9 @@ class PlannerSettings(Described):
     """names of environment variables that the command may see beside the usual few"""
     repairs: int = Field(default=2, ge=0)
     """times that what failed goes back to be mended; 0: never"""
+    housekeeping: bool | None = None
+    """whether it is asked, once a search has stopped, what new names of methods mean and what a
+    long memory comes to; None: a model is, and a command is not"""
     budget_usd: Decimal | None = Field(default=None, gt=0)
     """dollars that a search may cost; None: no limit"""
     budget_tokens: int | None = Field(default=None, ge=1)

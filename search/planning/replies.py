@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 from pydantic import ValidationError
@@ -42,9 +43,6 @@ def take_reply(text: str) -> tuple[SentCandidate, ...]:
 
 def _read(text: str) -> tuple[tuple[SentCandidate, ...], list[str]]:
     """Candidates, and what is wrong with those that are none."""
-    if len(text.encode()) > MOST_BYTES:
-        size = len(text.encode()) / (1 << 20)
-        raise SpecError(f"the answer holds {size:.1f} MiB", valid=f"up to {MOST_BYTES >> 20} MiB")
     given = _candidates_in(text)[:MOST_CANDIDATES]
     found, wrong = list[SentCandidate](), list[str]()
     for number, each in enumerate(given):
@@ -62,19 +60,45 @@ def _named(given: Any) -> Any:
     return renamed(cast("dict[str, Any]", given)) if isinstance(given, dict) else given
 
 
-def _candidates_in(text: str) -> list[Any]:
-    decoder, at, fault = json.JSONDecoder(), text.find("{"), ""
+def object_in(text: str, field: str, form: str) -> dict[str, Any]:
+    """The first JSON object in a text that has a list under a field; what stands around it is left
+    out. Raises SpecError that says why there is none; `form`: what is asked for."""
+    found, fault = first_object(text, lambda each: isinstance(each.get(field), list))
+    if found is None:
+        told = fault or f"a JSON object without a list `{field}`"
+        raise SpecError(f"the answer holds no {field}: {told}", valid=form)
+    return found
+
+
+def first_object(
+    text: str, wanted: Callable[[dict[str, Any]], bool]
+) -> tuple[dict[str, Any] | None, str]:
+    """The first JSON object of a text that is wanted; None with the fault of the first that could
+    not be read, or that there is no object, or nothing where others were none that is wanted.
+    Raises SpecError where the text is too long."""
+    if len(text.encode()) > MOST_BYTES:
+        size = len(text.encode()) / (1 << 20)
+        raise SpecError(f"the answer holds {size:.1f} MiB", valid=f"up to {MOST_BYTES >> 20} MiB")
+    decoder, at, fault, seen = json.JSONDecoder(), text.find("{"), "", False
     while at >= 0:
         try:
             found: Any = decoder.raw_decode(text, at)[0]
         except (ValueError, RecursionError) as error:
             fault = fault or f"broken JSON: {error}"
         else:
-            if isinstance(found.get("candidates"), list):
-                return cast("list[Any]", found["candidates"])
-            if "method" in found:
-                return [found]
-            fault = fault or "a JSON object without `candidates`"
+            if wanted(found):
+                return found, ""
+            seen = True
         at = text.find("{", at + 1)
-    told = fault or f"no JSON object in {shortened(text, 80)!r}"
-    raise SpecError(f"the answer holds no candidates: {told}", valid=_FORM)
+    return None, fault or ("" if seen else f"no JSON object in {shortened(text, 80)!r}")
+
+
+def _candidates_in(text: str) -> list[Any]:
+    found, fault = first_object(
+        text, lambda each: isinstance(each.get("candidates"), list) or "method" in each
+    )
+    if found is None:
+        told = fault or "a JSON object without `candidates`"
+        raise SpecError(f"the answer holds no candidates: {told}", valid=_FORM)
+    given = found.get("candidates")
+    return cast("list[Any]", given) if isinstance(given, list) else [found]

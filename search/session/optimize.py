@@ -6,13 +6,14 @@ Nothing is printed here; whoever drives the generator shows what it yields. Endi
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from ...analysis.roofline import reaches, summary
+from ...analysis.worth import Worth
 from ...evaluation.bench import Bench
 from ...evaluation.evidence.built_facts import built_facts
 from ...evaluation.evidence.headroom import peaks_for
@@ -31,91 +32,26 @@ from ..settings import Settings
 from ..stored.records import (
     NeedsCandidates,
     SearchRecord,
-    SearchStatus,
     SearchStopped,
-    StepReport,
 )
-from .exchanges import Spent, costs_of
+from .exchanges import costs_of
+from .inputs.ordering import check_weights, worth_of
+from .inputs.spec_files import refused_ahead
+from .run_events import (
+    Answered,
+    Began,
+    Confirming,
+    Event,
+    Failed,
+    Finished,
+    Opened,
+    Opening,
+    Turn,
+)
 from .session import SearchSession
-from .spec_files import refused_ahead
 from .telling import tell, tell_answer
 
 MOST_CONFIRMATIONS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """A spec is read; its baseline is built, checked and timed next."""
-
-    path: Path
-    """of the spec; of the source where the spec is no file"""
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A kernel is open. `known`: from an earlier run, nothing was built or timed."""
-
-    kernel: KernelRecord
-    known: bool
-    facts: tuple[str, ...] = ()
-    """of a GPU kernel: what its compiler told of the baseline, in lines"""
-
-
-@dataclass(frozen=True, slots=True)
-class Began:
-    """A search was started, resumed, or found finished."""
-
-    search: SearchRecord
-    resumed: bool
-    anew: bool = False
-    """it was to be resumed, and there was none"""
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """Whoever plans has answered a question of the search."""
-
-    candidates: int
-    spent: Spent
-    """so far, by all calls of the search"""
-    notes: tuple[str, ...] = ()
-    """what was made of them: a diff that was used in place of a source, and what was dropped"""
-
-
-@dataclass(frozen=True, slots=True)
-class Confirming:
-    """The winner goes through its gates next."""
-
-    kernel: KernelRecord
-    variant_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A kernel's result. `confirmation` is None when nothing is better than the baseline."""
-
-    kernel: KernelRecord
-    status: SearchStatus
-    confirmation: Confirmation | None
-    folder: Path
-    reaches: str
-    """how near to the machine's measured limits the winner (else the baseline) is, in words"""
-
-    @property
-    def improved(self) -> bool:
-        """Whether a variant faster than the baseline was confirmed."""
-        return self.confirmation is not None and self.confirmation.accepted
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A spec came to nothing; the others go on."""
-
-    path: Path
-    error: KernelwrightError
-
-
-Event = Opening | Opened | Began | Answered | StepReport | Confirming | Finished | Failed
 
 
 class Answering(Protocol):
@@ -136,6 +72,10 @@ class Answering(Protocol):
         could cost too much."""
         ...
 
+    def afterwards(self, session: SearchSession) -> None:
+        """Make what a search that has stopped has taught of more use to later ones."""
+        ...
+
 
 def optimize(
     bench: Bench,
@@ -145,35 +85,40 @@ def optimize(
     resume: bool = False,
     new_budget: int | None = None,
     answering: Answering | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> Generator[Event]:
     """Search each spec until it stops, confirm its winner and write its files.
+
+    Several specs are opened first, all of them, and then searched in order of their worth, the
+    largest first (`analysis/worth.py`); `weights`: by name, over those of the specs. Raises
+    SpecError where one is of no kernel of the run.
 
     `resume`: an unfinished search of the kernel goes on with its own settings, and a finished
     one is reported again; `new_budget` replaces its budget, with which one that had spent the
     old budget goes on. `answering`: who plans; None: rules alone. A spec that fails is yielded as
     `Failed`, also when nobody answers; of several, those that reading alone refuses come first.
     """
+    check_weights(weights or {}, specs)
     run = _Run(bench, KernelFiles(bench.store, bench.outdir), new_budget, answering)
     refused = refused_ahead(specs, bench.roots) if len(specs) > 1 else {}
     yield from (Failed(path, error) for path, error in refused.items())
-    for spec in specs:
-        if isinstance(spec, Path) and spec in refused:
-            continue
-        path = Path(spec.source_name) if isinstance(spec, LoadedKernel) else spec
-        yield Opening(path)
-        try:
-            loaded = spec if isinstance(spec, LoadedKernel) else load_path(spec, bench.roots)
-            for line in preflight(bench.gpus, loaded, settings.busy_gpu):
-                found(line)
-            known = is_kernel(bench.store, loaded.kernel_id)
-            kernel = bench.evaluator.open(loaded)
-            yield Opened(kernel, known, built_facts(bench, kernel))
-            yield from run.search(kernel, settings, resume)
-        except KernelwrightError as error:
-            yield Failed(path, error)
-        except BaseException:
-            bench.evaluator.close()
-            raise
+    opened = list[_Open]()
+    try:
+        for spec in specs:
+            if isinstance(spec, Path) and spec in refused:
+                continue
+            path = Path(spec.source_name) if isinstance(spec, LoadedKernel) else spec
+            yield Opening(path)
+            try:
+                loaded = spec if isinstance(spec, LoadedKernel) else load_path(spec, bench.roots)
+                kernel = yield from run.open(loaded, settings)
+                opened.append(_Open(path, kernel, loaded))
+            except KernelwrightError as error:
+                yield Failed(path, error)
+        yield from run.search_all(opened, settings, resume, weights or {})
+    except BaseException:
+        bench.evaluator.close()
+        raise
 
 
 def last_search(
@@ -184,6 +129,15 @@ def last_search(
     return found[-1] if found else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A kernel that waits for its search."""
+
+    path: Path
+    kernel: KernelRecord
+    loaded: LoadedKernel
+
+
 @dataclass(frozen=True)
 class _Run:
     """What every kernel of one headless run shares."""
@@ -192,6 +146,44 @@ class _Run:
     files: KernelFiles
     new_budget: int | None
     answering: Answering | None = None
+
+    def open(
+        self, loaded: LoadedKernel, settings: Settings
+    ) -> Generator[Event, None, KernelRecord]:
+        """Build, check and time one kernel's baseline, unless it is known."""
+        bench = self.bench
+        for line in preflight(bench.gpus, loaded, settings.busy_gpu):
+            found(line)
+        known = is_kernel(bench.store, loaded.kernel_id)
+        kernel = bench.evaluator.open(loaded)
+        yield Opened(kernel, known, built_facts(bench, kernel))
+        return kernel
+
+    def search_all(
+        self,
+        opened: Sequence[_Open],
+        settings: Settings,
+        resume: bool,
+        weights: Mapping[str, float],
+    ) -> Iterator[Event]:
+        """Open kernels one after the other, of several the one worth most first."""
+        for each, worth in self._turns(opened, weights):
+            if worth is not None:
+                yield Turn(each.kernel, worth)
+            try:
+                yield from self.search(each.kernel, settings, resume)
+            except KernelwrightError as error:
+                yield Failed(each.path, error)
+
+    def _turns(
+        self, opened: Sequence[_Open], weights: Mapping[str, float]
+    ) -> list[tuple[_Open, Worth | None]]:
+        """In their order; a single one has no worth."""
+        if len(opened) < 2:
+            return [(each, None) for each in opened]
+        worths = [worth_of(self.bench, each.kernel, each.loaded, weights) for each in opened]
+        order = sorted(range(len(opened)), key=lambda n: -worths[n].score)
+        return [(opened[n], worths[n]) for n in order]
 
     def search(self, kernel: KernelRecord, settings: Settings, resume: bool) -> Iterator[Event]:
         """One kernel from its search's start to its result."""
@@ -214,6 +206,8 @@ class _Run:
             yield Began(session.record, known is not None, resume and known is None)
             if session.record.stopped is None:
                 yield from self._steps(session)
+                if self.answering is not None:
+                    self.answering.afterwards(session)
             confirmation = yield from self._confirm(kernel_id, session.record.settings.min_gain)
             kernel = self.bench.evaluator.kernel(kernel_id)
             self._list_code(kernel)

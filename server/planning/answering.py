@@ -19,6 +19,7 @@ from ...search.session.exchanges import Exchanges
 from ...tools import TOOLS
 from ...tools.base import Tool
 from ...tools.brief.assemble import brief_of
+from .afterwards import Housekeeping
 
 if TYPE_CHECKING:
     from ...search.session.session import SearchSession
@@ -53,6 +54,10 @@ class Answerer:
         asked = Asked(brief_of(bench, question.variant_id, question), question, tools)
         exchange = Exchanges(bench.store, session.search_id, needed.ticket, self.settings)
         return self._driver.propose(asked, exchange)
+
+    def afterwards(self, session: SearchSession) -> None:
+        """See `Answering.afterwards`."""
+        Housekeeping(self._bench.store, self._driver, self.settings, session.record).do()
 
 
 def looking_tools(bench: Workbench, *, on_gpu: bool) -> Sequence[ModelTool]:

@@ -38,7 +38,7 @@ candidate's Python, and what knows expected values."""
 MOST_FILES = 20
 LISTED = ("search.moves", "tools")
 """Rooms of like things, a file each, that their `__init__` lists: a new one needs no room made."""
-TOUCH_THE_WORLD = ("search.stored", "search.outdir", "search.session")
+TOUCH_THE_WORLD = ("search.stored", "search.outdir", "search.session", "search.session.inputs")
 """Rooms of `search` that know store and evaluation; all else there is given what it needs."""
 RENAMING = {
     "runners/whole_files.py": "the helper itself",

@@ -41,7 +41,7 @@ def test_what_gained_in_most_states_works_and_what_never_did_does_not() -> None:
     lessons += [tried(gain=-0.1, parent="v3")]
     lessons += [tried("cache_policy_cg", parent=f"v{n}", lesson="gate is_right") for n in (1, 2)]
     lessons += [tried("increase_ilp", -0.2, detail="2 sums")]
-    told = digest(lessons)
+    told = digest(taught(lessons))
     assert told["works"] == (
         f"tune_parameters num_warps=8: 2 of 3 tries gained, {100 * (2**0.5 - 1):+.1f} % at most",
     )
@@ -58,7 +58,7 @@ def test_the_same_change_of_the_same_state_in_two_searches_is_one_try() -> None:
 
 def test_a_long_list_says_how_much_was_left_out() -> None:
     lessons = [tried(f"idea_{n}", 0.1 * n, parent="v") for n in range(1, MOST + 4)]
-    lines = digest(lessons)["works"]
+    lines = digest(taught(lessons))["works"]
     assert len(lines) == MOST + 1 and lines[-1] == "and 3 more"
     assert lines[0].startswith(f"idea_{MOST + 3} "), "the largest gain first"
 

@@ -25,8 +25,8 @@ from typer.testing import CliRunner
 
 from kernelwright.runners.errors import SpecError
 from kernelwright.search.outdir.overview import searches
+from kernelwright.search.session.inputs.spec_files import find_specs
 from kernelwright.search.session.optimize import Event, Failed
-from kernelwright.search.session.spec_files import find_specs
 from kernelwright.search.settings import Settings
 from kernelwright.search.stored.records import StepReport
 from kernelwright.server import cli

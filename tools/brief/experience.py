@@ -13,7 +13,7 @@ from ...search.regraph.posterior import Posteriors
 from ...search.regraph.report import Line, by_gain, edges
 from ...search.regraph.transfer import learned_for, offered
 from ...search.stored.experience import regraph_of
-from ...search.stored.recalling import recall
+from ...search.stored.recalling import in_short, recall
 from ...search.stored.variants import changed
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def digest_blocks(bench: Bench, kernel: KernelRecord) -> list[str]:
     lessons = recall(bench.store, kernel.kernel_id).lessons
     if len(lessons) <= TOLD:
         return []
-    lists = digest(lessons, most=DIGEST_LINES)
+    lists = digest(in_short(bench.store, kernel.kernel_id), most=DIGEST_LINES)
     return [f"- {verdict}: {'; '.join(lines)}" for verdict, lines in lists.items()]
 
 

@@ -115,10 +115,10 @@ def _memory_ideas(bench: Bench, kernel_id: str) -> View:
 def _memory_digest(bench: Bench, kernel_id: str) -> View:
     """What works on the kernel, what does not, and what is open; in lines."""
     from ...search.digest import digest
-    from ...search.stored.recalling import recall
+    from ...search.stored.recalling import in_short
 
     bench.evaluator.kernel(kernel_id)
-    lists = digest(recall(bench.store, kernel_id).lessons)
+    lists = digest(in_short(bench.store, kernel_id))
     return {verdict: list(lines) for verdict, lines in lists.items()}
 
 

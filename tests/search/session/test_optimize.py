@@ -6,9 +6,10 @@ from pathlib import Path
 
 from lift import write_spec
 
-from kernelwright.search.session.optimize import Finished, StepReport, optimize
+from kernelwright.search.session.optimize import Finished, optimize
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
+from kernelwright.search.stored.records import StepReport
 
 
 def test_a_search_out_of_time_stops_and_its_winner_is_confirmed(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from kernelwright.runners.errors import AccessError, KernelwrightError, SpecError
 from kernelwright.runners.loading.files import Roots
+from kernelwright.search.session.inputs.spec_files import find_specs, refused_ahead
 from kernelwright.search.session.optimize import Failed, Opening, optimize
-from kernelwright.search.session.spec_files import find_specs, refused_ahead
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import psutil
 
-from ...evaluation.spec_agrees import check_memory, check_reference
-from ...runners.errors import AccessError, KernelwrightError
-from ...runners.loading.files import LoadedKernel, Roots, load_file
+from ....evaluation.spec_agrees import check_memory, check_reference
+from ....runners.errors import AccessError, KernelwrightError
+from ....runners.loading.files import LoadedKernel, Roots, load_file
 
 SPEC_FIELDS = frozenset({"kernel", "io", "workloads"})
 NAMED = 5
