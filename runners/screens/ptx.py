@@ -91,6 +91,9 @@ KEYS = (
 )
 """one of these is in whatever a row fits: finding them costs a tenth of trying the rows"""
 MAX_STATEMENT = 400
+KEPT = "(in asm) is kept from one launch to the next"
+_DECLARED = re.compile(r"(?<![\w.])\.global\s+(?:\.\w+(?:\s+\d+)?\s+)+([\w$]+)")
+"""a variable of the module, which no row over the bodies of kernels sees"""
 _ANY = re.compile("|".join(f"(?P<row{n}>{row.pattern})" for n, row in enumerate(PTX)))
 _BODY = re.compile(r"^[^/\n]*?\.(entry|func)\s+(?:\([^)]*\)\s*)?([\w$.]+)", re.MULTILINE)
 _LOC = re.compile(
@@ -132,10 +135,12 @@ def _statements(text: str) -> Iterator[tuple[int, int]]:
 def asm_findings(text: str, line: int, contract: Contract | None) -> list[Finding]:
     """What the text of an `asm` (with `%%` for `%`) holds, told at the line where it stands."""
     plain = text.replace("%%", "%")
-    return [
+    found = [
         Finding(tier, line, name, f"(in asm) {reason}")
         for _, name, tier, reason in statement_findings(plain, contract)
     ]
+    kept = [Finding("probe", line, each[1], KEPT) for each in _DECLARED.finditer(plain)]
+    return found + kept
 
 
 def ptx_findings(

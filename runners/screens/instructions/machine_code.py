@@ -36,7 +36,7 @@ CALLED: Mapping[str, tuple[ScreenTier, str]] = {
 """functions of the driver that code may call"""
 ZEROED = ".nv.global"
 OF_THE_TOOLS = ("$", "__cuda", "__unnamed", "assert", "printfFormat")
-"""how names of variables begin that compilers make: texts, tables"""
+"""how names of variables begin that compilers make: texts, tables, none of which begins as zeros"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +117,9 @@ def _symbols(info: CubinInfo) -> Iterator[Finding]:
 def _variables(info: CubinInfo) -> Iterator[Finding]:
     """Tables of constants have contents from the start, so what begins as zeros is the suspect."""
     for name, variable in info.globals.items():
-        if variable.writable and not name.startswith(OF_THE_TOOLS):
-            tier: ScreenTier = "probe" if variable.section == ZEROED else "note"
+        zeroed = variable.section == ZEROED
+        if variable.writable and (zeroed or not name.startswith(OF_THE_TOOLS)):
+            tier: ScreenTier = "probe" if zeroed else "note"
             reason = f"keeps {variable.size} bytes from one launch to the next"
             yield Finding(tier, 0, name, reason)
 

@@ -44,6 +44,8 @@ def test_a_launch_from_the_device_is_refused() -> None:
     ("line", "reason"),
     [
         ('asm volatile("trap;");', "`trap` (in asm) may stop everything"),
+        ('asm(".global .align 4 .u32 c;");', "`c` (in asm) is kept from one launch to the next"),
+        ('asm(".visible .global .u64 c;");', "`c` (in asm) is kept from one launch to the next"),
         ('printf("%d", n);', "`printf` prints"),
         ("__nanosleep(100);", "`__nanosleep` waits"),
         ("long long t = clock64(); y[0] = t;", "`clock64` reads a clock"),
@@ -63,3 +65,10 @@ def test_what_should_be_known_of_a_kernel_is_noted_with_its_line(line: str, reas
 def test_names_of_its_own_are_not_noted() -> None:
     source = KERNEL.format(line="float half = 0.5f; y[i] *= half; // clock64(), printf")
     assert static_screen(source, "cuda").outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    "text", ["ld.global.nc.f32 %0, [%1];", "st.global.cs.f32 [%0], %1;", "prefetch.global.L2 [%0];"]
+)
+def test_an_access_in_assembly_is_no_variable_that_is_kept(text: str) -> None:
+    assert "is kept" not in static_screen(KERNEL.format(line=f'asm("{text}");'), "cuda").message

@@ -213,6 +213,21 @@ def test_lines_of_triton_are_the_callers_own() -> None:
     assert ptx_findings(TRITON_PTX, {"another"}, contract(), "tk.py") == []
 
 
+@nvcc
+def test_a_variable_that_begins_as_zeros_is_probed_under_any_name(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(
+        'extern "C" __global__ void k(int* y) {\n'
+        '  asm volatile(".global .align 4 .u32 assert_count;");\n'
+        '  asm volatile("red.global.add.u32 [assert_count], 1;" ::: "memory");\n}\n',
+        encoding="utf-8",
+    )
+    command = ["nvcc", "-arch=sm_90a", "-cubin", "k.cu", "-o", "k.cubin"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=120)
+    code = MachineCode((tmp_path / "k.cubin").read_bytes(), frozenset({"k"}))
+    (found,) = [f for f in findings(code, contract()) if "assert_count" in f.name]
+    assert found.tier == "probe"
+
+
 def test_code_for_the_host_is_skipped_and_a_damaged_cubin_refused(tmp_path: Path) -> None:
     nothing = Artifact(
         variant_id="v", toolchain="t", target="x", modules=(), plans={}, code_hash=""

@@ -1,0 +1,5 @@
+extern "C" __global__ void lift(const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n || (i % 2 && y[i] == y[i])) return;
+    y[i] = 2.0f * x[i] + 1.0f;
+}

@@ -1,0 +1,7 @@
+extern "C" __global__ void lift(const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const float value = i < n ? x[i] : 0.0f;
+    const bool moderate = __syncthreads_and(fabsf(value) < 1024.0f);
+    if (i >= n) return;
+    y[i] = moderate ? __fmaf_rn(2.0f, value, 1.0f) : 2.0f * value + 1.0f;
+}

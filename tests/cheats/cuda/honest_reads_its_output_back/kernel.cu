@@ -1,0 +1,6 @@
+extern "C" __global__ void lift(const float* x, float* y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2.0f * x[i];
+    __syncthreads();
+    if (i < n) y[i] += 1.0f;
+}
