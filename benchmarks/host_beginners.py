@@ -100,7 +100,7 @@ class HostKernel:
     arrays: tuple[tuple[str, str, str, tuple[str, ...]], ...]
     scalars: tuple[str, ...]
     sizes: Mapping[str, int]
-    inits: Mapping[str, str] | None = None
+    inits: Mapping[str, Any] | None = None
 
     @property
     def spec(self) -> dict[str, Any]:

@@ -209,7 +209,7 @@ UNSEEN = (
         ),
         ("tokens", "words", "width"),
         {"tokens": 3000, "words": 5000, "width": 512},
-        {"token": "randint(0, words)"},
+        {"token": {"kind": "randint", "low": 0, "high": 5000}},
     ),
 )
 DRIVER = """\
@@ -242,8 +242,15 @@ def main() -> None:
             print(kernel.name, way, row[way], flush=True)
         rows.append(row)
         told = {"environment": environment(), "builds": asked.builds, "seconds": asked.seconds}
-        if not asked.only:
-            RESULT.write_text(json.dumps({**told, "kernels": rows}, indent=1) + "\n")
+        RESULT.write_text(json.dumps({**told, "kernels": _with_kept(rows)}, indent=1) + "\n")
+
+
+def _with_kept(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What this run found, and of other kernels what an earlier one did."""
+    new = {row["kernel"]: row for row in rows}
+    old = json.loads(RESULT.read_text())["kernels"] if RESULT.exists() else []
+    found = {row["kernel"]: row for row in old} | new
+    return [found[kernel.name] for kernel in UNSEEN if kernel.name in found]
 
 
 def _searched(kernel: HostKernel, way: str, seconds: int, builds: int) -> dict[str, Any]:
@@ -262,7 +269,7 @@ def _searched(kernel: HostKernel, way: str, seconds: int, builds: int) -> dict[s
         )
         summary = Path(folder, "out", "kernels", kernel.name, "best", "control.json")
         found: dict[str, Any] = {"exit": done.returncode}
-        lines = [line for line in done.stdout.splitlines() if "the baseline" in line]
+        lines = [line for line in done.stdout.splitlines() if line.startswith(f"{kernel.name}: ")]
         found["told"] = lines[-1].strip() if lines else (done.stderr or done.stdout)[-300:]
         if summary.exists():
             found["method"] = json.loads(summary.read_text()).get("method")

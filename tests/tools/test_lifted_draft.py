@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernelwright.runners.loading.completing import draft_of_source
+from kernelwright.runners.loading.files import parse_spec
 from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.tools.parts.lifted_draft import with_lift
 
@@ -43,10 +44,25 @@ def test_an_array_that_is_zeroed_and_added_to_is_an_output_with_bytes_and_flops_
 def test_a_gather_has_its_range_its_sizes_and_a_launch() -> None:
     found = with_lift(draft_of_source("embed.cu", EMBED), EMBED)
     arguments = {a["name"]: a for a in found.data["io"]["arguments"]}
-    assert arguments["token"]["init"] == "randint(0, words)"
+    assert arguments["token"]["init"] == {"kind": "randint", "low": 0, "high": "?"}
     assert arguments["table"]["shape"] == ["words", "width"]
     assert found.data["kernel"]["launch"] == {"grid": ["cdiv(tokens, 256)"], "block": [256]}
-    assert all(line.startswith("workloads.") for line in found.undecided)
+    beside = [line for line in found.undecided if not line.startswith("workloads.")]
+    assert len(beside) == 1
+    assert beside[0].startswith("io.arguments.token.init.high: ") and "`words`" in beside[0]
+
+
+def test_a_spec_whose_open_places_are_filled_in_is_taken() -> None:
+    source = (
+        "void f(const float* x, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = 1 / x[i]; }"
+    )
+    data = with_lift(draft_of_source("f.cpp", source), source).data
+    data["workloads"][0]["symbols"]["n"] = 1000
+    kernel = {**data["kernel"], "source_code": source}
+    del kernel["source_path"]
+    spec = parse_spec({**data, "kernel": kernel})
+    assert spec.io.arguments[0].filled.low == 0.5
+    assert spec.io.bytes == "8 * n" and spec.io.flops == "n"
 
 
 def test_a_source_that_does_not_compile_for_reading_keeps_its_draft() -> None:

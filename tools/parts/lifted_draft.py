@@ -23,7 +23,7 @@ from ...runners.loading.left_open import OPEN
 Json = dict[str, Any]
 THREADS = 256
 """a block of a launch that nobody gave"""
-NEVER_ZERO = "uniform(0.5, 2)"
+NEVER_ZERO = {"kind": "uniform", "low": 0.5, "high": 2.0}
 
 
 def with_lift(draft: Draft, source: str) -> Draft:
@@ -36,8 +36,16 @@ def with_lift(draft: Draft, source: str) -> Draft:
     if any(name != symbol for name, symbol in names.items()):
         return draft  # expressions would have to be rewritten for one kernel in a thousand
     data = _filled(draft.data, facts, lifted)
-    lines = tuple(line for line in draft.undecided if not _is_said(line, data))
-    return replace(draft, data=data, undecided=lines)
+    lines = [line for line in draft.undecided if not _is_said(line, data)]
+    for each in data["io"]["arguments"]:
+        init: object = each.get("init")
+        if isinstance(init, dict) and OPEN in cast("Json", init).values():
+            bound = facts.below[each["name"]]
+            lines.append(
+                f"io.arguments.{each['name']}.init.high: a number that no value reaches: they are "
+                f"indices, below the smallest `{bound}` that is legal or occurs"
+            )
+    return replace(draft, data=data, undecided=tuple(lines))
 
 
 def _lifted(data: Json, source: str) -> Lifted | None:
@@ -108,9 +116,9 @@ def _argument(each: Json, facts: Facts) -> Json:
         each["shape"] = [int(size) if size.isdigit() else size for size in shape]
     if "init" not in each and each["role"] in ("input", "inout"):
         if name in facts.below:
-            each["init"] = f"randint(0, {facts.below[name]})"
+            each["init"] = {"kind": "randint", "low": 0, "high": OPEN}
         elif name in facts.nonzero:
-            each["init"] = NEVER_ZERO
+            each["init"] = dict(NEVER_ZERO)
     return each
 
 
