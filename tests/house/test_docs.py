@@ -129,3 +129,16 @@ def test_the_page_of_results_shows_those_that_lie_in_benchmarks() -> None:
     )
     for row in result["examples"]:
         assert f"{row['speedup']:.3g}x ({row['low']:.3g} to {row['high']:.3g})" in page
+
+
+def test_what_readme_says_to_differ_from_habit_does() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    said = text.partition("What differs from habit, and why:")[2].partition("`kernelwright record")[
+        0
+    ]
+    usual = Settings()
+    assert "**Root noise and rollouts are off** (`noise_fraction`, `rollout_steps`)" in said
+    assert (usual.noise_fraction, usual.rollout_steps) == (0.0, 0)
+    assert "(`patience`, and where the physics floor" in said
+    assert usual.patience and usual.stop_at_headroom
+    assert "No speedup without an interval" in said and "store in place of JSON files" in said
