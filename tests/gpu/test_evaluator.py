@@ -188,6 +188,9 @@ def test_a_build_tells_registers_and_keeps_ptx_and_sass(
     assert outcome.facts is not None and (outcome.facts.registers or 0) > 0
     assert outcome.artifact is not None
     assert {"cubin", "ptx"} <= {m.kind for m in outcome.artifact.modules}
+    assert not any("did not take it" in said for said in outcome.facts.warnings), (
+        "the first one did"
+    )
 
 
 TRITON = """\

@@ -11,9 +11,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 
+from kernelwright.runners.building import builder
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.building.compile_cache import VARIABLE
-from kernelwright.runners.processes.start import clean_environment
 
 MOST = 6
 """kept at once: a test with an environment of its own needs none of the others"""
@@ -42,7 +42,7 @@ class SharedZygotes:
                 self._shared.popitem()[1].close()
 
     def _builder(self, kind: str) -> tuple[Builder, int]:
-        environment = clean_environment(Path())
+        environment = builder.clean_environment(Path())  # that of a pretended GPU, within one
         names = [n for n in environment if not n.startswith("PRETEND_GPU_")]
         key = (kind, *(f"{n}={environment[n]}" for n in sorted({*names} - {"TMPDIR", VARIABLE})))
         with self._lock:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from kernelwright.evaluation.rig import gpus
-from kernelwright.runners.building import plain_compiler
+from kernelwright.runners.building import builder, plain_compiler
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.device.presence.probing import Probed, probe_devices
 from kernelwright.runners.plans.declared_plan import declared_plan
@@ -114,14 +114,16 @@ def pretended_gpu(
         stack.enter_context(mock.patch.object(start, "PASSED_ON", allowed))
         stack.enter_context(mock.patch.object(gpus, "probe_devices", probed_once))
         stack.enter_context(mock.patch.object(Builder, "build", _observed(made)))
-        stack.enter_context(mock.patch.object(plain_compiler, "clean_environment", _real_bindings))
+        for compiles in (builder, plain_compiler):
+            stack.enter_context(mock.patch.object(compiles, "clean_environment", _real_bindings))
         gpu = PretendedGpu(folder, made)
         gpu.tell_nvml()
         yield gpu
 
 
 def _real_bindings(home: Path) -> dict[str, str]:
-    """For the process that compiles for reading: NVRTC's binding wants the real driver's beside."""
+    """For processes that compile and run nothing: NVRTC's binding wants the real driver's beside,
+    and without it every build would be nvcc's, of several times the cost."""
     return {n: v for n, v in start.clean_environment(home).items() if n != "PYTHONPATH"}
 
 
