@@ -1,6 +1,6 @@
 """The command line: `kernelwright spec | moves | optimize | analyze | optimize-model | show |
-export | compare | regression | replay | report | record | program | regraph | doctor | selftest |
-serve | broker | token | install | ui`.
+kernelbench | export | compare | regression | replay | report | record | program | regraph |
+doctor | selftest | serve | broker | token | install | ui`.
 
 Here are the commands that drive the server's own modules; `commands/` has the others.
 
@@ -35,6 +35,7 @@ from .commands.spec import spec
 from .dashboard.command import ui
 from .http.token_command import app as token
 from .install.command import install
+from .kernelbench import kernelbench
 from .optimizing import optimize
 from .options.earlier_words import without_earlier_words
 from .options.files import MarkdownFile
@@ -65,6 +66,7 @@ for each in (
     optimize,
     analyze,
     optimize_model,
+    kernelbench,
     export,
     compare,
     regression,

@@ -21,11 +21,13 @@ from .common.clock import Clock, open_lock
 from .common.messages import JOB, RESULTS, EagerTimes, ModuleJob, PhaseFailed, Progress
 from .common.torch_library import torch
 from .confinement import confine
+from .cutting.graph import graph_of
 from .forms.subjects import Loaded, facts_of, load_subject
 from .ladder.climbing import climb
 from .ladder.finding import attention_of
 from .roofs.machine import roofs
 from .roofs.own_shapes import own_shapes
+from .scoring.scoring import score
 from .tracing.trace import Traced, trace_of
 
 OWN_SHAPES_S = 20.0
@@ -88,6 +90,16 @@ def _batches(work: Work) -> None:
     work.say(batches_of(work.loaded, work.clock, work.job.batches))
 
 
+def _graph(work: Work) -> None:
+    work.say(graph_of(work.loaded))
+
+
+def _score(work: Work) -> None:
+    rivals = [Path(each) for each in work.job.rivals]
+    compiled = ("compile",) in work.job.rungs
+    work.say(score(Path(work.job.source.path), rivals, work.clock, compiled=compiled))
+
+
 def _ladder(work: Work) -> None:
     _eager(work)  # once more: the host is slower in a process that has grown, and this one counts
     climb(work.job, work.loaded, work.clock, work.say)
@@ -102,6 +114,8 @@ PHASES: dict[str, Callable[[Work], None]] = {
     "breaks": _breaks,
     "batches": _batches,
     "ladder": _ladder,
+    "graph": _graph,
+    "score": _score,
 }
 """In their order. One that fails is told, and the next one begins."""
 

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ...model import Record
+from .graphs import ModuleGraph
+from .scores import Scored
 
 JOB, RESULTS = "job.json", "results.jsonl"
 
@@ -55,6 +57,10 @@ class ModuleJob(Record):
     budget_s: float = 600.0
     """for the ladder: no rung is begun after it"""
     scratch: str
+    rivals: tuple[str, ...] = ()
+    """files with a ModelNew, for the phase `score`"""
+    training: bool = False
+    """the module stays in training mode, as KernelBench's harness leaves it"""
     readable: tuple[str, ...]
     """folders that the module's file may read"""
 
@@ -306,6 +312,8 @@ Line = Annotated[
     | Planned
     | RungMade
     | RungTimes
+    | ModuleGraph
+    | Scored
     | Progress
     | PhaseFailed,
     Field(discriminator="kind"),

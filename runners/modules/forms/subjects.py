@@ -33,7 +33,8 @@ class Loaded:
 
 
 def load_subject(job: ModuleJob) -> Loaded:
-    """Make the module and its inputs, and move them to the device, in evaluation mode.
+    """Make the module and its inputs, and move them to the device, in evaluation mode
+    unless it is to be in training mode.
 
     Raises SpecError for a source that does not say enough, and whatever the user's code raises.
     """
@@ -47,7 +48,7 @@ def load_subject(job: ModuleJob) -> Loaded:
     made = form.make(job.source, names, job.seed)
     if not tensors_in(made.inputs):
         raise SpecError("no input of the module is a tensor", next_step="give one with --input")
-    model = made.model.to(job.device).eval()
+    model = made.model.to(job.device).train(job.training)
     return Loaded(model, moved(made.inputs, job.device), job.device, form.name, path)
 
 

@@ -14,7 +14,7 @@ from ....runners.errors import ExpressionError
 from ....runners.model import Candidate
 from ....runners.specs.expressions import evaluate
 from ..shared.base import Move, NotApplicable, Proposals, State
-from ..shared.edits import Edit, edited, insert_after, on_top, replace_node
+from ..shared.edits import Edit, edited, insert_after, replace_node
 from .parts.constants import known_numbers
 from .parts.dependence import Flow
 from .parts.free_names import free_names
@@ -148,7 +148,7 @@ def _edits(kernel: CudaKernel, loop: StagedLoop, copies: list[Copy], stages: int
     last = loop.loop.body.named_children[-1]
     yield insert_after(last, f"\n        {stage} = ({stage} + 1) % {stages};")
     if "cuda_pipeline.h" not in text.decode("utf-8", "replace"):
-        yield on_top(text, "#include <cuda_pipeline.h>")
+        yield Edit(0, 0, "#include <cuda_pipeline.h>\n")
 
 
 def _names(kernel: CudaKernel, loop: StagedLoop) -> tuple[list[str], str, str, str, str]:

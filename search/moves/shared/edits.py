@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ....runners.c_source.comments import comments_of, without_comments
+from ....runners.c_source.comments import comments_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,13 +34,6 @@ def insert_before(node: Node, text: str) -> Edit:
 def insert_after(node: Node, text: str) -> Edit:
     """`text` goes right behind the node."""
     return Edit(node.end_byte, node.end_byte, text)
-
-
-def on_top(source: bytes, line: str) -> Edit:
-    """A line before all code and macros of a source, behind the comments that it begins with."""
-    code = without_comments(source)
-    at = len(code) - len(code.lstrip())
-    return Edit(at, at, f"{line}\n")
 
 
 def spliced(source: bytes, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:

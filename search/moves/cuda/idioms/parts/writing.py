@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from ....shared.edits import Edit, edited, on_top
+from ....shared.edits import Edit, edited
 from .facts import Facts
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -74,9 +74,7 @@ def rewritten(
     listed = signature(facts, changed, more)
     head = f"__global__ void __launch_bounds__({threads}) {kernel.name}{listed}"
     edits = [Edit(*kernel.definition, f"{head} {{\n{{\n{body.strip(chr(10))}\n}}\n}}")]
-    if prelude.startswith("#include"):  # before macros of the source, which headers do not know
-        edits.append(on_top(facts.source, prelude.strip("\n")))
-    elif prelude:
+    if prelude:
         edits.append(Edit(kernel.whole[0], kernel.whole[0], prelude.strip("\n") + "\n\n"))
     return edited(facts.source, edits)
 

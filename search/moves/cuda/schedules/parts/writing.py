@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,9 +14,6 @@ from ....shared.lifted.c_expressions import Unwritable
 from ...parts.reading import arguments_of, plan_json
 from .c_text import TYPES, Writer
 from .plain import WRITTEN, Plain
-
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])", re.M)
 
 
 def parameters(plain: Plain, written: frozenset[str]) -> list[str]:
@@ -49,8 +45,7 @@ def source_with(
     top = top_of(function.node)
     bounded = f" __launch_bounds__({bounds})" if bounds else ""
     head = f"__global__ void{bounded} {function.name}({', '.join(declared)})"
-    macros = _macros(plain)
-    prelude, inner = (_beside_macros(text, macros) for text in (prelude, body.strip("\n")))
+    inner = body.strip("\n")
     definition = f"{head} {{\n{inner}\n}}"
     first = f"{prelude.strip(chr(10))}\n\n{WRITTEN}{told}\n"
     return edited(
@@ -60,28 +55,6 @@ def source_with(
             Edit(function.node.start_byte, function.node.end_byte, definition),
         ],
     )
-
-
-def _macros(plain: Plain) -> frozenset[str]:
-    """What the preprocessor would put something else in place of, in whatever is written here."""
-    defined = {name.decode() for name in _DEFINED.findall(plain.source)}
-    spec = plain.spec
-    given = {*spec.parameters, *spec.kernel.defines, *plain.plan.defines}
-    return frozenset(defined | {str(name) for name in given})
-
-
-def _beside_macros(text: str, macros: frozenset[str]) -> str:
-    """A written text with other names for those that are macros of the source, such as the `T` of
-    a template beside `#define T 8`: what is written uses none of the source's."""
-    words = frozenset(_WORD.findall(text))
-
-    def free(name: str) -> str:
-        while name in words | macros:
-            name += "_"
-        return name
-
-    other = {name: free(name) for name in words & macros}
-    return _WORD.sub(lambda match: other.get(match[0], match[0]), text) if other else text
 
 
 def plan_with(

@@ -1,0 +1,202 @@
+"""Which values of a graph meet memory: one kernel for each of them, or a call of ATen.
+
+Elementwise operators and views are computed where they are read. Stored are: what the module
+returns; what a call of ATen is given and gives; sums and products, unless what reads them reads
+the very element (then they are one kernel with it); what is dear and read more than once; and
+operands of products that are more than a view, as each element of them is read many times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ....runners.modules.common.graphs import GraphNode, ModuleGraph
+from .expansion import expanded, own_names, without_repeats
+from .pointwise import DEAR, DTYPES, ELEMENTWISE, FLOAT, OF_TRUTH, TRUTH, UNARY
+from .sums import PRODUCTS, is_sum
+from .views import is_view
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A value that a kernel of its own writes."""
+
+    name: str
+    sum: str | None
+    """the sum or product that is one kernel with it; may be itself"""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A value that ATen computes: no kernel is cut for it, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A graph in steps."""
+
+    nodes: Mapping[str, GraphNode]
+    stored: frozenset[str]
+    steps: tuple[Kernel | Call, ...]
+    outputs: tuple[str, ...]
+
+
+def cut(graph: ModuleGraph) -> Cut:
+    """Cut a graph into kernels and calls, in an order in which they can run."""
+    graph = own_names(graph)
+    ordered, outputs = without_repeats(expanded(graph.nodes), graph.outputs)
+    nodes = {node.name: node for node in ordered}
+    users = _users(ordered, outputs)
+    calls = {n.name: why for n in ordered if n.op and (why := _why_not(n, nodes))}
+    stored = {n.name for n in ordered if not n.op} | set(calls) | set(outputs)
+    for name in calls:
+        stored |= set(operands(nodes[name]))
+    stored = {n for n in stored if nodes[n].shape is not None or n in calls}
+    for node in ordered:
+        if is_sum(node) and node.op in PRODUCTS:
+            stored |= {o for o in operands(node) if not _is_read_as_stored(o, nodes, stored)}
+        if node.name in stored or not node.op or len(users[node.name]) < 2:
+            continue
+        if _is_dear(node, nodes, stored) or _ends_a_sum(node, nodes, users, stored):
+            stored.add(node.name)
+    sums = _placed_sums(ordered, nodes, users, stored)
+    steps = [
+        Call(n.name, calls[n.name]) if n.name in calls else Kernel(n.name, sums.get(n.name))
+        for n in ordered
+        if n.op and n.name in stored
+    ]
+    return Cut(nodes, frozenset(stored), tuple(steps), outputs)
+
+
+def operands(node: GraphNode) -> tuple[str, ...]:
+    """Names of the values that it is made of."""
+    return tuple(_named([*node.args, *node.kwargs.values()]))
+
+
+def _named(values: Sequence[Any]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, dict) and "node" in value:
+            yield str(cast("dict[str, Any]", value)["node"])
+        elif isinstance(value, list):
+            yield from _named(cast("list[Any]", value))
+
+
+def _users(ordered: Sequence[GraphNode], outputs: Sequence[str]) -> dict[str, set[str]]:
+    found = {node.name: set[str]() for node in ordered}
+    for node in ordered:
+        for operand in operands(node):
+            found[operand].add(node.name)
+    for name in outputs:
+        found[name].add("")
+    return found
+
+
+def _why_not(node: GraphNode, nodes: Mapping[str, GraphNode]) -> str:
+    """Why an operator is left to ATen; empty: it is not."""
+    if not (node.op in ELEMENTWISE or is_view(node) or is_sum(node)):
+        return f"no kernel is written for {node.op}"
+    if any("other" in each for each in node.args if isinstance(each, dict)):
+        return f"{node.op} is given something that is no number"
+    for each in (node, *(nodes[o] for o in operands(node))):
+        if each.dtype not in DTYPES or 0 in (each.shape or ()):
+            return f"{each.name} is {each.dtype or 'no tensor'} of shape {list(each.shape or ())}"
+    if node.op in OF_TRUTH and node.dtype != TRUTH:
+        return f"bits of {node.dtype}"
+    if is_sum(node) and node.dtype != FLOAT:
+        return f"a sum of {node.dtype}"
+    return ""
+
+
+def _is_read_as_stored(name: str, nodes: Mapping[str, GraphNode], stored: set[str]) -> bool:
+    """Whether reading an element of it is reading memory: it is stored, or a view of what is."""
+    while name not in stored and is_view(nodes[name]):
+        name = operands(nodes[name])[0]
+    return name in stored
+
+
+def _is_dear(node: GraphNode, nodes: Mapping[str, GraphNode], stored: set[str]) -> bool:
+    """Whether computing it again costs more than a load: a function, or a sum, is in it."""
+    open_ones = [node.name]
+    while open_ones:
+        each = nodes[open_ones.pop()]
+        if each.op.startswith("aten.pow") or any(d in UNARY.get(each.op, "") for d in DEAR):
+            return True
+        if each.name not in stored and not is_sum(each):
+            open_ones += operands(each)
+    return False
+
+
+def _ends_a_sum(
+    node: GraphNode,
+    nodes: Mapping[str, GraphNode],
+    users: Mapping[str, set[str]],
+    stored: set[str],
+) -> bool:
+    """Whether it is all that is made of a sum, and is read elsewhere than at its own place: one
+    kernel with the sum then, and read from memory as the sum itself would be."""
+    elsewhere = any(not u or is_sum(nodes[u]) or is_view(nodes[u]) for u in users[node.name])
+    if not elsewhere or node.op not in ELEMENTWISE:
+        return False
+    same = _read_at_the_same_place(node, nodes, stored)
+    sums = [each for each in same if is_sum(nodes[each])]
+    return len(sums) == 1 and _serves_alone(sums[0], node.name, same, users)
+
+
+def _placed_sums(
+    ordered: Sequence[GraphNode],
+    nodes: Mapping[str, GraphNode],
+    users: Mapping[str, set[str]],
+    stored: set[str],
+) -> dict[str, str]:
+    """By stored value the sum that is one kernel with it; all other sums become stored."""
+    found = {n.name: n.name for n in ordered if n.name in stored and is_sum(n)}
+    taken = set(found)
+    for node in ordered:
+        if node.name not in stored or not node.op or node.name in found:
+            continue
+        same = _read_at_the_same_place(node, nodes, stored)
+        sums = [each for each in same if is_sum(nodes[each]) and each not in taken]
+        if len(sums) == 1 and _serves_alone(sums[0], node.name, same, users):
+            found[node.name] = sums[0]
+            taken.add(sums[0])
+    for node in ordered:
+        if is_sum(node) and node.name not in taken:
+            stored.add(node.name)
+            found[node.name] = node.name
+    return found
+
+
+def _read_at_the_same_place(
+    node: GraphNode, nodes: Mapping[str, GraphNode], stored: set[str]
+) -> set[str]:
+    """Values whose element at the same place is all that an element of it needs of them."""
+    found, open_ones = {node.name}, [node.name]
+    while open_ones:
+        each = nodes[open_ones.pop()]
+        if is_sum(each) or each.op not in ELEMENTWISE:
+            continue
+        for operand in operands(each):
+            if operand not in stored and nodes[operand].shape == node.shape:
+                if operand not in found:
+                    open_ones.append(operand)
+                found.add(operand)
+    return found
+
+
+def _serves_alone(name: str, to: str, same: set[str], users: Mapping[str, set[str]]) -> bool:
+    """Whether everything that is made of it is made on the way to one stored value."""
+    open_ones, seen = [name], set[str]()
+    while open_ones:
+        each = open_ones.pop()
+        if each == to or each in seen:
+            continue
+        seen.add(each)
+        if not users[each] <= same:
+            return False
+        open_ones += users[each]
+    return True

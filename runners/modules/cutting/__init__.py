@@ -1,0 +1,1 @@
+"""A module's call as a graph of plain records: what kernels are cut out of."""

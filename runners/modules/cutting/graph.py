@@ -1,0 +1,131 @@
+"""From a module to the graph of its call, by torch.export, with values of one real call. In the
+child."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, cast
+
+from ...errors import SpecError
+from ..common.graphs import GraphNode, ModuleGraph, Values
+from ..common.torch_library import dtype_name, load, tensors_in, torch
+from ..forms.subjects import Loaded
+
+DECOMPOSED = (
+    *("native_layer_norm", "_softmax", "_log_softmax", "addmm", "baddbmm", "gelu", "hardtanh"),
+    *("leaky_relu", "elu", "_native_batch_norm_legit_no_training", "mean", "var", "std"),
+    *("hardsigmoid", "hardswish", "softplus", "silu", "mish", "mse_loss", "huber_loss"),
+    *("smooth_l1_loss", "std_mean", "var_mean", "clamp_min", "clamp_max", "addcmul", "addcdiv"),
+    *("rsub", "linear", "square", "norm", "logsumexp", "linalg_vector_norm", "threshold"),
+    *("tril", "triu", "clamp"),
+)
+"""operators of ATen that become simpler ones, beside what core ATen does away with by itself"""
+PLACES = ("device", "layout", "pin_memory", "memory_format")
+"""keywords that say where a tensor lies, and nothing of its values"""
+
+
+def graph_of(loaded: Loaded) -> ModuleGraph:
+    """The call of a module as it is made with its inputs. Raises SpecError where torch.export
+    cannot follow it."""
+    try:
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):  # torch, of itself
+            exported = load("torch.export").export(loaded.model, loaded.inputs, strict=False)
+            exported = exported.run_decompositions(_table())
+    except Exception as error:  # whatever the user's code and the tracer raise
+        lines = str(error).strip().splitlines() or [""]
+        raise SpecError(
+            f"torch.export cannot follow the module: {type(error).__name__}: {lines[0][:300]}",
+            next_step="its forward has to be one graph: no branch on values, no print of them",
+        ) from error
+    signature = exported.graph_signature
+    state = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+    constants = signature.inputs_to_lifted_tensor_constants
+    if signature.buffers_to_mutate or signature.user_inputs_to_mutate or constants:
+        raise SpecError(
+            "the module changes its buffers or inputs, or holds tensors that are none of its state",
+            next_step="register them with register_buffer, and change none in forward",
+        )
+    values, kinds = _values(exported, loaded, state), dict[str, str]()
+    given = list(signature.user_inputs)
+    for node in exported.graph.nodes:
+        if node.op == "placeholder":
+            where = state.get(node.name)
+            kinds[node.name] = f"state {where}" if where else f"input {given.index(node.name)}"
+    nodes = [_record(node, kinds, values) for node in exported.graph.nodes if node.op != "output"]
+    outputs = tuple(str(name) for name in signature.user_outputs)
+    with torch().no_grad():
+        one = isinstance(loaded.model(*loaded.inputs), torch().Tensor)
+    return ModuleGraph(nodes=tuple(nodes), outputs=outputs, one_output=one)
+
+
+def _table() -> Any:
+    decompositions, aten = load("torch._decomp"), torch().ops.aten
+    table = decompositions.core_aten_decompositions()
+    wanted = [getattr(aten, name) for name in DECOMPOSED if hasattr(aten, name)]
+    table.update(decompositions.get_decompositions(wanted))
+    return table
+
+
+def _record(node: Any, kinds: dict[str, str], values: dict[str, Any]) -> GraphNode:
+    value = node.meta.get("val")
+    tensor = value if isinstance(value, torch().Tensor) else None
+    kept = {k: v for k, v in node.kwargs.items() if k not in PLACES}
+    name = f"{node.target!s}" if node.op == "call_function" else ""
+    if callable(node.target) and not hasattr(node.target, "_schema"):
+        name = f"python.{getattr(node.target, '__name__', node.target)}"
+    return GraphNode(
+        name=node.name,
+        op=name if node.op == "call_function" else "",
+        args=tuple(_plain(each) for each in node.args),
+        kwargs={key: _plain(each) for key, each in kept.items()},
+        shape=None if tensor is None else tuple(int(n) for n in tensor.shape),
+        dtype="" if tensor is None else dtype_name(tensor.dtype),
+        given=kinds.get(node.name, ""),
+        contiguous=tensor is None or bool(tensor.is_contiguous()),
+        values=values.get(node.name),
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, load("torch.fx").Node):
+        return {"node": value.name}
+    if isinstance(value, torch().dtype):
+        return {"dtype": dtype_name(value)}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in cast("list[Any]", value)]
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return {"float": str(value)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return {"other": str(value)}
+
+
+def _values(exported: Any, loaded: Loaded, state: dict[str, str]) -> dict[str, Values]:
+    """What every floating-point value of the call is like."""
+    found = dict[str, Values]()
+
+    base: Any = load("torch.fx").Interpreter
+
+    class Looking(base):
+        def run_node(self, n: Any) -> Any:
+            result: Any = base.run_node(self, n)
+            if isinstance(result, torch().Tensor) and result.is_floating_point():
+                found[n.name] = _described(result)
+            return result
+
+    tensors = {**dict(loaded.model.named_parameters()), **dict(loaded.model.named_buffers())}
+    held = [tensors[name] for name in state.values()]
+    with torch().no_grad():
+        Looking(exported.graph_module).run(*held, *tensors_in(loaded.inputs))
+    return found
+
+
+def _described(tensor: Any) -> Values:
+    finite = tensor.double()
+    finite = finite[finite.isfinite()]
+    if not finite.numel():
+        return Values(low=0.0, high=0.0, mean=0.0, std=0.0)
+    std = float(finite.std(unbiased=False))
+    return Values(
+        low=float(finite.min()), high=float(finite.max()), mean=float(finite.mean()), std=std
+    )

@@ -1,0 +1,220 @@
+"""Kernels cut out of a module's graph compute what the module computes."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelwright.analysis.modules.lowering.cutting import Call, Cut, Kernel, cut
+from kernelwright.analysis.modules.lowering.loops import Written, operations_of, written
+from kernelwright.analysis.modules.lowering.reference import calls, line, reference_text
+from kernelwright.runners.errors import SpecError
+from kernelwright.runners.modules.common.graphs import ModuleGraph
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch here")
+CASES = (
+    "product_and_its_activation",
+    "normalised_rows",
+    "attention_by_hand",
+    "lower_triangle",
+    "views_of_all_kinds",
+    "folds",
+    "left_to_aten",
+    "names_of_c",
+)
+
+
+def modules() -> dict[str, tuple[Any, tuple[Any, ...]]]:
+    """By case a module and its inputs."""
+    import torch
+    from torch import nn
+    from torch.nn import functional
+
+    def of(function: Callable[..., Any]) -> Any:
+        class Made(nn.Module):
+            def forward(self, *given: Any) -> Any:
+                return function(*given)
+
+        return Made()
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        scores = q @ k.transpose(-2, -1) / 4.0
+        mask = torch.ones(6, 6, dtype=torch.bool).tril()
+        return torch.softmax(scores.masked_fill(~mask, float("-inf")), -1) @ v
+
+    def views(x: Any) -> Any:
+        y = x.permute(2, 0, 1)[1:4, :, ::2].reshape(3, -1)
+        return (y.unsqueeze(0) * 2 + x[0, 0, :3].view(1, 3, 1)).flatten(), x.select(1, 1) - 1
+
+    def triangle(a: Any, b: Any) -> Any:
+        return torch.tril(a @ b)
+
+    def twice(x: Any) -> Any:
+        return functional.silu(x) + functional.silu(x)
+
+    def folds(x: Any) -> Any:
+        return x.mean() + x.amax(-1, keepdim=True) * x.var(0) - x.amin((0, 2)).sum(), x.prod(1)
+
+    def awkward(k: Any, out: Any) -> Any:
+        return torch.where(k > 0, k.pow(3), out.clamp(-0.5, 0.5) ** 0.5) * 1 + out / 2
+
+    torch.random.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
+    r = torch.randn
+    linear = nn.Sequential(nn.Linear(20, 12), nn.GELU())
+    normed = nn.Sequential(nn.Linear(16, 24), nn.ReLU(), nn.LayerNorm(24), nn.Softmax(-1))
+    conv = nn.Sequential(nn.Conv2d(2, 3, 3), nn.LeakyReLU(0.1), nn.MaxPool2d(2), nn.Tanh())
+    return {
+        "product_and_its_activation": (linear, (r(7, 20),)),
+        "normalised_rows": (normed, (r(5, 16),)),
+        "attention_by_hand": (of(attention), (r(2, 3, 6, 16), r(2, 3, 6, 16), r(2, 3, 6, 8))),
+        "lower_triangle": (of(triangle), (r(9, 4), r(4, 9))),
+        "views_of_all_kinds": (of(views), (r(4, 3, 5),)),
+        "folds": (of(folds), (r(3, 4, 5),)),
+        "left_to_aten": (conv, (r(1, 2, 9, 9),)),
+        "names_of_c": (of(awkward), (r(6).abs(), r(6).abs())),
+        "same_twice": (of(twice), (r(8),)),
+    }
+
+
+class Workshop:
+    """Cut modules, with all their kernels in one library."""
+
+    def __init__(self, folder: Path) -> None:
+        from kernelwright.runners.modules.cutting.graph import graph_of
+        from kernelwright.runners.modules.forms.subjects import Loaded
+
+        self.modules, self.cuts = modules(), dict[str, Cut]()
+        self.graphs, self.kernels = dict[str, ModuleGraph](), dict[tuple[str, str], Written]()
+        for case, (module, inputs) in self.modules.items():
+            graph = graph_of(Loaded(module.train(), inputs, "cpu", "test", folder))
+            self.graphs[case], self.cuts[case] = graph, cut(graph)
+            for step in self.cuts[case].steps:
+                if isinstance(step, Kernel):
+                    made = written(self.cuts[case], step, f"{case}_{step.name}", "cpp")
+                    self.kernels[case, step.name] = made
+        text = "\n".join(made.source for made in self.kernels.values())
+        (folder / "all.cpp").write_text(f'#include <cmath>\nextern "C" {{\n{_bare(text)}}}\n')
+        command = ["g++", "-O1", "-shared", "-fPIC", "-o", "all.so", "all.cpp"]
+        subprocess.run(command, cwd=folder, check=True, timeout=60)
+        self.library = ctypes.CDLL(str(folder / "all.so"))
+
+    def run(self, case: str) -> list[Any]:
+        """Outputs of the steps of a module."""
+        import torch
+
+        parts, (module, inputs) = self.cuts[case], self.modules[case]
+        state = dict(module.named_parameters())
+        known = dict[str, Any]()
+        for node in parts.nodes.values():
+            kind, _, where = node.given.partition(" ")
+            if kind:
+                known[node.name] = (
+                    inputs[int(where)] if kind == "input" else state[where]
+                ).detach()
+        for step in parts.steps:
+            node = parts.nodes[step.name]
+            if isinstance(step, Call):
+                exec(line(node), {"torch": torch}, known)
+                continue
+            made = self.kernels[case, step.name]
+            known[step.name] = torch.full(node.shape or (), 77).to(getattr(torch, node.dtype))
+            given = [known[name].contiguous() for name in made.reads]
+            addresses = [ctypes.c_void_p(t.data_ptr()) for t in (*given, known[step.name])]
+            getattr(self.library, made.entry)(*addresses)
+        return [known[name] for name in parts.outputs]
+
+
+def _bare(text: str) -> str:
+    return "\n".join(each for each in text.splitlines() if not each.startswith("#")) + "\n"
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    return Workshop(tmp_path_factory.mktemp("workshop"))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_kernels_in_their_order_give_the_outputs_of_the_module(
+    workshop: Workshop, case: str
+) -> None:
+    import torch
+
+    module, inputs = workshop.modules[case]
+    with torch.no_grad():
+        wanted = module(*inputs)
+        found = workshop.run(case)
+    wanted = [wanted] if isinstance(wanted, torch.Tensor) else list(wanted)
+    assert len(found) == len(wanted)
+    for got, true in zip(found, wanted, strict=True):
+        assert got.shape == true.shape
+        assert torch.allclose(got, true, atol=2e-5, rtol=2e-5), (got - true).abs().max()
+
+
+def test_each_reference_computes_in_float64_what_its_kernel_does(workshop: Workshop) -> None:
+    import torch
+
+    case = "normalised_rows"
+    parts = workshop.cuts[case]
+    for (of, name), made in workshop.kernels.items():
+        if of != case:
+            continue
+        names = dict[str, Any]()
+        exec(reference_text(parts, name, made.reads), names)
+        given = [torch.rand(parts.nodes[r].shape or (), dtype=torch.float64) for r in made.reads]
+        truth = names["reference"](*given)
+        assert truth.dtype == torch.float64
+        single = [t.float().contiguous() for t in given]
+        got = torch.empty(parts.nodes[name].shape or ())
+        addresses = [ctypes.c_void_p(t.data_ptr()) for t in (*single, got)]
+        getattr(workshop.library, made.entry)(*addresses)
+        assert torch.allclose(got.double(), truth, atol=1e-5, rtol=1e-5)
+
+
+def test_a_product_is_one_kernel_with_all_that_is_made_of_it_alone(workshop: Workshop) -> None:
+    kernels = [s for s in workshop.cuts["product_and_its_activation"].steps]
+    (only,) = kernels
+    assert isinstance(only, Kernel) and only.sum == "mm"
+    assert operations_of(workshop.cuts["product_and_its_activation"], only) == 7 * 12 * 20
+
+
+def test_the_same_value_is_computed_once(workshop: Workshop) -> None:
+    names = [node.op for node in workshop.cuts["same_twice"].nodes.values()]
+    assert names.count("aten.sigmoid.default") == 1
+
+
+def test_what_no_kernel_is_written_for_is_atens_and_the_rest_is_not(workshop: Workshop) -> None:
+    parts = workshop.cuts["left_to_aten"]
+    left = [parts.nodes[s.name].op for s in parts.steps if isinstance(s, Call)]
+    assert left == ["aten.convolution.default", *left[1:]]
+    assert any(isinstance(step, Kernel) for step in parts.steps)
+    text = calls(parts, parts.outputs[0], tuple(parts.stored - set(parts.outputs)))
+    assert text[-1].startswith(f"{parts.outputs[0]} = torch.ops.aten.tanh.default(")
+
+
+def test_cuda_kernels_are_the_same_elements_by_threads(workshop: Workshop) -> None:
+    parts = workshop.cuts["product_and_its_activation"]
+    (step,) = parts.steps
+    assert isinstance(step, Kernel)
+    source = written(parts, step, "fused", "cuda").source
+    assert source.startswith('extern "C" __global__ void fused(const float* ')
+    assert "if (at >= 84) return;" in source and "i0 = at / 12;" in source
+
+
+def test_a_forward_that_branches_on_values_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    import torch
+
+    from kernelwright.runners.modules.cutting.graph import graph_of
+    from kernelwright.runners.modules.forms.subjects import Loaded
+
+    class Branches(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x if float(x.sum()) > 0 else -x
+
+    with pytest.raises(SpecError, match=r"torch\.export cannot follow the module"):
+        graph_of(Loaded(Branches(), (torch.ones(3),), "cpu", "test", tmp_path))

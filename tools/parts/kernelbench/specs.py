@@ -1,0 +1,122 @@
+"""Specs of the kernels that a module was cut into: a folder for each, ready for a search."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from ....analysis.modules.lowering.cutting import Cut, Kernel
+from ....analysis.modules.lowering.loops import (
+    THREADS,
+    Written,
+    elements_of,
+    operations_of,
+    written,
+)
+from ....analysis.modules.lowering.reference import reference_text
+from ....runners.modules.common.graphs import GraphNode
+from ....runners.whole_files import write_whole
+
+WORKLOAD = "problem"
+FILES = {"cpp": "kernel.cpp", "cuda": "kernel.cu"}
+BLOCKS = (64, 128, 256, 512, 1024)
+TRIVIAL = 1 << 12
+"""steps: below them a search finds nothing that a clock can tell"""
+ITEM = {"float32": 4, "int64": 8, "int32": 4, "bool": 1}
+
+
+@dataclass(frozen=True)
+class CutSpec:
+    """A kernel of the module with its spec."""
+
+    kernel: Kernel
+    written: Written
+    spec: Path
+    operations: int
+    """about how many steps it takes: what a budget is shared by"""
+
+    @property
+    def worth_a_search(self) -> bool:
+        """Whether anything could be measured of it."""
+        return self.operations >= TRIVIAL
+
+
+def write_specs(cut: Cut, problem: str, language: str, folder: Path) -> tuple[CutSpec, ...]:
+    """Write the spec, source and reference of every kernel of a module."""
+    kernels = [step for step in cut.steps if isinstance(step, Kernel)]
+    return tuple(
+        _write(cut, kernel, f"{entry_name(problem)}_{number}", language, folder)
+        for number, kernel in enumerate(kernels)
+    )
+
+
+def entry_name(problem: str) -> str:
+    """A name that sources can have."""
+    name = re.sub(r"\W+", "_", problem).strip("_").lower()[:40]
+    return name if name and not name[0].isdigit() else f"problem_{name}"
+
+
+def _write(cut: Cut, kernel: Kernel, entry: str, language: str, folder: Path) -> CutSpec:
+    made = written(cut, kernel, entry, language)
+    place = folder / entry
+    place.mkdir(parents=True, exist_ok=True)
+    write_whole(place / FILES[language], made.source)
+    write_whole(place / "reference.py", reference_text(cut, kernel.name, made.reads))
+    spec = write_whole(
+        place / "spec.json", json.dumps(_spec(cut, kernel, made, language), indent=1) + "\n"
+    )
+    return CutSpec(kernel, made, spec, operations_of(cut, kernel))
+
+
+def _spec(cut: Cut, kernel: Kernel, made: Written, language: str) -> dict[str, Any]:
+    arguments = [_argument(cut.nodes[name], name, "input") for name in made.reads]
+    arguments.append(_argument(cut.nodes[kernel.name], "out", "output"))
+    moved = sum(
+        prod(cut.nodes[name].shape or ()) * ITEM[cut.nodes[name].dtype]
+        for name in (*made.reads, kernel.name)
+    )
+    spec: dict[str, Any] = {
+        "name": made.entry,
+        "kernel": {
+            "kernel_type": language,
+            "source_path": FILES[language],
+            "metadata": {"kernel_name": made.entry},
+        },
+        "io": {"arguments": arguments, "deterministic": True, "bytes": str(moved)},
+        "workloads": [{"name": WORKLOAD, "symbols": {}}],
+        "reference": "reference.py",
+    }
+    if language == "cuda":
+        grid = f"cdiv({elements_of(cut, kernel)}, {THREADS})"
+        spec["kernel"]["launch"] = {"grid": [grid], "block": [THREADS]}
+        spec["parameters"] = {THREADS: {"values": list(BLOCKS), "default": 256}}
+    return spec
+
+
+def _argument(node: GraphNode, name: str, role: str) -> dict[str, Any]:
+    shape = [str(n) for n in node.shape or ()] or ["1"]
+    made: dict[str, Any] = {"name": name, "role": role, "dtype": node.dtype, "shape": shape}
+    if role == "input":
+        made["init"] = _init(node)
+    return made
+
+
+def _init(node: GraphNode) -> dict[str, Any]:
+    """Values like those that were seen: of one sign where they are, else with their mean and
+    spread."""
+    seen = node.values
+    if node.dtype == "bool":
+        return {"kind": "randint", "low": 0, "high": 2}
+    if node.dtype != "float32":
+        return {"kind": "randint", "low": 0, "high": 100}
+    if seen is None:
+        return {"kind": "randn"}
+    if seen.low == seen.high:
+        return {"kind": "full", "value": seen.low}
+    if seen.low >= 0 or seen.high <= 0:
+        return {"kind": "uniform", "low": seen.low, "high": seen.high}
+    return {"kind": "randn", "scale": seen.std or 1.0, "shift": seen.mean}
