@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 from kernels import tiny_kernel, with_known_peaks
@@ -11,11 +12,12 @@ from rich.console import Console
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.loading.files import load_file
 from kernelwright.runners.model import Ending
-from kernelwright.search.session.optimize import Began, Event, Failed, Opened, Opening
+from kernelwright.search.session.exchanges import Spent
+from kernelwright.search.session.optimize import Answered, Began, Event, Failed, Opened, Opening
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
 from kernelwright.search.stored.records import SearchRecord, StepReport
-from kernelwright.server.live import LiveView, PlainLines, display
+from kernelwright.server.live import LiveView, PlainLines, display, lines_of
 
 
 def test_the_live_view_shows_where_a_search_stands() -> None:
@@ -39,6 +41,19 @@ def test_the_display_of_a_file_is_plain_lines(tmp_path: Path) -> None:
     lines = (tmp_path / "log").read_text().splitlines()
     assert lines[1] == "search s1 started: 7 builds, seed 3"
     assert lines[2] == "spec.json: no such field"
+
+
+def test_a_log_says_that_there_was_nothing_to_resume_and_what_was_made_of_an_answer() -> None:
+    _, began, _ = _events()
+    assert isinstance(began, Began)
+    (line,) = lines_of(replace(began, anew=True))
+    assert line.startswith("search s1 started anew: --resume finds no search of this kernel")
+    notes = ("ivdep: the source was used: the diff does not fit (\n  1 | x)", "unroll: dropped")
+    told = lines_of(Answered(2, Spent(), notes))
+    assert told[0].startswith("answer: 2 candidates")
+    assert told[1:] == [
+        "  ivdep: the source was used: the diff does not fit ( 1 | x)", "  unroll: dropped",
+    ]  # fmt: skip
 
 
 def test_a_log_tells_every_configuration_and_what_is_under_way_after_some_quiet_seconds() -> None:
