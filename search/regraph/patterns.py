@@ -7,7 +7,7 @@ from typing import Final
 
 from .posterior import Posteriors
 from .reasons import reasons
-from .report import Line, brought, by_count, by_gain, edges, nodes, step
+from .report import Line, brought, by_count, by_gain, by_machine, edges, nodes, step
 
 FEW: Final = 15
 """lines of each list"""
@@ -31,6 +31,7 @@ def patterns(known: Posteriors) -> str:
         *_table("Most promising steps", promising),
         *_table("Most tried steps", tried),
         *_table("Methods", by_gain(nodes(known))),
+        *_machines(known),
         *(_why(known, shown) if shown else []),
     ]
     rules = brought(known, "rule")
@@ -53,6 +54,18 @@ def _why(known: Posteriors, lines: Iterable[Line]) -> list[str]:
         told.append(f"- {step(each)}, {each.describe()}")
         told += [f"  - {reason}" for reason in reasons(known, each)]
     return [*told, ""]
+
+
+def _machines(known: Posteriors) -> list[str]:
+    """What each method brought on each kind of machine, the most promising first."""
+    rows = [
+        f"| {x.method} | {x.language} | {x.arch} | {x.gain} | {x.count} | {x.failed} "
+        f"| {len(x.kernels)} |"
+        for x in by_gain(by_machine(known))
+        if x.arch
+    ]
+    head = ["| method | language | machine | gain | tries | failed | kernels |"]
+    return ["## By machine", "", *head, "|---|---|---|---|---|---|---|", *rows, ""] if rows else []
 
 
 def _table(title: str, lines: Iterable[Line]) -> list[str]:

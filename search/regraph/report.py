@@ -65,6 +65,11 @@ def edges(known: Posteriors) -> tuple[Line, ...]:
     return tuple(_at(known, place) for place in known.places("method", "previous"))
 
 
+def by_machine(known: Posteriors) -> tuple[Line, ...]:
+    """A line a method, language and architecture."""
+    return tuple(_at(known, place) for place in known.places("method", "language", "arch"))
+
+
 def places(known: Posteriors) -> tuple[Line, ...]:
     """A line a step, class of bottleneck, architecture and language."""
     return tuple(_at(known, place) for place in known.places(*ORDER))

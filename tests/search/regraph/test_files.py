@@ -258,3 +258,11 @@ def test_in_the_picture_nothing_leaves_the_paper_and_no_words_meet() -> None:
             apart = one[2] <= other[0] or other[2] <= one[0]
             assert apart or one[3] <= other[1] or other[3] <= one[1]
     assert len(list(root.iter(f"{SVG}circle"))) == 2 * MOST
+
+
+def test_patterns_tell_what_a_method_brought_on_each_machine() -> None:
+    other = step(0, "tune_parameters", -1.0, search="s9").model_copy(update={"arch": "sm_80"})
+    lines = patterns(Posteriors(aggregate([*STEPS, other]))).splitlines()
+    found = [line for line in lines if line.startswith("| tune_parameters | cuda |")]
+    assert [line.split(" | ")[2] for line in found] == ["sm_90a", "sm_80"]
+    assert all("x (" in line and line.endswith("| 1 | 0 % | 1 |") for line in found)
