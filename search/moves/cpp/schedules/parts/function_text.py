@@ -31,7 +31,7 @@ def candidate(
     if needs and not any(needs in each for each in loops.told):
         raise Unwritable(f"nothing in it takes {needs}")
     if not loops.told and not any("#pragma" in line for line in lines):
-        raise Unwritable("its loops stand in the order in which they are best written")
+        raise Unwritable("no loop of it takes vectors, tiles or a team of threads here")
     told = "; ".join(loops.told) or "loops in the order of memory"
     return Candidate(
         method=method,
