@@ -1,10 +1,11 @@
-"""How many tokens a brief of a 200-line kernel has: the first, and later ones beyond what is cached.
+"""How many tokens a brief of a 200-line kernel has: the first, and later ones beyond the cache.
 
     python benchmarks/brief_sizes.py [--result FILE]
 
 A host kernel of 200 lines (a chain of terms, generated) is opened, and `--builds` builds are spent
 on it by rules; then the brief of every variant is made. Tokens are counted as the product does,
-bytes of UTF-8 over 3, rounded up (`search/planning/brief.py`), as no service is asked. What is cached of a later brief are its stable sections, which are the system prompt.
+bytes of UTF-8 over 3, rounded up (`search/planning/brief.py`), as no service is asked. What is
+cached of a later brief are its stable sections, which are the system prompt.
 """
 
 from __future__ import annotations
