@@ -248,8 +248,8 @@ def main() -> None:
 def _with_kept(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What this run found, and of other kernels what an earlier one did."""
     new = {row["kernel"]: row for row in rows}
-    old = json.loads(RESULT.read_text())["kernels"] if RESULT.exists() else []
-    found = {row["kernel"]: row for row in old} | new
+    old: list[dict[str, Any]] = json.loads(RESULT.read_text())["kernels"] if RESULT.exists() else []
+    found = {**{row["kernel"]: row for row in old}, **new}
     return [found[kernel.name] for kernel in UNSEEN if kernel.name in found]
 
 

@@ -48,7 +48,7 @@ class JitFunction:
 def jit_functions(tree: ast.Module) -> dict[str, JitFunction]:
     """The module's `@triton.jit` functions by name, in order."""
     tuned = _tuned_names(tree)
-    found = [n for n in tree.body if isinstance(n, ast.FunctionDef) and _is_jit(n)]
+    found = [n for n in tree.body if isinstance(n, ast.FunctionDef) and is_jit(n)]
     return {n.name: _jit_function(n, tuned) for n in found}
 
 
@@ -70,7 +70,8 @@ def _decorator(node: ast.expr) -> str:
     return dotted(node.func if isinstance(node, ast.Call) else node)
 
 
-def _is_jit(node: ast.FunctionDef) -> bool:
+def is_jit(node: ast.FunctionDef) -> bool:
+    """Whether a function is Triton's device code."""
     return any(_decorator(d) in _JIT for d in node.decorator_list)
 
 

@@ -14,13 +14,14 @@ from ..errors import SpecError
 from ..machine_code.cubin import read_cubin
 from ..machine_code.cubin_check import check_cubin
 from ..machine_code.cubin_hash import device_code_hash
-from ..model import Tier
+from ..model import Tier, content_hash
 from ..plans.plan import Artifact, LaunchPlan, Module, module_name
 from ..plans.plan_check import check_plan
 from ..processes.confined import read_left
 from ..specs.contract import bind
 from ..specs.devices import PROFILES
 from .base import BuildRequest
+from .elsewhere import launches
 
 MAX_MODULE_BYTES = 256 << 20
 MAX_MODULES = 512
@@ -61,7 +62,8 @@ def _checked_device_code(
     for plan in artifact.plans.values():
         check_cubin(plan, cubins, device)
         _check_constants(plan, images, kinds)
-    return artifact.model_copy(update={"code_hash": device_code_hash(artifact.plans, code)})
+    known = [device_code_hash(artifact.plans, code), launches(request)]
+    return artifact.model_copy(update={"code_hash": content_hash(known, 16)})
 
 
 def _check_constants(
