@@ -13,7 +13,7 @@ from ..applying.sent import SentCandidate
 from ..planning.brief import tokens_of
 from ..planning.replies import take_reply
 from .driver import Asked, Exchange, JsonObject, ModelTool, Request, Returned, T, Task
-from .messages_api import MessagesApi
+from .messages_api import KEPT, MessagesApi
 from .settings import PlannerSettings
 
 OVERHEAD_TOKENS: Final = 2_000
@@ -50,13 +50,15 @@ class AnthropicDriver:
         for last in (False, True):
             text = self._answer(conversation, exchange)
             if text is None:
-                progress.found(f"{self._settings.model} refused to answer this question")
+                progress.found(f"{self._settings.model} refused to answer this question; {KEPT}")
                 return None
             try:
                 return read(text)
             except SpecError as error:
                 if last:
-                    progress.found(f"no usable answer of {self._settings.model}: {error.message}")
+                    progress.found(
+                        f"no usable answer of {self._settings.model}: {error.message}; {KEPT}"
+                    )
                 conversation.say(f"This could not be used. {error}\nAnswer again, whole.", text)
         return None
 

@@ -24,6 +24,7 @@ FIELDS: Final = {
 }
 """of blocks, those that may be sent back"""
 RULES: Final = "planner rules needs nobody"
+KEPT: Final = f"what was found is kept; another --model, with --resume, may know more; {RULES}"
 RESUME: Final = f"go on with --resume then; {RULES}"
 
 
