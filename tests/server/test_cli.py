@@ -9,7 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -273,9 +275,18 @@ def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Interrupted:
         children = psutil.Process(run.pid).children(recursive=True)
         run.send_signal(signal.SIGTERM)
         output, errors = run.communicate()
-    left = [c.pid for c in children if c.is_running() and c.status() != psutil.STATUS_ZOMBIE]
+    # what dies with the process that ended is told of its end, and takes a moment
+    left, ends = [c.pid for c in children], time.monotonic() + 5
+    while left and time.monotonic() < ends:
+        left = [c.pid for c in children if _runs(c)]
     done = subprocess.CompletedProcess(command, run.returncode, output, "".join(seen) + errors)
     return Interrupted(Run(folder, done), left)
+
+
+def _runs(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def _until(lines: Iterator[str], start: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ from ...runners.building.plain_compiler import compiled_plainly
 from ...runners.dtypes import DTYPES
 from ...runners.errors import KernelwrightError
 from ...runners.inferring.signature import symbol_for
+from ...runners.languages import language_of
 from ...runners.loading.completing import Draft
 from ...runners.loading.left_open import OPEN
 
@@ -50,21 +51,21 @@ def with_lift(draft: Draft, source: str) -> Draft:
 
 def _lifted(data: Json, source: str) -> Lifted | None:
     kernel = data["kernel"]
-    kind, entry = kernel["kernel_type"], kernel["metadata"]["kernel_name"]
-    if kind not in ("cpp", "cuda") or kernel.get("files"):
+    language, entry = language_of(kernel["kernel_type"]), kernel["metadata"]["kernel_name"]
+    if language.syntax != "c" or kernel.get("files"):
         return None
     arguments = _arguments(data)
     if arguments is None:
         return None
-    made = compiled_plainly(source, entry, (), kind == "cpp")
+    made = compiled_plainly(source, entry, (), not language.on_gpu)
     if isinstance(made, str):
         return None
     try:
         module = read_ptx(made[0])
-        if kind == "cpp":
-            found = lift_host(module, made[1], arguments)
-        else:
+        if language.on_gpu:
             found = lift(module, made[1], arguments, _block(kernel))
+        else:
+            found = lift_host(module, made[1], arguments)
     except (Unreadable, KernelwrightError, RecursionError):
         return None
     named = {each.name for each in arguments}

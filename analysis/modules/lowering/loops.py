@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, cast
 
+from ....runners.languages import language_of
 from .cutting import Cut, Kernel, operands
 from .pointwise import element, literal
 from .sums import FOLDS, PRODUCTS, REDUCTIONS, axes_of
@@ -112,9 +113,9 @@ class _Writer:
 
 def written(cut: Cut, kernel: Kernel, entry: str, language: str) -> Written:
     """The kernel of a stored value, in `cpp` or `cuda`."""
-    writer = _Writer(cut, kernel)
+    writer, launched = _Writer(cut, kernel), language_of(language).launch is not None
     shape = cut.nodes[kernel.name].shape or ()
-    if language == "cuda":
+    if launched:
         indices, before = _of_thread(shape)
     else:
         indices, before = tuple("0" if n == 1 else f"i{axis}" for axis, n in enumerate(shape)), []
@@ -128,12 +129,12 @@ def written(cut: Cut, kernel: Kernel, entry: str, language: str) -> Written:
         else writer.computed(kernel.name, cut.nodes[kernel.name].op, indices)
     )
     body.append(f"out[{row_major(shape, indices)}] = {own};")
-    if language == "cpp":
+    if not launched:
         body = _nested([(f"i{a}", n) for a, n in enumerate(shape)], body)
     parameters = [f"const {_c_type(cut, name)}* {name}" for name in writer.reads]
     parameters.append(f"{_c_type(cut, kernel.name)}* out")
     head = f"void {entry}({', '.join(parameters)})"
-    head = f'extern "C" __global__ {head}' if language == "cuda" else head
+    head = f'extern "C" __global__ {head}' if launched else head
     lines = [f"{head} {{", *(f"    {line}" for line in [*before, *body]), "}"]
     return Written(entry, INCLUDES[language] + "\n".join(lines) + "\n", tuple(writer.reads))
 

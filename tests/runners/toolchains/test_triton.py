@@ -39,9 +39,11 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def builder(cache: Path) -> Iterator[Builder]:
-    made = Builder(cache.parent / "modules", cache.parent / "scratch")
-    yield made
-    made.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, str(cache))
+        made = Builder(cache.parent / "modules", cache.parent / "scratch")
+        yield made
+        made.close()
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from ....analysis.modules.lowering.loops import (
     written,
 )
 from ....analysis.modules.lowering.reference import reference_text
+from ....runners.languages import language_of
 from ....runners.modules.common.graphs import GraphNode
 from ....runners.whole_files import write_whole
 
@@ -90,7 +91,7 @@ def _spec(cut: Cut, kernel: Kernel, made: Written, language: str) -> dict[str, A
         "workloads": [{"name": WORKLOAD, "symbols": {}}],
         "reference": "reference.py",
     }
-    if language == "cuda":
+    if language_of(language).launch is not None:
         grid = f"cdiv({elements_of(cut, kernel)}, {THREADS})"
         spec["kernel"]["launch"] = {"grid": [grid], "block": [THREADS]}
         spec["parameters"] = {THREADS: {"values": list(BLOCKS), "default": 256}}
