@@ -20,7 +20,7 @@ from ......runners.specs.part import Expression
 from ......runners.specs.spec import KernelSpec
 from ....every_language.compiler_flags import effective_flags
 from ....shared.base import NotApplicable, Proposals, State
-from ....shared.lifted.c_expressions import Unwritable
+from ....shared.lifted.attempt import written_of
 from ....shared.lifted.memory import Memory
 from ....shared.lifted.names import WORD, Names
 from ....shared.lifted.proof import refuted
@@ -55,19 +55,8 @@ class Plain:
 
 
 def written_from(state: State, write: Callable[[Plain], Proposals], what: str) -> Proposals:
-    """What a schedule writes of a state, or why it writes nothing.
-
-    Sources are anybody's, and the reader follows all that a compiler makes of them: a fault of
-    reader or writer on one of them is told as the reason, and keeps no other move from its turn.
-    """
-    try:
-        plain = plain_of(state)
-        return plain if isinstance(plain, NotApplicable) else write(plain)
-    except Unwritable as error:
-        return NotApplicable(f"no {what} can be written: {error}")
-    except Exception as error:
-        said = str(error).splitlines() or [""]
-        return NotApplicable(f"a fault of ours in reading it: {type(error).__name__}: {said[0]}")
+    """What a schedule writes of a state, or why it writes nothing."""
+    return written_of(lambda: plain_of(state), write, what)
 
 
 def plain_of(state: State) -> Plain | NotApplicable:

@@ -8,8 +8,6 @@ from scheduled import A_COLUMN, A_ROW, matrix_state, written_beside
 
 from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.search.moves.cuda.schedules.column_schedule import MOVE
-from kernelwright.search.moves.cuda.schedules.parts.plain import Plain, written_from
-from kernelwright.search.moves.shared.base import NotApplicable, Proposals
 
 pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="needs NVRTC")
 
@@ -41,14 +39,3 @@ def test_rows_are_no_columns() -> None:
         " for (int j = 0; j < cols; ++j) s += x[r * cols + j]; y[r] = s; }"
     )
     assert "no neighbouring elements" in reason(MOVE, matrix_state(row, A_ROW, ("rows",)))
-
-
-def test_a_fault_of_ours_is_told_as_the_reason_and_keeps_no_other_move_from_its_turn() -> None:
-    def fails(plain: Plain) -> Proposals:
-        raise ZeroDivisionError(f"at {plain.function.name}\nmore")
-
-    state = matrix_state(SPELLED["means of columns"], A_COLUMN, ("cols",))
-    told = written_from(state, fails, "column")
-    assert isinstance(told, NotApplicable)
-    assert told.reason.startswith("a fault of ours in reading it: ZeroDivisionError: at ")
-    assert "more" not in told.reason
