@@ -1,6 +1,6 @@
-"""Plain Triton kernels with a poor algorithm each, written here, with a spec and the truth in numpy.
+"""Plain Triton kernels with a poor algorithm each, with a spec and the truth in numpy.
 
-DEVELOPED is what the Triton schedules were written on. HELD_OUT was written at the same time, before
+DEVELOPED is what the Triton schedules were written on. HELD_OUT was written with it, before
 any schedule, and first looked at by `triton_rewrites.py` when they were done. Half are launched by
 their spec, half by a Python function of the source.
 """
@@ -66,7 +66,7 @@ ROWS_COLS = {"rows": 4096, "cols": 4096}
 DEVELOPED: Mapping[str, PlainKernel] = {
     "row_sum_by_scalars": PlainKernel(
         "row_sum",
-        '''\
+        """\
 @triton.jit
 def row_sum(x, y, cols):
     row = tl.program_id(0)
@@ -74,7 +74,7 @@ def row_sum(x, y, cols):
     for k in range(cols):
         total += tl.load(x + row * cols + k)
     tl.store(y + row, total)
-''',
+""",
         (_input("x", "rows", "cols"), _output("y", "rows"), _size("cols")),
         ROWS_COLS,
         "def reference(x, cols):\n    return x.sum(axis=1)\n",
@@ -82,7 +82,7 @@ def row_sum(x, y, cols):
     ),
     "one_element_a_program": PlainKernel(
         "squash",
-        '''\
+        """\
 @triton.jit
 def squash_kernel(x, y, n):
     at = tl.program_id(0)
@@ -95,14 +95,14 @@ def squash(x):
     n = x.numel()
     squash_kernel[(n,)](x, y, n)
     return y
-''',
+""",
         (_input("x", "n"), _output("y", "n")),
         {"n": 1 << 24},
         "def reference(x):\n    return x / (1 + np.abs(x))\n",
     ),
     "column_sum_by_columns": PlainKernel(
         "column_sum",
-        '''\
+        """\
 @triton.jit
 def column_sum(x, y, rows, cols, BLOCK: tl.constexpr):
     col = tl.program_id(0)
@@ -111,7 +111,7 @@ def column_sum(x, y, rows, cols, BLOCK: tl.constexpr):
         r = start + tl.arange(0, BLOCK)
         total += tl.load(x + r * cols + col, mask=r < rows, other=0.0)
     tl.store(y + col, tl.sum(total, axis=0))
-''',
+""",
         (_input("x", "rows", "cols"), _output("y", "cols"), _size("rows"), _size("cols")),
         ROWS_COLS,
         "def reference(x, rows, cols):\n    return x.sum(axis=0)\n",
@@ -119,7 +119,7 @@ def column_sum(x, y, rows, cols, BLOCK: tl.constexpr):
     ),
     "product_by_sums": PlainKernel(
         "product",
-        '''\
+        """\
 @triton.jit
 def product_kernel(a, b, c, m, n, k, BLOCK: tl.constexpr):
     i = tl.program_id(0)
@@ -136,14 +136,14 @@ def product(a, b):
     c = torch.empty((m, n), device=a.device, dtype=a.dtype)
     product_kernel[(m, triton.cdiv(n, 64))](a, b, c, m, n, k, BLOCK=64)
     return c
-''',
+""",
         (_input("a", "m", "k"), _input("b", "k", "n"), _output("c", "m", "n")),
         {"m": 2048, "n": 2048, "k": 2048},
         "def reference(a, b):\n    return a @ b\n",
     ),
     "softmax_in_three_passes": PlainKernel(
         "softmax",
-        '''\
+        """\
 @triton.jit
 def softmax(x, y, cols, BLOCK: tl.constexpr):
     row = tl.program_id(0)
@@ -163,7 +163,7 @@ def softmax(x, y, cols, BLOCK: tl.constexpr):
         at = start + tl.arange(0, BLOCK)
         v = tl.load(x + at, mask=at < cols)
         tl.store(y + at, tl.exp(v - most) / total, mask=at < cols)
-''',
+""",
         (_input("x", "rows", "cols"), _output("y", "rows", "cols"), _size("cols")),
         {"rows": 16384, "cols": 16384},
         "def reference(x, cols):\n"
@@ -173,7 +173,7 @@ def softmax(x, y, cols, BLOCK: tl.constexpr):
     ),
     "transpose_by_places": PlainKernel(
         "transposed",
-        '''\
+        """\
 @triton.jit
 def turn(x, y, rows, cols, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -188,7 +188,7 @@ def transposed(x):
     grid = lambda meta: (triton.cdiv(rows * cols, meta["BLOCK"]),)
     turn[grid](x, y, rows, cols, BLOCK=256)
     return y
-''',
+""",
         (_input("x", "rows", "cols"), _output("y", "cols", "rows")),
         ROWS_COLS,
         "def reference(x):\n    return np.ascontiguousarray(x.T)\n",
@@ -198,7 +198,7 @@ def transposed(x):
 HELD_OUT: Mapping[str, PlainKernel] = {
     "layernorm_reads_thrice": PlainKernel(
         "layernorm",
-        '''\
+        """\
 @triton.jit
 def norm_kernel(src, gain, shift, dst, width, eps, CHUNK: tl.constexpr):
     base = tl.program_id(0) * width
@@ -226,7 +226,7 @@ def layernorm(src, gain, shift):
     tokens, width = src.shape
     norm_kernel[(tokens,)](src, gain, shift, dst, width, 1e-5, CHUNK=64)
     return dst
-''',
+""",
         (
             _input("src", "tokens", "width"),
             _input("gain", "width"),
@@ -240,7 +240,7 @@ def layernorm(src, gain, shift):
     ),
     "half_product_by_rows": PlainKernel(
         "gemm_nt",
-        '''\
+        """\
 @triton.jit
 def gemm_nt(a, b, c, M, N, K, stride_a, stride_b, stride_c, BLOCK_K: tl.constexpr):
     i = tl.program_id(1)
@@ -252,7 +252,7 @@ def gemm_nt(a, b, c, M, N, K, stride_a, stride_b, stride_c, BLOCK_K: tl.constexp
         right = tl.load(b + j * stride_b + k, mask=k < K, other=0.0)
         acc += left.to(tl.float32) * right.to(tl.float32)
     tl.store(c + i * stride_c + j, tl.sum(acc, axis=0).to(tl.float16))
-''',
+""",
         (
             _input("a", "M", "K", dtype="float16"),
             _input("b", "N", "K", dtype="float16"),
@@ -270,7 +270,7 @@ def gemm_nt(a, b, c, M, N, K, stride_a, stride_b, stride_c, BLOCK_K: tl.constexp
     ),
     "column_greatest": PlainKernel(
         "greatest",
-        '''\
+        """\
 @triton.jit
 def greatest_kernel(x_ptr, out_ptr, n_rows, n_cols):
     col = tl.program_id(axis=0)
@@ -286,14 +286,14 @@ def greatest(x):
     out = torch.empty(n_cols, device=x.device, dtype=x.dtype)
     greatest_kernel[(n_cols,)](x, out, n_rows, n_cols)
     return out
-''',
+""",
         (_input("x", "n_rows", "n_cols"), _output("out", "n_cols")),
         {"n_rows": 4096, "n_cols": 4096},
         "def reference(x):\n    return x.max(axis=0)\n",
     ),
     "heads_before_tokens": PlainKernel(
         "to_heads",
-        '''\
+        """\
 @triton.jit
 def to_heads_kernel(src, dst, T, H, D: tl.constexpr):
     t = tl.program_id(0)
@@ -309,14 +309,14 @@ def to_heads(src):
     dst = torch.empty((B, H, T, D), device=src.device, dtype=src.dtype)
     to_heads_kernel[(T, H, B)](src, dst, T, H, D=64)
     return dst
-''',
+""",
         (_input("src", "B", "T", "H", 64), _output("dst", "B", "H", "T", 64)),
         {"B": 32, "T": 4096, "H": 32},
         "def reference(src):\n    return np.ascontiguousarray(src.transpose(0, 2, 1, 3))\n",
     ),
     "place_of_the_greatest": PlainKernel(
         "argmax",
-        '''\
+        """\
 @triton.jit
 def argmax(x, out, cols):
     row = tl.program_id(0)
@@ -327,7 +327,7 @@ def argmax(x, out, cols):
         best = tl.where(better, v, best)
         place = tl.where(better, k, place)
     tl.store(out + row, place)
-''',
+""",
         (_input("x", "rows", "cols"), _output("out", "rows", dtype="int32"), _size("cols")),
         ROWS_COLS,
         "def reference(x, cols):\n    return x.argmax(axis=1).astype(np.int32)\n",
@@ -335,7 +335,7 @@ def argmax(x, out, cols):
     ),
     "bias_and_gelu_down_columns": PlainKernel(
         "bias_gelu",
-        '''\
+        """\
 @triton.jit
 def bias_gelu(x, bias, y, rows, cols, BR: tl.constexpr, BC: tl.constexpr):
     r = tl.program_id(0) * BR + tl.arange(0, BR)[None, :]
@@ -344,7 +344,7 @@ def bias_gelu(x, bias, y, rows, cols, BR: tl.constexpr, BC: tl.constexpr):
     v = tl.load(x + r * cols + c, mask=inside) + tl.load(bias + c, mask=c < cols)
     out = 0.5 * v * (1.0 + tl.erf(v * 0.7071067811865476))
     tl.store(y + r * cols + c, out, mask=inside)
-''',
+""",
         (
             _input("x", "rows", "cols"),
             _input("bias", "cols"),

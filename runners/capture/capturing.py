@@ -52,12 +52,12 @@ def capture(request: CaptureRequest) -> CaptureResult:
     recorder = Recorder((a.name for a in contract.arguments), source)
     tensors = DeviceTensors(recorder)
     driver = RecordingDriver(recorder, tensors, request.device)
-    _prepare(request, recorder, driver, tuning)
+    prepare(request, recorder, driver, tuning)
     plan, why, kind = None, "", ""
     try:
         plan = _plan(request, contract, recorder, driver, tensors)
     except BaseException as error:  # the source may raise anything, SystemExit too
-        why, kind = _failure(error, source)
+        why, kind = failure(error, source)
     if recorder.refusal:
         plan, why, kind = None, recorder.refusal, "refused"
     return CaptureResult(
@@ -72,10 +72,10 @@ def capture(request: CaptureRequest) -> CaptureResult:
     )
 
 
-def _prepare(
+def prepare(
     request: CaptureRequest, recorder: Recorder, driver: RecordingDriver, tuning: Tuning
 ) -> None:
-    """The pretended GPU, in a Python that looks like any."""
+    """The pretended GPU, in a Python that looks like any; for good."""
     sys.dont_write_bytecode = True
     become_plain()
     install(recorder, request.device)
@@ -129,7 +129,8 @@ def import_source(source: Path) -> Any:
     return module
 
 
-def _failure(error: BaseException, source: Path) -> tuple[str, FailureKind]:
+def failure(error: BaseException, source: Path) -> tuple[str, FailureKind]:
+    """What the source raised, in words, and its kind."""
     where = line_of_the_error(error, source)
     if isinstance(error, KernelwrightError):
         return str(error), "refused"

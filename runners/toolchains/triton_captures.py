@@ -77,7 +77,7 @@ def _captures(
 def _fork(request: CaptureRequest, name: str, place: Workplace) -> ConfinedFork:
     def body() -> None:
         gc.disable()  # a compilation leaves little to collect: looking for it is 7 % of its time
-        _private_folders(place.folder)
+        private_folders(place.folder)
         from ..capture import capture
 
         found = capture(request)
@@ -92,8 +92,8 @@ def _fork(request: CaptureRequest, name: str, place: Workplace) -> ConfinedFork:
     )
 
 
-def _private_folders(folder: Path) -> None:
-    """Everything that Triton, torch and compilers write goes beneath `folder`."""
+def private_folders(folder: Path) -> None:
+    """Everything that Triton, torch and compilers write goes beneath `folder`, for good."""
     temporary = folder / "tmp"
     temporary.mkdir(exist_ok=True)
     tempfile.tempdir = str(temporary)

@@ -196,6 +196,15 @@ def everywhere(expr: Expr) -> Iterator[Expr]:
                 pass
 
 
+def folds_of(expr: Expr) -> list[Fold]:
+    """The folds that an expression needs in any case. Raises Unwritable for one within a side of a
+    choice."""
+    certain = [each for each in unconditional(expr) if isinstance(each, Fold)]
+    if any(isinstance(each, Fold) and each not in certain for each in everywhere(expr)):
+        raise Unwritable("a loop on one side of a choice")
+    return list(dict.fromkeys(certain))
+
+
 def repeated(exprs: list[Expr]) -> list[Expr]:
     """Operations on floats that are written more than once and computed anyhow: worth a name each,
     the inner ones first."""

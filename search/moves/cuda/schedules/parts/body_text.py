@@ -17,7 +17,13 @@ from ......analysis.lift.statements import (
     When,
     changed,
 )
-from ....shared.lifted.c_expressions import Unwritable, everywhere, repeated, unconditional
+from ....shared.lifted.c_expressions import (
+    Unwritable,
+    everywhere,
+    folds_of,
+    repeated,
+    unconditional,
+)
 from ....shared.lifted.names import Names
 from .c_text import VALUES, Writer
 
@@ -128,15 +134,6 @@ class BodyWriter:
 
 def _called(fold: Fold) -> str:
     return {"sum": "total", "max": "greatest", "min": "least"}.get(fold.kind, "value")
-
-
-def folds_of(expr: Expr) -> list[Fold]:
-    """The folds that an expression needs in any case. Raises Unwritable for one within a side of a
-    choice."""
-    certain = [each for each in unconditional(expr) if isinstance(each, Fold)]
-    if any(isinstance(each, Fold) and each not in certain for each in everywhere(expr)):
-        raise Unwritable("a loop on one side of a choice")
-    return list(dict.fromkeys(certain))
 
 
 def _has_unknown(expr: Expr, writer: Writer) -> bool:

@@ -14,14 +14,14 @@ from ......analysis.lift.sums import coefficient
 from ......runners.model import Candidate
 from ....shared.base import Proposals, State
 from ....shared.lifted.c_expressions import Unwritable
+from ....shared.lifted.domains import fits_int
+from ....shared.lifted.flat import Flat, flattened
 from ....shared.lifted.names import Names
+from ....shared.lifted.row_program import COLUMN, Reduction, reduction_of
 from .body_text import BodyWriter
 from .c_text import VALUES, Writer
-from .domains import fits_int
-from .flat import Flat, flattened
 from .names import names_for
 from .plain import Plain, written_from
-from .row_program import COLUMN, Reduction, reduction_of
 from .writing import parameters, plan_text, plan_with, source_with, written
 
 METHOD = "split_reduction"

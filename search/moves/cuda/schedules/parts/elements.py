@@ -26,10 +26,10 @@ from ......runners.dtypes import DTYPES
 from ......runners.model import Candidate
 from ....shared.base import Proposals, State
 from ....shared.lifted.c_expressions import Unwritable
+from ....shared.lifted.domains import fits_int
+from ....shared.lifted.flat import Flat, flattened
 from .body_text import BodyWriter, loads_in
 from .c_text import TYPES, Writer
-from .domains import fits_int
-from .flat import Flat, flattened
 from .helpers import Vectors
 from .lanes import LANE, Lanes
 from .names import names_for

@@ -17,7 +17,7 @@ from ......analysis.lift.expressions import (
 )
 from ......analysis.lift.rewriting import rebuilt, substitute
 from ......analysis.lift.sums import coefficient, from_terms, terms_of, total
-from .domains import divisor
+from ....shared.lifted.domains import divisor
 from .plain import Plain
 
 LANE = "~lane"

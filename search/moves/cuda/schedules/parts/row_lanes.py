@@ -6,12 +6,12 @@ from ......analysis.lift.expressions import Expr, Load, names_in, walk
 from ......analysis.lift.statements import Let, Store, changed, expressions_in, statements_in
 from ......runners.dtypes import DTYPES
 from ....shared.lifted.c_expressions import Unwritable
+from ....shared.lifted.row_program import COLUMN, RowProgram
 from .body_text import loads_in
 from .helpers import Vectors
 from .lanes import LANE, Lanes
 from .names import names_for
 from .plain import Plain
-from .row_program import COLUMN, RowProgram
 from .writing import written
 
 TEAM = "ROW_THREADS"

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 
 from ......analysis.lift.expressions import ZERO, Expr, Load, Number
 from ......analysis.lift.statements import Body
+from ....shared.lifted.row_program import COLUMN, Reduction
 from . import running
 from .body_text import BodyWriter
 from .c_text import TYPES, VALUES, Writer
 from .lanes import LANE
 from .row_lanes import TEAM, RowLanes, dtype_of
-from .row_program import COLUMN, Reduction
 from .team_text import Teams
 from .writing import condition, handed, parameters
 

@@ -17,10 +17,10 @@ from ......runners.dtypes import DTYPES
 from ......runners.model import Candidate
 from ....shared.base import Proposals, State
 from ....shared.lifted.c_expressions import Unwritable
-from .domains import fits_int, largest, workload_values
+from ....shared.lifted.domains import fits_int, largest, workload_values
+from ....shared.lifted.row_program import RowProgram, row_program
 from .plain import Plain, written_from
 from .row_lanes import LANES_BYTES, TEAM, RowLanes, dtype_of
-from .row_program import RowProgram, row_program
 from .row_text import WARPS, RowText
 from .running import with_running_maximum
 from .writing import parameters, plan_text, plan_with, source_with

@@ -16,8 +16,8 @@ from typing import TypeGuard
 from ......analysis.lift.expressions import ZERO, Call, DType, Expr, Fold, Number
 from ......analysis.lift.rewriting import rebuilt
 from ......analysis.lift.statements import changed
+from ....shared.lifted.row_program import Reduction, RowProgram, Running
 from .c_text import VALUES, Unwritable, number_text
-from .row_program import Reduction, RowProgram, Running
 
 BASES = {"exp": log2(e), "fast_exp": log2(e), "exp2": 1.0, "fast_exp2": 1.0}
 """what an exponent is multiplied by for one of base 2"""

@@ -9,14 +9,14 @@ from ......analysis.lift.expressions import ONE, ZERO, Expr, Load, Name, names_i
 from ......analysis.lift.rewriting import substitute
 from ......analysis.lift.statements import Dim
 from ......analysis.lift.sums import coefficient
+from ....shared.lifted.contraction import Contraction
+from ....shared.lifted.flat import replaced
+from ....shared.lifted.row_program import COLUMN
 from ..parts.body_text import BodyWriter
 from ..parts.c_text import Writer
 from ..parts.columns import step_text
-from ..parts.flat import replaced
 from ..parts.names import Names
 from ..parts.plain import Plain
-from ..parts.row_program import COLUMN
-from .contraction import Contraction
 
 KERNEL = Template(
     """\

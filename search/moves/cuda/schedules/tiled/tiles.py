@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from ......runners.model import Candidate
 from ....shared.base import Proposals, State
+from ....shared.lifted.contraction import contraction
+from ....shared.lifted.domains import fits_int, workload_values
 from ..parts.c_text import Unwritable
-from ..parts.domains import fits_int, workload_values
 from ..parts.names import names_for
 from ..parts.plain import Plain, written_from
 from ..parts.writing import parameters, plan_text, plan_with, source_with, written
-from .contraction import contraction
 from .tile_text import TileText
 
 METHOD = "register_tiling"

@@ -15,14 +15,14 @@ from ......analysis.lift.statements import Body, Dim, Store, changed, statements
 from ......analysis.lift.sums import coefficient
 from ......runners.model import Candidate
 from ....shared.base import Proposals, State
+from ....shared.lifted.domains import fits_int
+from ....shared.lifted.flat import all_dims, joined
+from ....shared.lifted.two_places import with_rows
 from ..parts.body_text import BodyWriter, loads_in
 from ..parts.c_text import TYPES, Unwritable, Writer
-from ..parts.domains import fits_int
-from ..parts.flat import all_dims, joined
 from ..parts.names import Names, names_for
 from ..parts.plain import Plain, written_from
 from ..parts.writing import parameters, plan_text, plan_with, source_with, written
-from .two_places import with_rows
 
 METHOD = "coalesce_global_accesses"
 """of the catalogue, that the schedule is a candidate of"""

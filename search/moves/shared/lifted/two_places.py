@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ......analysis.lift.expressions import (
+from .....analysis.lift.expressions import (
     ONE,
     ZERO,
     Call,
@@ -13,17 +13,17 @@ from ......analysis.lift.expressions import (
     names_in,
     walk,
 )
-from ......analysis.lift.rewriting import substitute
-from ......analysis.lift.statements import Body, Dim, changed, expressions_in
-from ......analysis.lift.sums import product, terms_of, total
-from ..parts.domains import divisor
-from ..parts.flat import replaced
-from ..parts.names import Names
-from ..parts.plain import Plain
+from .....analysis.lift.rewriting import substitute
+from .....analysis.lift.statements import Body, Dim, changed, expressions_in
+from .....analysis.lift.sums import product, terms_of, total
+from .computed import Computed
+from .domains import divisor
+from .flat import replaced
+from .names import Names
 
 
 def with_rows(
-    dims: tuple[Dim, ...], body: Body, plain: Plain, names: Names
+    dims: tuple[Dim, ...], body: Body, plain: Computed, names: Names
 ) -> tuple[tuple[Dim, ...], Body]:
     """The dimensions, those of whole rows as two or more, and what is done at them."""
     found = list[Dim]()
@@ -36,7 +36,9 @@ def with_rows(
     return tuple(found), body
 
 
-def _split(dim: Dim, body: Body, plain: Plain, names: Names) -> tuple[tuple[Dim, Dim], Body] | None:
+def _split(
+    dim: Dim, body: Body, plain: Computed, names: Names
+) -> tuple[tuple[Dim, Dim], Body] | None:
     """A dimension as rows of the shortest length that it is divided by."""
     parts = {
         e
@@ -62,7 +64,7 @@ def _split(dim: Dim, body: Body, plain: Plain, names: Names) -> tuple[tuple[Dim,
     return None
 
 
-def _rows_by_domain(extent: Expr, length: Expr, plain: Plain) -> Expr | None:
+def _rows_by_domain(extent: Expr, length: Expr, plain: Computed) -> Expr | None:
     """As many rows as there are, where every legal size is one of whole rows."""
     if not isinstance(length, Number) or divisor(extent, plain) % int(length.value):
         return None

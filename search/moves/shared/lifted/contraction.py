@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ......analysis.lift.expressions import (
+from .....analysis.lift.expressions import (
     ONE,
     Call,
     Expr,
@@ -20,15 +20,14 @@ from ......analysis.lift.expressions import (
     parts,
     walk,
 )
-from ......analysis.lift.rewriting import substitute
-from ......analysis.lift.statements import Body, Dim, Store, changed
-from ......analysis.lift.sums import coefficient
-from ..parts.body_text import folds_of
-from ..parts.c_text import Unwritable
-from ..parts.flat import all_dims, joined
-from ..parts.names import Names
-from ..parts.plain import Plain
-from ..parts.row_program import Reduction, reduction_of
+from .....analysis.lift.rewriting import substitute
+from .....analysis.lift.statements import Body, Dim, Store, changed
+from .....analysis.lift.sums import coefficient
+from .c_expressions import Unwritable, folds_of
+from .computed import Computed
+from .flat import all_dims, joined
+from .names import Names
+from .row_program import Reduction, reduction_of
 from .two_places import with_rows
 
 KINDS = ("sum", "product", "max", "min")
@@ -53,7 +52,7 @@ class Contraction:
     """what is stored; the reduction's fold stands in it"""
 
 
-def contraction(plain: Plain, names: Names) -> Contraction:
+def contraction(plain: Computed, names: Names) -> Contraction:
     """The contraction of a lift. Raises Unwritable for a kernel that is none."""
     dims, body, _ = all_dims(plain)
     dims, body = with_rows(dims, joined(body), plain, names)

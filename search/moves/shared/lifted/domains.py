@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import gcd
 
-from ......analysis.lift.expressions import Call, Expr, Name, Number, Sum
-from ......runners.errors import ExpressionError
-from ......runners.specs.expressions import evaluate_int
-from ......runners.specs.spec import KernelSpec
-from ....shared.lifted.proof import elements
-from ....shared.sizes import divisor_of
-from .plain import Plain
+from .....analysis.lift.expressions import Call, Expr, Name, Number, Sum
+from .....runners.errors import ExpressionError
+from .....runners.specs.expressions import evaluate_int
+from .....runners.specs.spec import KernelSpec
+from ..sizes import divisor_of
+from .computed import Computed
+from .proof import elements
 
 UNKNOWN = 1 << 62
 INT_LIMIT = (1 << 31) - (1 << 24)
 """below which every index must stay to be an int, with room for a grid that goes a step too far"""
 
 
-def largest(expr: Expr, plain: Plain, more: Mapping[str, int] | None = None) -> int:
+def largest(expr: Expr, plain: Computed, more: Mapping[str, int] | None = None) -> int:
     """An upper bound of an integer that is not negative; UNKNOWN where none is known. `more`: of
     names that the kernel is not given."""
     match expr:
@@ -48,7 +48,7 @@ def largest(expr: Expr, plain: Plain, more: Mapping[str, int] | None = None) -> 
             return UNKNOWN
 
 
-def _largest_size(name: str, plain: Plain) -> int:
+def _largest_size(name: str, plain: Computed) -> int:
     if name not in plain.sizes:
         return UNKNOWN
     return max(_values_at_most(plain.spec, plain.sizes[name]))
@@ -68,7 +68,7 @@ def _values_at_most(spec: KernelSpec, size: object) -> list[int]:
         return [UNKNOWN]
 
 
-def workload_values(expr: Expr, plain: Plain) -> tuple[int, ...]:
+def workload_values(expr: Expr, plain: Computed) -> tuple[int, ...]:
     """What a size of the kernel's parameters is in the visible workloads; empty: not known."""
     found = list[int]()
     for workload in (w for w in plain.spec.workloads if not w.held_out):
@@ -79,7 +79,7 @@ def workload_values(expr: Expr, plain: Plain) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _value(expr: Expr, plain: Plain, symbols: Mapping[str, int]) -> int | None:
+def _value(expr: Expr, plain: Computed, symbols: Mapping[str, int]) -> int | None:
     match expr:
         case Number(value):
             return int(value)
@@ -106,7 +106,7 @@ def _value(expr: Expr, plain: Plain, symbols: Mapping[str, int]) -> int | None:
             return None
 
 
-def divisor(expr: Expr, plain: Plain, more: Mapping[str, int] | None = None) -> int:
+def divisor(expr: Expr, plain: Computed, more: Mapping[str, int] | None = None) -> int:
     """A number that divides an integer for all legal sizes; 0 for 0. `more`: of other names."""
     match expr:
         case Number(value):
@@ -127,7 +127,7 @@ def divisor(expr: Expr, plain: Plain, more: Mapping[str, int] | None = None) -> 
             return 1
 
 
-def fits_int(plain: Plain, *counts: Expr) -> bool:
+def fits_int(plain: Computed, *counts: Expr) -> bool:
     """Whether indices may be ints: no array has more elements, and no count is larger."""
     symbols = {
         name: max(w.symbols[name] for w in plain.spec.workloads) if domain is None else domain.max

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ......analysis.lift.expressions import ONE, ZERO, Call, Expr, Load, Name, call, names_in, walk
-from ......analysis.lift.rewriting import rebuilt, substitute
-from ......analysis.lift.statements import (
+from .....analysis.lift.expressions import ONE, ZERO, Call, Expr, Load, Name, call, names_in, walk
+from .....analysis.lift.rewriting import rebuilt, substitute
+from .....analysis.lift.statements import (
     Body,
     Dim,
     Each,
@@ -19,10 +19,10 @@ from ......analysis.lift.statements import (
     expressions_in,
     statements_in,
 )
-from ......analysis.lift.sums import coefficient, difference, product, total
-from ....shared.lifted.c_expressions import Unwritable
-from ....shared.lifted.names import Names
-from .plain import Plain
+from .....analysis.lift.sums import coefficient, difference, product, total
+from .c_expressions import Unwritable
+from .computed import Computed
+from .names import Names
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Flat:
     coordinates: tuple[Coordinate, ...]
 
 
-def flattened(plain: Plain, names: Names) -> Flat:
+def flattened(plain: Computed, names: Names) -> Flat:
     """The lift over one index. Raises Unwritable where the places of its output are not ordered."""
     dims, body, sequential = all_dims(plain)
     body = joined(body)
@@ -84,7 +84,7 @@ def joined(body: Body) -> Body:
     return tuple(found)
 
 
-def all_dims(plain: Plain) -> tuple[tuple[Dim, ...], Body, bool]:
+def all_dims(plain: Computed) -> tuple[tuple[Dim, ...], Body, bool]:
     """The parallel dimensions and those of loops that do nothing but go over more places."""
     dims, body = list(plain.lifted.dims), plain.lifted.body
     sequential = False
@@ -100,7 +100,7 @@ def all_dims(plain: Plain) -> tuple[tuple[Dim, ...], Body, bool]:
     return tuple(dims), body, sequential
 
 
-def _of_one(dim: Dim, body: Body, index: str, names: Names, plain: Plain) -> Flat:
+def _of_one(dim: Dim, body: Body, index: str, names: Names, plain: Computed) -> Flat:
     renamed = changed(body, lambda each: substitute(each, {dim.name: Name(index)}))
     found = dict[Expr, tuple[Coordinate, Coordinate]]()
     for expr in expressions_in(renamed):

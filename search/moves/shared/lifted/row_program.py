@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ......analysis.lift.expressions import (
+from .....analysis.lift.expressions import (
     ONE,
     ZERO,
     Call,
@@ -18,9 +18,9 @@ from ......analysis.lift.expressions import (
     names_in,
     walk,
 )
-from ......analysis.lift.folding import combination
-from ......analysis.lift.rewriting import substitute
-from ......analysis.lift.statements import (
+from .....analysis.lift.folding import combination
+from .....analysis.lift.rewriting import substitute
+from .....analysis.lift.statements import (
     Body,
     Dim,
     Each,
@@ -30,10 +30,10 @@ from ......analysis.lift.statements import (
     changed,
     expressions_in,
 )
-from ......analysis.lift.sums import coefficient, difference, terms_of, total
-from ....shared.lifted.c_expressions import Unwritable
+from .....analysis.lift.sums import coefficient, difference, terms_of, total
+from .c_expressions import Unwritable
+from .computed import Computed
 from .flat import replaced
-from .plain import Plain
 
 COLUMN = "~column"
 """the name of a place in the row while a program is looked at"""
@@ -85,7 +85,7 @@ class RowProgram:
     """statements once a row, in the end"""
 
 
-def row_program(plain: Plain) -> RowProgram:
+def row_program(plain: Computed) -> RowProgram:
     """The rows of a lift. Raises Unwritable where it has none."""
     dims, body = _with_loop_of_columns(plain)
     body = _forwarded(_online(body))
@@ -121,7 +121,7 @@ def row_program(plain: Plain) -> RowProgram:
     )
 
 
-def _with_loop_of_columns(plain: Plain) -> tuple[tuple[Dim, ...], Body]:
+def _with_loop_of_columns(plain: Computed) -> tuple[tuple[Dim, ...], Body]:
     """Dimensions without the one along which values are folded anew at each place: that is a loop
     of the row."""
     dims, body = plain.lifted.dims, plain.lifted.body
