@@ -77,8 +77,10 @@ class AnthropicDriver:
                 case "pause_turn":
                     conversation.messages.append(_said_by("assistant", returned.content))
                 case "max_tokens" if cuts < CONTINUATIONS:
-                    cuts, text = cuts + 1, text + returned.text
-                    conversation.say(GO_ON, returned.text)
+                    # joined as it is sent back: the model goes on where what it sees ends
+                    seen = returned.text.rstrip()
+                    cuts, text = cuts + 1, text + seen
+                    conversation.say(GO_ON, seen)
                 case _:
                     return text + returned.text
 
@@ -146,8 +148,8 @@ class Conversation:
 
     def say(self, words: str, answered: str) -> None:
         """Go on after an answer, of which the text alone is sent back."""
-        if answered.strip():
-            self.messages.append(_said_by("assistant", (_text(answered.rstrip()),)))
+        if seen := answered.rstrip():
+            self.messages.append(_said_by("assistant", (_text(seen),)))
         self.messages.append(_said_by("user", (_text(words),)))
 
     def look(self, returned: Returned) -> bool:

@@ -2,100 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pytest
-from kernels import DOES_NOT_BUILD, FASTER, SOURCE, WRONG, tiny_kernel, with_known_peaks
-from messages_api import USAGE, Refuses, Says, Step, candidates, messages_api
+from messages_api import USAGE, Refuses, Says, candidates
+from model_searches import (
+    A_CALL,
+    BROKEN,
+    CHEAT,
+    FLAGS,
+    MENDED,
+    Run,
+    first_then_nothing,
+    question,
+)
 from typer.testing import CliRunner
 
 from kernelwright.runners.model import Ending
-from kernelwright.search.drivers.settings import PlannerSettings
-from kernelwright.search.session.exchanges import Costs, ExchangeRecord, calls_of, costs_of
-from kernelwright.search.session.optimize import (
-    Began,
-    Event,
-    Failed,
-    Finished,
-    optimize,
-)
+from kernelwright.search.session.optimize import Failed
 from kernelwright.search.session.workbench import Workbench
-from kernelwright.search.settings import Settings
-from kernelwright.search.stored.records import StepReport
 from kernelwright.server import cli
-from kernelwright.server.planning.answering import Answerer
 from kernelwright.tools.inspect import InspectArguments, Inspected, inspect_handle
-
-FLAGS = {"method": "flags", "detail": "vectorise", "options": FASTER}
-BROKEN = {"method": "rewrite", "detail": "counts j", "source": DOES_NOT_BUILD}
-CHEAT = {"method": "skip", "detail": "one element", "source": WRONG}
-MENDED = {"method": "mend", "detail": "i again", "source": SOURCE.replace("a * x[i]", "x[i] * a")}
-A_CALL = Decimal("0.006")
-"""dollars: 1000 * 4 + 100 * 20, in millionths"""
-
-
-@dataclass(frozen=True)
-class Ran:
-    """One run of `optimize`: its events, what was sent in it, and what its search had cost then."""
-
-    events: list[Event]
-    asked: list[dict[str, Any]]
-    calls: list[ExchangeRecord]
-    costs: Costs
-
-    @property
-    def steps(self) -> dict[str, Ending]:
-        """Endings by detail."""
-        return {each.detail: each.ending for each in self.events if isinstance(each, StepReport)}
-
-    @property
-    def stopped(self) -> str | None:
-        """The reason of the stop verdict."""
-        (finished,) = (each for each in self.events if isinstance(each, Finished))
-        return finished.status.stopped
-
-
-Run = Callable[..., Ran]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Optimizes the tiny kernel with a scripted model, each time in the same state folder."""
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-nobody")
-    tiny_kernel(tmp_path)
-    outdir = with_known_peaks(tmp_path / "out")
-
-    def optimized(*script: Step, resume: bool = False, **changes: Any) -> Ran:
-        settings = Settings(budget_builds=8, repair_visits=2, min_pred_gain=0)
-        with messages_api(*script) as server, Workbench(outdir, [tmp_path]) as bench:
-            planning = PlannerSettings.model_validate({"base_url": server.url, **changes})
-            answering = Answerer(bench, "anthropic", planning)
-            specs = [tmp_path / "spec.json"]
-            events = list(optimize(bench, specs, settings, resume=resume, answering=answering))
-            (search,) = (each.search for each in events if isinstance(each, Began))
-            kept = calls_of(bench.store, search.search_id), costs_of(bench.store, search.search_id)
-        return Ran(events, server.asked, *kept)
-
-    return optimized
-
-
-def question(body: dict[str, Any]) -> str:
-    """The part of the brief that a call tells of its variant."""
-    return body["messages"][0]["content"][0]["text"]
-
-
-def first_then_nothing(*first: dict[str, Any]) -> Callable[[dict[str, Any]], Says]:
-    """A model that has ideas for the untouched baseline alone."""
-
-    def says(body: dict[str, Any]) -> Says:
-        new = "this is the baseline" in question(body) and "Tried from here" not in question(body)
-        return Says(candidates(*first) if new else candidates())
-
-    return says
 
 
 def mending(body: dict[str, Any]) -> Says:
