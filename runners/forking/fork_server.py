@@ -12,8 +12,9 @@ started. It is tied to the server, not to us. BLAS ends its threads before a for
 ones in the child that needs them, after that one has been confined.
 
 argv is CHANNEL_FD and the modules to load. Messages out: `{"ready": true}` once they are; in, with
-the descriptors of stdout, stderr and the child's channel: `{"module", "arguments", "environment",
-"limits", "folder"}`; out: `{"pid"}`, null where no child came of it.
+the descriptors of stdout, stderr, the child's channel and a pipe: `{"module", "arguments",
+"environment", "limits", "folder"}`; out: `{"pid"}`, null where no child came of it. The child
+begins when the server, which knows it by then, writes GO into that pipe, or else it ends.
 """
 
 from __future__ import annotations
@@ -42,14 +43,19 @@ GO = b"g"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a child is to be, and its descriptors: stdout, stderr and its channel."""
+    """What a child is to be, and its descriptors: stdout, stderr, its channel and its start."""
 
     module: str
     arguments: tuple[str, ...]
     environment: dict[str, str]
     limits: dict[str, int]
     folder: str
-    fds: tuple[int, int, int]
+    fds: tuple[int, int, int, int]
+
+    @property
+    def words(self) -> list[str]:
+        """What it is seen under."""
+        return [sys.executable, "-P", "-m", self.module, str(self.fds[2]), *self.arguments]
 
 
 def main() -> None:
@@ -62,7 +68,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # a collection in a child copies no page of what has been loaded
     wanted = _serve(channel, owner)
-    if wanted is not None:
+    if wanted is not None and os.read(wanted.fds[3], 1) == GO:
         _become(wanted)
 
 
@@ -72,7 +78,7 @@ def _serve(channel: Channel, owner: int) -> Wanted | None:
         while True:
             message, fds = channel.receive()
             wanted = _read(message, fds)
-            pid = _forked(owner)
+            pid = _forked(owner, wanted)
             if pid == 0:
                 channel.close()
                 return wanted
@@ -84,30 +90,27 @@ def _serve(channel: Channel, owner: int) -> Wanted | None:
 
 
 def _read(message: dict[str, Any], fds: Sequence[int]) -> Wanted:
-    stdout, stderr, channel = fds
+    stdout, stderr, channel, going = fds
     return Wanted(
         module=message["module"],
         arguments=tuple(message["arguments"]),
         environment=message["environment"],
         limits=message["limits"],
         folder=message["folder"],
-        fds=(stdout, stderr, channel),
+        fds=(stdout, stderr, channel, going),
     )
 
 
-def _forked(owner: int) -> int | None:
-    """The pid of a new child of `owner`, None where none came of it; 0 in that child."""
+def _forked(owner: int, wanted: Wanted) -> int | None:
+    """The pid of a new child of `owner`, None where none came of it; 0 in that child, which is seen
+    as what it is to be before it is told of: whoever sweeps up what is ours alone spares it."""
     try:
         with _pipe() as (told, telling), _pipe() as (going, go):
             between = os.fork()
             if between == 0:
                 _fork_once_more(telling)
                 go.close()
-                if going.read(1) != GO:
-                    os._exit(1)  # the fork server is gone
-                os.setsid()
-                launch.enter_child(owner)  # which ends where somebody else has adopted us
-                telling.write(GO)
+                _arrive(owner, wanted, going, telling)
                 return 0
             telling.close()
             pid = int(told.read(20) or b"0")
@@ -116,6 +119,22 @@ def _forked(owner: int) -> int | None:
             return pid if pid and told.read(1) == GO else None
     except OSError:  # there is no process to have, or it has died meanwhile
         return None
+
+
+def _arrive(owner: int, wanted: Wanted, going: FileIO, telling: FileIO) -> None:
+    """Become the owner's child, and be seen as what it is to be."""
+    try:
+        if going.read(1) != GO:
+            os._exit(1)  # the fork server is gone
+        os.setsid()
+        launch.enter_child(owner)  # which ends where somebody else has adopted us
+        launch.set_limits(wanted.limits)
+        os.environ.clear()
+        os.environ.update(wanted.environment)
+        show_as(wanted.words, wanted.environment)
+        telling.write(GO)
+    except (OSError, ValueError):
+        os._exit(1)
 
 
 def _fork_once_more(telling: FileIO) -> None:
@@ -139,20 +158,15 @@ def _pipe() -> Generator[tuple[FileIO, FileIO]]:
 
 def _become(wanted: Wanted) -> None:
     """Be the module, as if Python had been started with it."""
-    stdout, stderr, channel = wanted.fds
+    stdout, stderr, channel, _ = wanted.fds
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
     os.closerange(3, channel)
     os.closerange(channel + 1, max(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 4096))
     os.chdir(wanted.folder)
-    os.environ.clear()
-    os.environ.update(wanted.environment)
     sys.dont_write_bytecode = bool(wanted.environment.get(NO_BYTECODE))
-    launch.set_limits(wanted.limits)
-    words = [sys.executable, "-P", "-m", wanted.module, str(channel), *wanted.arguments]
-    show_as(words, wanted.environment)
-    sys.orig_argv[:] = words
-    sys.argv[1:] = words[4:]
+    sys.orig_argv[:] = wanted.words
+    sys.argv[1:] = wanted.words[4:]
     runpy.run_module(wanted.module, run_name="__main__", alter_sys=True)
 
 

@@ -28,12 +28,9 @@ def start_python(
     """
 
     given = _Given(name=name, scratch=scratch, environment=environment, limits=limits)
-    return spawner().do(
-        lambda: (
-            _fork_server().start(module, arguments, **given)
-            or start_module(module, arguments, **given)
-        )
-    )
+    forked = _fork_server().start(module, arguments, **given)
+    # It knows of every child, whose time it watches.
+    return spawner().do(lambda: forked or start_module(module, arguments, **given))
 
 
 class _Given(TypedDict):
@@ -45,7 +42,7 @@ class _Given(TypedDict):
 
 @cache
 def _fork_server() -> ForkServer:
-    """That of this process, used by its spawner's thread alone; a forked child gets its own."""
+    """That of this process; a forked child gets its own."""
     return ForkServer()
 
 

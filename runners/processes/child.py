@@ -184,18 +184,20 @@ class Child:
         """Whether it runs, and nobody has stopped it meanwhile."""
         return self.poll() is None and not is_stopped(self.pid)
 
-    def receive(self, timeout: float | None = None) -> tuple[dict[str, Any], list[int]]:
+    def receive(
+        self, timeout: float | None = None, look_s: float = LOOK_S
+    ) -> tuple[dict[str, Any], list[int]]:
         """The next message of its channel, as `Channel.receive`.
 
-        Raises ProcessLost, too, when the child stands still: nobody but an outsider stops it, and
-        it might never go on.
+        Raises ProcessLost, too, when the child stands still for a few looks: nobody but an outsider
+        stops it, and it might never go on.
         """
         deadline = float("inf") if timeout is None else time.monotonic() + timeout
         stood_still = 0
         while True:
             left = max(0.0, deadline - time.monotonic())
             try:
-                return self.channel.receive(timeout=min(left, LOOK_S))
+                return self.channel.receive(timeout=min(left, look_s))
             except TimeoutError:
                 if left == 0.0:
                     raise

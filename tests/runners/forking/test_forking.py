@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,15 @@ import psutil
 import pytest
 
 from kernelwright.runners.forking.keeper import MODULE, ForkServer
+from kernelwright.runners.processes.channel import Channel
 from kernelwright.runners.processes.child import Child, Limits
-from kernelwright.runners.processes.process import spawner
-from kernelwright.runners.processes.start import clean_environment
+from kernelwright.runners.processes.process import run_limited, spawner
+from kernelwright.runners.processes.start import clean_environment, start_module
 
 PATIENCE_S = 20
 PYTHON = "timeit"
 """a module that runs its arguments, the number of the channel and then lines of Python"""
 ROLES = ("native", "device", "oracle", "building", "interpreter", "capture", "toolchains")
-
-# The server and its children belong to one thread, here that of the tests.
 
 
 @pytest.fixture(scope="module")
@@ -180,8 +180,6 @@ def test_a_fork_server_that_is_killed_takes_no_child_along_and_another_takes_its
     forks: ForkServer, tmp_path: Path
 ) -> None:
     with forked(forks, tmp_path, "import time; time.sleep(1000)") as child:
-        while PYTHON not in psutil.Process(child.pid).cmdline():  # until then it is the server's
-            os.sched_yield()
         before = servers(psutil.Process())
         for each in before:
             each.kill()
@@ -209,6 +207,91 @@ def test_a_fork_server_that_does_not_begin_is_tried_once(
     assert fork(broken, tmp_path, "print(1)", None) is None
     monkeypatch.undo()
     assert fork(broken, tmp_path, "print(1)", None) is None
+
+
+def test_a_fork_that_is_waited_for_holds_up_nobody_who_wants_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for patience in ("FORKED_S", "LOOK_S"):
+        monkeypatch.setattr(f"kernelwright.runners.forking.keeper.{patience}", 1000.0)
+    before, waited = servers(psutil.Process()), ForkServer()
+
+    def others() -> list[int | None]:
+        environment = clean_environment(tmp_path)
+        child = spawner().start(
+            ["true"], name="plain", scratch=tmp_path, environment=environment, limits=Limits()
+        )
+        with child:
+            ended = child.wait(PATIENCE_S)
+        done = run_limited(["true"], scratch=tmp_path, environment=environment, limits=Limits())
+        return [ended, done.returncode]
+
+    with ThreadPoolExecutor(2) as two:
+        coming = two.submit(forked, waited, tmp_path, "import time; time.sleep(1000)")
+        while not (stopped := servers(psutil.Process()) - before):
+            os.sched_yield()
+        for each in stopped:
+            each.suspend()
+        try:
+            assert two.submit(others).result(PATIENCE_S) == [0, 0]
+        finally:
+            for each in stopped:
+                each.resume()
+        with coming.result() as child:
+            assert child.poll() is None
+    waited.close()
+
+
+def test_a_fork_server_that_stands_still_as_it_loads_is_not_waited_for(
+    tmp_path: Path,
+) -> None:
+    before, made = servers(psutil.Process()), ForkServer()
+    with ThreadPoolExecutor(1) as one:
+        coming = one.submit(fork, made, tmp_path, "import time; time.sleep(1000)", None)
+        while not (stopped := servers(psutil.Process()) - before):
+            os.sched_yield()
+        for each in stopped:
+            each.suspend()
+        child = coming.result()
+    if child is not None:  # it had loaded before we stopped it
+        child.close()
+    made.close()
+    assert not psutil.wait_procs(stopped, PATIENCE_S)[1]
+
+
+def test_a_child_that_nobody_waits_for_any_more_does_not_begin(tmp_path: Path) -> None:
+    (ours, theirs), (going, go) = Channel.pair(), os.pipe()
+    log = os.open(tmp_path / "said", os.O_CREAT | os.O_RDWR)
+    wanted: dict[str, Any] = {"module": PYTHON, "arguments": ["print(1)"], "limits": {}}
+    wanted |= {"environment": clean_environment(tmp_path), "folder": str(tmp_path)}
+    with spawner().do(
+        lambda: start_module(
+            MODULE,
+            name="server",
+            scratch=tmp_path,
+            environment=clean_environment(tmp_path),
+            limits=Limits(),
+        )
+    ) as server:
+        assert server.receive(PATIENCE_S)[0] == {"ready": True}
+        server.channel.send(wanted, [log, log, theirs.fileno(), going])
+        child = psutil.Process(server.receive(PATIENCE_S)[0]["pid"])
+        os.close(go)
+        assert not psutil.wait_procs([child], PATIENCE_S)[1]
+        assert not (tmp_path / "said").read_bytes()
+    os.close(going)
+    os.close(log)
+    for end in (ours, theirs):
+        end.close()
+
+
+def test_threads_that_fork_at_once_have_a_child_each(forks: ForkServer, tmp_path: Path) -> None:
+    def numbered(number: int) -> int:
+        folder = tmp_path / str(number)
+        return told(forks, folder, f"print({number})")
+
+    with ThreadPoolExecutor(6) as many:
+        assert list(many.map(numbered, range(12))) == list(range(12))
 
 
 OWNER = f"""
@@ -247,9 +330,12 @@ def test_a_child_and_its_fork_server_die_with_who_started_them(
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as owner:
-        assert owner.stdout is not None
-        child = psutil.Process(int(owner.stdout.readline()))
-        (server,) = servers(psutil.Process(owner.pid))
-        _ended(owner, number)
+        try:
+            assert owner.stdout is not None
+            child = psutil.Process(int(owner.stdout.readline()))
+            (server,) = servers(psutil.Process(owner.pid))
+            _ended(owner, number)
+        finally:
+            owner.kill()  # or we waited for it, where anything above failed
         _, alive = psutil.wait_procs([child, server], PATIENCE_S)
         assert not alive
