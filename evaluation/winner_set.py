@@ -64,8 +64,8 @@ def confirm(
         if failed := first_failure(gates):
             return _refused(variant_id, gates, failed)
         found = [c.comparison for c in compared if c.comparison is not None]
-        hot = rig.hot_times(kernel, visible, [variant_id, baseline])
-        found[0] = hot.beside(found[0])
+        called = rig.as_called(kernel, visible, [variant_id, baseline])
+        found[0] = called.beside(found[0])
         told = _accepted_or_not(variant_id, gates, found, first, min_gain)
         reference = rig.reference_times(kernel, visible)
         return told.model_copy(update={"reference": reference})
@@ -124,7 +124,7 @@ def _accepted_or_not(
     message = f"visible workloads: {describe(ratio, 'the baseline', visible.resolution)}"
     if first is not None:
         message += f" ({kept.message})"
-    message += _placements(visible) + _warm(visible)
+    message += _placements(visible) + _warm(visible) + _apart(visible)
     if held_out is not None:
         again = describe(held_out.ratios[0], "the baseline", held_out.resolution)
         message += f"; held-out workloads: {again}"
@@ -160,6 +160,12 @@ def _warm(visible: Comparison) -> str:
     )
     over = "".join(f"{r.speedup:.3g}x ({r.low:.3g} to {r.high:.3g}), " for r in visible.hot)
     return f"; repeated with warm caches {over}{', '.join(told)}"
+
+
+def _apart(visible: Comparison) -> str:
+    """Calls between other work, which no verdict rests on; empty where none were taken."""
+    told = ", ".join(f"{r.speedup:.3g}x ({r.low:.3g} to {r.high:.3g})" for r in visible.apart)
+    return f"; called once between other work {told}" if told else ""
 
 
 def _refused(variant_id: str, gates: tuple[GateResult, ...], failed: GateResult) -> Confirmation:

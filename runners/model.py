@@ -279,6 +279,9 @@ class Comparison(Record):
     hot: tuple[Ratio, ...] = ()
     """with caches as a call before left them, over placements; to be told, never judged by. Empty:
     not taken so, or only medians are known (`WorkloadTimes.hot_ms`)"""
+    apart: tuple[Ratio, ...] = ()
+    """one call between other work, over placements; to be told, never judged by. Empty: not taken
+    so, or calls are too short for it"""
     placements: int = 0
     """blocks that count, where each had memory of its own and offsets that the declared alignment
     allows, and intervals hold the difference between them; 0: buffers lay in one place"""
@@ -292,6 +295,14 @@ class Comparison(Record):
     def over(self, variant_id: str) -> Ratio | None:
         """The ratio over that side, None when it did not take part."""
         return next((r for r in self.ratios if r.over == variant_id), None)
+
+    def seen_by(self, over: str) -> tuple[float, float] | None:
+        """The interval in which a user's figure falls, however their program calls: in a row on
+        fresh data, again and again on the same buffers, or once between other work. None where the
+        other side did not take part."""
+        kinds = (*self.ratios, *self.hot, *self.apart)
+        found = [ratio for ratio in kinds if ratio.over == over]
+        return (min(r.low for r in found), max(r.high for r in found)) if found else None
 
     @property
     def median_ms(self) -> dict[str, float]:

@@ -145,8 +145,14 @@ def _varied(finished: Finished, visible: Comparison) -> str:
     if loaded.spec.kernel.language.on_gpu:
         return f"varied: seeds, order, code loaded anew ({visible.blocks} blocks a shape)"
     where = "buffers" if not visible.placements else f"buffers ({PLACED})"
+    ways = [
+        "in a row",
+        *["again and again on the same buffers"] * bool(visible.hot),
+        *["once between other work"] * bool(visible.apart),
+    ]
     return (
-        f"varied: seeds, order, {where}, a process for each of {visible.blocks} blocks a shape; "
+        f"varied: seeds, order, calls ({', '.join(ways)}), {where}, a process for each of "
+        f"{visible.blocks} blocks a shape; "
         f"the same in all: this machine, OpenMP's variables ({openmp.told(loaded.environment)})"
     )
 
@@ -163,9 +169,9 @@ def _verdict(finished: Finished) -> str:
 
 
 def _gain(confirmation: Confirmation) -> str:
-    assert confirmation.visible is not None
-    ratio = confirmation.visible.ratios[0]
-    told = f"{speedup_text(ratio.speedup, (ratio.low, ratio.high))} the baseline"
+    ratio = confirmation.ratio
+    assert ratio is not None
+    told = f"{speedup_text(ratio.speedup, confirmation.interval)} the baseline"
     return f"{told} (where buffers lie can take it away)" if ratio.hangs_on_placement else told
 
 

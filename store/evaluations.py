@@ -75,12 +75,15 @@ def figure(evaluation: Evaluation | None, confirmation: Confirmation | None) -> 
     """See `figure_of`. A confirmation that found no gain, or less, has the word as well."""
     searched = None if evaluation is None else evaluation.speedup
     fresh = None if confirmation is None else confirmation.ratio
-    if fresh is None:
+    if fresh is None or confirmation is None:
         interval = None if evaluation is None else evaluation.interval
         return Figure(speedup=searched, interval=interval)
-    interval = (fresh.low, fresh.high)
-    accepted = confirmation is not None and confirmation.accepted
-    return Figure(speedup=fresh.speedup, interval=interval, confirmed=accepted, searched=searched)
+    return Figure(
+        speedup=fresh.speedup,
+        interval=confirmation.interval,
+        confirmed=confirmation.accepted,
+        searched=searched,
+    )
 
 
 def is_refused(store: Store, variant_id: str) -> bool:

@@ -86,6 +86,13 @@ class Confirmation(Record):
         """Over the baseline, on the visible workloads; None: refused before it was timed."""
         return None if self.visible is None else self.visible.ratios[0]
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """That is told with `ratio`: it holds every way of calling that was timed."""
+        if self.visible is None or self.ratio is None:
+            return None
+        return self.visible.seen_by(self.ratio.over)
+
 
 def shapes_of(found: Confirmation) -> str:
     """What a confirmation rests on: `2 shapes and 1 held out`, or `1 shape alone, none held out`.

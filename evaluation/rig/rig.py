@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from ...runners.building.builder import Builder
-from ...runners.comparing.hot import HotTimes
+from ...runners.comparing.as_called import AsCalled
 from ...runners.gates import FIRST_SET, Run, first_failure
 from ...runners.gates.checking import Checker
 from ...runners.model import GateResult, ReferenceTimes, Variant
@@ -219,11 +219,11 @@ class Rig:
         checker = self._checker(kernel)
         return self._timing.compare(checker, kernel, pools, candidate, others, placed=placed)
 
-    def hot_times(
+    def as_called(
         self, kernel: OpenKernel, pools: Sequence[SeedPool], sides: Sequence[str]
-    ) -> HotTimes:
-        """Times of loaded variants with warm caches, for the reader; empty on a host."""
-        return self._timing.hot_times(self._checker(kernel), kernel, pools, sides)
+    ) -> AsCalled:
+        """Times of loaded variants as other callers see them, for the reader."""
+        return self._timing.as_called(self._checker(kernel), kernel, pools, sides)
 
     def reference_times(
         self, kernel: OpenKernel, pools: Sequence[SeedPool]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 
+from ...runners.comparing.as_called import AsCalled, as_called
 from ...runners.comparing.comparison import Paces, compare
-from ...runners.comparing.hot import HotTimes, hot_times
 from ...runners.errors import ReferenceFailed
 from ...runners.gates.checking import Checker
 from ...runners.model import ReferenceTimes
@@ -62,12 +62,12 @@ class Timing:
             self._paces = {**self._paces, **told}
         return gated_comparison(measured, candidate, others)
 
-    def hot_times(
+    def as_called(
         self, checker: Checker, kernel: OpenKernel, pools: Sequence[SeedPool], sides: Sequence[str]
-    ) -> HotTimes:
-        """See `Rig.hot_times`."""
+    ) -> AsCalled:
+        """See `Rig.as_called`."""
         with timing_lock(kernel.device, report):
-            return hot_times(
+            return as_called(
                 checker,
                 pools,
                 sides,

@@ -82,7 +82,10 @@ class TimingPlan:
     doubted_s: float = 0.0
     """the same, while one placement more may take away what their middle tells"""
     hot_placements: int = 1
-    """blocks with warm caches, as far as `placing_s` suffices for more than FEWEST of them"""
+    """blocks of each kind of other callers (`as_called.py`), as far as `placing_s` suffices for
+    more than the fewest of them"""
+    apart_s: float = 0.0
+    """of a call, from which on it is timed between other work as well; 0: none is"""
     slow_side: float = 4.0
     """a side slower than the fastest by this factor runs once a block"""
     first_looks: int = 3
@@ -121,6 +124,7 @@ NATIVE = TimingPlan(
     doubted_s=3.0,
     hot_times=True,
     hot_placements=8,
+    apart_s=0.0002,  # go and done cost a tenth of it
 )
 
 

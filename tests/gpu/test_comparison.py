@@ -13,7 +13,7 @@ from device_kernels import CONTRACT, RIGHT, DeviceBench
 from pretend_gpu import PretendedGpu, pretended_gpu
 
 from kernelwright.runners.comparing.comparison import compare
-from kernelwright.runners.comparing.hot import hot_times
+from kernelwright.runners.comparing.as_called import as_called
 from kernelwright.runners.comparing.settling import DEVICE
 from kernelwright.runners.gates import FIRST_SET, first_failure
 from kernelwright.runners.gates.checking import Checker
@@ -133,7 +133,7 @@ def test_near_ties_run_on_code_that_is_loaded_again_and_again(scene: Scene) -> N
 
 def test_warm_times_are_told_beside_a_comparison(scene: Scene) -> None:
     sides = ("slow", "fast")
-    hot = hot_times(
+    hot = as_called(
         scene.checker, [scene.pool], sides, plan=DEVICE, timeout_s=20.0, rng=random.Random(5)
     )
     found = scene.compared(*sides)
