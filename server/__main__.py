@@ -13,9 +13,9 @@ import argparse  # noqa: E402 - whatever an import prints must not reach the cli
 import os  # noqa: E402
 import sys  # noqa: E402
 from pathlib import Path  # noqa: E402
+from typing import NoReturn  # noqa: E402
 
 from ..runners.errors import KernelwrightError  # noqa: E402
-from .app import serve_stdio  # noqa: E402
 
 
 def main() -> None:
@@ -29,16 +29,31 @@ def main() -> None:
     roots = given.root or [Path.cwd()]
     gpus = [name for name in str(given.gpus).split(",") if name]
     if given.command == "broker":
-        from .broker.serving import Broker
-        from .observing.logs import begin_logs
-        from .observing.spans import begin_spans
+        _be_broker(given.outdir, roots, gpus)
+    else:
+        from .app import serve_stdio
 
-        begin_logs()
-        flush = begin_spans()
-        Broker(given.outdir, roots, gpus).serve()
-        flush()
-        os._exit(0)  # threads of calls wait for jobs that are the next broker's now
-    serve_stdio(given.outdir, roots, gpus)
+        serve_stdio(given.outdir, roots, gpus)
+
+
+def _be_broker(outdir: Path, roots: list[Path], gpus: list[str]) -> NoReturn:
+    """Take the broker's place, then load what it needs: of many that are started at once all but
+    one end before that, and who calls meanwhile waits for an answer in place of starting another.
+    """
+    from .broker.place import Place
+
+    taken = Place(outdir).taken()
+    if taken is None:
+        os._exit(0)
+    from .broker.serving import Broker
+    from .observing.logs import begin_logs
+    from .observing.spans import begin_spans
+
+    begin_logs()
+    flush = begin_spans()
+    Broker(taken, outdir, roots, gpus).serve()
+    flush()
+    os._exit(0)  # threads of calls wait for jobs that are the next broker's now
 
 
 if __name__ == "__main__":

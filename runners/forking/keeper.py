@@ -150,7 +150,7 @@ class ForkServer:
             self._lock.release()
 
     def _serving(self) -> Child | None:
-        """The fork server, where it has loaded. Raises ProcessLost for one that was killed."""
+        """The fork server, where it has loaded."""
         if self._child is not None and not self._child.usable:
             self._end()
         if self._child is None:

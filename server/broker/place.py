@@ -23,6 +23,16 @@ BACKLOG = 256
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """What the broker alone has: the lock, as an open descriptor, and where it listens."""
+
+    lock: int
+    listening: socket.socket
+    inode: int
+    """of the socket, by which it is known that it is there still"""
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """The files of a broker in one state folder."""
 
@@ -62,6 +72,14 @@ class Place:
             made.close()
             raise
         return made
+
+    def taken(self) -> Taken | None:
+        """The broker's place, ours from now on; None: somebody has it. Raises OSError."""
+        lock = self.locked()
+        if lock is None:
+            return None
+        listening = self.listening()
+        return Taken(lock, listening, self.socket.stat().st_ino)
 
     def listening(self) -> socket.socket:
         """A socket for the broker, which must hold the lock. Raises OSError."""

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 START_S: Final = 60.0
 """for a broker to listen; it takes under 1 s on a quiet machine"""
 PAUSE_S: Final = 0.02
+AGAIN_S: Final = 0.1
+"""to the next start, where the last one met a broker that is about to end"""
 ATTEMPTS: Final = 4
 """of one call, each with the next broker"""
 LONGEST_LOG: Final = 4 << 20
@@ -130,7 +132,8 @@ class RemoteDesk(Performs):
                 there = self._place.connected()
                 if there is not None:
                     return there
-                if process.poll() == 0:  # it met another one, which may be about to end
+                if process.poll() == 0:  # it met another one, which is about to end
+                    time.sleep(AGAIN_S)
                     process = self._spawn()
                 elif process.poll() is not None:
                     break

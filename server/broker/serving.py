@@ -26,7 +26,7 @@ from ..resources.verbs import VERBS
 from ..work.desk import Desk
 from ..work.ending import end_on_signals
 from .messages import Json, identity, of_error, received, send
-from .place import Place, peer_of
+from .place import Place, Taken, peer_of
 
 IDLE_S: Final = 600.0
 """without a call or a job; starting anew takes about 2 s"""
@@ -40,9 +40,14 @@ class Broker:
     """Serves the calls of this user's processes."""
 
     def __init__(
-        self, outdir: Path, roots: Sequence[Path], gpus: Sequence[str], idle_s: float = IDLE_S
+        self,
+        taken: Taken,
+        outdir: Path,
+        roots: Sequence[Path],
+        gpus: Sequence[str],
+        idle_s: float = IDLE_S,
     ) -> None:
-        self._place, self._idle_s = Place(outdir), idle_s
+        self._taken, self._place, self._idle_s = taken, Place(outdir), idle_s
         self._desk = Desk(outdir, roots, gpus)
         self._is = identity(outdir, roots, gpus)
         self._lock = threading.Lock()
@@ -50,21 +55,16 @@ class Broker:
         self._started = time.monotonic()
         self._closed = threading.Event()
 
-    def serve(self) -> bool:
-        """Serve until it is told to end, or idle; False: another broker is there already."""
-        lock = self._place.locked()
-        if lock is None:
-            return False
-        listening = self._place.listening()
+    def serve(self) -> None:
+        """Serve until it is told to end, or idle."""
         end_on_signals(self.close)
-        threading.Thread(target=self._end_when_idle, args=(listening,), daemon=True).start()
+        threading.Thread(target=self._end_when_idle, daemon=True).start()
         self._recover()
         with suppress(OSError):  # closed from another thread: it is over
             while not self._closed.is_set():
-                connection, _ = listening.accept()
+                connection, _ = self._taken.listening.accept()
                 threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
         self.close()
-        return True
 
     def close(self) -> None:
         """End all that was started here; what is unfinished is left for the next broker."""
@@ -88,22 +88,22 @@ class Broker:
 
         threading.Thread(target=opened, daemon=True).start()
 
-    def _end_when_idle(self, listening: socket.socket) -> None:
-        place = self._place.socket.stat().st_ino
+    def _end_when_idle(self) -> None:
+        listening = self._taken.listening
         while not self._closed.wait(LOOK_S):
             with self._lock:
                 idle = not self._calls and time.monotonic() - self._last > self._idle_s
-            if not self._is_there(place) or (idle and not self._desk.unfinished()):
+            if not self._is_there() or (idle and not self._desk.unfinished()):
                 break
         self._closed.set()
         with suppress(OSError):
             listening.shutdown(socket.SHUT_RDWR)
         listening.close()
 
-    def _is_there(self, place: int) -> bool:
+    def _is_there(self) -> bool:
         """Whether the socket is still ours: a state folder that was removed needs no broker."""
         try:
-            return self._place.socket.stat().st_ino == place
+            return self._place.socket.stat().st_ino == self._taken.inode
         except OSError:
             return False
 

@@ -23,7 +23,7 @@ from kernelwright.server import cli
 from kernelwright.server.broker.messages import identity, received, send
 from kernelwright.server.broker.place import Place
 from kernelwright.server.broker.remote_desk import RemoteDesk, asked_of_broker
-from kernelwright.server.broker.serving import VERBS_BY_NAME, Broker
+from kernelwright.server.broker.serving import VERBS_BY_NAME
 from kernelwright.store.job_rows import job_records
 from kernelwright.store.store import STATE_FILE, Store
 
@@ -207,8 +207,10 @@ def test_an_idle_broker_ends_and_leaves_no_socket(clients: Clients) -> None:
     script = """
 import sys
 from pathlib import Path
+from kernelwright.server.broker.place import Place
 from kernelwright.server.broker.serving import Broker
-Broker(Path(sys.argv[1]), [Path(sys.argv[2])], (), idle_s=0.0).serve()
+outdir, root = map(Path, sys.argv[1:])
+Broker(Place(outdir).taken(), outdir, [root], (), idle_s=0.0).serve()
 """
     command = [sys.executable, "-c", script, str(clients.outdir), str(clients.kernel.folder)]
     assert subprocess.run(command, timeout=SECONDS, check=False).returncode == 0
@@ -217,7 +219,9 @@ Broker(Path(sys.argv[1]), [Path(sys.argv[2])], (), idle_s=0.0).serve()
 
 def test_there_is_one_broker_however_many_are_started(clients: Clients) -> None:
     call(clients.desk(), "inspect", what="kernels")
-    assert Broker(clients.outdir, [clients.kernel.folder], ()).serve() is False
+    assert Place(clients.outdir).taken() is None
+    command = [sys.executable, "-m", "kernelwright.server", "broker", "--outdir"]
+    assert subprocess.run([*command, clients.outdir], timeout=SECONDS, check=False).returncode == 0
     assert clients.status()["pid"] != os.getpid()
 
 
