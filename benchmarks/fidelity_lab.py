@@ -74,7 +74,7 @@ class Lab(Generic[S_co]):
         self._builder = Builder(folder / "modules", folder / "scratch")
         self._open.callback(self._builder.close)
         tier = "native" if device is None else "device"
-        runner = RUNNERS[tier](folder / "scratch", device)
+        runner = RUNNERS[tier](folder / "scratch", device, None)
         self._open.callback(runner.close)
         oracle = Oracle(folder / "scratch", device)
         self._open.callback(oracle.close)

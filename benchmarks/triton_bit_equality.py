@@ -84,7 +84,7 @@ def _bench(scratch: Path) -> Generator[Bench]:
         sys.exit(f"no GPU here: {probed.why_none}")
     device = probed.devices[0]
     builder = Builder(scratch / "modules", scratch / "builds")
-    runner = RUNNERS["device"](scratch, device)
+    runner = RUNNERS["device"](scratch, device, None)
     try:
         yield Bench(device, builder, runner, scratch)
     finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import os
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
@@ -20,8 +19,6 @@ from shared_zygotes import OWN_ANSWER, SharedZygotes
 from kernelwright.evaluation.rig.open_kernel import TIMING
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.building.compile_cache import VARIABLE
-from kernelwright.runners.native.executor import compile_executor
-from kernelwright.runners.proxies import runner
 from kernelwright.search.session.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -52,24 +49,6 @@ def no_brokers() -> Iterator[None]:
     the test."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KERNELWRIGHT_BROKER", "off")
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def shared_executor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The program that calls host kernels is compiled once for all runners of the tests."""
-    folder = Path(of_all_workers(tmp_path_factory, "executor"))
-
-    def compiled(of_the_runner: Path) -> Path:
-        of_the_runner.mkdir(parents=True, exist_ok=True)
-        made = compile_executor(folder)
-        own = of_the_runner / made.name
-        if not own.exists():
-            os.link(made, own)
-        return own
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runner, "compile_executor", compiled)
         yield
 
 

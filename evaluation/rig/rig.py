@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from ...runners.building.builder import Builder
+from ...runners.building.compile_cache import cache_folder
 from ...runners.comparing.as_called import AsCalled
 from ...runners.gates import FIRST_SET, Run, first_failure
 from ...runners.gates.checking import Checker
@@ -45,6 +46,7 @@ class Rig:
     def __init__(self, modules: Path, scratch: Path, gpus: Gpus) -> None:
         self._scratch = scratch
         self._builder = Builder(modules, scratch)
+        self._kept = cache_folder(modules)
         self._checkers: dict[str, Checker] = {}
         self._files: dict[tuple[str, str], tuple[Path, ...]] = {}
         """by device and variant: where the machine code lies that its runner loads"""
@@ -241,7 +243,7 @@ class Rig:
         warm = self._checker(kernel)
         if alone:
             warm.runner.pause()
-        runner = RUNNERS[kernel.tier](self._scratch, kernel.target)
+        runner = RUNNERS[kernel.tier](self._scratch, kernel.target, self._kept)
         runner.name = "fresh"
         try:
             checker = Checker(runner, warm.oracle)
@@ -309,7 +311,7 @@ class Rig:
     def _checker(self, kernel: OpenKernel) -> Checker:
         """Runner and oracle of the kernel's device; they know each other's pools."""
         if kernel.device not in self._checkers:
-            runner = RUNNERS[kernel.tier](self._scratch, kernel.target)
+            runner = RUNNERS[kernel.tier](self._scratch, kernel.target, self._kept)
             self._checkers[kernel.device] = Checker(runner, Oracle(self._scratch, kernel.target))
         return self._checkers[kernel.device]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import shutil
 import threading
 import time
@@ -24,7 +23,7 @@ from ..processes.process_table import is_stopped
 from ..toolchains import BuildOutcome, BuildRequest, toolchain_for
 from ..toolchains.artifact_check import checked_artifact, read_module
 from ..whole_files import replacing
-from .compile_cache import VARIABLE, CompileCache, request_key
+from .compile_cache import CompileCache, cache_folder, request_key
 from .zygote import LISTING_S, OUTCOME, Listings
 
 PATIENCE_S = 180.0
@@ -48,8 +47,7 @@ class Builder:
         self._modules, self._scratch = modules, scratch
         modules.mkdir(parents=True, exist_ok=True)
         scratch.mkdir(parents=True, exist_ok=True)
-        cached = os.environ.get(VARIABLE)
-        self._cache = CompileCache(Path(cached) if cached else modules.parent / "compile_cache")
+        self._cache = CompileCache(cache_folder(modules))
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._zygote: Child | None = None

@@ -34,6 +34,12 @@ MAX_DEPENDENCIES = 8192
 _numbers = itertools.count(1)
 
 
+def cache_folder(modules: Path) -> Path:
+    """The one that COMPILE_CACHE_DIR names, else one beside the folder of modules."""
+    named = os.environ.get(VARIABLE)
+    return Path(named) if named else modules.parent / "compile_cache"
+
+
 class Manifest(Record):
     """An entry: the outcome, and what each file was like that it depends on."""
 

@@ -6,10 +6,8 @@ can disturb the next one, or finish work after it said that it was done.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import select
-import shutil
 import signal
 import struct
 import subprocess
@@ -21,22 +19,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from ..errors import ProcessLost, ToolchainMissing
 from ..plans.plan import LaunchPlan
 from ..processes.crashes import crash_of, explain, explain_abort
-from ..processes.disk_room import FULL_WORDS, full
 from ..processes.filter_blocks import OwnCalls
-from ..processes.killed import AGAIN, KILLED, compiler_killed
 from ..processes.process import describe_returncode
 from ..processes.process_table import is_stopped, thread_count
 from ..processes.seccomp import has_seccomp
 from ..protocol.shared_arena import SharedArena
-from ..whole_files import replacing
 from .cores import pin
 from .setup_message import MEMORY_BYTES, setup_message
 from .waiting import Spent, held_up_ns, waited_ns, waiting
 
-SOURCE = Path(__file__).with_name("executor.cpp")
 PRINTED = 500
 """characters that are told of what a lost process printed, the last ones"""
 PRINTED_BYTES = 2000
@@ -86,28 +79,6 @@ class ExecutorLost(Exception):
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.detail)
         self.fault = fault
-
-
-def compile_executor(folder: Path) -> Path:
-    """The executor binary, compiled once into `folder`. Raises ToolchainMissing and
-    ProcessLost."""
-    compiler = shutil.which("g++") or shutil.which("clang++")
-    if compiler is None:
-        raise ToolchainMissing("host kernels need a C++ compiler", valid="g++ or clang++ on PATH")
-    key = hashlib.sha256(SOURCE.read_bytes() + compiler.encode()).hexdigest()[:16]
-    binary = folder / f"executor-{key}"
-    if not binary.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        with replacing(binary) as partial:
-            command = [compiler, "-O2", "-std=c++17", "-o", str(partial), str(SOURCE), "-ldl"]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-            if any(words in done.stderr for words in FULL_WORDS):
-                raise full(folder, "the executor")
-            if compiler_killed(done.returncode, done.stderr):
-                raise ProcessLost(f"the compiler of the executor {KILLED}", next_step=AGAIN)
-            if done.returncode != 0:
-                raise ToolchainMissing(f"the executor does not compile:\n{done.stderr[-2000:]}")
-    return binary
 
 
 def late_ns(passed: int, worked: int, threads: int) -> int:

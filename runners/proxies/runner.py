@@ -14,7 +14,7 @@ from typing import Protocol
 from ..errors import DeviceMissing
 from ..forking.starting import start_python
 from ..model import GateResult, Tier
-from ..native.executor import compile_executor
+from ..native.executor_binary import compile_executor
 from ..plans.plan import LaunchPlan
 from ..processes.locks import gpu_registry
 from ..processes.process import Child, Limits, clean_environment
@@ -82,13 +82,18 @@ class Runner(Protocol):
 class NativeRunner(ProcessRunner):
     """Host code: one runner process, which starts an executor for each variant."""
 
+    def __init__(self, scratch: Path, kept: Path | None) -> None:
+        """`kept`: where the executor's binary is looked for and left, for the next one."""
+        super().__init__(scratch)
+        self._kept = kept
+
     def rest(self) -> None:
         """See `Runner.rest`."""
         if self._child is not None:
             self._ask("rest", None)
 
     def _start(self) -> Child:
-        binary = compile_executor(self._scratch)
+        binary = compile_executor(self._scratch, self._kept)
         return start_python(
             "kernelwright.runners.native.process",
             (str(binary),),
@@ -165,18 +170,20 @@ class DeviceRunner(ProcessRunner):
         )
 
 
-def _native(scratch: Path, device: DeviceFacts | None) -> Runner:
+def _native(scratch: Path, device: DeviceFacts | None, kept: Path | None) -> Runner:
     del device  # it runs on the host
-    return NativeRunner(scratch)
+    return NativeRunner(scratch, kept)
 
 
-def _device(scratch: Path, device: DeviceFacts | None) -> Runner:
+def _device(scratch: Path, device: DeviceFacts | None, kept: Path | None) -> Runner:
+    del kept  # nothing of it is compiled here
     if device is None or device.uuid is None:
         raise DeviceMissing("a runner for GPU code needs a GPU of this machine")
     return DeviceRunner(scratch, device)
 
 
-RUNNERS: Mapping[Tier, Callable[[Path, DeviceFacts | None], Runner]] = {
+RUNNERS: Mapping[Tier, Callable[[Path, DeviceFacts | None, Path | None], Runner]] = {
     "native": _native,
     "device": _device,
 }
+"""By a scratch folder, the GPU, and a folder for what the next one of its kind can use."""

@@ -31,6 +31,7 @@ from kernels import (
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
+from kernelwright.runners.building.compile_cache import VARIABLE
 from kernelwright.store.job_rows import job_record
 from kernelwright.store.store import STATE_FILE, Store
 
@@ -183,7 +184,8 @@ def conversation(kernel: TinyKernel, era: Era, body: Callable[[Conversation], Aw
 
     async def talk() -> T:
         program, *words = COMMAND
-        environment = {"KERNELWRIGHT_BROKER": "off"}  # the SDK passes none of ours on
+        # the SDK passes none of ours on
+        environment = {"KERNELWRIGHT_BROKER": "off", VARIABLE: os.environ[VARIABLE]}
         words += command(kernel)[2:]
         server = StdioServerParameters(command=program, args=words, env=environment)
         async with Client(server, mode=era) as client:

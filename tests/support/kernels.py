@@ -58,7 +58,10 @@ DOES_NOT_BUILD = SOURCE.replace("++i)", "++j)")
 WRONG = SOURCE.replace("a * x[i] /", "(i == 4567 ? 2 : 1) * a * x[i] /")
 """wrong in one element of the visible workload: y[4567]"""
 OUT_OF_BOUNDS = SOURCE.replace("i < n", "i < n + 1")
-ENDLESS = SOURCE.replace("for (", "for (volatile int q = 0; q == 0;) {}\n    for (")
+ENDLESS = SOURCE.replace("void bump", 'extern "C" int usleep(unsigned us);\n\nvoid bump').replace(
+    "for (", "for (volatile int q = 0; q == 0;) usleep(1000);\n    for ("
+)
+"""runs into its time limit, and leaves the core to others meanwhile"""
 WRONG_WHEN_BAKED = SOURCE.replace(
     "#ifndef UNROLL", "#ifdef UNROLL\n#define GIVEN\n#endif\n#ifndef UNROLL"
 ).replace("    for", "#ifndef GIVEN\n    a += 1;\n#endif\n    for")

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from kernelwright.runners.building.builder import Builder
+from kernelwright.runners.building.compile_cache import cache_folder
 from kernelwright.runners.errors import SpecError
-from kernelwright.runners.native.executor import Executor, compile_executor
+from kernelwright.runners.native.executor import Executor
+from kernelwright.runners.native.executor_binary import compile_executor
 from kernelwright.runners.protocol.layout import arena
 from kernelwright.runners.protocol.shared_arena import SharedArena
 from kernelwright.runners.specs.contract import bind
@@ -47,7 +49,7 @@ class Ready:
         assert artifact is not None
         self._module = self._builder.module_path(artifact.modules[0])
         (self._plan,) = artifact.plans.values()
-        self._binary = compile_executor(folder)
+        self._binary = compile_executor(folder, cache_folder(folder))
         self.contract = bind(loaded.spec.io, {"n": SIZE}, "usual")
 
     def start(self, environment: dict[str, str]) -> Executor:

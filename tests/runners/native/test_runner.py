@@ -12,7 +12,9 @@ import numpy.typing as npt
 import pytest
 
 from kernelwright.runners.building.builder import Builder
-from kernelwright.runners.native.executor import STOPPING_NS, Executor, compile_executor, late_ns
+from kernelwright.runners.building.compile_cache import cache_folder
+from kernelwright.runners.native.executor import STOPPING_NS, Executor, late_ns
+from kernelwright.runners.native.executor_binary import compile_executor
 from kernelwright.runners.native.process import NativeRunner
 from kernelwright.runners.native.sample_sets import WARM_UP_SLOT
 from kernelwright.runners.plans.plan import LaunchPlan
@@ -37,7 +39,7 @@ def runner(tmp_path: Path) -> Iterator[NativeRunner]:
     shape = wanted.shapes[0].model_copy(update={"symbols": {"n": SIZE}})
     artifact = builder.build(wanted.model_copy(update={"shapes": (shape,)})).artifact
     assert artifact is not None
-    made = NativeRunner(compile_executor(tmp_path))
+    made = NativeRunner(compile_executor(tmp_path, cache_folder(tmp_path)))
     modules = {m.sha256: str(builder.module_path(m)) for m in artifact.modules}
     for name in ("one", "other"):
         made.load(Load(variant=name, modules=modules, plans=tuple(artifact.plans.values())))

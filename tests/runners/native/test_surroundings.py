@@ -15,7 +15,8 @@ import lift
 import pytest
 
 from kernelwright.runners.building.builder import Builder
-from kernelwright.runners.native.executor import compile_executor
+from kernelwright.runners.building.compile_cache import cache_folder
+from kernelwright.runners.native.executor_binary import compile_executor
 from kernelwright.runners.native.process import NativeRunner
 from kernelwright.runners.processes.seccomp import has_seccomp
 from kernelwright.runners.protocol.layout import arena
@@ -61,7 +62,7 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], N
     shape = wanted.shapes[0].model_copy(update={"symbols": {"n": SIZE}})
     fd = os.memfd_create("values")
     os.ftruncate(fd, SLOTS * 4096)
-    runner = NativeRunner(compile_executor(place))
+    runner = NativeRunner(compile_executor(place, cache_folder(place)))
     contract = wanted.kernel.spec.io
     pool = Pool(pool="p", contract=contract, symbols={"n": SIZE}, label="usual", slots=SLOTS)
     runner.pool(pool, fd)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.runners.errors import ProcessLost
-from kernelwright.runners.native import executor
+from kernelwright.runners.native import executor_binary
 from kernelwright.runners.processes.killed import compiler_killed, last_error
 
 
@@ -52,9 +52,9 @@ def test_an_executor_whose_compiler_was_killed_is_no_missing_toolchain(
     def killed(*_: object, **__: object) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess([], -signal.SIGKILL, "", "")
 
-    monkeypatch.setattr(executor.subprocess, "run", killed)
+    monkeypatch.setattr(executor_binary.subprocess, "run", killed)
     with pytest.raises(ProcessLost, match="compiler of the executor was killed from outside"):
-        executor.compile_executor(tmp_path)
+        executor_binary.compile_executor(tmp_path)
 
 
 def test_of_tracebacks_the_last_error_is_told() -> None:
