@@ -16,14 +16,15 @@ import psutil
 from client_project import COMMAND, said_by
 
 from kernelwright.server.broker.place import Place
+from kernelwright.server.broker.remote_desk import asked_of_broker
 from kernelwright.store.job_rows import job_records
 from kernelwright.store.store import STATE_FILE, Store
 from kernelwright.tools.parts.jobs import is_alive
 
 MARK: Final = "KERNELWRIGHT_SOAK"
-START_S, END_S, GRACE_S = 60.0, 20.0, 10.0
-ORPHAN_S: Final = 15.0
-"""for which a job may have a dead owner while the next broker starts and takes it over"""
+START_S, END_S, GRACE_S = 300.0, 20.0, 10.0
+ORPHAN_S: Final = 5.0
+"""for which a job may have a dead owner though a broker answers, which takes it over before that"""
 
 
 @dataclass
@@ -44,6 +45,8 @@ class World:
     """every process of ours that a look found, with when it started"""
     ownerless: dict[str, float] = field(default_factory=dict[str, float])
     """jobs whose owner is dead, since when"""
+    answered: int | None = None
+    """the broker that answered the last look"""
 
     @property
     def outdir(self) -> Path:
@@ -129,7 +132,7 @@ class World:
                 "processes": self._descendants(broker, http),
             }
         )
-        self._ownerless()
+        self._ownerless(self._answering())
 
     def _descendants(self, *roots: int | None) -> int:
         found = [p for pid in roots for p in family(pid)]
@@ -138,15 +141,27 @@ class World:
                 self.seen[process.pid] = process.create_time()
         return len(found)
 
-    def _ownerless(self) -> None:
+    def _answering(self) -> int | None:
+        """The broker that says how it stands: it has opened the state by then."""
+        with suppress(OSError):
+            told = asked_of_broker(self.outdir, "status")
+            return None if told is None else told["pid"]
+        return None
+
+    def _ownerless(self, broker: int | None) -> None:
+        """Since when each job has had no living owner under this broker."""
         with Store.open(self.outdir / STATE_FILE) as store:
             records = job_records(store).values()
         dead = {r.job_id for r in records if not r.ended and not is_alive(r.owner)}
+        known = self.ownerless if broker == self.answered else {}
         now = time.monotonic()
-        self.ownerless = {job: self.ownerless.get(job, now) for job in dead}
+        self.answered = broker
+        self.ownerless = {job: known.get(job, now) for job in dead}
 
     def forsaken(self) -> list[str]:
         """Jobs that had no living owner for long though a broker runs."""
+        if self.answered is None:
+            return []
         now = time.monotonic()
         return [job for job, since in self.ownerless.items() if now - since > ORPHAN_S]
 

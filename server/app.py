@@ -41,6 +41,7 @@ from .protocol.kept_lists import LIST_TTL_MS, LISTS, kept_lists
 from .protocol.lines import Answers, Requests
 from .protocol.replies import answer, error_text
 from .protocol.scopes import holder_of, may_work
+from .protocol.tasks import Tasks
 from .resources.reading_server import ReadingServer
 from .wire import claim_stdio
 from .work.asker import asked_by
@@ -90,6 +91,7 @@ class Application(ReadingServer):
             log_level="WARNING",
             cache_hints=dict.fromkeys(LISTS, CacheHint(ttl_ms=LIST_TTL_MS, scope="private")),
             lifespan=self._closing,
+            extensions=[Tasks(self.perform)],
             middleware=[] if audit is None else [Observed(audit)],
         )
         self._desk = desk

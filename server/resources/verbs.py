@@ -1,4 +1,4 @@
-"""What a resource asks of the workbench: verbs like the tools, which no client is offered."""
+"""What resources and tasks ask of the workbench: verbs like tools, which no client is offered."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from ...runners.errors import HandleUnknown
 from ...runners.model import Record
 from ...store.handles import Kind, begun_with
 from ...store.job_rows import job_record
+from ...store.jobs import Reply
 from ...store.kernels import kernel_record
+from ...store.records import now
 from ...store.searches import require_search, revision_of
 from ...tools.base import Arguments, Tool
+from ...tools.parts.jobs import record_of, reply_of
 from .kinds import kind_of, text_of
 
 if TYPE_CHECKING:
@@ -128,6 +131,30 @@ STANDS: Mapping[str, Callable[[Workbench, str], str]] = {
 """of the kinds that are watched, by name"""
 
 
+class TaskArguments(Arguments):
+    """Which job."""
+
+    job_id: str
+
+
+class Task(Record):
+    """A job, and when it was submitted and last changed, in UTC (ISO 8601)."""
+
+    created_at: str
+    updated_at: str
+    reply: Reply
+
+
+def task(bench: Workbench, arguments: TaskArguments) -> Task:
+    """How a job stands now. Raises HandleUnknown."""
+    record = record_of(bench, arguments.job_id)
+    return Task(
+        created_at=record.submitted_at,
+        updated_at=record.finished_at or now(),
+        reply=reply_of(bench, record),
+    )
+
+
 def _verb(run: Callable[[Workbench, Any], Any], arguments: type[Any], result: type[Any]) -> Any:
     return Tool(
         name=f"_{run.__name__}",
@@ -143,4 +170,5 @@ def _verb(run: Callable[[Workbench, Any], Any], arguments: type[Any], result: ty
 READ: Tool[ReadArguments, ResourceText] = _verb(read_resource, ReadArguments, ResourceText)
 COMPLETE: Tool[CompleteArguments, Completions] = _verb(complete, CompleteArguments, Completions)
 VERSIONS: Tool[WatchArguments, Versions] = _verb(versions, WatchArguments, Versions)
-VERBS: tuple[Tool[Any, Any], ...] = (READ, COMPLETE, VERSIONS)
+TASK: Tool[TaskArguments, Task] = _verb(task, TaskArguments, Task)
+VERBS: tuple[Tool[Any, Any], ...] = (READ, COMPLETE, VERSIONS, TASK)
