@@ -93,6 +93,14 @@ def renamed(expr: Expr, names: Mapping[str, str]) -> Expr:
     return change(expr)
 
 
+def with_names(lifted: Lifted, names: Mapping[str, str]) -> Lifted:
+    """The kernel with other names for what it does not set itself, such as the size of its grid."""
+    known = {name: Name(other) for name, other in names.items()}
+    dims = tuple(replace(d, extent=substitute(d.extent, known)) for d in lifted.dims)
+    body = changed(lifted.body, lambda each: substitute(each, known))
+    return replace(lifted, dims=dims, body=body)
+
+
 def numbered(lifted: Lifted) -> Lifted:
     """The kernel with loops `k1`, `k2` ... and carried values `~1`, `~2` ... in order."""
     names, loops, values = dict[str, str](), 0, 0

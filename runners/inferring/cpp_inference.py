@@ -50,6 +50,8 @@ class Surroundings:
     """symbols whose values the workloads of the spec give"""
     macros: frozenset[str] = frozenset()
     """names that a build defines otherwise than the source"""
+    entry: str = ""
+    """the entry's C++ name, where the spec gives one: an instance of a template"""
 
 
 def cpp_kernel(function: CppFunction, *, cuda: bool, known: Surroundings) -> SourceKernel:
@@ -99,6 +101,7 @@ class _Inference:
 
     def kernel(self) -> SourceKernel:
         values = {name: self._value(name) for name in self.sizes}
+        launch, own = self._launch() if self.cuda else (None, ())
         arguments = self._with_a_result(
             tuple(
                 self._array(p)
@@ -114,8 +117,8 @@ class _Inference:
         return SourceKernel(
             name=self.function.name,
             arguments=arguments,
-            symbols={symbol_for(name): value for name, value in values.items()},
-            launch=self._launch() if self.cuda else None,
+            symbols={symbol_for(n): v for n, v in values.items()} | dict.fromkeys(own),
+            launch=launch,
             deterministic=not atomics & floats,
             notes=self._notes(),
         )
@@ -226,22 +229,24 @@ class _Inference:
             for a in arguments
         )
 
-    def _launch(self) -> Mapping[str, object]:
-        """The launch of the same file; else one that covers the bound, where each thread has an
-        element of its own."""
+    def _launch(self) -> tuple[Mapping[str, object], tuple[str, ...]]:
+        """The launch of the same file, with sizes that only its host code has; else one that covers
+        the bound, where each thread has an element of its own."""
         places = enumerate(self.function.parameters)
         symbols = {n: symbol_for(p.name) for n, p in places if p.name in self.sizes}
         written = launch_of(self.known.source, self.function.name, symbols)
         if written is not None and "?" not in (*written.grid, *written.block):
-            return {"grid": list(written.grid), "block": list(written.block)}
+            launch = {"grid": list(written.grid), "block": list(written.block)}
+            return launch, written.symbols
         placed = {a.place for u in self.usages.values() for a in u.accesses}
         if self.bound is None or placed != {variable(THREADS)}:
-            return {
+            launch = {
                 "grid": list(written.grid) if written else ["?"],
                 "block": list(written.block) if written else ["?"],
             }
+            return launch, written.symbols if written else ()
         bound = symbol_for(self.bound) if isinstance(self.bound, str) else self.bound
-        return {"grid": [f"cdiv({bound}, {BLOCK})"], "block": [BLOCK]}
+        return {"grid": [f"cdiv({bound}, {BLOCK})"], "block": [BLOCK]}, ()
 
     def _notes(self) -> tuple[str, ...]:
         if not self.function.template:

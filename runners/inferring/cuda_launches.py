@@ -1,7 +1,8 @@
 """The launch of a CUDA kernel as its own file has it: `<<<grid, block>>>` and what computes both.
 
 Host variables that are handed to the kernel are its sizes; others are followed to what they are
-given, once. What stays unknown is left open by itself: a block may be known where a grid is not.
+given, once, and integers that a host function takes are sizes of their own. What stays unknown is
+left open by itself: a block may be known where a grid is not.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..c_source.functions import PARAMETERS
 from ..c_source.nodes import field, parents, text_of, walk
 from ..c_source.parsing import parse_cpp
 from ..specs.spec import Expression
+from .signature import symbol_for
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _ROUNDS_UP = re.compile(r"(?i)(ceil_?div|div_?(round_?)?up|cdiv|i_?div_?up|div_?ceil)")
 _CASTS = re.compile(r"(?i)(dim3|int|unsigned|size_t|u?int\d+_t|long|float|double)")
+_INTEGER = re.compile(r"(?:(?:std::)?(?:u?int\d*(?:_t)?|s?size_t|unsigned|long|short)\s*)+")
 _OPERATORS = {"+": "+", "-": "-", "*": "*"}
 MAX_STEPS = 32
 """definitions that are followed, one within the other"""
@@ -31,6 +35,8 @@ class FoundLaunch:
 
     grid: tuple[Expression, ...]
     block: tuple[Expression, ...]
+    symbols: tuple[str, ...] = ()
+    """sizes that only the host has: integers which its function takes and the kernel does not"""
 
 
 class _Unknown(Exception):
@@ -43,11 +49,12 @@ def launch_of(source: str, kernel: str, sizes: Mapping[int, str]) -> FoundLaunch
     `sizes`: positions of the kernel's parameters that are sizes, and their symbols.
     """
     root = parse_cpp(source.encode()).root_node
-    found = [_launch(call, sizes) for call in _launches(root, kernel)]
+    found = [_launch(call, sizes) for call in launches(root, kernel)]
     return min(found, key=lambda each: [*each.grid, *each.block].count("?"), default=None)
 
 
-def _launches(root: Node, kernel: str) -> Iterator[Node]:
+def launches(root: Node, kernel: str) -> Iterator[Node]:
+    """Calls of a kernel with `<<<...>>>`, in the order of the source."""
     for node in walk(root):
         if node.type != "call_expression" or _configuration(node) is None:
             continue
@@ -65,57 +72,60 @@ def _configuration(call: Node) -> Node | None:
 def _launch(call: Node, sizes: Mapping[int, str]) -> FoundLaunch:
     configuration = _configuration(call)
     assert configuration is not None
-    shapes = _values(configuration)
+    shapes = values(configuration)
     given = {
-        text_of(_bare(argument)): sizes[place]
-        for place, argument in enumerate(_values(field(call, "arguments")))
-        if place in sizes and _bare(argument).type in ("identifier", "field_expression")
+        text_of(bare(argument)): sizes[place]
+        for place, argument in enumerate(values(field(call, "arguments")))
+        if place in sizes and bare(argument).type in ("identifier", "field_expression")
     }
-    scope = _Scope(call, given)
+    scope = Scope(call, given)
     grid, block = (scope.axes(each) for each in (*shapes, *shapes[-1:])[:2])
-    return FoundLaunch(grid, block)
+    return FoundLaunch(grid, block, tuple(scope.own))
 
 
-def _values(node: Node) -> list[Node]:
+def values(node: Node) -> list[Node]:
+    """What a list holds, comments left out."""
     return [each for each in node.named_children if each.type != "comment"]
 
 
-def _bare(node: Node) -> Node:
-    """Without parentheses and casts."""
+def bare(node: Node) -> Node:
+    """An expression without parentheses and casts."""
     while True:
         if node.type == "parenthesized_expression":
-            node = _values(node)[0]
+            node = values(node)[0]
         elif node.type == "cast_expression":
             node = field(node, "value")
         elif node.type == "call_expression" and _is_cast(node):
-            node = _values(field(node, "arguments"))[0]
+            node = values(field(node, "arguments"))[0]
         else:
             return node
 
 
 def _is_cast(call: Node) -> bool:
-    name, given = field(call, "function"), _values(field(call, "arguments"))
+    name, given = field(call, "function"), values(field(call, "arguments"))
     word = text_of(name)
     return len(given) == 1 and (
         word.startswith("static_cast") or re.fullmatch(_CASTS, word) is not None
     )
 
 
-class _Scope:
+class Scope:
     """What names mean where a kernel is launched."""
 
     def __init__(self, call: Node, given: Mapping[str, str]) -> None:
         self._call, self._given, self._steps = call, given, 0
+        self.own = list[str]()
+        """integers of the host that were met, which the kernel is not handed"""
 
     def axes(self, node: Node) -> tuple[Expression, ...]:
         """The sizes along x, y and z of a `dim3` or number."""
-        node = self._followed(_bare(node))
+        node = self._followed(bare(node))
         parts = [node]
         if node.type in ("argument_list", "initializer_list"):
-            parts = _values(node)
+            parts = values(node)
         elif node.type == "call_expression" and text_of(field(node, "function")) == "dim3":
-            parts = _values(field(node, "arguments"))
-        found = [self._size(each) for each in parts]
+            parts = values(field(node, "arguments"))
+        found = [self.size(each) for each in parts]
         while len(found) > 1 and found[-1] == 1:
             found.pop()
         return tuple(found) or (1,)
@@ -126,10 +136,11 @@ class _Scope:
             made = self._definition(text_of(node))
             if made is None:
                 return node
-            node = _bare(made)
+            node = bare(made)
         return node
 
-    def _size(self, node: Node) -> Expression:
+    def size(self, node: Node) -> Expression:
+        """A number or an expression of a spec; `?` where it is not known."""
         try:
             text = self._text(node)
         except (_Unknown, ValueError, IndexError):
@@ -138,7 +149,7 @@ class _Scope:
 
     def _text(self, node: Node) -> str:
         """An expression of a spec. Raises _Unknown."""
-        node = _bare(node)
+        node = bare(node)
         self._steps += 1
         if self._steps > MAX_STEPS * 8:
             raise _Unknown
@@ -167,8 +178,20 @@ class _Scope:
             return str(size)
         made = self._definition(name)
         if made is None:
-            raise _Unknown
+            return self._of_the_host(name)
         return self._text(made)
+
+    def _of_the_host(self, name: str) -> str:
+        """An integer that a function around the launch takes, and that no argument of the kernel is
+        made of: then both would say the same size. Raises _Unknown."""
+        handed = walk(field(self._call, "arguments"))
+        if not any(text_of(n) == name for n in handed if n.type == "identifier"):
+            for scope in parents(self._call):
+                if scope.type == "function_definition" and _takes(scope, name):
+                    symbol = symbol_for(name)
+                    self.own += [symbol] * (symbol not in self.own)
+                    return symbol
+        raise _Unknown
 
     def _operation(self, node: Node) -> str:
         left, right = field(node, "left"), field(node, "right")
@@ -194,7 +217,7 @@ class _Scope:
 
     def _whole(self, left: Node, right: Node) -> str | None:
         """`(n - 1) / b + 1` and `n / b + (n % b != 0)`."""
-        quotient = _bare(left)
+        quotient = bare(left)
         if quotient.type != "binary_expression" or text_of(field(quotient, "operator")) != "/":
             return None
         by = self._text(field(quotient, "right"))
@@ -220,7 +243,7 @@ class _Scope:
         return f"{_inner(whole)} // {_inner(by)}"
 
     def _terms(self, node: Node, sign: int) -> Iterator[tuple[str, int]]:
-        node = _bare(node)
+        node = bare(node)
         operator = text_of(node.child_by_field_name("operator"))
         if node.type == "binary_expression" and operator in ("+", "-"):
             yield from self._terms(field(node, "left"), sign)
@@ -230,9 +253,9 @@ class _Scope:
 
     def _call_of(self, node: Node) -> str:
         name = text_of(field(node, "function")).rpartition("::")[2]
-        given = _values(field(node, "arguments"))
+        given = values(field(node, "arguments"))
         if name in ("ceil", "ceilf") and len(given) == 1:
-            inner = _bare(given[0])
+            inner = bare(given[0])
             if inner.type == "binary_expression" and text_of(field(inner, "operator")) == "/":
                 pair = [self._text(field(inner, side)) for side in ("left", "right")]
                 return f"cdiv({pair[0]}, {pair[1]})"
@@ -255,6 +278,14 @@ class _Scope:
         return None
 
 
+def _takes(function: Node, name: str) -> bool:
+    """Whether a function has an integer parameter of that name."""
+    for each in walk(field(function, "declarator")):
+        if each.type in PARAMETERS and text_of(each.child_by_field_name("declarator")) == name:
+            return _INTEGER.fullmatch(text_of(field(each, "type"))) is not None
+    return False
+
+
 def _given_in(scope: Node, name: str, before: int, without: Sequence[str]) -> Node | None:
     """What a declaration in a scope gives a name; a macro's text as an expression."""
     found: Node | None = None
@@ -263,14 +294,27 @@ def _given_in(scope: Node, name: str, before: int, without: Sequence[str]) -> No
             break
         if node.type == "init_declarator" and text_of(field(node, "declarator")) == name:
             found = field(node, "value")
+        elif node.type == "function_declarator" and _is_made(node, name):
+            found = expression_of(f"dim3{text_of(field(node, 'parameters'))}")
         elif node.type == "preproc_def" and text_of(field(node, "name")) == name:
-            found = _expression_of(text_of(node.child_by_field_name("value")))
+            found = expression_of(text_of(node.child_by_field_name("value")))
         elif node.type == "assignment_expression" and text_of(field(node, "left")) == name:
             found = field(node, "right")
     return found
 
 
-def _expression_of(text: str) -> Node | None:
+def _is_made(declarator: Node, name: str) -> bool:
+    """Whether `dim3 grid(rows)` makes that name; it reads like a function that takes a `rows`."""
+    around = declarator.parent
+    return (
+        text_of(declarator.child_by_field_name("declarator")) == name
+        and around is not None
+        and text_of(around.child_by_field_name("type")) == "dim3"
+    )
+
+
+def expression_of(text: str) -> Node | None:
+    """A text as an expression; None where it is none."""
     root = parse_cpp(f"int v = {text};".encode()).root_node
     return next((field(n, "value") for n in walk(root) if n.type == "init_declarator"), None)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ..c_source.functions import cpp_functions
+from ..c_source.functions import CppFunction, cpp_functions
 from ..languages import KernelType, Language, Syntax, language_of
 from .cpp_inference import Surroundings, cpp_kernel
 from .signature import SourceKernel
+from .template_instances import instance_of
 from .triton_inference import triton_entries, triton_kernel
 
 
@@ -48,8 +49,20 @@ def _cpp_entries(source: str, language: Language) -> tuple[str, ...]:
 
 def _cpp_kernel(known: Surroundings, name: str, language: Language) -> SourceKernel | None:
     cuda = language.on_gpu
-    functions = {f.name: f for f in reversed(cpp_functions(known.source, cuda=cuda))}
-    return cpp_kernel(functions[name], cuda=cuda, known=known) if name in functions else None
+    function = _function(known.source, name, cuda=cuda)
+    if function is None:
+        return None
+    instance = instance_of(known.source, function, known.entry) if cuda else None
+    plain = None if instance is None else _function(instance.source, name, cuda=cuda)
+    if instance is None or plain is None:
+        return cpp_kernel(function, cuda=cuda, known=known)
+    found = cpp_kernel(plain, cuda=cuda, known=replace(known, source=instance.source))
+    return replace(found, launch={"entry": instance.name, **(found.launch or {})})
+
+
+def _function(source: str, name: str, *, cuda: bool) -> CppFunction | None:
+    """The first of that name."""
+    return next((f for f in cpp_functions(source, cuda=cuda) if f.name == name), None)
 
 
 READERS: Mapping[Syntax, Reader] = {

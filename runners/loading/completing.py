@@ -149,6 +149,7 @@ def _kernel(data: Json, source: str) -> SourceKernel:
         threads=_threads(kernel.get("launch")),
         given=_given(data),
         macros=frozenset(_mapping(data.get("parameters"))) | set(_mapping(kernel.get("defines"))),
+        entry=str(_mapping(kernel.get("launch")).get("entry") or ""),
     )
     _check_read(kind)
     found = source_kernel(known, name, kind)

@@ -74,13 +74,14 @@ def _tensor(file: Path) -> None:
 
 
 def _infer(source: Path, kernel: str | None) -> None:
-    from ...runners.loading.domains import with_domains
+    from ...runners.loading.domains import with_domains, with_usual_numbers
     from ...runners.loading.files import Roots, draft_of_file
     from ...runners.specs.text import written
     from ...tools.parts.lifted_draft import with_lift
 
     drafted = draft_of_file(source, Roots([source.parent, Path.cwd()]), kernel)
-    found = with_domains(with_lift(drafted, source.read_text(encoding="utf-8", errors="replace")))
+    lifted = with_lift(drafted, source.read_text(encoding="utf-8", errors="replace"))
+    found, numbers = with_usual_numbers(with_domains(lifted))
     print(written(found.data))
     open_places = "fill in:" if found.undecided else "nothing is left to fill in"
     print(f"{source}: save this spec beside it; {open_places}", file=sys.stderr)
@@ -89,3 +90,6 @@ def _infer(source: Path, kernel: str | None) -> None:
     if symbols := ", ".join(found.data["symbols"]):
         domains = f"which sizes are legal ({symbols}): smallest, largest, `multiple_of`"
         print(f"and correct what is proposed in `symbols`, {domains}", file=sys.stderr)
+    if numbers:
+        values = f"proposed by their names ({', '.join(numbers)})"
+        print(f"and numbers that the source does not say, {values}", file=sys.stderr)

@@ -72,3 +72,52 @@ def test_a_source_that_does_not_compile_for_reading_keeps_its_draft() -> None:
     source += "for (int i = 0; i < n; ++i) v[i] = x[i]; for (int i = 0; i < n; ++i) y[i] = v[i]; }"
     draft = draft_of_source("f.cpp", source)
     assert with_lift(draft, source) is draft
+
+
+LAUNCHED = """\
+#include <cuda_fp16.h>
+#include <vector>
+__global__ void gate(__half* out, const __half* in, const int d) {
+    for (int i = threadIdx.x; i < d; i += blockDim.x) {
+        float v = __half2float(in[blockIdx.x * 2 * d + i]);
+        out[blockIdx.x * d + i] = __hmul(__float2half(v), in[blockIdx.x * 2 * d + d + i]);
+    }
+}
+void go(__half* out, const __half* in, int d, int tokens) {
+    std::vector<int> unused;
+    dim3 grid(tokens), block(min(d, 1024));
+    gate<<<grid, block>>>(out, in, d);
+}
+"""
+ROW = """\
+__global__ void relax(const int* wall, const int* before, int* after, int cols, int row) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    if (x < cols) after[x] = before[x] + wall[row * cols + x];
+}
+"""
+TOKENS = """\
+__global__ void center(float* x, const float* mean, int B, int T, int C) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= B * T) return;
+    for (int c = 0; c < C; ++c) x[i * C + c] -= mean[(i / T) * T + i % T];
+}
+"""
+
+
+def shapes(name: str, source: str) -> dict[str, list[object]]:
+    data = with_lift(draft_of_source(name, source), source).data
+    return {a["name"]: a["shape"] for a in data["io"]["arguments"] if "shape" in a}
+
+
+def test_a_file_with_its_host_code_is_read_and_its_grid_is_a_size() -> None:
+    assert shapes("gate.cu", LAUNCHED) == {"out": ["tokens", "d"], "in": ["2 * tokens * d"]}
+
+
+def test_of_a_matrix_of_which_one_row_is_read_there_are_so_many_rows() -> None:
+    found = shapes("relax.cu", ROW)
+    assert found == {"wall": ["row + 1", "cols"], "before": ["cols"], "after": ["cols"]}
+
+
+def test_threads_along_x_that_share_two_sizes_have_a_launch() -> None:
+    data = with_lift(draft_of_source("center.cu", TOKENS), TOKENS).data
+    assert data["kernel"]["launch"] == {"grid": ["cdiv(B*T, 256)"], "block": [256]}

@@ -4,15 +4,18 @@ or the kernel is not understood whole, the draft stays as it is."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from ...analysis.lift import Argument, Lifted, lift
+from ...analysis.lift import Argument, Lifted, lift, lifted_text
 from ...analysis.lift.contract import Facts, facts_of
-from ...analysis.lift.expressions import Name, Unreadable
+from ...analysis.lift.expressions import Name, Unreadable, names_in
 from ...analysis.lift.host import lift_host
-from ...analysis.ptx import read_ptx
+from ...analysis.lift.rewriting import with_names
+from ...analysis.lift.text import expression_text
+from ...analysis.ptx import Module, read_ptx
 from ...runners.building.plain_compiler import compiled_plainly
 from ...runners.dtypes import DTYPES
 from ...runners.errors import KernelwrightError
@@ -24,19 +27,24 @@ from ...runners.loading.left_open import OPEN
 Json = dict[str, Any]
 THREADS = 256
 """a block of a launch that nobody gave"""
+READ_AS = ((128,), (256,))
+"""blocks of a launch that does not say"""
+_OTHER_AXES = re.compile(r"%(?:n?ctaid|n?tid)\.[yz]")
 NEVER_ZERO = {"kind": "uniform", "low": 0.5, "high": 2.0}
 
 
 def with_lift(draft: Draft, source: str) -> Draft:
     """The draft with facts of the lift in it."""
-    lifted = _lifted(draft.data, source)
-    if lifted is None:
+    found = _lifted(draft.data, source)
+    if found is None:
         return draft
+    lifted, along_x = found
     facts = facts_of(lifted)
     names = {a.name: symbol_for(a.name) for a in lifted.arguments if not a.array}
     if any(name != symbol for name, symbol in names.items()):
         return draft  # expressions would have to be rewritten for one kernel in a thousand
-    data = _filled(draft.data, facts, lifted)
+    data = _filled(draft.data, facts)
+    data["kernel"] = _launched(data["kernel"], lifted, along_x=along_x)
     lines = [line for line in draft.undecided if not _is_said(line, data)]
     for each in data["io"]["arguments"]:
         init: object = each.get("init")
@@ -49,9 +57,11 @@ def with_lift(draft: Draft, source: str) -> Draft:
     return replace(draft, data=data, undecided=tuple(lines))
 
 
-def _lifted(data: Json, source: str) -> Lifted | None:
-    kernel = data["kernel"]
-    language, entry = language_of(kernel["kernel_type"]), kernel["metadata"]["kernel_name"]
+def _lifted(data: Json, source: str) -> tuple[Lifted, bool] | None:
+    """What the kernel computes, and whether its threads are counted along x alone."""
+    kernel, launch = data["kernel"], cast("Json", data["kernel"].get("launch") or {})
+    language = language_of(kernel["kernel_type"])
+    entry = str(launch.get("entry") or kernel["metadata"]["kernel_name"])
     if language.syntax != "c" or kernel.get("files"):
         return None
     arguments = _arguments(data)
@@ -63,16 +73,37 @@ def _lifted(data: Json, source: str) -> Lifted | None:
     try:
         module = read_ptx(made[0])
         if language.on_gpu:
-            found = lift(module, made[1], arguments, _block(kernel))
+            found = _on_gpu(module, made[1], arguments, launch)
         else:
             found = lift_host(module, made[1], arguments)
     except (Unreadable, KernelwrightError, RecursionError):
         return None
-    named = {each.name for each in arguments}
+    named = {each.name for each in found.arguments}
     extents_known = all(
         not isinstance(e, Name) or e.name in named for e in (d.extent for d in found.dims)
     )
-    return found if extents_known and not found.opaque else None
+    along_x = _OTHER_AXES.search(made[0]) is None
+    return (found, along_x) if extents_known and not found.opaque else None
+
+
+def _on_gpu(module: Module, entry: str, arguments: tuple[Argument, ...], launch: Json) -> Lifted:
+    """A kernel's lift, with the sizes of its grid as the launch has them; one of a block of unknown
+    size where two sizes have the same."""
+    block = _block(launch)
+    found = lift(module, entry, arguments, block)
+    if block is None and not _is_whole(found):
+        one, other = (lift(module, entry, arguments, each) for each in READ_AS)
+        found = one if lifted_text(one) == lifted_text(other) else found
+    grid = [str(size) for size in cast("list[object]", launch.get("grid") or [])]
+    known = {a.name for a in arguments}
+    axes = zip("xyz", grid, strict=False)
+    sizes = {f"nctaid.{a}": s for a, s in axes if s.isidentifier() and s not in known}
+    hosts = tuple(Argument(s, "int32", array=False) for s in dict.fromkeys(sizes.values()))
+    return with_names(replace(found, arguments=(*arguments, *hosts)), sizes)
+
+
+def _is_whole(lifted: Lifted) -> bool:
+    return not lifted.opaque and bool(facts_of(lifted).shapes)
 
 
 def _arguments(data: Json) -> tuple[Argument, ...] | None:
@@ -84,14 +115,13 @@ def _arguments(data: Json) -> tuple[Argument, ...] | None:
     return tuple(found)
 
 
-def _block(kernel: Json) -> tuple[int, ...] | None:
-    launch = cast("Json", kernel.get("launch") or {})
+def _block(launch: Json) -> tuple[int, ...] | None:
     sizes = cast("list[object]", launch.get("block") or [])
     numbers = tuple(size for size in sizes if isinstance(size, int))
     return numbers if numbers and len(numbers) == len(sizes) else None
 
 
-def _filled(data: Json, facts: Facts, lifted: Lifted) -> Json:
+def _filled(data: Json, facts: Facts) -> Json:
     listed = [_argument(dict(each), facts) for each in data["io"]["arguments"]]
     io: Json = {**data["io"], "arguments": listed}
     if facts.flops and "flops" not in io:
@@ -99,7 +129,7 @@ def _filled(data: Json, facts: Facts, lifted: Lifted) -> Json:
     touched = [each for each in listed if each["name"] not in facts.untouched]
     if not facts.below and "bytes" not in io and (moved := _bytes(touched)):
         io["bytes"] = moved
-    return {**data, "io": io, "kernel": _launched(data["kernel"], lifted)}
+    return {**data, "io": io}
 
 
 def _argument(each: Json, facts: Facts) -> Json:
@@ -142,17 +172,18 @@ def _factor(size: object) -> str:
     return f"({text})" if " " in text else text
 
 
-def _launched(kernel: Json, lifted: Lifted) -> Json:
-    """A launch that is left open, where the kernel is one dimension of which each thread has a
-    place."""
+def _launched(kernel: Json, lifted: Lifted, *, along_x: bool) -> Json:
+    """A launch that is left open, where each thread along x has a place of one index space."""
     launch = cast("Mapping[str, Any]", kernel.get("launch") or {})
     is_open = [OPEN] == list(launch.get("grid") or ()) and [OPEN] == list(launch.get("block") or ())
-    if not is_open or len(lifted.dims) != 1 or not isinstance(lifted.dims[0].extent, Name):
+    extents, arguments = [d.extent for d in lifted.dims], {a.name for a in lifted.arguments}
+    known = all(names_in(each) <= arguments for each in extents)
+    if not is_open or not extents or not known or (len(extents) > 1 and not along_x):
         return kernel
-    extent = lifted.dims[0].extent.name
+    places = " * ".join(expression_text(each, inside=len(extents) > 1) for each in extents)
     return {
         **kernel,
-        "launch": {**launch, "grid": [f"cdiv({extent}, {THREADS})"], "block": [THREADS]},
+        "launch": {**launch, "grid": [f"cdiv({places}, {THREADS})"], "block": [THREADS]},
     }
 
 

@@ -86,4 +86,11 @@ def _shapes(
     for name, at in reached.items():
         if name not in sizes and (size := covering(at, list(sizes.values()))) is not None:
             sizes[name] = size
-    return {name: written(size, lifted, name) for name, size in sizes.items()}
+    shapes = {name: written(size, lifted, name) for name, size in sizes.items()}
+    return {name: tuple(_bare(size) for size in shape) for name, shape in shapes.items()}
+
+
+def _bare(size: str) -> str:
+    """A size that is one sum, without its parentheses."""
+    inner = size[1:-1]
+    return inner if size.startswith("(") and size.endswith(")") and "(" not in inner else size

@@ -24,6 +24,16 @@ def fitted(reached: Reached) -> Polynomial | None:
     several that are as simple."""
     if any(count <= 0 for _, count in reached):
         return None
+    return _fitted(reached) or _fitted([(_with_next(sizes), count) for sizes, count in reached])
+
+
+def _with_next(sizes: Mapping[str, int]) -> Mapping[str, int]:
+    """Each size, and one more than it: of a matrix of which one row is read, its number says how
+    many rows there are at least."""
+    return {**sizes, **{f"({name} + 1)": value + 1 for name, value in sizes.items()}}
+
+
+def _fitted(reached: Reached) -> Polynomial | None:
     names = sorted(reached[0][0])
     for degree in range(MOST_FACTORS + 1):
         plain = list[Polynomial]()

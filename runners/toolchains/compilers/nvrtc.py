@@ -70,7 +70,7 @@ def compile_cuda(job: CudaJob) -> Compiled | Failed:
         folder=job.folder,
         log=log,
         bounds=job.bounds,
-        read=[*python_folders(), *_include_folders(), *job.read],
+        read=[*python_folders(), *include_folders(), *job.read],
     ).wait()
     if ended.returncode != 0:
         said = left(log).decode("utf-8", "replace").strip().splitlines()
@@ -94,7 +94,7 @@ def compile_cuda(job: CudaJob) -> Compiled | Failed:
 
 def _options(job: CudaJob) -> list[str]:
     own = [flag for flag in job.flags if not re.fullmatch(r"-O[0-3]", flag)]  # nvcc's alone
-    includes = [".", *job.include_dirs, *map(str, _include_folders())]
+    includes = [".", *job.include_dirs, *map(str, include_folders())]
     return [
         f"--gpu-architecture={job.arch}",
         "-lineinfo",
@@ -104,7 +104,8 @@ def _options(job: CudaJob) -> list[str]:
     ]
 
 
-def _include_folders() -> list[Path]:
+def include_folders() -> list[Path]:
+    """Those of the toolkit's headers, which every source may include; none without a toolkit."""
     root = toolkit()
     if root is None:
         return []

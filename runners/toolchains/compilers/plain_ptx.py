@@ -3,21 +3,75 @@
 NVRTC's fastest compilation makes registers of variables and stops there: types, templates, macros
 and overloads are resolved, while loops are neither unrolled nor turned, and calls, those of the
 mathematical library too, stay calls. Products and sums are not fused.
+
+NVRTC takes no code of the host and has no headers of the standard library. A file that it refuses
+is read without its functions of the host, and with `standard.h` in place of those headers: what
+kernels use of them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ...c_source.device_part import device_part
 from .cuda_job import Compiled, CudaJob, Failed
-from .nvrtc import compile_cuda
+from .nvrtc import compile_cuda, include_folders
 
 FLAGS = ("-Ofc=max", "-fmad=false")
 SOURCE = "plain.cu"
+DEVICE = ("-default-device", "-std=c++17")
+"""functions without a word for where they run are functions of the device"""
+STANDARD = "kernelwright_standard.h"
+HEADERS = (
+    "algorithm", "array", "cassert", "assert.h", "cfloat", "float.h", "climits", "limits.h",
+    "cmath", "math.h", "cstddef", "stddef.h", "cstdint", "stdint.h", "cstdio", "stdio.h",
+    "cstdlib", "stdlib.h", "cstring", "string.h", "functional", "limits", "numeric", "omp.h",
+    "type_traits", "utility",
+)  # fmt: skip
+"""that are there, as far as `standard.h` goes"""
+_STANDARD = Path(__file__).with_name("standard.h")
+_OF_THE_HOST = ("thrust/", "cub/cub.cuh", "cub/device/")
+"""headers of the toolkit that only code of the host uses"""
+_INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
 def plain_ptx(
+    source: str, entry: str, folder: Path, *, defines: Mapping[str, object]
+) -> tuple[str, str] | Failed:
+    """(PTX, name of the entry in it) of a kernel by its C++ name, made within `folder`; for a
+    process with one thread. `defines`: macros and their values."""
+    made = compiled(source, entry, folder, defines=defines)
+    if isinstance(made, tuple):
+        return made
+    there = _there(source)
+    alone = device_part(source, there)
+    if alone == source:
+        return made
+    with_standard_headers(folder)
+    toolkit = ("-DKERNELWRIGHT_WITH_TOOLKIT",) * bool(there - {*HEADERS})
+    flags = (*DEVICE, f"--pre-include={STANDARD}", *toolkit)
+    return compiled(alone, entry, folder, defines=defines, flags=flags)
+
+
+def _there(source: str) -> frozenset[str]:
+    """Headers of a source that NVRTC takes: those of the toolkit, and of `HEADERS`."""
+    folders = include_folders()
+    asked = {name for name in _INCLUDED.findall(source) if not name.startswith(_OF_THE_HOST)}
+    found = {name for name in asked if any((folder / name).is_file() for folder in folders)}
+    return frozenset(found | (asked & set(HEADERS)))
+
+
+def with_standard_headers(folder: Path) -> None:
+    """Put the headers that sources may include into the folder where they are compiled."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / STANDARD).write_bytes(_STANDARD.read_bytes())
+    for name in HEADERS:
+        (folder / name).write_text(f'#include "{STANDARD}"\n', encoding="utf-8")
+
+
+def compiled(
     source: str,
     entry: str,
     folder: Path,
@@ -26,8 +80,7 @@ def plain_ptx(
     flags: Sequence[str] = (),
     arch: str = "sm_90",
 ) -> tuple[str, str] | Failed:
-    """(PTX, name of the entry in it) of a kernel by its C++ name, made within `folder`; for a
-    process with one thread. `defines`: macros and their values; `flags`: more of the compiler's."""
+    """As `plain_ptx`, of exactly this source; `flags`: more of the compiler's."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SOURCE).write_text(source, encoding="utf-8")
     job = CudaJob(

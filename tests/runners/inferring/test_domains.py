@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelwright.runners.loading.completing import draft_of_source
-from kernelwright.runners.loading.domains import with_domains
+from kernelwright.runners.loading.domains import with_domains, with_usual_numbers
 
 SOURCE = """\
 void add(const float* x, float* y, int rows, int cols, int n) {
@@ -35,3 +35,15 @@ def test_a_domain_holds_the_sizes_that_are_known_and_one_that_is_given_stays() -
 def test_a_size_of_what_may_be_a_matrix_is_one_whose_square_is_counted() -> None:
     proposed = with_domains(draft_of_source("add.cpp", SOURCE, "add"))
     assert proposed.data["symbols"]["cols"] == {"min": 1, "max": 1 << 16}
+
+
+def test_numbers_that_no_source_says_get_usual_ones_by_their_names() -> None:
+    source = (
+        "void f(const float* x, float* y, float eps, float alpha, int n) "
+        "{ for (int i = 0; i < n; ++i) y[i] = alpha / (x[i] + eps); }"
+    )
+    found, names = with_usual_numbers(draft_of_source("f.cpp", source))
+    values = {a["name"]: a["value"] for a in found.data["io"]["arguments"] if "value" in a}
+    assert values == {"eps": 1e-5, "alpha": 0.5, "n": "n"}
+    assert names == ("eps", "alpha")
+    assert not any(".value" in line for line in found.undecided)

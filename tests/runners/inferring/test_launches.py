@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kernelwright.runners.inferring.cpp_inference import Surroundings
 from kernelwright.runners.inferring.cuda_launches import FoundLaunch, launch_of
+from kernelwright.runners.inferring.readers import source_kernel
 
 KERNEL = "__global__ void k(float* d, int n, int m) {}\n"
 SIZES = {1: "n", 2: "m"}
@@ -65,3 +67,34 @@ def test_what_the_file_does_not_say_stays_open_alone() -> None:
 
 def test_a_kernel_that_the_file_does_not_launch_has_none() -> None:
     assert launch("other<<<1, 1>>>(d);") is None
+
+
+def test_a_size_that_only_the_host_has_is_a_symbol() -> None:
+    source = """
+__global__ void rows(float* x, int d) {
+    for (int i = threadIdx.x; i < d; i += blockDim.x) x[blockIdx.x * d + i] *= 2;
+}
+void go(float* x, int d, int tokens) {
+    dim3 grid(tokens);
+    dim3 block(min(d, 1024));
+    rows<<<grid, block>>>(x, d);
+}
+"""
+    found = source_kernel(Surroundings(source), "rows", "cuda")
+    assert found is not None and found.launch is not None
+    assert found.launch == {"grid": ["tokens"], "block": ["min(d, 1024)"]}
+    assert found.symbols == {"d": None, "tokens": None}
+
+
+def test_a_size_of_the_host_that_the_kernel_gets_a_product_of_is_left_open() -> None:
+    """Both would say the same size."""
+    source = """
+__global__ void scale(float* x, int n) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    if (i < n) x[i] *= 2;
+}
+void go(float* x, int rows, int cols) { scale<<<rows, 64>>>(x, rows * cols); }
+"""
+    found = source_kernel(Surroundings(source), "scale", "cuda")
+    assert found is not None
+    assert found.symbols == {"n": None}

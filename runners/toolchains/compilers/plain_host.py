@@ -10,22 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ....c_source.functions import CppFunction, cpp_functions
-from ....c_source.nodes import text_of
-from ..cuda_job import Failed
-from ..plain_ptx import plain_ptx
+from ...c_source.functions import CppFunction, cpp_functions
+from ...c_source.nodes import text_of
+from .cuda_job import Failed
+from .plain_ptx import DEVICE, compiled, with_standard_headers
 
-DEVICE = ("-default-device", "-std=c++17")
-"""functions without a word for where they run are functions of the device"""
-STANDARD = "kernelwright_standard.h"
-HEADERS = (
-    "algorithm", "array", "cassert", "assert.h", "cfloat", "float.h", "climits", "limits.h",
-    "cmath", "math.h", "cstddef", "stddef.h", "cstdint", "stdint.h", "cstdio", "stdio.h",
-    "cstdlib", "stdlib.h", "cstring", "string.h", "functional", "limits", "numeric", "omp.h",
-    "type_traits", "utility",
-)  # fmt: skip
-"""that are there, as far as `standard.h` goes"""
-_STANDARD = Path(__file__).with_name("standard.h")
 ENTRY = "kernelwright_read"
 
 
@@ -37,12 +26,9 @@ def plain_host_ptx(
     found = [each for each in cpp_functions(source, cuda=False) if each.name == entry]
     if len(found) != 1 or found[0].template:
         return Failed(f"the source has no single function {entry} that takes arrays")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / STANDARD).write_bytes(_STANDARD.read_bytes())
-    for name in HEADERS:
-        (folder / name).write_text(f'#include "{STANDARD}"\n', encoding="utf-8")
+    with_standard_headers(folder)
     text = f"{source}\n{_called(found[0])}"
-    return plain_ptx(text, ENTRY, folder, defines=defines, flags=DEVICE)
+    return compiled(text, ENTRY, folder, defines=defines, flags=DEVICE)
 
 
 def _called(function: CppFunction) -> str:

@@ -1,6 +1,6 @@
-// What host C++ kernels use of the standard library, for a compiler that has none (NVRTC): for
+// What kernels use of the standard library, for a compiler that has none (NVRTC): for
 // reading what a kernel computes, never for running it. Each standard header that
-// __init__.py names includes this one.
+// plain_ptx.py names includes this one.
 #pragma once
 
 using int8_t = signed char;
@@ -9,10 +9,17 @@ using int16_t = short;
 using uint16_t = unsigned short;
 using int32_t = int;
 using uint32_t = unsigned int;
+#ifdef KERNELWRIGHT_WITH_TOOLKIT  // whose libcu++ says so
+using int64_t = long long;
+using uint64_t = unsigned long long;
+using intptr_t = long long;
+using uintptr_t = unsigned long long;
+#else
 using int64_t = long;
 using uint64_t = unsigned long;
 using intptr_t = long;
 using uintptr_t = unsigned long;
+#endif
 using ptrdiff_t = long;
 using ssize_t = long;
 
@@ -65,15 +72,6 @@ template <bool Holds, typename T, typename U> struct conditional { using type = 
 template <typename T, typename U> struct conditional<false, T, U> { using type = U; };
 template <bool Holds, typename T, typename U>
 using conditional_t = typename conditional<Holds, T, U>::type;
-template <typename T> struct remove_reference { using type = T; };
-template <typename T> struct remove_reference<T&> { using type = T; };
-template <typename T> struct remove_reference<T&&> { using type = T; };
-template <typename T> constexpr typename remove_reference<T>::type&& move(T&& value) {
-    return static_cast<typename remove_reference<T>::type&&>(value);
-}
-template <typename T> constexpr T&& forward(typename remove_reference<T>::type& value) {
-    return static_cast<T&&>(value);
-}
 template <typename T, typename U> struct pair { T first; U second; };
 template <typename T, typename U> constexpr pair<T, U> make_pair(T one, U other) {
     return {one, other};
@@ -189,6 +187,11 @@ template <> struct numeric_limits<int> {
     static constexpr int max() { return INT_MAX; }
     static constexpr int min() { return INT_MIN; }
     static constexpr int lowest() { return INT_MIN; }
+};
+template <> struct numeric_limits<long long> {
+    static constexpr long long max() { return INT64_MAX; }
+    static constexpr long long min() { return INT64_MIN; }
+    static constexpr long long lowest() { return INT64_MIN; }
 };
 template <> struct numeric_limits<long> {
     static constexpr long max() { return INT64_MAX; }
