@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from ...evaluation.evidence.evidence import KnownFindings, known_findings
-from ...search.planning.brief import Brief, Section, code_block, section
+from ...search.planning.brief import Brief, Section, section, tokens_of
 from ...search.planning.planner import Question, without_held_out
 from ...skills.catalogue import catalogue, read
 from .contract import contract_lines
 from .evidence import bound_blocks, fired_skills, line_blocks, region_blocks
 from .experience import digest_blocks, idea_blocks, ideas_of, measured_blocks, tried_blocks
+from .sources import as_diff, source_blocks, whole
 from .standing import change_blocks, failure_blocks, standing_blocks
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ BUDGET: Final = {
     "instructions": 900,
     "contract": 1200,
     "skills": 2200,
+    "baseline": 24_000,
     "source": 24_000,
     "standing": 400,
     "failure": 900,
@@ -34,12 +36,16 @@ BUDGET: Final = {
     "tried": 1200,
     "remembered": 600,
     "measured": 400,
-    "pages": 4000,
 }
 """tokens by section, rules of thumb: what is cut can be asked for. A source is whole or not there,
 and 24,000 tokens are some 2,000 lines."""
 MOST_PAGES: Final = 5
 """skills that fired and are told in full"""
+PAGES: Final = 4_000
+"""tokens of the pages on what was found on the baseline, and of further ones"""
+STABLE, CHANGING = 6_000, 4_000
+"""tokens that pages fill the stable sections, or the others, up to; the first page on the baseline
+is told in any case"""
 
 
 @cache
@@ -54,20 +60,36 @@ def brief_of(bench: Bench, variant_id: str, question: Question | None = None) ->
     tried itself. Nothing is built or run. Raises HandleUnknown."""
     record = bench.evaluator.variant(variant_id)
     kernel = bench.evaluator.kernel(record.variant.kernel_id)
+    baseline = bench.evaluator.variant(kernel.baseline)
     known = known_findings(bench, kernel, variant_id)
-    found = (
-        *_stable(kernel),
-        *_of_variant(bench, kernel, record),
-        *_of_evidence(bench, kernel, variant_id, known),
-        *_of_experience(bench, kernel, record, question),
-        _pages(fired_skills(known)),
+    first = known if record == baseline else known_findings(bench, kernel, kernel.baseline)
+    stable = _kept(_stable(kernel, baseline, fired_skills(first)))
+    changing = _kept(
+        (
+            *_of_variant(bench, kernel, record, baseline),
+            *_of_evidence(bench, kernel, variant_id, known),
+            *_of_experience(bench, kernel, record, question),
+        )
     )
-    sections = tuple(each for each in found if each is not None)
+    told = {*fired_skills(first)} if record == baseline else _told(stable, fired_skills(first))
+    fired = [skill for skill in fired_skills(known) if skill not in told]
+    pages = _pages("pages", "found here", fired, CHANGING - _tokens(changing))
+    sections = (*stable, *changing, *_kept([pages]))
     return Brief(kernel_id=kernel.kernel_id, variant_id=variant_id, sections=sections)
 
 
-def _stable(kernel: KernelRecord) -> Iterator[Section | None]:
-    """The same for every variant of a kernel."""
+def _stable(
+    kernel: KernelRecord, baseline: VariantRecord, fired: Sequence[str]
+) -> Iterator[Section | None]:
+    """The same for every variant of a kernel. `fired`: pages on what was found on the baseline."""
+    told = _kept(_of_kernel(kernel, baseline))
+    yield from told
+    pages = (_page(skill) for skill in fired[:1])
+    room = max(STABLE - _tokens(told), *(tokens_of(page) + 1 for page in pages), 1)
+    yield _pages("usual_pages", "found on the baseline", fired, room, stable=True)
+
+
+def _of_kernel(kernel: KernelRecord, baseline: VariantRecord) -> Iterator[Section | None]:
     spec = without_held_out(kernel.spec)
     yield _section("instructions", "What is asked", [instructions()], stable=True)
     yield _section(
@@ -80,21 +102,25 @@ def _stable(kernel: KernelRecord) -> Iterator[Section | None]:
     if spec.kernel.language.on_gpu:
         lines = (f"- {page.id}: {page.first_sentence}" for page in catalogue())
         yield _section("skills", "Pages that can be read", lines, more="inspect skill", stable=True)
+    source, handle = baseline.variant.source, baseline.variant.variant_id
+    title, code = f"Source of the baseline {handle}", whole(kernel.spec, source)
+    yield _section("baseline", title, [code], more=_whole_source(baseline), stable=True)
 
 
 def _of_variant(
-    bench: Bench, kernel: KernelRecord, record: VariantRecord
+    bench: Bench, kernel: KernelRecord, record: VariantRecord, baseline: VariantRecord
 ) -> Iterator[Section | None]:
     variant = record.variant
-    source = code_block(kernel.spec.kernel.language.file_name.rpartition(".")[2], variant.source)
-    lines = len(variant.source.splitlines())
-    where = f"{lines} lines, {_inspect('variant', variant.variant_id, 'source')}"
-    yield _section("source", f"Source of {variant.variant_id}", [source], more=where)
+    source = source_blocks(kernel.spec, variant, baseline.variant)
+    title = f"Source of {variant.variant_id}"
+    yield _section("source", title, source, more=_whole_source(record))
     yield _section("standing", "Where it stands", standing_blocks(bench, kernel, record))
     build = _inspect("variant", variant.variant_id, "build")
     yield _section("failure", "Why it failed", failure_blocks(bench, record), more=build)
     diff = _inspect("variant", variant.variant_id, "diff")
-    yield _section("change", "What it changed", change_blocks(bench, record), more=diff)
+    told = as_diff(variant, baseline.variant) if record.parent == kernel.baseline else None
+    change = change_blocks(bench, record, with_diff=told is None)
+    yield _section("change", "What it changed", change, more=diff)
 
 
 def _of_evidence(
@@ -124,11 +150,43 @@ def _of_experience(
     yield _section("measured", "What paid after this step, on any kernel", paid)
 
 
-def _pages(fired: Sequence[str]) -> Section | None:
-    """Whole pages on what fired, most pressing first, without their front matter."""
-    pages = (read(skill).split("---\n", 2)[-1].strip() for skill in fired[:MOST_PAGES])
-    more = f"inspect skill {', '.join(fired)}"
-    return _section("pages", "How to mend what was found", pages, more=more, apart="\n\n")
+def _pages(
+    name: str, where: str, fired: Sequence[str], room: int, *, stable: bool = False
+) -> Section | None:
+    """Whole pages on what fired, most pressing first, while there is room."""
+    return section(
+        name,
+        f"How to mend what was {where}",
+        [_page(skill) for skill in fired[:MOST_PAGES]],
+        min(room, PAGES),
+        more=f"inspect skill {', '.join(fired)}",
+        apart="\n\n",
+        stable=stable,
+    )
+
+
+def _told(stable: Sequence[Section], fired: Sequence[str]) -> set[str]:
+    """The pages among stable sections."""
+    left = next((each.left_out for each in stable if each.name == "usual_pages"), 0)
+    return {*fired[: min(len(fired), MOST_PAGES) - left]}
+
+
+def _page(skill: str) -> str:
+    """Without its front matter."""
+    return read(skill).split("---\n", 2)[-1].strip()
+
+
+def _kept(found: Iterable[Section | None]) -> tuple[Section, ...]:
+    return tuple(each for each in found if each is not None)
+
+
+def _tokens(sections: Iterable[Section]) -> int:
+    return sum(each.tokens for each in sections)
+
+
+def _whole_source(record: VariantRecord) -> str:
+    lines = len(record.variant.source.splitlines())
+    return f"{lines} lines, {_inspect('variant', record.variant.variant_id, 'source')}"
 
 
 def _section(

@@ -43,8 +43,9 @@ def failure_blocks(bench: Bench, record: VariantRecord) -> list[str]:
     return [head, *_gate(evaluation), *evaluation.message.splitlines()]
 
 
-def change_blocks(bench: Bench, record: VariantRecord) -> list[str]:
-    """What it has that its parent has not, with what the compiler made of it."""
+def change_blocks(bench: Bench, record: VariantRecord, *, with_diff: bool = True) -> list[str]:
+    """What it has that its parent has not, with what the compiler made of it. `with_diff`: of the
+    sources, too."""
     if record.parent is None:
         return []
     parent = bench.evaluator.variant(record.parent)
@@ -52,7 +53,7 @@ def change_blocks(bench: Bench, record: VariantRecord) -> list[str]:
     what = changed_between(before, after) or "nothing"
     blocks = [f"Against its parent {record.parent} ({_ended(bench, record.parent)}): {what}"]
     blocks += [f"- {line}" for line in _compiled(bench, record.parent, after.variant_id)]
-    if before.source != after.source:
+    if with_diff and before.source != after.source:
         blocks.append(code_block("diff", source_diff(before.source, after.source, "kernel")))
     return blocks
 

@@ -75,10 +75,10 @@ def named(brief: Brief, name: str) -> Section:
 
 def test_a_baseline_has_instructions_contract_and_source_first(searched: Searched) -> None:
     brief = brief_of(searched.bench, searched.baseline)
-    assert list(brief.ledger)[:4] == ["instructions", "contract", "source", "standing"]
+    assert list(brief.ledger)[:4] == ["instructions", "contract", "baseline", "standing"]
     assert "`bump`, cpp" in named(brief, "contract").text
     assert "n: 1 to 65536" in named(brief, "contract").text
-    assert "void bump(const float* x" in named(brief, "source").text
+    assert "void bump(const float* x" in named(brief, "baseline").text
     assert "this is the baseline" in named(brief, "standing").text
 
 
@@ -174,5 +174,5 @@ def test_a_client_is_told_what_its_reply_has_no_field_for(searched: Searched) ->
     assert needed is not None and needed.brief is not None
     assert needed.brief.startswith("## Where it stands")
     assert "void bump" not in needed.brief
-    assert set(needed.brief_more) == {"instructions", "contract"}
+    assert set(needed.brief_more) == {"instructions", "contract", "baseline"}
     assert len(reply.model_dump_json()) < 25_000

@@ -44,4 +44,4 @@ def test_a_profile_is_told_with_the_lines_that_it_blames_and_their_machine_code(
     assert f"sass {at:#06x}: " in sections["lines"] and "30 samples" in sections["lines"]
     assert "`scale`: " in sections["regions"] and "global load" in sections["regions"]
     assert "- poor-coalescing: " in sections["skills"]
-    assert list(brief.ledger)[:4] == ["instructions", "contract", "skills", "source"]
+    assert list(brief.ledger)[:4] == ["instructions", "contract", "skills", "baseline"]
