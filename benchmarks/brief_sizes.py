@@ -1,11 +1,14 @@
-"""How many tokens a brief of a 200-line kernel has: the first, and later ones beyond the cache.
+"""How many tokens briefs have: the first of a kernel, and later ones beyond what a cache keeps.
 
     python benchmarks/brief_sizes.py [--result FILE]
 
-A host kernel of 200 lines (a chain of terms, generated) is opened, and `--builds` builds are spent
-on it by rules; then the brief of every variant is made. Tokens are counted as the product does,
-bytes of UTF-8 over 3, rounded up (`search/planning/brief.py`), as no service is asked. What is
-cached of a later brief are its stable sections, which are the system prompt.
+Two generated kernels of 200 lines, a chain of terms as host C++ and as CUDA, and three short CUDA
+kernels, of which the later variants are those written by hand in `ladders/`: other sources from
+first line to last. Rules search the host kernel; of the others variants are built and not timed, so
+that no GPU is needed, and their briefs have no profile and no source lines with samples: with one
+`bound` and `lines` have up to 3,200 tokens. Tokens are counted as the product does, bytes of UTF-8
+over 3, rounded up (`search/planning/brief.py`), as no service is asked. What is cached of a later
+brief are its stable sections, which are the system prompt; so are the tools, which stand before it.
 """
 
 from __future__ import annotations
@@ -13,72 +16,139 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from environment import RESULTS, write
+from environment import RESULTS, ROOT, write
 
 from kernelwright.search.outdir.overview import variants
+from kernelwright.search.planning.brief import Brief, tokens_of
 from kernelwright.search.session.optimize import Opened, optimize
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
+from kernelwright.server.planning.answering import looking_tools
 from kernelwright.tools.brief.assemble import brief_of
+from kernelwright.tools.compile_variant import CompileVariantArguments, compile_variant
+from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
+from kernelwright.tools.propose_moves import ProposeMovesArguments, propose_moves
 
 LINES = 200
+LADDERS = {"sgemm": "gemm", "softmax": "softmax", "rmsnorm": "rmsnorm"}
+KERNELS = ROOT / "benchmarks" / "kernels"
 
 
 def main() -> None:
-    """Open, search, count, and write the result."""
+    """Open, build or search, count, and write the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--builds", type=int, default=4)
     parser.add_argument("--result", type=Path, default=RESULTS / "brief_sizes.json")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        result = sizes(Path(folder), asked.builds)
+    rows = list(counted(asked.builds))
+    with tempfile.TemporaryDirectory() as folder, Workbench(Path(folder), []) as bench:
+        looks = tools(bench)
+    result = {"counted": "bytes of UTF-8 over 3, rounded up", "tools": looks, "kernels": rows}
     print(json.dumps(result, indent=1))
     print(f"written to {write('brief_sizes', result, asked.result)}")
 
 
-def sizes(folder: Path, builds: int) -> dict[str, Any]:
-    """Tokens of the first brief by section, and of each later one beyond the stable sections."""
-    kernel_id = ""
-    spec = written(folder)
-    with Workbench(folder / "out", [folder]) as bench:
+def counted(builds: int) -> Iterator[dict[str, Any]]:
+    """A row a kernel."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Workbench(Path(folder) / "out", [Path(folder)]) as bench,
+    ):
+        spec, kernel_id = written(Path(folder)), ""
         for event in optimize(bench, [spec], Settings(budget_builds=builds)):
             if isinstance(event, Opened):
                 kernel_id = event.kernel.kernel_id
-        kernel = bench.evaluator.kernel(kernel_id)
-        first = brief_of(bench, kernel.baseline)
-        later = [
-            brief_of(bench, each.variant_id)
-            for each in variants(bench.store, kernel)
-            if not each.is_baseline
-        ]
-    beyond = [sum(s.tokens for s in brief.sections if not s.stable) for brief in later]
+        yield sizes(bench, "chain, host C++", kernel_id)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Workbench(Path(folder) / "out", [Path(folder)]) as bench,
+    ):
+        kernel_id = opened(bench, written(Path(folder), cuda=True))
+        ready = propose_moves(bench, ProposeMovesArguments(kernel_id=kernel_id, limit=1)).moves
+        for handle in [each.candidates[0].ready for each in ready if each.candidates][:builds]:
+            compile_variant(bench, CompileVariantArguments(kernel_id=kernel_id, ready=handle))
+        yield sizes(bench, "chain, CUDA", kernel_id)
+    for ladder, kernel in LADDERS.items():
+        with tempfile.TemporaryDirectory() as folder, Workbench(Path(folder), [KERNELS]) as bench:
+            kernel_id = opened(bench, KERNELS / kernel / "cuda.json")
+            climbed(bench, kernel_id, sorted((ROOT / "benchmarks/ladders" / ladder).glob("*.cu")))
+            yield sizes(bench, f"{ladder}, CUDA", kernel_id)
+
+
+def opened(bench: Workbench, spec: Path) -> str:
+    """The kernel's id; its baseline is built."""
+    return open_kernel(bench, OpenKernelArguments(spec_path=str(spec))).kernel_id
+
+
+def climbed(bench: Workbench, kernel_id: str, steps: Sequence[Path]) -> None:
+    """Build each step on the one before it."""
+    base = "baseline"
+    for step in steps:
+        source = step.read_text(encoding="utf-8")
+        asked = CompileVariantArguments(kernel_id=kernel_id, base=base, source=source)
+        base = compile_variant(bench, asked).variant_id
+
+
+def sizes(bench: Workbench, kernel: str, kernel_id: str) -> dict[str, Any]:
+    """Tokens of the first brief by section, and of the largest later one beyond the cache."""
+    record = bench.evaluator.kernel(kernel_id)
+    first = brief_of(bench, record.baseline)
+    known = [each for each in variants(bench.store, record) if not each.is_baseline]
+    later = sorted((brief_of(bench, each.variant_id) for each in known), key=beyond)
     return {
-        "lines": LINES,
-        "counted": "bytes of UTF-8 over 3, rounded up",
+        "kernel": kernel,
+        "lines": len(record.loaded.source.splitlines()),
         "first": first.tokens,
         "first_by_section": first.ledger,
-        "later": len(beyond),
-        "later_beyond_the_cache_at_most": max(beyond, default=None),
+        "later": len(later),
+        "later_beyond_the_cache": [beyond(each) for each in later],
+        "largest_by_section": {s.name: s.tokens for s in later[-1].sections if not s.stable},
     }
 
 
-def written(folder: Path) -> Path:
+def beyond(brief: Brief) -> int:
+    """Tokens that no cache keeps from variant to variant."""
+    return sum(each.tokens for each in brief.sections if not each.stable)
+
+
+def tools(bench: Workbench) -> dict[str, int]:
+    """Tokens of the tools that a model may look with: by where kernels run."""
+    return {
+        side: tokens_of(json.dumps([[t.name, t.description, t.schema] for t in looks]))
+        for side, looks in (
+            ("host", looking_tools(bench, on_gpu=False)),
+            ("gpu", looking_tools(bench, on_gpu=True)),
+        )
+    }
+
+
+def written(folder: Path, *, cuda: bool = False) -> Path:
     """The kernel, its reference and its spec."""
     body = "".join(
         f"        const float t{n} = x[i] * {1 + n / 64:.6f}f + t{n - 1} * 0.5f;\n"
         for n in range(1, LINES - 9)
     )
-    source = (
-        "#include <cstdint>\n\n// A chain of terms, written out as generators write it.\n"
+    head = (
         "void chain(const float* x, float* y, std::int32_t n) {\n"
-        "    for (int i = 0; i < n; ++i) {\n        const float t0 = x[i];\n"
-        f"{body}        y[i] = t{LINES - 10};\n    }}\n}}\n"
+        "    for (int i = 0; i < n; ++i) {\n"
     )
+    if cuda:
+        head = (
+            'extern "C" __global__ void chain(const float* x, float* y, int n) {\n'
+            "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) {\n"
+        )
+    include = "" if cuda else "#include <cstdint>\n\n"
+    source = (
+        f"{include}// A chain of terms, written out as generators write it.\n"
+        f"{head}        const float t0 = x[i];\n{body}        y[i] = t{LINES - 10};\n    }}\n}}\n"
+    )
+    name = "chain.cu" if cuda else "chain.cpp"
     terms = [1 + n / 64 for n in range(1, LINES - 9)]
-    (folder / "chain.cpp").write_text(source, encoding="utf-8")
+    (folder / name).write_text(source, encoding="utf-8")
     (folder / "reference.py").write_text(
         f"TERMS = {[round(t, 6) for t in terms]}\n\n\ndef reference(x, n):\n    t = x\n"
         "    for term in TERMS:\n        t = x * term + t * 0.5\n    return t\n",
@@ -87,9 +157,10 @@ def written(folder: Path) -> Path:
     spec = {
         "name": "chain",
         "kernel": {
-            "kernel_type": "cpp",
-            "source_path": "chain.cpp",
+            "kernel_type": "cuda" if cuda else "cpp",
+            "source_path": name,
             "metadata": {"kernel_name": "chain"},
+            **({"launch": {"grid": ["cdiv(n, 256)"], "block": [256]}} if cuda else {}),
         },
         "io": {
             "arguments": [
