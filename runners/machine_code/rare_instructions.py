@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 MOST_DECODED = 4 << 20
 """bytes of code: some two seconds"""
 _BYTES = re.compile(
-    rb"\x0f(?:[\x03\x05\x31\x33\x34\xa2]|\x01[\xc1\xd9\xf9\xfd]|\xae[\xf0-\xf7]|\xc7[\xf0-\xff])|\xcd\x80"
+    rb"\x0f(?:[\x03\x05\x31\x33\x34\xa2]|\x01[\xc1\xd9\xf9\xfb\xfd]|\xae[\xf0-\xf7]|\xc7[\xf0-\xff])|\xcd\x80"
 )
 """what the names below look like, with whatever prefix; too much of it rather than too little"""
 X86_64 = frozenset(
-    "CPUID INT LSL RDPID RDPMC RDPRU RDRAND RDSEED RDTSC RDTSCP SYSCALL SYSENTER TPAUSE UMWAIT "
-    "VMCALL VMMCALL".split()
+    "CPUID INT LSL MWAITX RDPID RDPMC RDPRU RDRAND RDSEED RDTSC RDTSCP SYSCALL SYSENTER "
+    "TPAUSE UMWAIT VMCALL VMMCALL".split()
 )
 """as iced-x86 names them"""
 AARCH64: Mapping[str, tuple[int, int]] = {
@@ -41,9 +41,11 @@ AARCH64: Mapping[str, tuple[int, int]] = {
     "CNTPCTSS_EL0": (0xFFFFFFE0, 0xD53BE0A0),
     "CNTVCTSS_EL0": (0xFFFFFFE0, 0xD53BE0C0),
     "PMCCNTR_EL0": (0xFFFFFFE0, 0xD53B9D00),
+    "WFET": (0xFFFFFFE0, 0xD5031000),
+    "WFIT": (0xFFFFFFE0, 0xD5031020),
 }
 """mask and bits of the word (Arm Architecture Reference Manual, C6.2 and D24): calls to who rules
-above, and moves from a counter that user code may be allowed to read"""
+above, moves from a counter that user code may be allowed to read, and waits until it is so far"""
 NOT_READ = "machine code"
 """the name where there is too much of it, or it is of a machine that is not known here"""
 

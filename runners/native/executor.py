@@ -239,7 +239,8 @@ class Executor:
         self._poll.register(self._done, select.POLLIN)
         self._await_start()
         own = OwnCalls(go_read, done_write, self._started_at())
-        self._write(setup_message(plan, self.shared.layout, module, self._pid, own, self._answers))
+        layout = self.shared.layout
+        self._write(setup_message(plan, layout, module, self._pid, own, self._answers, environment))
         self._await_start()
         self._expect(b"R")
         self._pause()

@@ -18,6 +18,8 @@ ALLOW = 0x7FFF0000
 REFUSE = 0x00050000 | errno.EPERM
 TIMED_OUT = 0x00050000 | errno.ETIMEDOUT
 UNKNOWN = 0x00050000 | errno.ENOSYS
+DONE = 0x00050000
+"""without having done anything: the call returns 0"""
 KILL = 0x80000000
 TERMINAL_QUERIES = (
     0x5401,
@@ -32,7 +34,9 @@ _AF_UNIX, _SOCK_STREAM, _SOCK_SEQPACKET = 1, 1, 5
 # FUTEX_LOCK_PI WAIT_BITSET WAIT_REQUEUE_PI LOCK_PI2: with a time they wait until that time of day,
 # and not to have to wait tells that it is past.
 _FUTEX_UNTIL = (6, 9, 11, 13)
+_FUTEX_WAIT = 0
 _FUTEX_COMMAND = 0x7F
+_AT_EMPTY_PATH = 0x1000
 
 
 class OwnCalls(NamedTuple):
@@ -101,11 +105,13 @@ def from_one_place(descriptor: int, at: int) -> list[Instruction]:
     ]
 
 
-def no_time_of_day() -> list[Instruction]:
-    """Waiting for so long or for ever, but not until a time: that is always past."""
+def no_time() -> list[Instruction]:
+    """Waiting for another thread, and for ever if need be: until a time, or for so long, is always
+    over. Who sleeps while others work knows the time by how often he woke."""
     block = [load(1), Instruction(KEEP, 0, 0, _FUTEX_COMMAND)]
-    left = len(_FUTEX_UNTIL)
-    for number, command in enumerate(_FUTEX_UNTIL, 1):
+    commands = (_FUTEX_WAIT, *_FUTEX_UNTIL)
+    left = len(commands)
+    for number, command in enumerate(commands, 1):
         block.append(Instruction(EQUAL, left - number + 1, 0, command))
     return [
         *block,
@@ -117,6 +123,39 @@ def no_time_of_day() -> list[Instruction]:
         ret(ALLOW),
         ret(TIMED_OUT),
     ]
+
+
+def no_timeout() -> list[Instruction]:
+    """poll(2) at once, or until something happens; for so long is over at once."""
+    return [
+        load(2),
+        Instruction(EQUAL, 1, 0, 0),
+        Instruction(AT_LEAST, 0, 1, 1 << 31),
+        ret(ALLOW),
+        ret(DONE),
+    ]
+
+
+def no_timeout_by_address() -> list[Instruction]:
+    """As `no_timeout`, of ppoll(2), which is told where it stands how long to wait."""
+    return [
+        load(2),
+        Instruction(EQUAL, 0, 3, 0),
+        load(2, high=True),
+        Instruction(EQUAL, 0, 1, 0),
+        ret(ALLOW),
+        ret(DONE),
+    ]
+
+
+def of_what_is_opened(known: tuple[int, ...], *, by_path: bool) -> list[Instruction]:
+    """What a loader asks about a file that it has opened, and nobody about those that were open
+    before (`known`): when they were written is a clock. `by_path`: newfstatat(2)."""
+    flags = [load(3), Instruction(ANY_BIT, 1, 0, _AT_EMPTY_PATH), ret(REFUSE)] if by_path else []
+    block = [*flags, load(0)]
+    for number, descriptor in enumerate(known, 1):
+        block.append(Instruction(EQUAL, len(known) - number + 1, 0, descriptor))
+    return [*block, ret(ALLOW), ret(REFUSE)]
 
 
 def without_bits(argument: int, bits: int) -> list[Instruction]:

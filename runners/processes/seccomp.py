@@ -23,6 +23,7 @@ from .filter_blocks import (
     ANY_BIT,
     ARCH,
     AT_LEAST,
+    DONE,
     EQUAL,
     FIONBIO,
     KILL,
@@ -37,7 +38,10 @@ from .filter_blocks import (
     from_one_place,
     load,
     local_socket,
-    no_time_of_day,
+    no_time,
+    no_timeout,
+    no_timeout_by_address,
+    of_what_is_opened,
     one_of,
     own_signal,
     ret,
@@ -51,6 +55,7 @@ from .system_calls import (
     COMPUTE,
     DEVICE,
     FILES,
+    LOOKING,
     PYTHON,
     Architecture,
     known_architecture,
@@ -79,8 +84,6 @@ _PR_GET_NAME = 16
 # POPULATE or REMOVE: which pages of a file lie in memory outlives a process, and would tell the
 # next one what it had computed.
 _ADVICE = (0, 1, 2, 3, 4, 8, 14, 15)
-_TIMER_ABSTIME = 1
-
 _SECCOMP_SET_MODE_FILTER = 1
 _SECCOMP_GET_ACTION_AVAIL = 2
 _FLAG_ALL_THREADS, _FLAG_SPECULATION = 1, 4
@@ -101,27 +104,47 @@ def compute_filter(
     *,
     own: OwnCalls | None = None,
     answers: bool = False,
+    stays: bool = False,
 ) -> bytes:
     """The program for native compute code in the process `own_pid`.
 
     `own`: what only the process itself may read and write, not the code it was made for. `answers`:
-    it may ask for the time, and about the machine and its process. An array of struct sock_filter,
-    little endian, for PR_SET_SECCOMP or seccomp(2); `arch` is this machine's unless given. Raises
-    ValueError on other architectures.
+    it may ask for the time, and about the machine, its process and files. `stays`: it runs where
+    it is put. An array of struct sock_filter, little endian, for PR_SET_SECCOMP or seccomp(2);
+    `arch` is this machine's unless given. Raises ValueError on other architectures.
     """
     terminals = tuple(each for each in TERMINAL_QUERIES if each != _FIONREAD)
     blocks = _blocks(own_pid, terminals, (_F_GETFD, _F_SETFD, _F_GETFL))
     blocks["madvise"] = one_of(2, _ADVICE)
     if not answers:
         blocks["prctl"] = one_of(0, tuple(each for each in _PRCTL_NAMES if each != _PR_GET_NAME))
-        blocks["clock_nanosleep"] = without_bits(1, _TIMER_ABSTIME)
-        blocks["futex"] = no_time_of_day()
+        known = (0, 1, 2) if own is None else (0, 1, 2, own.reads, own.writes)
+        blocks["fstat"] = of_what_is_opened(known, by_path=False)
+        blocks["newfstatat"] = of_what_is_opened(known, by_path=True)
+        blocks["nanosleep"] = blocks["clock_nanosleep"] = [ret(DONE)]
+        blocks["futex"] = no_time()
+        blocks["poll"] = no_timeout()
+        blocks["ppoll"] = no_timeout_by_address()
+    if stays:
+        blocks["sched_setaffinity"] = [ret(REFUSE)]
     if own is not None:
+        blocks["seccomp"] = from_one_place(_SECCOMP_SET_MODE_FILTER, own.at)
         for name in ("read", "readv"):
             blocks[name] = from_one_place(own.reads, own.at)
         for name in ("write", "writev"):
             blocks[name] = from_one_place(own.writes, own.at)
-    return _assemble(_Rules(f"{COMPUTE},{ASKING}" if answers else COMPUTE, blocks), arch)
+    plain = f"{COMPUTE},{ASKING},{LOOKING}" if answers else COMPUTE
+    return _assemble(_Rules(plain, blocks), arch)
+
+
+def loaded_filter(arch: Architecture | None = None) -> bytes:
+    """What a process of native compute code is bound by besides, once its code is loaded: what a
+    loader asks about files that it opens, nobody asks any more. As `compute_filter`."""
+    refused = numbers("fstat 5 80, newfstatat 262 79", known_architecture(arch)).values()
+    program = [Instruction(LOAD, 0, 0, NUMBER)]
+    for number in refused:
+        program += [Instruction(EQUAL, 0, 1, number), ret(REFUSE)]
+    return _packed([*program, ret(ALLOW)])
 
 
 def reference_filter(own_pid: int, arch: Architecture | None = None) -> bytes:
@@ -135,7 +158,7 @@ def reference_filter(own_pid: int, arch: Architecture | None = None) -> bytes:
         (*TERMINAL_QUERIES, FIONBIO),
         (_F_GETFD, _F_SETFD, _F_GETFL, *_FCNTL_PYTHON),
     )
-    return _assemble(_Rules(f"{COMPUTE},{ASKING},{PYTHON}", blocks), arch)
+    return _assemble(_Rules(f"{COMPUTE},{ASKING},{LOOKING},{PYTHON}", blocks), arch)
 
 
 def builder_filter(own_pid: int, arch: Architecture | None = None) -> bytes:
@@ -156,7 +179,7 @@ def builder_filter(own_pid: int, arch: Architecture | None = None) -> bytes:
         ret(REFUSE),
         ret(ALLOW),
     ]
-    plain = f"{COMPUTE},{ASKING},{BUILDER},{FILES}"
+    plain = f"{COMPUTE},{ASKING},{LOOKING},{BUILDER},{FILES}"
     return _assemble(_Rules(plain, {**blocks, **opening, "clone": forking}), arch)
 
 
@@ -172,7 +195,8 @@ def device_filter(own_pid: int, *, files_guarded: bool, arch: Architecture | Non
     blocks["get_mempolicy"] = [ret(ALLOW)]
     for name, argument in (("open", 1), ("openat", 2)):
         blocks[name] = [ret(ALLOW)] if files_guarded else without_bits(argument, _CREATING)
-    plain = f"{COMPUTE},{ASKING},{PYTHON},{DEVICE}" + (f",{FILES}" if files_guarded else "")
+    plain = f"{COMPUTE},{ASKING},{LOOKING},{PYTHON},{DEVICE}"
+    plain += f",{FILES}" if files_guarded else ""
     return _assemble(_Rules(plain, blocks), arch)
 
 
@@ -208,7 +232,10 @@ def _blocks(
     own_pid: int, ioctls: tuple[int, ...], fcntls: tuple[int, ...]
 ) -> dict[str, list[Instruction]]:
     """A block for each call whose arguments decide; each ends in a return on every path."""
-    free = ("read", "write", "readv", "writev", "madvise", "futex", "clock_nanosleep")
+    free = (
+        *("read", "write", "readv", "writev", "madvise", "futex", "clock_nanosleep", "nanosleep"),
+        *("poll", "ppoll", "fstat", "newfstatat"),
+    )
     return {
         **{name: [ret(ALLOW)] for name in free},
         "open": without_bits(1, _WRITING),
@@ -236,6 +263,7 @@ def _blocks(
             ret(REFUSE),
         ],
         "socket": [ret(REFUSE)],
+        "seccomp": [ret(REFUSE)],
         "get_mempolicy": one_of(4, (0, _MEMORIES_ALLOWED)),
     }
 
@@ -255,5 +283,8 @@ def _assemble(rules: _Rules, arch: str | None) -> bytes:
         program += [Instruction(EQUAL, 0, len(block), number), *block]
     for number in numbers(rules.plain, arch).values():
         program += [Instruction(EQUAL, 0, 1, number), ret(ALLOW)]
-    program.append(ret(REFUSE))
+    return _packed([*program, ret(REFUSE)])
+
+
+def _packed(program: list[Instruction]) -> bytes:
     return b"".join(struct.pack("<HBBI", *instruction) for instruction in program)

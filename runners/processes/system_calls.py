@@ -9,26 +9,29 @@ Architecture = Literal["x86_64", "aarch64"]
 
 # name, number on x86_64, number on aarch64 ("-": there is no such call)
 COMPUTE = """
-    pread64 17 67, preadv 295 69, close 3 57,
-    fstat 5 80, stat 4 -, lstat 6 -, newfstatat 262 79, statx 332 291, lseek 8 62, mmap 9 222,
+    pread64 17 67, preadv 295 69, close 3 57, lseek 8 62, mmap 9 222,
     munmap 11 215, mprotect 10 226, mremap 25 216, brk 12 214,
     sched_yield 24 124, sched_getaffinity 204 123, sched_getparam 143 121,
     sched_getscheduler 145 120, sched_get_priority_max 146 125, sched_get_priority_min 147 126,
     rt_sigaction 13 134, rt_sigprocmask 14 135, rt_sigreturn 15 139, rt_sigpending 127 136,
-    rt_sigtimedwait 128 137, rt_sigsuspend 130 133, sigaltstack 131 132, exit 60 93,
-    exit_group 231 94, restart_syscall 219 128, nanosleep 35 101,
+    rt_sigsuspend 130 133, sigaltstack 131 132, exit 60 93,
+    exit_group 231 94, restart_syscall 219 128,
     getpid 39 172, gettid 186 178, getuid 102 174,
     geteuid 107 175, getgid 104 176, getegid 108 177, getrlimit 97 163,
     getrandom 318 278, set_robust_list 273 99, rseq 334 293, set_tid_address 218 96,
     membarrier 324 283, getcpu 309 168, arch_prctl 158 -,
-    poll 7 -, ppoll 271 73, mbind 237 235, set_mempolicy 238 237,
-    getdents64 217 61, readlink 89 -, readlinkat 267 78, access 21 -, faccessat 269 48,
-    faccessat2 439 439
+    mbind 237 235, set_mempolicy 238 237
+"""
+# What tells of files: which there are, and when they were read or written, which is a clock.
+LOOKING = """
+    stat 4 -, lstat 6 -, statx 332 291, getdents64 217 61, readlink 89 -, readlinkat 267 78,
+    access 21 -, faccessat 269 48, faccessat2 439 439
 """
 # Clocks, and what tells where and beside whom a process runs: no kernel needs to know.
 ASKING = """
     clock_gettime 228 113, clock_getres 229 114, gettimeofday 96 169, time 201 -, times 100 153,
-    getrusage 98 165, sysinfo 99 179, uname 63 160, getppid 110 173, futex_waitv 449 449,
+    rt_sigtimedwait 128 137, getrusage 98 165, sysinfo 99 179, uname 63 160, getppid 110 173,
+    futex_waitv 449 449,
     futex_wake 454 454, futex_wait 455 455, futex_requeue 456 456
 """
 CHECKED = """
@@ -36,7 +39,8 @@ CHECKED = """
     clock_nanosleep 230 115,
     open 2 -, openat 257 56, clone 56 220, clone3 435 435, tgkill 234 131, prlimit64 302 261,
     ioctl 16 29, fcntl 72 25, prctl 157 167, sched_setaffinity 203 122, socket 41 198,
-    get_mempolicy 239 236
+    get_mempolicy 239 236, nanosleep 35 101, poll 7 -, ppoll 271 73, fstat 5 80, newfstatat 262 79,
+    seccomp 317 277
 """
 PYTHON = """
     sendmsg 46 211, recvmsg 47 212, sendto 44 206, recvfrom 45 207, shutdown 48 210,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..c_source.nodes import text_of, walk
 from ..c_source.parsing import parse_cpp
 from ..specs.io_contract import Contract
-from .asking import CLOCKS, PEOPLE, PLACES
+from .asking import CLOCKS, FILES, PEOPLE, PLACES
 from .cpp_files import files_asked_for, foreign_files
 from .cpp_flags import flag_findings
 from .cpp_names import foreign_names
@@ -50,7 +50,12 @@ HOST_CPP: tuple[Row, ...] = (
     Row(r"dlopen|dlsym|dlmopen|dl_iterate_phdr", "block", "loads code at run time"),
     Row(r"syscall|ptrace|process_vm_(read|write)v|prctl|kill|tgkill", "block", "calls the kernel"),
     Row(r"socket|connect|bind|listen|accept4?|send(to|msg)?|recv(from|msg)?", "block", "network"),
-    Row(r"f?open(at)?|creat|freopen|i?o?fstream|shm_open|memfd_create", "block", "opens files"),
+    Row(
+        r"(f|fre|fd)?open(at)?2?(64)?|creat(64)?|i?o?fstream|shm_open|memfd_create",
+        "block",
+        "opens files",
+    ),
+    *(Row(names, "block", "asks which files there are, or when they were used") for names in FILES),
     Row(r"_?exit|quick_exit|longjmp|raise", "block", "ends the process"),
     Row(r"getenv|secure_getenv|_{0,2}environ|(__)?getauxval", "block", "looks at its environment"),
     Row(r"__INCLUDE_LEVEL__|__BASE_FILE__", "block", "asks how it is built"),
@@ -59,6 +64,16 @@ HOST_CPP: tuple[Row, ...] = (
     Row(r"daemon", "block", "leaves a process behind"),
     Row(r"detach", "block", "leaves threads behind", member=True),
     Row(r"mprotect|mmap|munmap|mremap", "note", "changes the memory map"),
+    Row(
+        r"(clock_)?nanosleep|u?sleep|sleep_(for|until)",
+        "note",
+        "waits: not here, it goes on at once",
+    ),
+    Row(
+        r"(sched_|pthread_)setaffinity(_np)?",
+        "note",
+        "chooses its cores: not here, without threads",
+    ),
     Row(r"static|thread_local", "probe", "may keep something from one call to the next"),
     Row(r"printf|puts|cout|cerr", "note", "prints"),
     Row(r"_Float16|__fp16|__bf16|half", "note", NARROW, precision="16 bit"),

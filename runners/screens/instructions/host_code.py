@@ -20,7 +20,7 @@ CLOCK, SYSTEM = "reads a clock", "calls the kernel"
 _PLACE = "asks which processor it runs on"
 INSTRUCTIONS: Mapping[str, tuple[ScreenTier, str]] = {
     **dict.fromkeys(("rdtsc", "rdtscp", "rdpmc", "rdpru"), ("block", CLOCK)),
-    **dict.fromkeys(("tpause", "umwait"), ("block", "waits by a clock")),
+    **dict.fromkeys(("tpause", "umwait", "mwaitx", "wfet", "wfit"), ("block", "waits by a clock")),
     **dict.fromkeys(("syscall", "sysenter", "int", "svc"), ("block", SYSTEM)),
     **dict.fromkeys(("vmcall", "vmmcall", "hvc", "smc"), ("block", "calls the hypervisor")),
     **dict.fromkeys(

@@ -64,6 +64,7 @@ def names(code: bytes, machine: str = "x86_64") -> set[str]:
         ("480fc7f0", "rdrand"),
         ("660faef0", "tpause"),
         ("f20faef1", "umwait"),
+        ("0f01fb", "mwaitx"),
         ("0f01c1", "vmcall"),
         ("0f01d9", "vmmcall"),
         ("660f05", "syscall"),
@@ -113,6 +114,8 @@ def test_it_is_told_in_which_function_it_stands() -> None:
         (0xD53BE040, "cntvct_el0"),
         (0xD53BE043, "cntvct_el0"),
         (0xD53B9D02, "pmccntr_el0"),
+        (0xD5031007, "wfet"),
+        (0xD5031021, "wfit"),
     ],
 )
 def test_words_of_aarch64_are_found(word: int, name: str) -> None:

@@ -34,12 +34,16 @@ SLOTS, SIZE = 12, 1001
 HEAD = """
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <ctime>
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -194,8 +198,43 @@ def test_the_last_call_of_a_sample_is_like_the_others(load: Callable[[str], Nati
 
 TOLD = {
     "the time of day": "timespec t; if (syscall(SYS_clock_gettime, 0, &t) == 0) __builtin_trap();",
+    "when it was written to": (
+        "struct stat s; if (write(1, y, 0) < 0 || fstat(1, &s) == 0) __builtin_trap();"
+    ),
+    "when its calls were": (
+        "struct stat s; for (int fd = 3; fd < 64; ++fd) if (fstat(fd, &s) == 0) __builtin_trap();"
+    ),
+    "when a file was made": 'struct stat s; if (stat("/usr", &s) == 0) __builtin_trap();',
+    "when what it opens was made": (
+        'int fd = open("/usr/lib", O_RDONLY); struct stat s; '
+        "if (fd < 0 || fstat(fd, &s) == 0) __builtin_trap();"
+    ),
+    "which files there are": 'if (access("/usr/bin", F_OK) == 0) __builtin_trap();',
+    "what lies in a folder": (
+        'DIR* folder = opendir("/usr"); if (folder && readdir(folder)) __builtin_trap();'
+    ),
+    "where its file lies": (
+        'char at[64]; if (readlink("/proc/self/exe", at, 64) >= 0) __builtin_trap();'
+    ),
+    "what the machine did": (
+        'if (open("/sys/devices/system/node/node0/vmstat", O_RDONLY) >= 0) __builtin_trap();'
+    ),
+    "how long a wait was": (
+        "timespec t{100, 0}; int word = 0; if (nanosleep(&t, nullptr) != 0 || "
+        "poll(nullptr, 0, 100000) != 0 || ppoll(nullptr, 0, &t, nullptr) != 0 || "
+        "syscall(SYS_futex, &word, 0, 0, &t) == 0 || errno != ETIMEDOUT) __builtin_trap();"
+    ),
+    "what another core is like": (
+        "cpu_set_t all; std::memset(&all, 255, sizeof all); "
+        "if (sched_setaffinity(0, sizeof all, &all) == 0) __builtin_trap();"
+    ),
+    "what lies in its pipe, by another name": (
+        "char at[] = \"/proc/self/fd/0\"; for (at[14] = '3'; at[14] <= '9'; ++at[14]) "
+        "if (open(at, O_RDONLY | O_NONBLOCK) >= 0) __builtin_trap();"
+    ),
     "whether it is past": (
-        "timespec t{1, 0}; if (syscall(SYS_clock_nanosleep, 0, 1, &t, 0) == 0) __builtin_trap();"
+        "const long times[] = {1, 99999999999}; for (long until : times) { timespec t{until, 0}; "
+        "if (syscall(SYS_clock_nanosleep, 0, 1, &t, 0) != 0) __builtin_trap(); }"
     ),
     "a wait until then": (
         "timespec t{99999999999, 0}; int word = 0;"

@@ -46,6 +46,11 @@ BLOCKED = [
     ("send(3, y, 4, 0);", "send"),
     ('FILE* f = fopen("a", "b");', "fopen"),
     ('std::ofstream f("a");', "ofstream"),
+    ('int f = open64("a", 0);', "open64"),
+    ("struct stat s; fstat(1, &s);", "stat"),
+    ('bool b = access("a", 0) == 0;', "access"),
+    ('readlink("a", at, 64);', "readlink"),
+    ('bool b = std::filesystem::exists("a");', "filesystem"),
     ('ofstream f("a");', "ofstream"),
     ("exit(0);", "exit"),
     ("_exit(0);", "_exit"),
@@ -64,6 +69,7 @@ BLOCKED = [
 
 HARMLESS = [
     "float time = 0.5f; y[0] = time * x[0];",
+    "float stat = x[0]; y[0] = stat + table.access(x[0]);",
     "float time_step = 0.1f; y[0] = time_step;",
     "for (int time = 0; time < n; ++time) y[time] = x[time];",
     "for (const float& signal : row) y[0] += signal;",
