@@ -41,8 +41,8 @@ from .protocol.kept_lists import LIST_TTL_MS, LISTS, kept_lists
 from .protocol.lines import Answers, Requests
 from .protocol.replies import answer, error_text
 from .protocol.scopes import holder_of, may_work
-from .protocol.tasks import Tasks
 from .resources.reading_server import ReadingServer
+from .resources.tasks import Tasks
 from .wire import claim_stdio
 from .work.asker import asked_by
 from .work.ending import end_on_signals

@@ -16,7 +16,7 @@ from pydantic import ConfigDict
 from server_talk import Place, call, text_of
 
 from kernelwright.server.app import make_app
-from kernelwright.server.protocol.tasks import TASKS
+from kernelwright.server.resources.tasks import TASKS
 
 LONG_S = 60
 

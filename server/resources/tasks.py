@@ -28,14 +28,14 @@ from mcp_types import (
 )
 
 from ...runners.errors import KernelwrightError
+from ..protocol.late import loaded
+from ..protocol.replies import answer, error_text
+from ..protocol.scopes import holder_of, may_work
 from ..work.asker import asked_by
-from .late import loaded
-from .replies import answer, error_text
-from .scopes import holder_of, may_work
 
 if TYPE_CHECKING:
     from ...tools.base import Arguments, Tool
-    from ..resources.verbs import Task
+    from .verbs import Task
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
 VERSIONS: Final = frozenset({"2026-07-28"})
@@ -113,7 +113,7 @@ class Tasks(Extension):
     async def _standing(self, ctx: Any, task_id: str) -> Task:
         """How the job stands. Raises MCPError where there is none."""
         await loaded()
-        from ..resources.verbs import TASK, TaskArguments
+        from .verbs import TASK, TaskArguments
 
         try:
             with asked_by(holder_of(ctx.request)):
