@@ -43,6 +43,11 @@ def test_the_marketplace_names_the_plugin_that_lies_there() -> None:
     assert len((home / "README.md").read_text("utf-8").split()) >= 40
 
 
+def test_the_bundle_has_the_picture_that_it_names() -> None:
+    named = PLUGIN / "mcpb" / data("plugin/mcpb/manifest.json")["icon"]
+    assert named.read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize("path", SKILLS, ids=lambda path: path.parent.name)
 def test_a_skill_is_portable_and_names_tools_that_there_are(path: Path) -> None:
     _, front, body = path.read_text("utf-8").split("---\n", 2)
