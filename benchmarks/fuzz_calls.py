@@ -61,6 +61,7 @@ class Server:
             encoding="utf-8",
         )
         self._said: queue.Queue[str] = queue.Queue()
+        self._late = list[object]()
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
@@ -74,16 +75,23 @@ class Server:
         self.process.stdin.write(text + "\n")
         self.process.stdin.flush()
 
+    def given_up(self, identity: object) -> None:
+        """No answer came in time: one that comes later is none to what is asked then."""
+        self._late.append(identity)
+
     def answer(self) -> dict[str, Any] | None:
-        """The next answer, notifications left out; None: none came in time."""
+        """The next answer, notifications and late ones left out; None: none came in time."""
         ends = time.monotonic() + self.limit
         while (left := ends - time.monotonic()) > 0:
             try:
                 told = json.loads(self._said.get(timeout=left))
             except queue.Empty:
                 return None
-            if "method" not in told:
+            if "method" in told:
+                continue
+            if told.get("id") not in self._late:
                 return told
+            self._late.remove(told.get("id"))
         return None
 
     def request(self, number: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -206,6 +214,8 @@ def fuzzed(server: Server, calls: int, seed: int) -> dict[str, Any]:
         line, began = drawn.line(), time.monotonic()
         server.send(line.text)
         told = server.answer()
+        if told is None:
+            server.given_up(line.identity)
         waits.append(time.monotonic() - began)
         slowest = sorted([*slowest, (round(waits[-1], 2), line.text[:160])], reverse=True)[:5]
         kinds[line.kind] += 1

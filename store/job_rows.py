@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .codec import JsonObject
-from .jobs import JobRecord
+from .jobs import UNDER_WAY, JobRecord
 from .store import Store
 from .writer import Writer
 
@@ -24,6 +24,12 @@ def job_record(store: Store, job_id: str) -> JobRecord:
 def job_records(store: Store) -> dict[str, JobRecord]:
     """Every job by its id, in order of ids as texts."""
     return {job_id: JobRecord.model_validate(row) for job_id, row in store.items(TABLE)}
+
+
+def unfinished_jobs(store: Store) -> list[JobRecord]:
+    """Those that are queued or running, in no order."""
+    rows = (row for _, row in store.items(TABLE))
+    return [JobRecord.model_validate(row) for row in rows if row.get("state") in UNDER_WAY]
 
 
 def job_of_request(store: Store, request: str) -> str | None:

@@ -9,6 +9,8 @@ from pydantic import ConfigDict
 from ..runners.model import Record
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
+UNDER_WAY = ("queued", "running")
+"""the states that something is still to come of"""
 R = TypeVar("R", bound=Record)
 
 
@@ -50,7 +52,7 @@ class JobRecord(Record):
     @property
     def ended(self) -> bool:
         """Whether nothing more will happen to it."""
-        return self.state not in ("queued", "running")
+        return self.state not in UNDER_WAY
 
 
 class Amount(Record):

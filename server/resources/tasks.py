@@ -28,6 +28,7 @@ from mcp_types import (
 )
 
 from ...runners.errors import KernelwrightError
+from ...store.jobs import UNDER_WAY
 from ..protocol.late import loaded
 from ..protocol.replies import answer, error_text
 from ..protocol.scopes import holder_of, may_work
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 TASKS: Final = "io.modelcontextprotocol/tasks"
 VERSIONS: Final = frozenset({"2026-07-28"})
 POLL_MS: Final = 1000
-UNDER_WAY: Final = ("queued", "running")
 WAITS: Final = ("job", "cancel_job")
 """the tools that are asked about a job: their reply is its state, whoever asks"""
 Perform = Callable[["Tool[Any, Any]", "Arguments"], Awaitable[Any]]

@@ -27,9 +27,9 @@ from ...search.session.workbench import Workbench
 from ...store.job_rows import (
     job_in,
     job_of_request,
-    job_records,
     next_job_id,
     put_job,
+    unfinished_jobs,
 )
 from ...store.jobs import JobRecord, Owner
 from ...store.records import now
@@ -101,7 +101,7 @@ class Jobs:
     def unfinished(self) -> int:
         """Jobs of this process that are queued or running."""
         with suppress(StoreError):
-            return sum(record.owner == self._owner for record in _unfinished(self._bench.store))
+            return sum(record.owner == self._owner for record in unfinished_jobs(self._bench.store))
         return 0
 
     def stop(self) -> None:
@@ -115,7 +115,7 @@ class Jobs:
         # On a full disk nothing is lost: who owns these jobs will be dead when the next one looks.
         with suppress(StoreError):
             self._write_late()
-            for record in _unfinished(self._bench.store):
+            for record in unfinished_jobs(self._bench.store):
                 if record.owner == self._owner:
                     update(self._bench.store, record.job_id, self._left_behind(record))
 
@@ -130,7 +130,7 @@ class Jobs:
 
     def take_over(self) -> None:
         """Queue again, or give up, what processes that are gone left unfinished."""
-        for record in sorted(_unfinished(self._bench.store), key=place_of):
+        for record in sorted(unfinished_jobs(self._bench.store), key=place_of):
             if not is_alive(record.owner) and (taken := self._taken(record)) is not None:
                 self._waiting.put((place_of(taken), taken.job_id))
 
@@ -254,10 +254,6 @@ class Jobs:
             what = f"{type(error).__name__}: {error}"
             return {"state": "failed", "error": f"an error in Kernelwright itself: {what}"}
         return {"state": "done", "result": kept(result)}
-
-
-def _unfinished(store: Store) -> list[JobRecord]:
-    return [record for record in job_records(store).values() if not record.ended]
 
 
 def _claim(store: Store, job_id: str, owner: Owner) -> JobRecord | None:

@@ -16,9 +16,10 @@ from kernelwright.search.session.workbench import Workbench
 from kernelwright.server.work.jobs import Jobs
 from kernelwright.server.work.turns import Turns
 from kernelwright.store.job_rows import job_record
+from kernelwright.store.jobs import JobRecord, JobState, Owner
 from kernelwright.tools.base import Tool, WorkArguments
 from kernelwright.tools.job import wait_for
-from kernelwright.tools.parts.jobs import reply_of
+from kernelwright.tools.parts.jobs import reply_of, waiting_before
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=30))
@@ -40,6 +41,24 @@ def test_who_did_not_ask_saves_up_nothing(before: int) -> None:
         turns.served(turns.drawn("a"))
     late, next_of_a = turns.drawn("b"), turns.drawn("a")
     assert next_of_a - late <= 1, "b is not served many times before a"
+
+
+def test_the_jobs_before_each_are_those_of_its_own_process_that_run_or_come_first() -> None:
+    here, there = Owner(pid=1, started=1), Owner(pid=2, started=1)
+
+    def job(name: str, owner: Owner, turn: int, state: JobState = "queued") -> JobRecord:
+        return JobRecord(
+            job_id=name, tool="", arguments={}, owner=owner, submitted_at="", turn=turn, state=state
+        )
+
+    known = [
+        job("j4", here, 7),
+        job("j3", here, 2),
+        job("j1", here, 9, "running"),
+        job("j2", here, 0, "done"),
+        job("j5", there, 1),
+    ]
+    assert waiting_before(known) == {"j3": 1, "j4": 2, "j5": 0}
 
 
 class Named(WorkArguments):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections import Counter
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...runners.errors import HandleUnknown, SearchBusy
-from ...store.job_rows import job_record, job_records
+from ...store.job_rows import job_record, job_records, unfinished_jobs
 from ...store.jobs import Amount, AnyResult, JobRecord, Owner, Reply
 from ...store.searches import kernel_of_search
 from ...store.variants import is_variant, variant_record
@@ -57,7 +58,7 @@ def naming_the_job(bench: Workbench, search_id: str | None) -> Generator[None]:
         yield
     except SearchBusy as busy:
         ours = this_process()
-        for record in job_records(bench.store).values():
+        for record in unfinished_jobs(bench.store):
             working = record.state == "running" and record.owner != ours and is_alive(record.owner)
             if working and _search_of(record) == search_id:
                 wait = call("job", job_id=record.job_id, wait_s=45)
@@ -75,16 +76,18 @@ def is_alive(owner: Owner) -> bool:
     return owner != NOBODY and _started(owner.pid) == owner.started
 
 
-def reply_of(bench: Workbench, record: JobRecord) -> Reply:
-    """What is told of a job."""
+def reply_of(bench: Workbench, record: JobRecord, ahead: Mapping[str, int] | None = None) -> Reply:
+    """What is told of a job. `ahead`: that of `waiting_before`, for who tells of many."""
     spent, left = _amounts(record)
+    if ahead is None and record.state == "queued":
+        ahead = waiting_before(unfinished_jobs(bench.store))
     return Reply(
         status=record.state,
         job_id=record.job_id,
         tool=record.tool,
         kernel_id=_kernel_of(bench.store, record),
         search_id=_search_of(record),
-        ahead=_ahead(bench.store, record) if record.state == "queued" else None,
+        ahead=(ahead or {}).get(record.job_id),
         spent=spent,
         left=left,
         seconds=_seconds(record),
@@ -113,10 +116,15 @@ def _search_of(record: JobRecord) -> str | None:
     return known.get("search_id") or record.arguments.get("search_id")
 
 
-def _ahead(store: Store, record: JobRecord) -> int:
-    """Unfinished jobs of the same process that are done before."""
-    others = (r for r in job_records(store).values() if not r.ended and r.owner == record.owner)
-    return sum(each.state == "running" or place_of(each) < place_of(record) for each in others)
+def waiting_before(records: Iterable[JobRecord]) -> dict[str, int]:
+    """For each queued job how many unfinished ones of the same process are done before it."""
+    before, found = Counter[Owner](), dict[str, int]()
+    unfinished = [record for record in records if not record.ended]
+    for record in sorted(unfinished, key=lambda r: (r.state == "queued", place_of(r))):
+        if record.state == "queued":
+            found[record.job_id] = before[record.owner]
+        before[record.owner] += 1
+    return found
 
 
 def place_of(record: JobRecord) -> tuple[int, int]:

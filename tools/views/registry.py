@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ...runners.errors import HandleUnknown
 from ...store.searches import require_search, search_record, search_rows
-from ..parts.jobs import record_of, records, reply_of
+from ..parts.jobs import record_of, records, reply_of, waiting_before
 from ..parts.kernel_best import kernel_best
 from ..parts.shortened import shortened_texts
 from .built import BUILT
@@ -154,7 +154,9 @@ def _job(bench: Workbench, job_id: str) -> View:
 def _jobs(bench: Workbench, _: str) -> View:
     """Every job, the newest first, without results."""
     kept = {"status", "job_id", "tool", "kernel_id", "search_id", "ahead", "seconds", "error"}
-    told = (reply_of(bench, record) for record in records(bench))
+    known = records(bench)
+    ahead = waiting_before(known)
+    told = (reply_of(bench, record, ahead) for record in known)
     return [
         shortened_texts(reply.model_dump(mode="json", include=kept, exclude_none=True))
         for reply in told
