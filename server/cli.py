@@ -1,6 +1,6 @@
 """The command line: `kernelwright spec | moves | optimize | analyze | optimize-model | show |
-kernelbench | export | compare | regression | replay | report | record | program | regraph |
-doctor | selftest | serve | broker | token | install | ui`.
+kernelbench | export | compare | regression | replay | report | record | program | operator |
+regraph | doctor | selftest | serve | broker | token | install | ui`.
 
 Here are the commands that drive the server's own modules; `commands/` has the others.
 
@@ -27,6 +27,7 @@ from .commands.export import export
 from .commands.modules.analyze import analyze
 from .commands.modules.optimize_model import optimize_model
 from .commands.moves import moves
+from .commands.operator import app as operator
 from .commands.program import app as program
 from .commands.record import PASSED_ON, record
 from .commands.regression import regression
@@ -59,6 +60,7 @@ USAGE = 2
 app.add_typer(regraph, name="regraph")
 app.add_typer(token, name="token")
 app.add_typer(program, name="program")
+app.add_typer(operator, name="operator")
 app.add_typer(broker, name="broker")
 for each in (
     spec,

@@ -42,18 +42,24 @@ def open_recorded(bench: Workbench, arguments: OpenRecordedArguments) -> Recorde
     verify_program puts a variant back. Example: {"label": "f1c2", "to": "scale"}
     """
     from .programs.opening import open_recorded as opened
+    from .programs.operators.opening import open_operator
+    from .programs.operators.recording import is_of_operators
 
     roots = bench.roots
     folder = roots.folders[0]
     to = roots.resolve(arguments.to, folder)
-    found = opened(
-        roots.resolve(arguments.recording or RECORDING, folder),
-        arguments.label,
-        to,
-        source=roots.file(arguments.source, folder) if arguments.source else None,
-        entry=arguments.entry,
-        reference=roots.file(arguments.reference, folder) if arguments.reference else None,
-    )
+    outdir = roots.resolve(arguments.recording or RECORDING, folder)
+    if is_of_operators(outdir):
+        found = open_operator(outdir, arguments.label, to)
+    else:
+        found = opened(
+            outdir,
+            arguments.label,
+            to,
+            source=roots.file(arguments.source, folder) if arguments.source else None,
+            entry=arguments.entry,
+            reference=roots.file(arguments.reference, folder) if arguments.reference else None,
+        )
     return RecordedSpec(
         spec_path=str(found.spec),
         workloads=found.workloads,

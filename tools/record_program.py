@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -11,12 +11,17 @@ from .base import Tool, WorkArguments
 from .parts.calls import again, call
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..analysis.programs.report import ProgramReport
+    from ..runners.recording.recording import Program
     from ..search.session.workbench import Workbench
     from .programs.recorded import KeptOutcome
 
 RECORDING = "kernelwright-recording"
 MOST_ROWS, MOST_LINES, NAME_CHARS = 12, 60, 120
+KEEP_BYTES = 4 << 30
+"""of operators' tensors, in all"""
 
 
 class RecordProgramArguments(WorkArguments):
@@ -28,6 +33,8 @@ class RecordProgramArguments(WorkArguments):
     keep: bool = False
     """run it again, keep launches for open_recorded"""
     timeout_s: float = Field(default=600, gt=0)
+    front: Literal["", "torch"] = ""
+    """torch: PyTorch's operators, with or without a GPU"""
 
 
 class RecordedKernel(Record):
@@ -80,6 +87,8 @@ def record_program(bench: Workbench, arguments: RecordProgramArguments) -> Progr
     outdir = bench.roots.resolve(arguments.recording or RECORDING, folder)
     program = Program(arguments.command, folder, timeout_s=arguments.timeout_s)
     tell("the program runs")
+    if arguments.front == "torch":
+        return _operators(arguments, program, outdir)
     report, found = recorded_report(program, outdir, Asked())
     kept = None
     if arguments.keep and not found.ran.failed:
@@ -94,6 +103,43 @@ def record_program(bench: Workbench, arguments: RecordProgramArguments) -> Progr
         report=str(outdir / REPORT_JSON),
         advice=report.advice,
         next=_next(arguments, kept),
+    )
+
+
+def _operators(
+    arguments: RecordProgramArguments, program: Program, outdir: Path
+) -> ProgramRecording:
+    from ..analysis.programs.operators import operators_text
+    from .programs.operators.recording import operators_reported
+    from .programs.recorded import REPORT_JSON
+
+    report, ran = operators_reported(program, outdir, KEEP_BYTES if arguments.keep else 0)
+    rows = report.rows[:MOST_ROWS]
+    wanted = [row for row in rows if not row.why_not][:3]
+    opened = tuple(
+        call("open_recorded", recording=arguments.recording or None, label=row.label, to=row.label)
+        for row in wanted
+    )
+    return ProgramRecording(
+        recording=str(outdir),
+        text=tuple(operators_text(report).splitlines()[:MOST_LINES]),
+        kernels=tuple(
+            RecordedKernel(
+                label=row.label,
+                name=f"{row.operator} {row.shapes}"[:NAME_CHARS],
+                share=row.share,
+                count=row.count,
+                typical_us=row.typical_us,
+                gain_if_twice=row.gain_if_twice,
+                kept=row.kept,
+            )
+            for row in rows
+        ),
+        not_kept={row.label: row.why_not for row in rows if row.why_not},
+        ending=ran.ending,
+        report=str(outdir / REPORT_JSON),
+        advice=report.advice,
+        next=opened if arguments.keep else (again("record_program", arguments, keep=True),),
     )
 
 

@@ -13,6 +13,7 @@ from .record_program import RECORDING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..runners.recording.pairs import Judged
     from ..runners.recording.swaps import Replacement
     from ..search.session.workbench import Workbench
 
@@ -56,9 +57,12 @@ def verify_program(bench: Workbench, arguments: VerifyProgramArguments) -> Progr
     from ..runners.recording.pairs import Judged
     from ..runners.recording.recording import program_again
     from .programs.changing import verified
+    from .programs.operators.recording import is_of_operators
 
     outdir = bench.roots.resolve(arguments.recording or RECORDING, bench.roots.folders[0])
     judged = Judged(metric=arguments.metric, higher=arguments.higher, outputs=arguments.outputs)
+    if is_of_operators(outdir):
+        return _operator(bench, arguments, outdir, judged)
     new = _replacement(bench, arguments, outdir)
     tell("the program runs in pairs")
     return verified(
@@ -66,6 +70,32 @@ def verify_program(bench: Workbench, arguments: VerifyProgramArguments) -> Progr
         outdir,
         arguments.label,
         new,
+        judged,
+        pairs=arguments.pairs,
+        wanted=arguments.install,
+    )
+
+
+def _operator(
+    bench: Workbench, arguments: VerifyProgramArguments, outdir: Path, judged: Judged
+) -> ProgramVerdict:
+    from ..runners.errors import SpecError
+    from ..runners.progress import report as tell
+    from ..runners.recording.operators.seen import operators_of
+    from ..runners.recording.recording import COUNT, program_again
+    from .programs.operators.exporting import export_operator
+    from .programs.operators.putting import verified_operator
+
+    if not arguments.variant_id:
+        raise SpecError("in an operator's place goes a variant", valid="variant_id")
+    seen = operators_of(outdir / COUNT).labelled(arguments.label)
+    winner = outdir / "winners" / arguments.variant_id
+    export_operator(bench, arguments.variant_id, seen, winner)
+    tell("the program runs in pairs")
+    return verified_operator(
+        program_again(outdir),
+        outdir,
+        winner,
         judged,
         pairs=arguments.pairs,
         wanted=arguments.install,

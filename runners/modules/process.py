@@ -25,6 +25,7 @@ from .cutting.graph import graph_of
 from .forms.subjects import Loaded, facts_of, load_subject
 from .ladder.climbing import climb
 from .ladder.finding import attention_of
+from .recalling import recalled
 from .roofs.machine import roofs
 from .roofs.own_shapes import own_shapes
 from .scoring.scoring import score
@@ -94,6 +95,10 @@ def _graph(work: Work) -> None:
     work.say(graph_of(work.loaded))
 
 
+def _recalled(work: Work) -> None:
+    work.say(recalled(work.loaded))
+
+
 def _score(work: Work) -> None:
     rivals = [Path(each) for each in work.job.rivals]
     compiled = ("compile",) in work.job.rungs
@@ -115,6 +120,7 @@ PHASES: dict[str, Callable[[Work], None]] = {
     "batches": _batches,
     "ladder": _ladder,
     "graph": _graph,
+    "recalled": _recalled,
     "score": _score,
 }
 """In their order. One that fails is told, and the next one begins."""

@@ -1,7 +1,7 @@
 """A program with and without kernels replaced: fresh processes, interleaved as A B B A.
 
-Both run beneath the shim, so that what the shim costs is in neither's favour; the plain program is
-run once as well, and its output is what both are compared with.
+Where launches are replaced both run beneath the shim, so that what the shim costs is in neither's
+favour; the plain program is run once as well, and its output is what both are compared with.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from ..errors import ProcessLost, SpecError
 from ..processes.process import Limits, clean_environment, run_limited
@@ -57,9 +58,39 @@ class Paired:
     """what the shim says of the replacements"""
 
 
-def run_pairs(
-    program: Program, swaps: Sequence[Swap], judged: Judged, pairs: int, scratch: Path
-) -> Paired:
+class Sides(Protocol):
+    """How a run with replacements is started, and one without."""
+
+    def environment(self, place: Path, replaced: bool) -> dict[str, str]:
+        """Variables for a run; what it tells of itself goes to `place`."""
+        ...
+
+    def used(self, place: Path) -> tuple[int, list[str]]:
+        """How often replacements ran in the run of `place`, and what was told of them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSides:
+    """Launches replaced by the shim, which is in both kinds of run."""
+
+    swaps: Sequence[Swap]
+
+    def environment(self, place: Path, replaced: bool) -> dict[str, str]:
+        """With the shim."""
+        given = self.swaps if replaced else ()
+        return environment_for("shim", place / "shim", Asked(), swaps=given)
+
+    def used(self, place: Path) -> tuple[int, list[str]]:
+        """As the shim says."""
+        used, told = 0, list[str]()
+        for recording in read_recordings(place / "shim"):
+            used += sum(int(r["uses"]) for r in recording.summary["replacements"])
+            told += [str(note["note"]) for note in recording.notes if "note" in note]
+        return used, told
+
+
+def run_pairs(program: Program, sides: Sides, judged: Judged, pairs: int, scratch: Path) -> Paired:
     """Run them. Raises ProcessLost where the program fails without the replacements, SpecError for
     a metric that it does not print."""
     shutil.rmtree(scratch, ignore_errors=True)
@@ -74,10 +105,9 @@ def run_pairs(
     for number in range(pairs):
         for with_swaps in (False, True) if number % 2 == 0 else (True, False):
             place = scratch / f"{number}-{'with' if with_swaps else 'without'}"
-            given = swaps if with_swaps else ()
-            environment = environment_for("shim", place / "shim", Asked(), swaps=given)
+            environment = sides.environment(place, with_swaps)
             ran = _run(program, environment, place, judged)
-            used, told = _used(place / "shim")
+            used, told = sides.used(place)
             notes += told
             equal = not ran.failed and _same(scratch / "plain", place, judged)
             if ran.failed:
@@ -126,14 +156,6 @@ def _run(program: Program, environment: dict[str, str], place: Path, judged: Jud
             )
         shutil.copyfile(source, kept / name.replace("/", "_"))
     return ran
-
-
-def _used(shim: Path) -> tuple[int, list[str]]:
-    used, told = 0, list[str]()
-    for recording in read_recordings(shim):
-        used += sum(int(r["uses"]) for r in recording.summary["replacements"])
-        told += [str(note["note"]) for note in recording.notes if "note" in note]
-    return used, told
 
 
 def _same(plain: Path, other: Path, judged: Judged) -> bool:

@@ -61,7 +61,7 @@ def record_program(
     chosen = choose_front(libraries, front)
     environment = environment_for(chosen, outdir / COUNT, asked, libraries=libraries)
     ran = _run(program, outdir, COUNT, environment)
-    _note(outdir, program, front=chosen, ran=ran)
+    note(outdir, program, front=chosen, ran=ran)
     return _read(outdir / COUNT, ran)
 
 
@@ -92,7 +92,7 @@ def start_recording(outdir: Path, program: Program) -> None:
     delete_recording(outdir)
     outdir.mkdir(parents=True, exist_ok=True, mode=0o700)
     outdir.chmod(0o700)
-    _note(outdir, program)
+    note(outdir, program)
 
 
 def delete_recording(outdir: Path) -> int:
@@ -176,7 +176,8 @@ def _then(problems: dict[str, str], ran: Ran) -> str:
     return "look whether it is this command that starts the work, and whether it finds the GPU"
 
 
-def _note(outdir: Path, program: Program, front: str | None = None, ran: Ran | None = None) -> None:
+def note(outdir: Path, program: Program, front: str | None = None, ran: Ran | None = None) -> None:
+    """Say in its folder what was run, and how that ended."""
     told = {
         "command": list(program.command),
         "folder": str(program.folder),

@@ -29,9 +29,15 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Kernels by their share of the GPU's time, and what a faster one could gain."""
+    from ...analysis.programs.operators import operators_text
     from ...analysis.programs.report import report_text
+    from ...tools.programs.operators.recording import is_of_operators, operators_again
     from ...tools.programs.recorded import report_of
 
+    if is_of_operators(recording):
+        seen = operators_again(recording)
+        print(seen.model_dump_json(indent=2) if as_json else operators_text(seen))
+        return
     found = report_of(recording)
     print(found.model_dump_json(indent=2) if as_json else report_text(found))
 
@@ -92,17 +98,26 @@ def spec(
     ] = None,
     most_mib: Annotated[int, typer.Option(min=1, help="MiB of recorded arrays beside it.")] = 512,
 ) -> None:
-    """Write the spec of a recorded kernel: its source, its launch, its data, its sizes by count."""
-    from ...tools.programs.opening import open_recorded
+    """Write the spec of a recorded kernel: its source, its launch, its data, its sizes by count.
 
-    found = open_recorded(
-        recording.absolute(),
-        label,
-        to.absolute(),
-        source=source,
-        entry=entry,
-        reference=reference,
-        most_mib=most_mib,
+    Of an operator of PyTorch: a plain kernel, with the operator as its reference.
+    """
+    from ...tools.programs.opening import open_recorded
+    from ...tools.programs.operators.opening import open_operator
+    from ...tools.programs.operators.recording import is_of_operators
+
+    found = (
+        open_operator(recording.absolute(), label, to.absolute())
+        if is_of_operators(recording)
+        else open_recorded(
+            recording.absolute(),
+            label,
+            to.absolute(),
+            source=source,
+            entry=entry,
+            reference=reference,
+            most_mib=most_mib,
+        )
     )
     print("\n".join((f"{found.spec}: workloads {', '.join(found.workloads)}", *found.notes)))
     print(f"next: kernelwright spec --check {found.spec}")
@@ -200,22 +215,28 @@ def shadow(
 @app.command()
 def run(recording: Recorded) -> None:
     """Run the program with what is installed; its exit status is ours."""
+    from ...runners.recording.operators.putting import run_with_operators
     from ...runners.recording.pairs import run_with
     from ...runners.recording.recording import program_again
     from ...runners.recording.running import given_input
     from ...runners.recording.swaps import installed
+    from ...tools.programs.operators.recording import is_of_operators
 
     place = recording.absolute()
     program = replace(program_again(place), echo=True, stdin=given_input())
+    if is_of_operators(place):
+        raise typer.Exit(run_with_operators(program, place))
     raise typer.Exit(run_with(program, installed(place)[0], place / "run"))
 
 
 @app.command()
 def roll_back(recording: Recorded) -> None:
     """Take out what is installed: the program is as it was."""
+    from ...runners.recording.operators.putting import roll_back_operators
     from ...runners.recording.swaps import roll_back as taken_out
 
-    print(f"took out {taken_out(recording.absolute())} replacements")
+    place = recording.absolute()
+    print(f"took out {taken_out(place) + roll_back_operators(place)} replacements")
 
 
 @app.command()
@@ -226,9 +247,12 @@ def drift(
     from ...runners.recording.pairs import Judged
     from ...runners.recording.recording import program_again
     from ...tools.programs.changing import drifted
+    from ...tools.programs.operators.putting import drifted_operators
+    from ...tools.programs.operators.recording import is_of_operators
 
     place = recording.absolute()
     judged = Judged(metric=metric)
-    found = drifted(program_again(place, timeout), place, judged, pairs=pairs)
+    measure = drifted_operators if is_of_operators(place) else drifted
+    found = measure(program_again(place, timeout), place, judged, pairs=pairs)
     print(found.told)
     raise typer.Exit(0 if found.outcome == "faster" else 2)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from ...runners.recording.recording import Program
+    from ...runners.recording.running import Ran
     from ...tools.programs.recorded import KeptOutcome
 
 RECORDING = Path("kernelwright-recording")
@@ -29,8 +31,9 @@ def record(
     front: Annotated[
         str,
         typer.Option(
-            metavar="cupti|shim",
-            help="How: CUPTI tells times; the shim counts alone, beside another profiler.",
+            metavar="cupti|shim|torch",
+            help="How: CUPTI tells times; the shim counts alone, beside another profiler; torch "
+            "sees PyTorch's operators, with or without a GPU.",
         ),
     ] = "",
     most_mib: Annotated[
@@ -63,6 +66,9 @@ def record(
     program = Program(
         tuple(command), Path.cwd(), timeout_s=timeout, echo=not as_json, stdin=given_input()
     )
+    if front == "torch":
+        _operators(program, outdir.absolute(), most_mib * MIB if keep else 0, as_json)
+        return
     asked = Asked(
         most_launch_bytes=most_launch_mib * MIB, most_bytes=most_mib * MIB, operators=operators
     )
@@ -73,14 +79,27 @@ def record(
         print(report_text(report_of(outdir.absolute())))
         raise typer.Exit(130) from None
     print(report.model_dump_json(indent=2) if as_json else "\n" + report_text(report))
-    if found.ran.failed:
-        print(
-            f"the program ended with {found.ran.ending}; its output is in {outdir}", file=sys.stderr
-        )
-        raise typer.Exit(1)
+    _ended(found.ran, outdir)
     if keep:
         told = kept_text(keep_representative(program, outdir.absolute(), asked))
         print(told, file=sys.stderr if as_json else sys.stdout)
+
+
+def _operators(program: Program, outdir: Path, keep_bytes: int, as_json: bool) -> None:
+    """The same of PyTorch's operators."""
+    from ...analysis.programs.operators import operators_text
+    from ...tools.programs.operators.recording import operators_reported
+
+    report, ran = operators_reported(program, outdir, keep_bytes)
+    print(report.model_dump_json(indent=2) if as_json else "\n" + operators_text(report))
+    _ended(ran, outdir)
+
+
+def _ended(ran: Ran, outdir: Path) -> None:
+    """Leaves, where the program failed."""
+    if ran.failed:
+        print(f"the program ended with {ran.ending}; its output is in {outdir}", file=sys.stderr)
+        raise typer.Exit(1)
 
 
 def front_named(name: str):
@@ -93,7 +112,7 @@ def front_named(name: str):
         case "cupti" | "shim":
             return name
         case _:
-            raise SpecError(f"there is no front {name!r}", valid="cupti, shim")
+            raise SpecError(f"there is no front {name!r}", valid="cupti, shim, torch")
 
 
 def kept_text(found: KeptOutcome) -> str:

@@ -20,13 +20,14 @@ from kernelwright.tools import TOOLS
 
 ROOT = Path(__file__).parents[2]
 MAY_IMPORT = {
-    "runners": set[str](),
+    "deploy": set[str](),
+    "runners": {"deploy"},
     "skills": set[str](),
-    "analysis": {"runners"},
+    "analysis": {"deploy", "runners"},
     "store": {"runners"},
     "evaluation": {"analysis", "runners", "store"},
     "search": {"analysis", "evaluation", "runners", "store"},
-    "tools": {"analysis", "evaluation", "runners", "search", "skills", "store"},
+    "tools": {"analysis", "deploy", "evaluation", "runners", "search", "skills", "store"},
     "server": {"analysis", "evaluation", "runners", "search", "skills", "store", "tools"},
     "api": {"analysis", "evaluation", "runners", "search", "server", "skills", "store", "tools"},
 }
@@ -46,6 +47,7 @@ RENAMING = {
     "runners/toolchains/host_cpp.py": "a module that a compiler wrote, by its hash",
     "runners/building/compile_cache.py": "whole folders",
     "runners/profiling/running.py": "a report that ncu wrote",
+    "deploy/watching.py": "rows of a program's process, which has nothing else of ours",
     "server/broker/remote_desk.py": "a log that makes room",
     "server/observing/audit.py": "logs that make room",
     "tools/parts/written_file.py": "a user's file, from its backup",

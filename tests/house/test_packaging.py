@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = (
     "analysis",
     "api",
+    "deploy",
     "evaluation",
     "runners",
     "search",

@@ -10,7 +10,7 @@ from ...analysis.programs.outcome import ProgramVerdict
 from ...analysis.programs.verdict import verdict
 from ...runners.errors import AccessError, DeviceMissing, ProcessLost
 from ...runners.recording.fronts import Swap
-from ...runners.recording.pairs import Judged, run_pairs, run_shadowed
+from ...runners.recording.pairs import Judged, LaunchSides, run_pairs, run_shadowed
 from ...runners.recording.recorded import Recording
 from ...runners.recording.recording import COUNT, Program, busiest
 from ...runners.recording.replaying.replay import Other
@@ -45,7 +45,7 @@ def verified(
     gain = _kernel_gain(outdir, label, new)
     recording = busiest(outdir / COUNT)
     predicted = None if gain is None else _predicted(recording, group, gain, judged)
-    paired = run_pairs(program, [swap], judged, pairs, outdir / "pairs")
+    paired = run_pairs(program, LaunchSides([swap]), judged, pairs, outdir / "pairs")
     told = verdict(paired, predicted)
     if wanted and told.outcome == "faster":
         install(outdir, [swap], told.model_dump(mode="json"))
@@ -59,7 +59,7 @@ def drifted(program: Program, outdir: Path, judged: Judged, *, pairs: int) -> Pr
     swaps, proof = installed(outdir)
     if not swaps:
         raise AccessError(f"nothing is installed in {outdir}", valid="a verified replacement")
-    told = verdict(run_pairs(program, swaps, judged, pairs, outdir / "pairs"))
+    told = verdict(run_pairs(program, LaunchSides(swaps), judged, pairs, outdir / "pairs"))
     was = proof.get("speedup")
     then = f"; it was {was:.4f}x when it was installed" if was is not None else ""
     return told.model_copy(update={"told": told.told + then, "installed": True})

@@ -186,6 +186,17 @@ class OwnShapes(Record):
     """keys for which there was no time"""
 
 
+class Recalled(Record):
+    """Outputs that a program got, beside what is computed from the same inputs here: relative to
+    the root mean square of what it got, the largest difference of any element."""
+
+    kind: Literal["recalled"] = "recalled"
+    reference: float
+    """of the reference, in float64"""
+    eager: float
+    """of the operator itself, in its own type"""
+
+
 class Break(Record):
     """A place at which `torch.compile` has to end one graph and begin another."""
 
@@ -306,6 +317,7 @@ Line = Annotated[
     | Trace
     | Roofs
     | OwnShapes
+    | Recalled
     | Breaks
     | Attention
     | Batches

@@ -9,7 +9,14 @@ from pretend_program import PretendedProgram, program_run
 
 from kernelwright.analysis.programs.verdict import verdict
 from kernelwright.runners.errors import AccessError, SpecError
-from kernelwright.runners.recording.pairs import Judged, OneRun, Paired, run_pairs, run_with
+from kernelwright.runners.recording.pairs import (
+    Judged,
+    LaunchSides,
+    OneRun,
+    Paired,
+    run_pairs,
+    run_with,
+)
 from kernelwright.runners.recording.reading import read_recordings
 from kernelwright.runners.recording.recorded import Configuration
 from kernelwright.runners.recording.recording import COUNT
@@ -75,7 +82,7 @@ def test_the_users_own_comparator_decides(
 ) -> None:
     swap = swap_for(scale(recorded), replacement(program.wrong))
     judged = Judged(metric=LOOP, comparator=("true",))
-    found = run_pairs(program_run(program), [swap], judged, 2, tmp_path / "pairs")
+    found = run_pairs(program_run(program), LaunchSides([swap]), judged, 2, tmp_path / "pairs")
     assert all(run.equal for run in found.replaced)
 
 
@@ -83,7 +90,9 @@ def test_a_kernel_with_other_parameters_never_runs_and_it_is_told_why(
     program: PretendedProgram, recorded: Path, tmp_path: Path
 ) -> None:
     swap = swap_for(scale(recorded), replacement(program.fast, "in_place"))
-    found = run_pairs(program_run(program), [swap], Judged(metric=LOOP), 2, tmp_path / "pairs")
+    found = run_pairs(
+        program_run(program), LaunchSides([swap]), Judged(metric=LOOP), 2, tmp_path / "pairs"
+    )
     told = verdict(found)
     assert told.outcome == "never used"
     assert "its parameters are not those of the original" in told.notes[0]
@@ -104,7 +113,9 @@ def test_only_the_shape_it_is_for_gets_it(
     program: PretendedProgram, recorded: Path, tmp_path: Path
 ) -> None:
     swap = swap_for(scale(recorded), replacement(program.fast))
-    found = run_pairs(program_run(program), [swap], Judged(metric=LOOP), 2, tmp_path / "pairs")
+    found = run_pairs(
+        program_run(program), LaunchSides([swap]), Judged(metric=LOOP), 2, tmp_path / "pairs"
+    )
     assert {run.used for run in found.replaced} == {6}
     assert {run.used for run in found.without} == {0}
 
@@ -114,7 +125,13 @@ def test_a_metric_that_is_not_printed_is_refused(
 ) -> None:
     swap = swap_for(scale(recorded), replacement(program.fast))
     with pytest.raises(SpecError, match="has no number where the metric"):
-        run_pairs(program_run(program), [swap], Judged(metric="tok/s ([0-9]+)"), 2, tmp_path / "p")
+        run_pairs(
+            program_run(program),
+            LaunchSides([swap]),
+            Judged(metric="tok/s ([0-9]+)"),
+            2,
+            tmp_path / "p",
+        )
 
 
 def test_what_is_no_machine_code_is_refused(recorded: Path, tmp_path: Path) -> None:

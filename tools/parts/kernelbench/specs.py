@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -23,6 +24,7 @@ from ....runners.modules.common.graphs import GraphNode
 from ....runners.whole_files import write_whole
 
 WORKLOAD = "problem"
+PROBLEM: Mapping[str, Any] = {"name": WORKLOAD}
 FILES = {"cpp": "kernel.cpp", "cuda": "kernel.cu"}
 BLOCKS = (64, 128, 256, 512, 1024)
 TRIVIAL = 1 << 12
@@ -47,11 +49,12 @@ class CutSpec:
 
 
 def write_specs(cut: Cut, problem: str, language: str, folder: Path) -> tuple[CutSpec, ...]:
-    """Write the spec, source and reference of every kernel of a module."""
+    """Write the spec, source and reference of every kernel of a module, each into its folder."""
     kernels = [step for step in cut.steps if isinstance(step, Kernel)]
+    entries = [f"{entry_name(problem)}_{number}" for number in range(len(kernels))]
     return tuple(
-        _write(cut, kernel, f"{entry_name(problem)}_{number}", language, folder)
-        for number, kernel in enumerate(kernels)
+        write_spec(cut, kernel, entry, language, folder / entry)
+        for kernel, entry in zip(kernels, entries, strict=True)
     )
 
 
@@ -61,19 +64,30 @@ def entry_name(problem: str) -> str:
     return name if name and not name[0].isdigit() else f"problem_{name}"
 
 
-def _write(cut: Cut, kernel: Kernel, entry: str, language: str, folder: Path) -> CutSpec:
+def write_spec(
+    cut: Cut,
+    kernel: Kernel,
+    entry: str,
+    language: str,
+    place: Path,
+    workload: Mapping[str, Any] = PROBLEM,
+) -> CutSpec:
+    """Write the spec, source and reference of a kernel into a folder. `workload`: its name, and its
+    weight where it has one."""
     made = written(cut, kernel, entry, language)
-    place = folder / entry
     place.mkdir(parents=True, exist_ok=True)
     write_whole(place / FILES[language], made.source)
     write_whole(place / "reference.py", reference_text(cut, kernel.name, made.reads))
     spec = write_whole(
-        place / "spec.json", json.dumps(_spec(cut, kernel, made, language), indent=1) + "\n"
+        place / "spec.json",
+        json.dumps(_spec(cut, kernel, made, language, workload), indent=1) + "\n",
     )
     return CutSpec(kernel, made, spec, operations_of(cut, kernel))
 
 
-def _spec(cut: Cut, kernel: Kernel, made: Written, language: str) -> dict[str, Any]:
+def _spec(
+    cut: Cut, kernel: Kernel, made: Written, language: str, workload: Mapping[str, Any]
+) -> dict[str, Any]:
     arguments = [_argument(cut.nodes[name], name, "input") for name in made.reads]
     arguments.append(_argument(cut.nodes[kernel.name], "out", "output"))
     moved = sum(
@@ -88,7 +102,7 @@ def _spec(cut: Cut, kernel: Kernel, made: Written, language: str) -> dict[str, A
             "metadata": {"kernel_name": made.entry},
         },
         "io": {"arguments": arguments, "deterministic": True, "bytes": str(moved)},
-        "workloads": [{"name": WORKLOAD, "symbols": {}}],
+        "workloads": [{**workload, "symbols": {}}],
         "reference": "reference.py",
     }
     if language_of(language).launch is not None:

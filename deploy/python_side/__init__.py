@@ -1,0 +1,1 @@
+"""What every Python process of a program loads before its own code: `sitecustomize.py`."""

@@ -1,0 +1,1 @@
+"""Operators of PyTorch: seen in a program that runs, and replaced there by winners."""

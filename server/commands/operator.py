@@ -1,0 +1,78 @@
+"""`kernelwright operator ...`: a winner in the place of an operator of PyTorch, and out again."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..options.paths import folder_there, there
+from .program import Metric, Pairs, Recorded, Timeout
+
+app = typer.Typer(help="Put a winner in the place of an operator of PyTorch; `program` undoes it.")
+
+Winner = Annotated[
+    Path, typer.Argument(callback=folder_there, help="The --to of `operator export`.")
+]
+
+
+@app.command()
+def export(
+    outdir: Annotated[Path, typer.Argument(callback=there, help="The --outdir of a search.")],
+    recording: Recorded,
+    label: Annotated[str, typer.Argument(help="The operator's label in the report.")],
+    to: Annotated[Path, typer.Option(help="Folder of the winner; files in it are replaced.")],
+    variant: Annotated[str, typer.Option(help="Default: the fastest of its kernel.")] = "",
+) -> None:
+    """Write what runs a variant for the recorded calls of an operator."""
+    from ...search.outdir.report import state_file
+    from ...search.session.workbench import Workbench
+    from ...tools.programs.operators.exporting import export_winner
+
+    state_file(outdir)
+    with Workbench(outdir, [Path.cwd()]) as bench:
+        variant_id = export_winner(bench, recording.absolute(), label, to.absolute(), variant)
+    print(f"written: {to} ({variant_id})")
+    print(f"next: kernelwright operator verify {recording} {to} --install")
+
+
+@app.command()
+def verify(
+    recording: Recorded,
+    winner: Winner,
+    metric: Metric = "",
+    higher: Annotated[bool, typer.Option(help="More of the metric is better.")] = False,
+    output: Annotated[
+        list[str] | None, typer.Option(help="A file that it writes, to be compared; repeatable.")
+    ] = None,
+    compare: Annotated[
+        str, typer.Option(help="A command that is given two folders of outputs; 0: as good.")
+    ] = "",
+    pairs: Pairs = 6,
+    install: Annotated[bool, typer.Option(help="Install it where it is faster.")] = False,
+    timeout: Timeout = None,
+) -> None:
+    """Run the program with and without the winner, interleaved, and say what that brings.
+
+    Exit status: 0 faster with the same outputs, 2 refused, 1 nothing can be said.
+    """
+    from ...runners.recording.pairs import Judged
+    from ...runners.recording.recording import program_again
+    from ...tools.programs.operators.putting import verified_operator
+
+    judged = Judged(
+        metric=metric,
+        higher=higher,
+        outputs=tuple(output or ()),
+        comparator=tuple(shlex.split(compare)),
+    )
+    place = recording.absolute()
+    found = verified_operator(
+        program_again(place, timeout), place, winner, judged, pairs=pairs, wanted=install
+    )
+    print("\n".join((found.told, *found.notes)))
+    if found.installed:
+        print(f"installed; `kernelwright program run {recording}` runs the program with it")
+    raise typer.Exit(0 if found.outcome == "faster" else 2)

@@ -1,0 +1,141 @@
+"""An operator that a program was seen to call, as the spec of a kernel."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from ....analysis.modules.lowering.cutting import Cut, Kernel, cut
+from ....analysis.programs.operator_module import RECORDED, module_text
+from ....runners.errors import AccessError, SpecError
+from ....runners.modules.common.graphs import ModuleGraph
+from ....runners.modules.common.messages import ModuleJob, ModuleSource, PhaseFailed, Recalled
+from ....runners.modules.running import Found, run_job
+from ....runners.recording.operators.seen import SeenOperator, operators_of
+from ....runners.recording.recording import COUNT
+from ....runners.whole_files import write_whole
+from ...parts.kernelbench.specs import entry_name, write_spec
+from ...parts.models.asked import gpu_uuid
+
+MODULE_FILE = "operator_call.py"
+TIMEOUT_S = 600.0
+CLOSE = 1e-3
+"""of the root mean square of what the program got: further away a reference is another operator"""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedOperator:
+    """Where the spec lies, and what is to be known of it."""
+
+    spec: Path
+    workloads: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def open_operator(outdir: Path, label: str, to: Path) -> OpenedOperator:
+    """Write the spec of a recorded operator into a new folder, with a plain kernel to start from
+    and the operators of ATen that it stands for as its reference, compared with what the program
+    got.
+
+    Raises KernelwrightError in a sentence for what no kernel is written for.
+    """
+    seen = operators_of(outdir / COUNT).labelled(label)
+    if seen.why_not:
+        raise SpecError(f"{label} ({seen.operator}) cannot be replaced: {seen.why_not}")
+    if seen.kept is None:
+        raise AccessError(
+            f"the tensors of {label} were not kept", next_step="record the program with --keep"
+        )
+    if to.exists() and any(to.iterdir()):
+        raise AccessError(f"{to} is not empty", next_step="name a new folder")
+    text = module_text(seen)
+    uuid = gpu_uuid(seen.device, (), outdir)
+    to.mkdir(parents=True, exist_ok=True, mode=0o700)
+    shutil.copyfile(seen.kept, to / RECORDED)
+    (to / RECORDED).chmod(0o600)
+    module = write_whole(to / MODULE_FILE, text)
+    parts = cut(_graph(module, seen, uuid))
+    kernel = _one_kernel(parts, seen)
+    language = "cuda" if seen.device == "cuda" else "cpp"
+    name = kernel_name(seen)
+    workload = {"name": label, "weight": float(seen.count)}
+    made = write_spec(parts, kernel, name, language, to, workload)
+    close = _recalled(module, seen, uuid)
+    return OpenedOperator(made.spec, (label,), (close, _only(seen)))
+
+
+def kernel_name(seen: SeenOperator) -> str:
+    """What the kernel of an operator is called."""
+    return entry_name(seen.operator.partition("::")[2])
+
+
+def _graph(module: Path, seen: SeenOperator, uuid: str | None) -> ModuleGraph:
+    found = _asked(module, seen, uuid, "graph")
+    graph = found.one(ModuleGraph)
+    if graph is None:
+        failed = found.one(PhaseFailed)
+        raise SpecError(failed.words if failed else f"the graph of {seen.operator} was not told")
+    return graph
+
+
+def _one_kernel(parts: Cut, seen: SeenOperator) -> Kernel:
+    kernels = [step for step in parts.steps if isinstance(step, Kernel)]
+    left = [step.why for step in parts.steps if not isinstance(step, Kernel)]
+    if left:
+        raise SpecError(
+            f"{seen.operator} is not written as a kernel: {left[0]}",
+            next_step="write a spec with a kernel of yours",
+        )
+    if len(kernels) != 1 or len(parts.outputs) != 1:
+        raise SpecError(
+            f"{seen.operator} takes {len(kernels)} kernels for {len(parts.outputs)} results, and "
+            "one that writes one is put in its place",
+            next_step="write a spec with one kernel of yours",
+        )
+    return kernels[0]
+
+
+def _recalled(module: Path, seen: SeenOperator, uuid: str | None) -> str:
+    """What is told of the reference. Raises SpecError where it is not what the program got."""
+    found = _asked(module, seen, uuid, "recalled")
+    told, failed = found.one(Recalled), found.one(PhaseFailed)
+    if told is None:
+        raise SpecError(
+            "the reference cannot be compared with what the program got: "
+            + (failed.words if failed else " ".join(found.lost))
+        )
+    if not told.reference <= CLOSE:
+        raise SpecError(
+            f"the reference of {seen.operator} is {told.reference:.2g} away from what the program "
+            f"got (the operator itself here {told.eager:.2g}): it would judge wrongly",
+            next_step="write a spec with a reference of yours",
+        )
+    return (
+        f"in float64 the reference is {told.reference:.2g} away from what the program got, of its "
+        f"root mean square; the operator itself, called again here, {told.eager:.2g}"
+    )
+
+
+def _only(seen: SeenOperator) -> str:
+    return (
+        f"the spec is for these shapes alone, of {seen.count} calls: others stay PyTorch's. Its "
+        "inputs are drawn as the program's are spread"
+    )
+
+
+def _asked(module: Path, seen: SeenOperator, uuid: str | None, phase: str) -> Found:
+    """What the process of the module says, its files gone afterwards."""
+    scratch = Path(tempfile.mkdtemp(prefix="kernelwright-module-"))
+    try:
+        job = ModuleJob(
+            source=ModuleSource(path=str(module.resolve())),
+            device="cuda" if seen.device == "cuda" else "cpu",
+            phases=(phase,),
+            scratch=str(scratch),
+            readable=(str(module.resolve().parent),),
+        )
+        return run_job(job, uuid=uuid, timeout_s=TIMEOUT_S)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
