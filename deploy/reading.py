@@ -87,6 +87,7 @@ class Winner:
     device: Literal["cpu", "cuda"]
     target: str
     """`sm_90`, or the processor that host code was built on"""
+    files: tuple[str, ...]
     cases: tuple[Case, ...]
     proof: Mapping[str, Any]
 
@@ -109,6 +110,7 @@ def read_winner(folder: Path) -> Winner:
         operator=told["operator"],
         device=told["device"],
         target=told["target"],
+        files=tuple(told["files"]),
         cases=tuple(_case(each) for each in told["cases"]),
         proof=told.get("proof", {}),
     )

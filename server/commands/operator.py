@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..options.paths import folder_there, there
+from ..options.paths import file_there, folder_there, there
 from .program import Metric, Pairs, Recorded, Timeout
 
 app = typer.Typer(help="Put a winner in the place of an operator of PyTorch; `program` undoes it.")
@@ -76,3 +76,32 @@ def verify(
     if found.installed:
         print(f"installed; `kernelwright program run {recording}` runs the program with it")
     raise typer.Exit(0 if found.outcome == "faster" else 2)
+
+
+@app.command()
+def source(
+    winner: Winner,
+    to: Annotated[Path, typer.Option(help="The module to write, such as norm3.py.")],
+) -> None:
+    """Write a winner as an operator of your own, with gradients, for code that you change."""
+    from ...tools.programs.operators.source import write_operator
+
+    written = write_operator(winner, to.absolute())
+    print(f"written: {written}, and {written.stem}_kernel beside it")
+    print(f"use it: from {written.stem} import {written.stem}")
+
+
+@app.command()
+def patch(
+    winner: Winner,
+    file: Annotated[Path, typer.Argument(callback=file_there, help="A program's own source.")],
+    undo: Annotated[bool, typer.Option("--undo", help="Put the file back as it was.")] = False,
+) -> None:
+    """Install a winner in a program's source: two lines behind its imports, with a backup."""
+    from ...tools.programs.operators.patching import patch_source, undo_patch
+
+    if undo:
+        print(f"put back from {undo_patch(file)}")
+        return
+    patched = patch_source(file, winner)
+    print(f"changed: {file}; before: {patched.backup}")

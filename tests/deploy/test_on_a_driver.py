@@ -1,0 +1,53 @@
+"""A winner's launches and fills through a driver: the pretended one, which runs on the host."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from pretend_program import PretendedProgram
+
+SCRIPT = """
+import ctypes, struct, sys
+from pathlib import Path
+from kernelwright.deploy.machine_code import MachineCode
+from kernelwright.deploy.reading import Parameter, Refused, Step, Winner
+
+image = Path(sys.argv[1])
+driver = ctypes.CDLL("libcuda.so.1")
+driver.cuInit(0)
+driver.cuCtxSetCurrent(ctypes.c_void_p(8))
+memory = ctypes.c_uint64()
+driver.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(64))
+floats = (ctypes.c_float * 16)(*range(16))
+driver.cuMemcpyHtoD_v2(memory, floats, ctypes.c_size_t(64))
+winner = Winner(image.parent, "aten::x", "cuda", "sm_90", (image.name,), (), {})
+code = MachineCode(winner, None)
+count = Parameter(dtype="int32", raw=struct.pack("<i", 4))
+halved = Step(image.name, "in_place", (Parameter(buffer="x", offset=16), count))
+zeroed = Step("", "", (Parameter(buffer="x", offset=48),), pattern=b"\\0", nbytes=8)
+for step in (halved, zeroed):
+    code.step(step, {"x": memory.value}, 0, 0)
+driver.cuMemcpyDtoH_v2(floats, memory, ctypes.c_size_t(64))
+print(list(floats))
+try:
+    code.step(Step(image.name, "absent", (count,)), {}, 0, 0)
+except Refused as error:
+    print(error)
+"""
+
+
+def test_a_kernel_is_launched_in_the_middle_of_a_buffer_and_part_of_it_is_filled(
+    program: PretendedProgram,
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(Path(program.fast))],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    numbers, refused = ran.stdout.splitlines()
+    first = [0.0, 1.0, 2.0, 3.0, 3.0, 3.5, 4.0, 4.5]
+    assert numbers == str([*first, 8.0, 9.0, 10.0, 11.0, 0.0, 0.0, 14.0, 15.0])
+    assert refused.startswith("cuModuleGetFunction returned ")
