@@ -51,6 +51,7 @@ RENAMING = {
     "server/broker/remote_desk.py": "a log that makes room",
     "server/observing/audit.py": "logs that make room",
     "tools/parts/written_file.py": "a user's file, from its backup",
+    "tools/programs/operators/patching.py": "a user's file, from its backup",
 }
 """Who puts a file in place by its name, and what else than a text of ours it is."""
 LOADS = {"import_module", "load"}
