@@ -58,12 +58,15 @@ def read_kernel(source: bytes, name: str) -> Kernel | str:
     tree = parse_cpp(code).root_node
     if tree.has_error:
         return "the source does not parse as a whole"
-    found = [f for f in cpp_functions(code.decode(), cuda=True) if f.name == name]
+    plain = name.partition("<")[0].rpartition("::")[2]
+    found = [f for f in cpp_functions(code.decode(), cuda=True) if f.name == plain]
     if len(found) != 1:
-        return f"no single function `{name}` in the source"
+        return f"no single function `{plain}` in the source"
     function = found[0]
     if function.template:
-        return f"`{name}` is a template"
+        return f"`{plain}` is a template"
+    if plain != name:
+        return f"`{name}` stands in a namespace, and what is written anew would not"
     node, top = function.node, top_of(function.node)
     return Kernel(
         name=name,
