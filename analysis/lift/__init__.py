@@ -16,6 +16,7 @@ from .rewriting import numbered
 from .space import covered, in_space, summed_over
 from .statements import Argument, Lifted, Opaque
 from .text import lifted_text
+from .warps import by_warps
 
 __all__ = ["Argument", "Lifted", "lift", "lifted_text"]
 
@@ -52,8 +53,8 @@ def lift(
             call("lt", Name(f"tid.{axis}"), Number(n), dtype="bool")
             for axis, n in zip("xyz", block or (), strict=False)
         )
-        places = in_space(replace(alone, body=settled(alone.body, known)), block)
-        return _settled(places)
+        apart, shape = by_warps(replace(alone, body=settled(alone.body, known)), block)
+        return _settled(in_space(apart, shape))
     except Unreadable as error:
         return replace(threads, body=(Opaque(str(error)), *threads.body))
 

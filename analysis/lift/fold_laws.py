@@ -27,7 +27,7 @@ from .expressions import (
     negation,
     parts,
 )
-from .folding import combination
+from .folding import combination, neutral
 from .rewriting import rebuilt, substitute
 from .sums import coefficient, difference, negated, product, total
 
@@ -246,19 +246,17 @@ def rounded_up(count: Expr, bound: Expr) -> bool:
 
 
 def begun_anew(carried: Carried) -> Carried:
-    """A value whose next is a fold that begins with it, as a sum of folds that begin with
+    """A value whose next is a fold that begins with it, as one that takes in folds that begin with
     nothing."""
     inner = carried.next
-    if not isinstance(inner, Fold) or inner.kind != "sum" or len(inner.carried) != 1:
+    if not isinstance(inner, Fold) or inner.kind not in OPERATIONS or len(inner.carried) != 1:
         return carried
-    one = inner.carried[0]
+    one, nothing = inner.carried[0], neutral(inner.kind, carried.dtype)
     me = Name(carried.name, carried.dtype)
     term = term_of(inner)
-    if one.first != me or term is None or carried.name in names_in(term):
+    if one.first != me or term is None or nothing is None or carried.name in names_in(term):
         return carried
-    zero = Number(0 if carried.dtype == "int" else 0.0, carried.dtype)
-    own = merged(replace(inner, carried=(replace(one, first=zero),)))
-    following = (
-        total((me, own)) if carried.dtype == "int" else call("add", me, own, dtype=carried.dtype)
-    )
-    return replace(carried, next=following)
+    own = merged(replace(inner, carried=(replace(one, first=nothing),)))
+    if inner.kind == "sum" and carried.dtype == "int":
+        return replace(carried, next=total((me, own)))
+    return replace(carried, next=call(OPERATIONS[inner.kind], me, own, dtype=carried.dtype))

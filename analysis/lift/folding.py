@@ -3,11 +3,13 @@ a loop runs, from what holds while it goes on."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from .expressions import (
     Call,
     Carried,
+    DType,
     Expr,
     Fold,
     Name,
@@ -139,7 +141,7 @@ def _plus(left: Expr, right: Expr) -> Expr:
 
 
 def _chosen(carried: Carried, following: Call) -> tuple[str, Expr] | None:
-    """`x > m ? x : m` is a maximum; `p ? s + x : s` a sum of x or nothing."""
+    """`x > m ? x : m` is a maximum; `p ? s + x : s` a sum of x or nothing, and so with others."""
     condition, yes, no = following.args
     mine = Name(carried.name, carried.dtype)
     order = _order(condition, yes, no)
@@ -151,11 +153,18 @@ def _chosen(carried: Carried, following: Call) -> tuple[str, Expr] | None:
     if carried.name in names_in(condition) or no != mine:
         return None
     found = combination(Carried(carried.name, carried.dtype, carried.first, yes))
-    if found is None or found[0] not in ("sum", "product"):
+    number = None if found is None else neutral(found[0], carried.dtype)
+    if found is None or number is None:
         return None
-    neutral = 0 if found[0] == "sum" else 1
-    number = Number(neutral if carried.dtype == "int" else float(neutral), carried.dtype)
     return found[0], Call("select", (condition, found[1], number), carried.dtype)
+
+
+def neutral(kind: str, dtype: DType) -> Number | None:
+    """What changes nothing in such a fold; None where integers of no width would have it."""
+    if dtype == "int":
+        return {"sum": Number(0), "product": Number(1)}.get(kind)
+    values = {"sum": 0.0, "product": 1.0, "max": -math.inf, "min": math.inf}
+    return Number(values[kind], dtype) if kind in values else None
 
 
 def _order(condition: Expr, yes: Expr, no: Expr) -> str | None:

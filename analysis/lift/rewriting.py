@@ -93,9 +93,8 @@ def renamed(expr: Expr, names: Mapping[str, str]) -> Expr:
     return change(expr)
 
 
-def with_names(lifted: Lifted, names: Mapping[str, str]) -> Lifted:
-    """The kernel with other names for what it does not set itself, such as the size of its grid."""
-    known = {name: Name(other) for name, other in names.items()}
+def with_values(lifted: Lifted, known: Mapping[str, Expr]) -> Lifted:
+    """The kernel with values for what it does not set itself, such as the size of its grid."""
     dims = tuple(replace(d, extent=substitute(d.extent, known)) for d in lifted.dims)
     body = changed(lifted.body, lambda each: substitute(each, known))
     return replace(lifted, dims=dims, body=body)

@@ -145,3 +145,33 @@ KERNELS = {
         "a[cols*i + k2]; from -1.00000002e+30)); from 0)\n",
     ),
 }
+_EACH = (
+    "__inline__ __device__ float each(float v) { for (int o = 16; o > 0; o /= 2) "
+    "v += __shfl_xor_sync(0xffffffffu, v, o); return v; }\n"
+)
+_OF_A_WARP = "for (int j = lane; j < cols; j += 32) s += a[row * cols + j] * b[j]; "
+WARPS = {
+    "a row each": _WARP
+    + HEAD
+    + "{ int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32; "
+    "if (row >= rows) return; float s = 0; " + _OF_A_WARP + "s = all(s); "
+    "if (lane == 0) y[row] = s; }",
+    "shifts and masks": _WARP
+    + HEAD
+    + "{ int row = (blockIdx.x * blockDim.x + threadIdx.x) >> 5, lane = threadIdx.x & 31; "
+    "if (row < rows) { float s = 0; " + _OF_A_WARP + "s = all(s); if (!lane) y[row] = s; } }",
+    "every lane has the sum": _EACH
+    + HEAD
+    + "{ int row = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32; "
+    "if (row >= rows) return; float s = 0; " + _OF_A_WARP + "s = each(s); "
+    "if (lane == 0) y[row] = s; }",
+}
+"""of blocks of 128: the same sum"""
+WARPS_TEXT = "for all j < rows:\n  y[j] = sum(k1 < cols: a[cols*j + k1] * b[k1]; from 0)\n"
+SHARED_BY_LANES = (
+    _EACH + HEAD + "{ int row = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32; "
+    "if (row >= rows) return; float s = 0; for (int j = lane; j < cols; j += 32) "
+    "s += a[row * cols + j]; s = each(s); for (int j = lane; j < cols; j += 32) "
+    "y[row * cols + j] = a[row * cols + j] / s; }"
+)
+"""a row by the lanes of a warp, which all need what they have summed up"""

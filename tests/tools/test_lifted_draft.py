@@ -121,3 +121,29 @@ def test_of_a_matrix_of_which_one_row_is_read_there_are_so_many_rows() -> None:
 def test_threads_along_x_that_share_two_sizes_have_a_launch() -> None:
     data = with_lift(draft_of_source("center.cu", TOKENS), TOKENS).data
     assert data["kernel"]["launch"] == {"grid": ["cdiv(B*T, 256)"], "block": [256]}
+
+
+POOLED = """\
+__global__ void pool(const float* in, float* out, int H, int W, int OH, int OW) {
+    int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y, plane = blockIdx.z;
+    if (x >= OW || y >= OH) return;
+    float best = -INFINITY;
+    for (int i = 0; i < 2; ++i)
+        for (int j = 0; j < 2; ++j)
+            if (2 * y + i < H && 2 * x + j < W)
+                best = fmaxf(best, in[(plane * H + 2 * y + i) * W + 2 * x + j]);
+    out[(plane * OH + y) * OW + x] = best;
+}
+void go(const float* in, float* out, int N, int C, int H, int W, int OH, int OW) {
+    dim3 grid((OW + 15) / 16, (OH + 15) / 16, N * C), block(16, 16);
+    pool<<<grid, block>>>(in, out, H, W, OH, OW);
+}
+"""
+
+
+def test_a_grid_that_is_a_product_of_sizes_of_the_host_is_part_of_a_shape() -> None:
+    data = with_lift(draft_of_source("pool.cu", POOLED), POOLED).data
+    assert data["kernel"]["launch"]["grid"] == ["cdiv(OW, 16)", "cdiv(OH, 16)", "N * C"]
+    assert {"N", "C"} <= data["symbols"].keys()
+    shapes = {a["name"]: a["shape"] for a in data["io"]["arguments"] if "shape" in a}
+    assert sorted(shapes["out"]) == ["C", "N", "OH", "OW"]

@@ -11,9 +11,10 @@ from typing import Any, cast
 
 from ...analysis.lift import Argument, Lifted, lift, lifted_text
 from ...analysis.lift.contract import Facts, facts_of
-from ...analysis.lift.expressions import Name, Unreadable, names_in
+from ...analysis.lift.expressions import Expr, Name, Unreadable, names_in
 from ...analysis.lift.host import lift_host
-from ...analysis.lift.rewriting import with_names
+from ...analysis.lift.rewriting import with_values
+from ...analysis.lift.sums import product
 from ...analysis.lift.text import expression_text
 from ...analysis.ptx import Module, read_ptx
 from ...runners.building.plain_compiler import compiled_plainly
@@ -95,11 +96,20 @@ def _on_gpu(module: Module, entry: str, arguments: tuple[Argument, ...], launch:
         one, other = (lift(module, entry, arguments, each) for each in READ_AS)
         found = one if lifted_text(one) == lifted_text(other) else found
     grid = [str(size) for size in cast("list[object]", launch.get("grid") or [])]
-    known = {a.name for a in arguments}
-    axes = zip("xyz", grid, strict=False)
-    sizes = {f"nctaid.{a}": s for a, s in axes if s.isidentifier() and s not in known}
-    hosts = tuple(Argument(s, "int32", array=False) for s in dict.fromkeys(sizes.values()))
-    return with_names(replace(found, arguments=(*arguments, *hosts)), sizes)
+    sizes = {f"nctaid.{axis}": _product(size) for axis, size in zip("xyz", grid, strict=False)}
+    known = {name: size for name, size in sizes.items() if size is not None}
+    handed = {a.name for a in arguments}
+    met = dict.fromkeys(name for size in known.values() for name in sorted(names_in(size)))
+    own = tuple(Argument(name, "int32", array=False) for name in met if name not in handed)
+    return with_values(replace(found, arguments=(*arguments, *own)), known)
+
+
+def _product(size: str) -> Expr | None:
+    """A product of sizes as an expression; None for anything else."""
+    factors = size.split(" * ")
+    if not all(each.isidentifier() for each in factors):
+        return None
+    return product(*map(Name, factors))
 
 
 def _is_whole(lifted: Lifted) -> bool:

@@ -4,7 +4,8 @@ NVRTC's fastest compilation makes registers of variables and stops there: types,
 and overloads are resolved, while loops are neither unrolled nor turned, and calls, those of the
 mathematical library too, stay calls. Products and sums are not fused.
 
-NVRTC takes no code of the host and has no headers of the standard library. A file that it refuses
+NVRTC takes no code of the host, has no headers of the standard library, and includes nothing by
+itself as nvcc does (`INFINITY`, `uint32_t`). A file that it refuses
 is read without its functions of the host, and with `standard.h` in place of those headers: what
 kernels use of them.
 """
@@ -47,8 +48,6 @@ def plain_ptx(
         return made
     there = _there(source)
     alone = device_part(source, there)
-    if alone == source:
-        return made
     with_standard_headers(folder)
     toolkit = ("-DKERNELWRIGHT_WITH_TOOLKIT",) * bool(there - {*HEADERS})
     flags = (*DEVICE, f"--pre-include={STANDARD}", *toolkit)

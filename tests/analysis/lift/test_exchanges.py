@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from cuda_moves import PretendedLab, array, cuda_state, scalar
-from exchanging_kernels import ARGUMENTS, HEAD, KERNELS, ROW_SUM, TREES
+from exchanging_kernels import (
+    ARGUMENTS,
+    HEAD,
+    KERNELS,
+    ROW_SUM,
+    SHARED_BY_LANES,
+    TREES,
+    WARPS,
+    WARPS_TEXT,
+)
 
 from kernelwright.analysis.lift import Lifted, lift, lifted_text
 from kernelwright.analysis.lift.interpreting import run
@@ -57,6 +67,36 @@ def test_the_interpreter_gives_what_threads_together_give(
     run(lifted(kernel.source, kernel.block, tmp_path), sizes, {"a": a, "b": b, "y": mine})
     np.testing.assert_allclose(mine, given["y"], rtol=1e-4, atol=1e-5)
     assert not np.array_equal(mine, start)
+
+
+@pytest.mark.parametrize("spelling", WARPS)
+def test_a_warp_a_row_is_a_row_a_place_in_every_spelling(spelling: str, tmp_path: Path) -> None:
+    assert lifted_text(lifted(WARPS[spelling], (128,), tmp_path)) == WARPS_TEXT
+
+
+def test_lanes_that_share_a_row_are_a_loop_over_it(lab: PretendedLab, tmp_path: Path) -> None:
+    found, sizes = lifted(SHARED_BY_LANES, (128,), tmp_path), {"n": 1, "rows": 7, "cols": 75}
+    assert lifted_text(found) == (
+        "for all j < rows:\n  each k1 < cols:\n    y[cols*j + k1] = a[cols*j + k1] / "
+        "sum(k2 < cols: a[cols*j + k2]; from 0)\n"
+    )
+    arguments = [array("a", "input", "rows", "cols"), array("b", "input", "cols")]
+    arguments.append(array("y", "inout", "rows", "cols"))
+    launch = {"grid": ["cdiv(rows, 4)"], "block": [128]}
+    limits = {size: {"max": 80} for size in sizes}
+    state = cuda_state(SHARED_BY_LANES, "f", [*arguments, *map(scalar, sizes)], launch, limits)
+    a = np.random.default_rng(5).uniform(1, 2, size=7 * 75).astype(np.float32)
+    given: dict[str, Any] = {"a": a, "b": a[:75], "y": np.zeros_like(a)}
+    (made,) = lab.outputs(state, (sizes, given))
+    mine = np.zeros_like(a)
+    run(found, sizes, {**given, "y": mine})
+    np.testing.assert_allclose(mine, made["y"], rtol=1e-5)
+
+
+def test_a_block_whose_lanes_are_none_is_read_as_before(tmp_path: Path) -> None:
+    source = HEAD + "{ int i = threadIdx.x; y[i / 32] = a[i]; y[64 + i % 32] = a[i % 7]; }"
+    text = lifted_text(lifted(source, (128,), tmp_path))
+    assert "y[k1 / 32] = a[k1]" in text and "a[k1 % 7]" in text
 
 
 def test_a_block_of_unknown_size_is_told_as_what_is_not_understood(tmp_path: Path) -> None:
