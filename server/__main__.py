@@ -15,6 +15,7 @@ import sys  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import NoReturn  # noqa: E402
 
+from ..runners.collecting import nothing_collected  # noqa: E402
 from ..runners.errors import KernelwrightError  # noqa: E402
 
 
@@ -31,7 +32,8 @@ def main() -> None:
     if given.command == "broker":
         _be_broker(given.outdir, roots, gpus)
     else:
-        from .app import serve_stdio
+        with nothing_collected():
+            from .app import serve_stdio
 
         serve_stdio(given.outdir, roots, gpus)
 
@@ -45,9 +47,10 @@ def _be_broker(outdir: Path, roots: list[Path], gpus: list[str]) -> NoReturn:
     taken = Place(outdir).taken()
     if taken is None:
         os._exit(0)
-    from .broker.serving import Broker
-    from .observing.logs import begin_logs
-    from .observing.spans import begin_spans
+    with nothing_collected():
+        from .broker.serving import Broker
+        from .observing.logs import begin_logs
+        from .observing.spans import begin_spans
 
     begin_logs()
     flush = begin_spans()

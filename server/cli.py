@@ -19,6 +19,7 @@ from typing import Annotated
 
 import typer
 
+from ..runners.collecting import nothing_collected
 from ..runners.errors import KernelwrightError
 from ..runners.version import __version__
 from .broker.command import app as broker
@@ -237,6 +238,7 @@ def serve(
 
         serve_http(state, roots, gpu_names(gpus), read_address(http, allow_host or ()))
     else:
-        from .app import serve_stdio
+        with nothing_collected():
+            from .app import serve_stdio
 
         serve_stdio(state, roots, gpu_names(gpus))

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ..runners.collecting import nothing_collected
 from .options.files import MarkdownFile
 from .options.gpus import BusyGpuChoice, BusyGpus, GpuNames, gpu_names
 from .options.paths import folder_there, there
@@ -129,11 +130,12 @@ def optimize(
     several did (0 and 2 are of a run without failures),
     130 or 143 stopped by Ctrl-C or SIGTERM (go on with --resume).
     """
-    from .headless import Headless, run
-    from .options.assignments import settings_from
-    from .planning.options import PlannerOptions
-    from .planning.resuming import with_kept
-    from .show import write_markdown
+    with nothing_collected():
+        from .headless import Headless, run
+        from .options.assignments import settings_from
+        from .planning.options import PlannerOptions
+        from .planning.resuming import with_kept
+        from .show import write_markdown
 
     chosen = PlannerOptions(
         None if no_llm or planner in (None, HeadlessPlanner.rules) else planner.value,

@@ -31,6 +31,7 @@ from importlib import import_module
 from io import FileIO
 from typing import Any
 
+from ..collecting import nothing_collected
 from ..errors import ProcessLost
 from ..processes import launch
 from ..processes.channel import Channel
@@ -62,11 +63,11 @@ def main() -> None:
     """Serve until the channel closes; a child comes back from here as the module it is to be."""
     launch.prctl(launch.PR_SET_CHILD_SUBREAPER, 0)  # or orphans came to us, not to the server
     channel, owner = Channel.from_fd(int(sys.argv[1])), os.getppid()
-    for module in sys.argv[2:]:
-        import_module(module)
-    os.chdir("/")
-    gc.collect()
-    gc.freeze()  # a collection in a child copies no page of what has been loaded
+    with nothing_collected():  # nor in a child, which would copy pages of what has been loaded
+        for module in sys.argv[2:]:
+            import_module(module)
+        os.chdir("/")
+        gc.collect()
     wanted = _serve(channel, owner)
     if wanted is not None and os.read(wanted.fds[3], 1) == GO:
         _become(wanted)

@@ -10,6 +10,8 @@ import threading
 
 import anyio.to_thread
 
+from ...runners.collecting import nothing_collected
+
 _lock = threading.Lock()
 _done = threading.Event()
 _begun: list[threading.Thread] = []
@@ -19,9 +21,10 @@ def load() -> None:
     """Load it, in the thread of the caller; at once where that was done."""
     if _done.is_set():
         return
-    from ...tools import TOOLS
+    with nothing_collected():
+        from ...tools import TOOLS
 
-    assert TOOLS
+        assert TOOLS
     _done.set()
 
 

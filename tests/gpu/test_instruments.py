@@ -233,7 +233,7 @@ def test_a_search_tells_of_the_incumbents_that_it_profiled(
 ) -> None:
     stand_in_ncu(tmp_path, "sgemm", monkeypatch)
     instruments = script("instruments")
-    monkeypatch.setattr(instruments, "BUILDS", 3)
+    monkeypatch.setattr(instruments, "BUILDS", 1)
     monkeypatch.setattr(instruments, "EVERY", 1)
     with pretended_gpu(tmp_path), Workbench(tmp_path / "out", [tmp_path]) as bench:
         found = instruments.searched(bench, small(tmp_path, "cuda_sgemm"), tmp_path)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import import_graph
 import pytest
-from import_graph import Arrow, arrows, cycles, package_of, projected
+from import_graph import Arrow, arrows, cycles, package_of, projected, statements
 
 from kernelwright.tools import TOOLS
 
@@ -87,24 +87,34 @@ def imports_of(module: Path) -> tuple[Import, ...]:
 
 
 def _imports(module: Path) -> Iterator[Import]:
-    tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
-    inside = {
-        child
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for child in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        top = node not in inside
-        if isinstance(node, ast.Call) and node.args:
-            name, given = ast.unparse(node.func).split(".")[-1], node.args[0]
-            if name in LOADS and isinstance(given, ast.Constant):
-                yield Import(0, str(given.value), top)
-        elif isinstance(node, ast.Import):
+    text = (ROOT / module).read_text(encoding="utf-8")
+    may_load = any(f"{name}(" in text for name in LOADS)
+    for node, top in statements(ast.parse(text)):
+        if isinstance(node, ast.Import):
             yield from (Import(0, alias.name, top) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             names = [node.module] if node.module else [alias.name for alias in node.names]
             yield from (Import(node.level, name, top) for name in names)
+        elif may_load:
+            yield from (Import(0, name, top) for name in _loaded(node))
+
+
+def _loaded(statement: ast.stmt) -> Iterator[str]:
+    """What a statement imports by name, in calls; those of statements within it are their own."""
+    expressions = [e for e in ast.iter_child_nodes(statement) if isinstance(e, ast.expr)]
+    for call in (node for each in expressions for node in ast.walk(each)):
+        if isinstance(call, ast.Call) and call.args and _name_of(call) in LOADS:
+            given = call.args[0]
+            if isinstance(given, ast.Constant):
+                yield str(given.value)
+
+
+def _name_of(call: ast.Call) -> str:
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""
 
 
 def folder_of(module: str) -> str:
@@ -250,12 +260,18 @@ def test_loading_a_module_loads_no_gpu_or_model_library() -> None:
 
 def renames(source: str) -> bool:
     """Whether a module puts files in place: `rename`, or `replace` of a path (a text takes two)."""
+    if "rename" not in source and "replace" not in source:
+        return False
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     named = [(c.func, len(c.args)) for c in calls if isinstance(c.func, ast.Attribute)]
     return any(
-        f.attr == "rename" or (f.attr == "replace" and (n == 1 or ast.unparse(f.value) == "os"))
+        f.attr == "rename" or (f.attr == "replace" and (n == 1 or _is_os(f.value)))
         for f, n in named
     )
+
+
+def _is_os(value: ast.expr) -> bool:
+    return isinstance(value, ast.Name) and value.id == "os"
 
 
 @pytest.mark.parametrize("text", ["os.replace(a, b)", "path.replace(to)", "path.rename(to)"])

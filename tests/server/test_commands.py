@@ -73,7 +73,7 @@ def wrote(folder: Path, source: str = SOURCE) -> Path:
 def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a kernel, and an outdir of a search that found the one better value."""
     folder = wrote(tmp_path_factory.mktemp("found"))
-    options = ("--input", "spec.json", "--budget-builds", "3", "--export-markdown", "found.md")
+    options = ("--input", "spec.json", "--budget-builds", "2", "--export-markdown", "found.md")
     with_known_peaks(folder / "out")
     done = kernelwright(folder, "optimize", *options)
     assert done.returncode == 0, done.stderr
@@ -94,7 +94,7 @@ def test_show_json_holds_all_that_the_outdir_holds_in_the_published_form(found: 
     assert kernel.improved
     assert kernel.best.parameters == {"REPEAT": 1}
     assert kernel.best.ms.keys() == kernel.baseline_ms.keys() == {"small"}
-    assert kernel.searches[0].budget_builds == 3
+    assert kernel.searches[0].budget_builds == 2
 
 
 def test_show_json_of_a_variant_has_its_source_and_its_evaluation(found: Path) -> None:

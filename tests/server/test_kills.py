@@ -25,9 +25,11 @@ from kernelwright.runners.model import Evaluation
 from kernelwright.store.store import STATE_FILE, Store
 
 pytestmark = pytest.mark.usefixtures("own_builds")  # that are met while they are made
-KILLS = int(os.environ.get("KERNELWRIGHT_KILLS", "3"))
+KILLS = int(os.environ.get("KERNELWRIGHT_KILLS", "2"))
 GONE_WITHIN_S = 2.0
 PATIENCE_S = 60.0
+LOOK_S = 0.005
+"""between two looks for a moment: a build takes longer"""
 BUDGET = 3 * KILLS
 MOST = 2 * BUDGET
 VALUES = sorted({round(400 ** (k / (MOST - 1))) for k in range(MOST)}, reverse=True)
@@ -47,6 +49,16 @@ def start(folder: Path, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=folder
     )
+
+
+def left_of(folder: Path, ends: float) -> list[psutil.Process]:
+    """What still belongs to a folder at the monotonic time `ends`: each is waited for until then.
+    A zombie is over."""
+    while left := belonging_to(folder):
+        if (more := ends - time.monotonic()) <= 0:
+            break
+        psutil.wait_procs(left, timeout=more)
+    return left
 
 
 def belonging_to(folder: Path) -> list[psutil.Process]:
@@ -100,8 +112,7 @@ def test_a_killed_search_leaves_nothing_running_and_loses_and_repeats_nothing(
         killed = time.monotonic()
         process.wait()
         process.stderr.close()
-        while (left := belonging_to(tmp_path)) and time.monotonic() - killed < GONE_WITHIN_S:
-            pass
+        left = left_of(tmp_path, killed + GONE_WITHIN_S)
         assert not left, f"kill {number}: still running after {GONE_WITHIN_S} s: {left}"
         took = time.monotonic() - killed
         known = evaluations(tmp_path)
@@ -150,12 +161,12 @@ def test_a_search_that_a_signal_meets_in_the_middle_of_a(
     deadline = time.monotonic() + PATIENCE_S
     while not works(psutil.Process(search.pid), moment):
         assert time.monotonic() < deadline, f"never in the middle of a {moment}"
+        with suppress(subprocess.TimeoutExpired):
+            search.wait(LOOK_S)
     search.send_signal(number)
     signalled = time.monotonic()
     search.communicate(timeout=PATIENCE_S)
     assert search.returncode == (-number if number == signal.SIGKILL else 128 + number)
-    while (left := belonging_to(tmp_path)) and time.monotonic() - signalled < GONE_WITHIN_S:
-        pass
-    assert not left
+    assert not left_of(tmp_path, signalled + GONE_WITHIN_S)
     known = evaluations(tmp_path)
     assert reported(tmp_path) and set(reported(tmp_path)) <= set(known)

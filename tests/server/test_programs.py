@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from pretend_program import PretendedProgram
+from typed import typed
 
 from kernelwright.runners.recording.reading import read_recordings
 
@@ -23,7 +24,8 @@ KERNEL = """extern "C" __global__ void in_place(float* x, int n) {
 """
 
 
-def typed(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def started(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """In a process of its own: what the program says goes past Python."""
     command = [sys.executable, "-P", "-c", MAIN, *words]
     return subprocess.run(
         command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
@@ -37,7 +39,7 @@ def recording(
     """A folder in which a program was recorded with its launches kept."""
     folder = tmp_path_factory.mktemp("typed")
     shim = ("record", "--front", "shim", "--keep", "--outdir", "rec")
-    return folder, typed(folder, *shim, "--", *program.command())
+    return folder, started(folder, *shim, "--", *program.command())
 
 
 def test_the_program_speaks_and_then_the_report(
@@ -51,35 +53,36 @@ def test_the_program_speaks_and_then_the_report(
 
 
 def test_a_recording_is_looked_at_replayed_and_deleted(
-    recording: tuple[Path, subprocess.CompletedProcess[str]],
+    recording: tuple[Path, subprocess.CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = recording[0]
-    report = json.loads(typed(folder, "program", "report", "rec", "--json").stdout)
+    monkeypatch.chdir(folder)
+    report = json.loads(typed("program", "report", "rec", "--json").stdout)
     assert report["launches"] == 10
     assert report["kernels"][0]["name"] == "slow_scale"
-    again = typed(folder, "program", "replay", "rec")
+    again = typed("program", "replay", "rec")
     assert "4 of 4 launches equal bit for bit; 3 of 3 kernels" in again.stdout
     assert again.returncode == 0
     (folder / "k.cu").write_text(KERNEL)
     words = ("program", "spec", "rec", "f1c2", "--to", "made")
-    opened = typed(folder, *words, "--source", "k.cu")
+    opened = typed(*words, "--source", "k.cu")
     assert (opened.returncode, "made/spec.json: workloads f1c2" in opened.stdout) == (0, True)
-    assert "nothing is known of the source of in_place" in typed(folder, *words).stderr
-    unknown = typed(folder, "program", "keep", "rec", "--only", "f9c9")
+    assert "nothing is known of the source of in_place" in typed(*words).stderr
+    unknown = typed("program", "keep", "rec", "--only", "f9c9")
     assert "no kernel of this recording is called f9c9" in unknown.stderr
-    assert typed(folder, "program", "delete", "rec").stdout.startswith("removed ")
+    assert typed("program", "delete", "rec").stdout.startswith("removed ")
     assert not (folder / "rec").exists()
 
 
 def test_what_a_program_fails_with_is_passed_on(program: PretendedProgram, tmp_path: Path) -> None:
-    done = typed(tmp_path, "record", "--front", "shim", "--", *program.command(mode="fail"))
+    done = started(tmp_path, "record", "--front", "shim", "--", *program.command(mode="fail"))
     assert done.returncode == 1
     assert "no input file" in done.stderr
     assert "exit status 3" in done.stderr
 
 
-def test_an_unknown_front_is_refused_with_those_that_are_there(tmp_path: Path) -> None:
-    done = typed(tmp_path, "record", "--front", "nsys", "--", "true")
+def test_an_unknown_front_is_refused_with_those_that_are_there() -> None:
+    done = typed("record", "--front", "nsys", "--", "true")
     assert (done.returncode, "Valid: cupti, shim" in done.stderr) == (1, True)
 
 

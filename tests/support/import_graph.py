@@ -106,7 +106,7 @@ def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
 def _imported(name: str, file: Path, known: Mapping[str, Path]) -> Iterator[str]:
     parts = name.split(".")
     package = parts if _is_package(file) else parts[:-1]
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node, _ in statements(ast.parse(file.read_text(encoding="utf-8"))):
         if not (isinstance(node, ast.ImportFrom) and node.level):
             continue
         base = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
@@ -115,6 +115,17 @@ def _imported(name: str, file: Path, known: Mapping[str, Path]) -> Iterator[str]
             inner = f"{target}.{alias.name}".lstrip(".")
             if inner in known or target in known:
                 yield inner if inner in known else target
+
+
+def statements(within: ast.AST, *, at_top: bool = True) -> Iterator[tuple[ast.stmt, bool]]:
+    """Every statement, and whether it runs when its module loads. Expressions, most of a tree, are
+    not looked into."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for each in getattr(within, field, ()):
+            if isinstance(each, ast.stmt):
+                yield each, at_top
+            inner = at_top and not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+            yield from statements(each, at_top=inner)
 
 
 def _is_package(file: Path) -> bool:

@@ -54,6 +54,10 @@ SPEC: dict[str, Any] = {
 }
 FASTER = {"flags": ["-O3", "-march=native", "-std=c++17"]}
 """options that make it several times as fast"""
+PEAKS = Peaks(
+    copy_bytes_per_s=2e10, flops_per_s=1e11, source="measured", device="a test", method="given"
+)
+"""of any machine that runs tests"""
 DOES_NOT_BUILD = SOURCE.replace("++i)", "++j)")
 WRONG = SOURCE.replace("a * x[i] /", "(i == 4567 ? 2 : 1) * a * x[i] /")
 """wrong in one element of the visible workload: y[4567]"""
@@ -89,10 +93,7 @@ def tiny_kernel(folder: Path) -> TinyKernel:
 
 
 def with_known_peaks(outdir: Path) -> Path:
-    """A state folder that knows its machine's peaks, so that nobody measures them (2 s)."""
-    peaks = Peaks(
-        copy_bytes_per_s=2e10, flops_per_s=1e11, source="measured", device="a test", method="given"
-    )
+    """A state folder that knows its machine's peaks, so that no process measures them (2 s)."""
     with Store.open(outdir / STATE_FILE) as store, store.transaction() as writer:
-        put_host_peaks(writer, peaks)
+        put_host_peaks(writer, PEAKS)
     return outdir

@@ -97,7 +97,7 @@ def test_stop_returns_when_the_broker_and_its_children_have_ended_also_amid_a_ca
 ) -> None:
     desk = clients.desk()
     job_id = call(desk, "time_variant", variant_id=endless(desk, "s"), wait_s=0)["job_id"]
-    while (job := call(desk, "job", job_id=job_id, wait_s=0))["status"] == "queued":
+    while (job := call(desk, "job", job_id=job_id, wait_s=0.02))["status"] == "queued":
         pass
     broker = clients.broker()
     children = broker.children(recursive=True)
