@@ -16,16 +16,18 @@ import select
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 from pydantic import TypeAdapter
 
 from ..errors import KernelwrightError, ProcessLost
 from ..model import Record
+from ..plans import plan
 from ..plans.plan import Module
 from ..processes.channel import Channel
 from ..processes.confined import leave
@@ -73,7 +75,8 @@ class Running:
 def main() -> None:
     """Serve builds until the channel closes."""
     channel = Channel.from_fd(int(sys.argv[1]))
-    BuildOutcome.model_rebuild()  # here once, or each child makes its own
+    for model in (BuildOutcome, *_models(plan)):  # here once, or each child makes its own
+        model.model_rebuild()
     namespace = pid_namespace_flags()  # tried while there is little to fork
     running: dict[int, Running] = {}
     try:
@@ -95,6 +98,13 @@ def main() -> None:
     finally:
         for child in running.values():
             kill_tree(child.pid)
+
+
+def _models(module: ModuleType) -> Iterator[type[Record]]:
+    """The models that a module defines."""
+    for found in vars(module).values():
+        if isinstance(found, type) and issubclass(found, Record) and found is not Record:
+            yield found
 
 
 def _ready(channel: Channel, running: dict[int, Running]) -> list[int]:

@@ -21,6 +21,7 @@ from .process_table import (
     LISTS_CHILDREN,
     ProcessTable,
     alive,
+    child_rows,
     children_of,
     descendants,
     kill_all,
@@ -59,12 +60,13 @@ def has_adopter(pid: int) -> None:
 def reap_orphans() -> None:
     """Collect the exit status of processes that came to us when their parent was killed.
 
-    Who starts a process in our own session, as libraries do, waits for it themselves.
+    Who starts a process in our own session, as libraries do, waits for it themselves. One that is
+    overlooked is collected the next time.
     """
     me, session = os.getpid(), os.getsid(0)
     with _own_lock:
-        for row in process_table().values():
-            ended = row.parent == me and row.state == "Z" and row.session != session
+        for row in child_rows(me):
+            ended = row.state == "Z" and row.session != session
             if ended and row.pid not in _own:
                 with suppress(ChildProcessError):
                     os.waitpid(row.pid, os.WNOHANG)

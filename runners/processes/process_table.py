@@ -49,6 +49,15 @@ def table_beneath(pid: int) -> ProcessTable:
     return table
 
 
+def child_rows(pid: int) -> list[ProcessRow]:
+    """The children of a process, ended ones too that nobody waited for; some are left out while
+    others end, see `table_beneath`."""
+    if not LISTS_CHILDREN:
+        return [row for row in process_table().values() if row.parent == pid]
+    rows = map(_row, children_of(pid))
+    return [row for row in rows if row is not None and row.parent == pid]
+
+
 def children_of(pid: int) -> set[int]:
     """The children of a process, where LISTS_CHILDREN; ended ones too that nobody waited for."""
     found = set[int]()
@@ -100,11 +109,8 @@ def descendants(pid: int, table: ProcessTable) -> set[int]:
 
 def is_stopped(pid: int) -> bool:
     """Whether a process stands still after SIGSTOP."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] == b"T"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+    row = _row(pid)
+    return row is not None and row.state == "T"
 
 
 def stands_still(pid: int) -> bool:
@@ -115,8 +121,7 @@ def stands_still(pid: int) -> bool:
 def thread_count(pid: int) -> int:
     """The threads of a process; 0 when it is gone."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[17])
+        return int(_read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[17])
     except (FileNotFoundError, ProcessLookupError):
         return 0
 

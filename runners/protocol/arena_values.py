@@ -8,12 +8,13 @@ from __future__ import annotations
 import mmap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from ..specs.contract import BoundArgument, BoundContract
-from .layout import Record, record
+from .layout import Record, Slot, record
 from .messages import Pool, RunResult
 from .outputs import OutputKey, OutputSink
 from .patterns import Bytes, holds, put, repeated, same_bytes
@@ -48,9 +49,29 @@ class InputPool:
         allowed = tuple(each.name for each in message.contract.allow)
         return cls(contract, inputs, record(contract.outputs), message.slots, values, gaps, allowed)
 
+    @cached_property
+    def places(self) -> Mapping[str, Slot]:
+        """Where each input lies in a record, by name."""
+        return {place.name: place for place in self.inputs.slots}
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """Names of arrays without a value on entry."""
+        return frozenset(a.name for a in self.contract.arrays if a.argument.role == "output")
+
+    @cached_property
+    def kept(self) -> tuple[str, ...]:
+        """Names of arrays that nobody may change."""
+        return tuple(a.name for a in self.contract.inputs if a.argument.role == "input")
+
+    @cached_property
+    def between(self) -> Mapping[str, Gaps]:
+        """Gaps of all outputs that have some, by name."""
+        return {a.name: found for a in self.contract.outputs if (found := _gaps(a)).any()}
+
     def value(self, slot: int, name: str) -> Bytes:
         """The bytes of one input of one seed."""
-        place = next(s for s in self.inputs.slots if s.name == name)
+        place = self.places[name]
         start = slot * self.inputs.nbytes + place.offset
         return self.values[start : start + place.nbytes]
 
@@ -67,11 +88,10 @@ class InputPool:
 def fill(shared: SharedArena, pool: InputPool, index: int, slot: int, poison: int) -> None:
     """Fresh values for one set: inputs from the pool, outputs poisoned."""
     base = shared.layout.span(index)[0]
-    roles = {a.name: a.argument.role for a in pool.contract.arrays}
     for place in shared.layout.slots:
         start = base + place.offset
         target = shared.memory[start : start + place.nbytes]
-        if roles[place.name] == "output":
+        if place.name in pool.written:
             put(target, poison)
         else:
             target[:] = pool.started(slot, place.name, poison)
@@ -88,13 +108,9 @@ def collect(
         start = base + places[name].offset
         return memory[start : start + places[name].nbytes]
 
-    changed = [
-        a.name
-        for a in pool.contract.inputs
-        if a.argument.role == "input"
-        and not same_bytes(array(a.name), pool.value(key.slot, a.name))
-    ]
-    gaps = [a.name for a in pool.contract.outputs if not _gaps_untouched(a, array(a.name), poison)]
+    changed = [n for n in pool.kept if not same_bytes(array(n), pool.value(key.slot, n))]
+    between = pool.between.items()
+    gaps = [name for name, each in between if not _untouched(each, array(name), poison)]
     parts = [array(a.name) for a in pool.contract.outputs]
     digest, stored = sink.add(key, parts)
     overrun = _overrun(shared, index)
@@ -114,11 +130,10 @@ def collect(
 def touched(shared: SharedArena, pool: InputPool, index: int, slot: int, poison: int) -> str:
     """What was written in a set that was filled and not called, in words; empty: nothing."""
     base = shared.layout.span(index)[0]
-    roles = {a.name: a.argument.role for a in pool.contract.arrays}
     for place in shared.layout.slots:
         start = base + place.offset
         found = shared.memory[start : start + place.nbytes]
-        if roles[place.name] == "output":
+        if place.name in pool.written:
             same = holds(found, poison)
         else:
             same = same_bytes(found, pool.started(slot, place.name, poison))
@@ -140,11 +155,8 @@ def _overrun(shared: SharedArena, index: int) -> str:
     return ""
 
 
-def _gaps_untouched(bound: BoundArgument, data: Bytes, poison: int) -> bool:
+def _untouched(gaps: Gaps, data: Bytes, poison: int) -> bool:
     """Whether the bytes between strided elements still hold the poison."""
-    gaps = _gaps(bound)
-    if not gaps.any():
-        return True
     poisoned = repeated(poison, data.size).reshape(gaps.size, -1)
     return bool((data.reshape(gaps.size, -1)[gaps] == poisoned[gaps]).all())
 

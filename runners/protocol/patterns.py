@@ -18,6 +18,10 @@ Bytes = npt.NDArray[np.uint8]
 Poisons = tuple[int, int]
 """NaN, and a number"""
 WORD = 8
+_WORDS = np.dtype("<u8")
+FEW_BYTES = 1 << 14
+"""up to which to make objects of Python of two arrays and compare them takes less time than to have
+numpy compare them"""
 _LANES = WORD // 2
 _NAN, _NUMBER = 0x7FF0, 0x3F00
 """of the 16 bits of a lane: the exponents of bfloat16, float16 and float64 at once; 0.5 to 2"""
@@ -39,31 +43,35 @@ def kind_of(poison: int) -> Literal["nan", "number"]:
 
 def repeated(poison: int, nbytes: int) -> Bytes:
     """The word over and over in so many bytes."""
-    return np.full(-(-nbytes // WORD), poison, dtype="<u8").view(np.uint8)[:nbytes]
+    return np.full(-(-nbytes // WORD), poison, dtype=_WORDS).view(np.uint8)[:nbytes]
 
 
 def put(target: Bytes, poison: int) -> None:
     """Fill memory with the word."""
     whole = target.size - target.size % WORD
-    target[:whole].view("<u8")[...] = poison
-    target[whole:] = repeated(poison, WORD)[: target.size - whole]
+    target[:whole].view(_WORDS)[...] = poison
+    if whole < target.size:
+        target[whole:] = repeated(poison, WORD)[: target.size - whole]
 
 
 def holds(found: Bytes, poison: int) -> bool:
     """Whether memory still is filled with the word."""
     whole = found.size - found.size % WORD
-    rest = repeated(poison, WORD)[: found.size - whole]
-    return bool((found[:whole].view("<u8") == poison).all()) and np.array_equal(found[whole:], rest)
+    if not (found[:whole].view(_WORDS) == poison).all():
+        return False
+    return whole == found.size or same_bytes(found[whole:], repeated(poison, found.size - whole))
 
 
 def same_bytes(a: Bytes, b: Bytes) -> bool:
-    """Whether two arrays of bytes are equal, compared eight at a time."""
+    """Whether two arrays of bytes are equal, many of them compared eight at a time."""
+    if a.size != b.size:
+        return False
+    if a.size <= FEW_BYTES:
+        return a.tobytes() == b.tobytes()
     whole = a.size - a.size % WORD
-    return (
-        a.size == b.size
-        and np.array_equal(a[:whole].view(np.uint64), b[:whole].view(np.uint64))
-        and np.array_equal(a[whole:], b[whole:])
-    )
+    if not (a[:whole].view(_WORDS) == b[:whole].view(_WORDS)).all():
+        return False
+    return a[whole:].tobytes() == b[whole:].tobytes()
 
 
 def _word(lanes: list[int]) -> int:

@@ -54,17 +54,17 @@ class BoundContract:
     symbols: Mapping[str, int]
     arguments: tuple[BoundArgument, ...]
 
-    @property
+    @cached_property
     def arrays(self) -> tuple[BoundArgument, ...]:
         """All arguments that are memory, in order."""
         return tuple(a for a in self.arguments if a.argument.role != "scalar")
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[BoundArgument, ...]:
         """Arrays with a value on entry: inputs and inouts."""
         return tuple(a for a in self.arguments if a.argument.role in ("input", "inout"))
 
-    @property
+    @cached_property
     def outputs(self) -> tuple[BoundArgument, ...]:
         """Arrays that the kernel writes, in the order in which the reference returns them."""
         return tuple(a for a in self.arguments if a.argument.role in ("output", "inout"))

@@ -83,7 +83,9 @@ class HostCpp:
         return "no C++ compiler found (looked for g++ and clang++ on PATH)"
 
     def preload(self) -> None:
-        """Nothing: compilers are programs."""
+        """What the compilers say of themselves, or each build asks its own."""
+        for compiler in filter(None, map(shutil.which, COMPILERS)):
+            _version(compiler, _changed(compiler))
 
     def build(self, request: BuildRequest, folder: Path) -> BuildOutcome:
         """Compile the variant into `folder`; see `base.Toolchain`."""
@@ -114,8 +116,9 @@ class HostCpp:
         except ValueError as error:
             why = f"the compiler left no shared object ({error}); do its flags ask for one?"
             return BuildOutcome(message=why, seconds=seconds)
+        compiler = shutil.which(command[0]) or command[0]
         facts = BuildFacts(
-            compiler=_version(shutil.which(command[0]) or command[0]),
+            compiler=_version(compiler, _changed(compiler)),
             command=" ".join(command),
             seconds=round(seconds, 4),
             warnings=warnings(log),
@@ -253,9 +256,16 @@ def _plan(contract: BoundContract, sha256: str) -> LaunchPlan:
 
 
 @lru_cache
-def _version(compiler: str) -> str:
+def _version(compiler: str, changed: int) -> str:
+    """What a compiler says of itself. `changed`: when, as one may be replaced while we run."""
+    del changed
     done = subprocess.run([compiler, "--version"], capture_output=True, text=True, timeout=10)
     return done.stdout.splitlines()[0] if done.stdout else compiler
+
+
+def _changed(compiler: str) -> int:
+    """When the program of a compiler was written (mtime, nanoseconds)."""
+    return Path(compiler).stat().st_mtime_ns
 
 
 TOOLCHAIN: Toolchain = HostCpp()

@@ -9,9 +9,9 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import pytest
-from brief_timing import BRIEF
 
 from kernelwright.evaluation.rig.open_kernel import TIMING
+from kernelwright.runners.comparing import settling
 from kernelwright.runners.errors import AccessError, SpecError
 from kernelwright.runners.model import Ending
 from kernelwright.search.session.workbench import Workbench
@@ -43,6 +43,11 @@ READ = [c for c in DEVICE if c.page.expect[0] == "machine_code_screen" or c.name
 """what is decided by machine code alone, and honest kernels that come near it"""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def briefly(brief_timing: None) -> None:
+    """What no page rests on is timed briefly, such as each victim alone when it is opened."""
+
+
 @pytest.fixture(scope="module")
 def victims(bench: Workbench) -> dict[str, KernelRecord]:
     names = dict.fromkeys(cheat.page.victim for cheat in NATIVE)
@@ -56,8 +61,8 @@ def test_a_host_kernel_is_stopped_by_what_its_page_says(
     victims: dict[str, KernelRecord],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if BY_TIMES.isdisjoint(cheat.page.expect):  # others are timed as users' kernels are
-        monkeypatch.setitem(TIMING, "native", BRIEF)
+    if not BY_TIMES.isdisjoint(cheat.page.expect):  # they are timed as users' kernels are
+        monkeypatch.setitem(TIMING, "native", settling.NATIVE)
     found = attempt(bench, victims[cheat.page.victim], cheat)
     assert found.verdict in ("passed" if cheat.honest else "caught", "not run"), found
     busy = found.by == NO_GAIN  # nothing that a disturbed comparison calls no faster is kept

@@ -20,6 +20,7 @@ BRIEF = replace(
     resolution=0.05,
     widest=0.25,
     sample_s=0.001,
+    rounds=2,
     steps=(Step(3, 1.0), Step(4, 0.3)),
     looks=(6, 8, 10, 12, *NATIVE.looks),
     min_blocks=4,

@@ -7,6 +7,7 @@ Run as a script it is that process: folders come in a line each, with `request.j
 from __future__ import annotations
 
 import ast
+import gc
 import json
 import os
 import shutil
@@ -18,10 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernelwright.runners.capture import CaptureRequest, CaptureResult, capture, preload
+from kernelwright.runners.capture import CaptureRequest, CaptureResult, capture
 from kernelwright.runners.plans.plan_check import check_plan
 from kernelwright.runners.specs.contract import bind
 from kernelwright.runners.specs.devices import PROFILES
+from kernelwright.runners.toolchains.triton_jit import preload
 
 CASES = Path(__file__).parents[1] / "triton_cases"
 H100 = PROFILES[0][0]
@@ -148,7 +150,8 @@ def _argument(name: str, role: str, dtype: str, value: str, *more: str) -> dict[
 
 
 def serve() -> None:
-    """Fork for every folder that comes in."""
+    """Fork for every folder that comes in, with what the product's own forks have ready: to hash
+    all of Triton takes each that has not as long as its capture."""
     preload()
     for line in sys.stdin:
         folder = Path(line.strip())
@@ -163,6 +166,7 @@ def serve() -> None:
 
 def _capture_in_fork(folder: Path) -> None:
     try:
+        gc.disable()
         os.chdir(folder)
         os.environ["TRITON_CACHE_DIR"] = str(folder / "cache")
         log = os.open("log", os.O_WRONLY | os.O_CREAT)
