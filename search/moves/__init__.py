@@ -24,6 +24,7 @@ from .every_language import (
 )
 from .methods import METHODS, Method
 from .shared.base import Move, NotApplicable, Proposals, State, broken_constraints
+from .triton import schedules as triton_schedules
 
 __all__ = [
     "ALIASES",
@@ -41,6 +42,13 @@ __all__ = [
     "canonical_method",
 ]
 
+SCHEDULES: tuple[Move, ...] = (
+    *schedules.MOVES,
+    *host_schedules.MOVES,
+    *triton_schedules.MOVES,
+)
+"""what is written from a lift, of every language"""
+
 MOVES: tuple[Move, ...] = (
     tune_parameters.MOVE,
     sweep_parameters.MOVE,
@@ -51,12 +59,11 @@ MOVES: tuple[Move, ...] = (
     *triton.MOVES,
     *cuda.MOVES,
     *idioms.MOVES,
-    *schedules.MOVES,
-    *host_schedules.MOVES,
+    *SCHEDULES,
     *cpp.MOVES,
 )
 
-IDIOMS = frozenset(move.id for move in (*idioms.MOVES, *schedules.MOVES, *host_schedules.MOVES))
+IDIOMS = frozenset(move.id for move in (*idioms.MOVES, *SCHEDULES))
 """moves that put a whole algorithm in another one's place: one that they recognise, or whatever is
 computed"""
 

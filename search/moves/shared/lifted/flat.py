@@ -60,13 +60,13 @@ def flattened(plain: Computed, names: Names) -> Flat:
     index = names.fresh("e")
     if len(dims) == 1:
         return _of_one(dims[0], body, index, names, plain)
-    ordered, flat = _ordered(dims, stores[0].index)
+    in_order, flat = ordered(dims, stores[0].index)
     if sequential and any(
         names_in(difference(s.index, flat)) & {d.name for d in dims} or not isinstance(s, Store)
         for s in stores
     ):
         raise Unwritable("iterations of a loop may store to the same place")
-    return _of_several(ordered, flat, body, index, names)
+    return _of_several(in_order, flat, body, index, names)
 
 
 def joined(body: Body) -> Body:
@@ -126,7 +126,7 @@ def _pair(row: Expr, index: str, names: Names) -> tuple[Coordinate, Coordinate]:
     )
 
 
-def _ordered(dims: tuple[Dim, ...], stored: Expr) -> tuple[list[Dim], Expr]:
+def ordered(dims: tuple[Dim, ...], stored: Expr) -> tuple[list[Dim], Expr]:
     """Dimensions by their strides in what is stored, the innermost first, and the flat index."""
     strides = dict[str, Expr | None]()
     for dim in dims:

@@ -1,0 +1,1 @@
+"""What schedules of Triton kernels are made of: a state's lift, Triton of expressions, launches."""

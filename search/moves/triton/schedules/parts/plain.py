@@ -1,0 +1,276 @@
+"""A Triton state as schedules read it: what its one launch computes, over the kernel's parameters.
+
+The source is called at a few shapes without a GPU (`runners/capture/launches.py`); its kernel's
+TTIR is lifted. Whatever number of programs is left in it, such as that of the rows, becomes a size
+with a name, which the kernel that a schedule writes is given too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from ......analysis.lift import Argument, Lifted
+from ......analysis.lift.expressions import Expr, Name, Number, names_in
+from ......analysis.lift.rewriting import substitute
+from ......analysis.lift.statements import Dim, changed, expressions_in
+from ......analysis.lift.ttir import lift_ttir
+from ......runners.building.plain_triton import launched_plainly
+from ......runners.capture.launches import Handed, ReadLaunch
+from ......runners.specs.part import Expression
+from ......runners.specs.spec import KernelSpec
+from ....shared.base import NotApplicable, Proposals, State
+from ....shared.lifted.attempt import written_of
+from ....shared.lifted.memory import Memory
+from ....shared.lifted.names import Names
+from ....shared.lifted.proof import refuted
+from ...parts.kernels import Kernel, Launch, kernel_of, launch_of
+from .requests import requests_of
+from .sizes_told import largest_value, size_told
+
+WRITTEN = "# schedule: "
+"""what begins the comment over a kernel that a schedule wrote: none is written of it again"""
+TYPES = {
+    "fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64", "i1": "bool",
+    "u1": "bool", "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32",
+    "u32": "uint32", "i64": "int64", "u64": "uint64",
+}  # fmt: skip
+"""Triton's words for types, and a contract's"""
+AXES = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class Plain:
+    """The launch of a source: what it computes, and what is known of its parameters."""
+
+    kernel: Kernel
+    launch: Launch | None
+    """where the source launches it; None: the spec does, and its grid stays"""
+    spec: KernelSpec
+    lifted: Lifted
+    arrays: Mapping[str, Memory]
+    sizes: Mapping[str, Expression]
+    """integers that the kernel is given, or could be: over the symbols of the spec"""
+    programs: Mapping[str, int]
+    """sizes that are numbers of programs: by the name that they have from now on, the axis"""
+    runtime: tuple[str, ...]
+    """parameters that are no constants of the compilation, in order"""
+    words: frozenset[str]
+    """operations of the kernel's TTIR that have more than one spelling in Triton"""
+
+    def names(self) -> Names:
+        """Names beside those of the file and of the spec; those of the kernel's old body are
+        free."""
+        source, function = self.kernel.source, self.kernel.function
+        start, _ = source.span(function.body[0])
+        _, end = source.span(function)
+        around = (source.raw[:start] + source.raw[end:]).decode()
+        spec = self.spec
+        launch = spec.kernel.launch
+        constants = getattr(launch, "constexprs", {}) if launch is not None else {}
+        taken = {*spec.symbols, *spec.parameters, *spec.kernel.defines, *constants}
+        return Names(around, [*self.runtime, *self.programs, *(taken - self.sizes.keys())])
+
+
+def written_from(state: State, write: Callable[[Plain], Proposals], what: str) -> Proposals:
+    """What a schedule writes of a state, or why it writes nothing."""
+    return written_of(lambda: plain_of(state), write, what)
+
+
+def plain_of(state: State) -> Plain | NotApplicable:
+    """What the one launch of a state computes; why it cannot be told, or is told already."""
+    if WRITTEN in state.source:
+        return NotApplicable("a schedule has written it")
+    kernel = kernel_of(state)
+    if isinstance(kernel, NotApplicable):
+        return kernel
+    if len(kernel.function.decorator_list) > 1:
+        words = [d for d in kernel.function.decorator_list if d is not kernel.jit]
+        if any("autotune" in kernel.source.text(each) for each in words):
+            return NotApplicable("it chooses among configurations of its own (`@triton.autotune`)")
+    launch = None
+    if state.spec.kernel.launch is None:
+        found = launch_of(state, kernel)
+        if isinstance(found, NotApplicable):
+            return found
+        launch = found
+    return _plain(_Key(state), kernel.name, launch is None)
+
+
+class _Key:
+    """A state as a key: all that a lift hangs on."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._text = repr((state.source, state.spec, sorted(state.chosen.items())))
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self._text == other._text
+
+
+@lru_cache(maxsize=64)  # every schedule asks for the same one
+def _plain(key: _Key, name: str, by_spec: bool) -> Plain | NotApplicable:
+    state = key.state
+    requests = requests_of(state)
+    found = launched_plainly(state.source, tuple(each.model_dump_json() for each in requests))
+    if isinstance(found, str):
+        return NotApplicable(f"what it launches cannot be read: {found}")
+    if refusal := next((each.refusal for each in found if each.refusal), ""):
+        return NotApplicable(f"what it launches cannot be read: {refusal.splitlines()[0]}")
+    calls = [each.launches for each in found]
+    if any(len(each) != 1 for each in calls):
+        return NotApplicable(f"it launches {len(calls[0])} kernels; schedules write single ones")
+    launches = [each[0] for each in calls]
+    if any(each.kernel != name for each in launches):
+        return NotApplicable(f"it launches `{launches[0].kernel}`, not `{name}`")
+    symbols = [each.symbols for each in requests]
+    reading = _Reading(state, launches, symbols)
+    made = reading.lifted()
+    if isinstance(made, NotApplicable):
+        return made
+    kernel = kernel_of(state)
+    launch = None if by_spec else launch_of(state, kernel)  # type: ignore[arg-type]
+    assert isinstance(kernel, Kernel) and not isinstance(launch, NotApplicable)
+    lifted, sizes, programs = made
+    text = launches[0].ttir
+    return Plain(
+        kernel=kernel,
+        launch=launch,
+        spec=state.spec,
+        lifted=lifted,
+        arrays=reading.arrays,
+        sizes=sizes,
+        programs=programs,
+        runtime=tuple(h.name for h in launches[0].handed if h.type),
+        words=frozenset(w for w in ("tt.precise_sqrt", "tt.precise_divf") if w in text),
+    )
+
+
+class _Reading:
+    """One launch, as it was at several shapes."""
+
+    def __init__(
+        self, state: State, launches: Sequence[ReadLaunch], symbols: Sequence[Mapping[str, int]]
+    ) -> None:
+        self.spec, self.launches, self.symbols = state.spec, launches, symbols
+        self.handed = launches[0].handed
+        self.arrays = dict[str, Memory]()
+
+    def lifted(self) -> tuple[Lifted, dict[str, Expression], dict[str, int]] | NotApplicable:
+        """The lift over sizes that have a meaning, these, and which are numbers of programs."""
+        sizes = dict[str, Expression]()
+        for each in self.handed:
+            if each.kind == "array":
+                if why := self._array(each):
+                    return NotApplicable(why)
+            elif each.kind == "int":
+                told = self._told([self._value(n, each.name) for n in range(len(self.launches))])
+                if told is None:
+                    return NotApplicable(f"`{each.name}` is no product of the contract's sizes")
+                sizes[each.name] = told
+        arguments = tuple(
+            Argument(h.name, TYPES[h.type.lstrip("*")], h.kind == "array")
+            for h in self.handed
+            if h.type
+        )
+        first = self.launches[0]
+        found = lift_ttir(first.ttir, first.kernel, arguments, self._at_most(sizes))
+        if found.opaque:
+            return NotApplicable(f"not all of it is understood: {'; '.join(found.opaque[:2])}")
+        known = _same(sizes)
+        programs = self._programs(found, sizes, known)
+        if isinstance(programs, str):
+            return NotApplicable(programs)
+        made = _over(found, known)
+        own = {d.name for d in made.dims}
+        used = {n for e in expressions_in(made.body) for n in names_in(e)} - own
+        if left := sorted(n for n in used if "." in n):
+            return NotApplicable(f"the number of a program ({left[0]}) counts in what it computes")
+        numbers: dict[str, Expr] = {
+            h.name: Number(float(h.value or 0), "f32") for h in self.handed if h.kind == "float"
+        }
+        if why := refuted(_over(made, numbers), self.spec, self.arrays, sizes):
+            return NotApplicable(f"its reading is not trusted: {why}")
+        return made, sizes, programs
+
+    def _array(self, handed: Handed) -> str:
+        """Take note of an array; why it is none of the contract."""
+        owner = next((a for a in self.spec.io.arguments if a.name == handed.array), None)
+        if owner is None:
+            return f"`{handed.name}` is memory of its own, or a part of an array"
+        if owner.strides is not None:
+            return f"`{handed.name}` has strides of its own"
+        kind = TYPES.get(handed.type.lstrip("*"), "")
+        if kind != owner.dtype:
+            return f"`{handed.name}` is of {kind or handed.type}, the contract's is {owner.dtype}"
+        self.arrays[handed.name] = Memory(handed.name, owner.dtype, owner.align, owner.shape)
+        return ""
+
+    def _value(self, shape: int, name: str) -> int:
+        return next(int(h.value or 0) for h in self.launches[shape].handed if h.name == name)
+
+    def _told(self, values: Sequence[int]) -> Expression | None:
+        return size_told(values, self.symbols, self.spec)
+
+    def _at_most(self, sizes: Mapping[str, Expression]) -> dict[str, int]:
+        """Sizes that a constant of the compilation, such as a block, is never smaller than."""
+        found = dict[str, int]()
+        for constant in (h for h in self.handed if h.kind == "constant" and h.value is not None):
+            ours = [self._value(n, constant.name) for n in range(len(self.launches))]
+            for name, size in sizes.items():
+                values = [self._value(n, name) for n in range(len(self.launches))]
+                follows = len(set(ours)) > 1 and all(
+                    2 * v > b >= v for v, b in zip(values, ours, strict=True)
+                )
+                if follows or largest_value(size, self.spec) <= min(ours):
+                    found[name] = min(found.get(name, ours[0]), ours[0])
+        return found
+
+    def _programs(
+        self, found: Lifted, sizes: dict[str, Expression], known: dict[str, Expr]
+    ) -> dict[str, int] | str:
+        """Names for the numbers of programs that are left; a size that is the same one where there
+        is one. Why there is none."""
+        used = {n for d in found.dims for n in names_in(d.extent)}
+        used |= {n for e in expressions_in(found.body) for n in names_in(e)}
+        made = dict[str, int]()
+        for axis, letter in enumerate(AXES):
+            name = f"nctaid.{letter}"
+            if name not in used:
+                continue
+            told = self._told([each.grid[axis] for each in self.launches])
+            if told is None:
+                return f"its number of programs along {letter} is no product of the sizes"
+            same = next((n for n, size in sizes.items() if size == told and n not in known), None)
+            if same is not None or isinstance(told, int):
+                known[name] = Number(int(told)) if same is None else Name(same)
+                continue
+            wanted = str(told) if str(told).isidentifier() else f"programs_{letter}"
+            taken = {h.name for h in self.handed}
+            fresh = next(n for n in (wanted, *(f"{wanted}_{i}" for i in range(2, 9)))
+                         if n not in taken and n not in made)  # fmt: skip
+            made[fresh], sizes[fresh], known[name] = axis, told, Name(fresh)
+        return made
+
+
+def _same(sizes: Mapping[str, Expression]) -> dict[str, Expr]:
+    """Sizes that are numbers, and those that are another one's, by the first of their kind."""
+    first, known = dict[Expression, str](), dict[str, Expr]()
+    for name, size in sizes.items():
+        if isinstance(size, int):
+            known[name] = Number(size)
+        elif size in first:
+            known[name] = Name(first[size])
+        else:
+            first[size] = name
+    return known
+
+
+def _over(lifted: Lifted, known: Mapping[str, Expr]) -> Lifted:
+    """The lift with others in place of names."""
+    dims = tuple(Dim(d.name, substitute(d.extent, known)) for d in lifted.dims)
+    return replace(lifted, dims=dims, body=changed(lifted.body, lambda e: substitute(e, known)))

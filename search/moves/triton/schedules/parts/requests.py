@@ -1,0 +1,48 @@
+"""The shapes at which a source is called for reading: small, legal, and of different sizes, so that
+what a number stands for can be told from its values."""
+
+from __future__ import annotations
+
+from ......runners.capture.messages import CaptureRequest
+from ......runners.specs.devices import PROFILES
+from ......runners.specs.spec import KernelSpec
+from ....shared.base import State
+
+WANTED = (37, 53, 71, 29, 61, 43, 83, 19)
+"""of which each symbol takes another one at each shape"""
+SHAPES = 3
+
+
+def requests_of(state: State) -> list[CaptureRequest]:
+    """What the reader is asked for: the source's call at each shape, with the state's values."""
+    spec = state.spec
+    launch = spec.kernel.launch
+    return [
+        CaptureRequest(
+            source_path="kernel_module.py",
+            entry=spec.kernel.metadata.kernel_name,
+            contract=spec.io,
+            symbols=symbols,
+            label="read",
+            device=PROFILES[0][0],
+            parameters=state.chosen,
+            launch=None if launch is None else launch.model_dump(mode="json", exclude_none=True),
+            defines=spec.kernel.defines,
+        )
+        for symbols in _shapes(spec)
+    ]
+
+
+def _shapes(spec: KernelSpec) -> list[dict[str, int]]:
+    made = list[dict[str, int]]()
+    for shape in range(SHAPES):
+        symbols = dict(spec.workloads[shape % len(spec.workloads)].symbols)
+        for at, (name, domain) in enumerate(spec.symbols.items()):
+            if domain is None:
+                continue
+            step = domain.multiple_of
+            wanted = max(domain.min, (WANTED[(at + shape) % len(WANTED)] + 2 * shape) * step)
+            symbols[name] = min(-(-wanted // step) * step, domain.max // step * step)
+        if symbols not in made:
+            made.append(symbols)
+    return made

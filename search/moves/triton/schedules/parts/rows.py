@@ -1,0 +1,137 @@
+"""Candidates of folds: along rows whose elements lie side by side, and down columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ......analysis.lift.expressions import Number, names_in
+from ......analysis.lift.statements import Dim
+from ......runners.model import Candidate
+from ......runners.specs.expressions import next_pow2
+from ....shared.base import Proposals, State
+from ....shared.lifted.c_expressions import Unwritable
+from ....shared.lifted.domains import largest, workload_values
+from ....shared.lifted.row_program import COLUMN, RowProgram, row_program
+from .folds import FoldText, Shape, side_by_side
+from .kernel_text import KernelText, Tile
+from .options import with_options
+from .plain import Plain, written_from
+from .products import is_contraction
+
+LONGEST = 1 << 16
+"""columns of a row that one block holds: 128 a thread of 16 warps"""
+A_THREAD, WARP, MOST_WARPS = 16, 32, 16
+SHORT = 2048
+"""columns of rows of which a program takes several"""
+LOOPED = 2048
+DOWN = (((32, 64), 0.45), ((64, 32), 0.3))
+"""rows and columns of a block that goes down its columns, prior"""
+
+
+def rows(state: State) -> Proposals:
+    """Candidates of folds along rows, or why there are none."""
+    return written_from(state, lambda plain: tuple(_rows(plain)), "row")
+
+
+def columns(state: State) -> Proposals:
+    """Candidates of folds down columns, or why there are none."""
+    return written_from(state, lambda plain: tuple(_columns(plain)), "column")
+
+
+def _rows(plain: Plain) -> Iterator[Candidate]:
+    program = _program(plain)
+    if side_by_side(plain, program) != COLUMN:
+        raise Unwritable("what it folds does not lie side by side in a row")
+    usual = max(workload_values(program.columns, plain), default=LOOPED)
+    warps = max(1, min(MOST_WARPS, next_pow2(usual) // (WARP * A_THREAD)))
+    if _held(plain, program):
+        if usual <= SHORT and program.outer:
+            some = max(2, SHORT // next_pow2(usual))
+            yield _row_candidate(plain, program, some, 4, 0.45)
+        yield _row_candidate(plain, program, 1, warps, 0.55)
+    if usual > LOOPED or not _held(plain, program):
+        yield _row_candidate(plain, program, 0, min(8, warps), 0.3)
+
+
+def _program(plain: Plain) -> RowProgram:
+    """Raises Unwritable."""
+    if is_contraction(plain):
+        raise Unwritable("rows and columns share what it folds, as in a product of matrices")
+    return row_program(plain)
+
+
+def _held(plain: Plain, program: RowProgram) -> bool:
+    """Whether a row surely fits in a block whose length a launch can work out."""
+    by_launch = plain.launch is not None
+    known = by_launch or not (names_in(program.columns) & plain.programs.keys())
+    return known and largest(program.columns, plain) <= LONGEST
+
+
+def _row_candidate(
+    plain: Plain, program: RowProgram, several: int, warps: int, prior: float
+) -> Candidate:
+    """`several`: rows that a program has at once; 0: a row in a loop."""
+    text = KernelText(plain, rank=2 if several > 1 else 1)
+    tiles = list[Tile]()
+    for at, dim in enumerate(program.outer):
+        last = at == len(program.outer) - 1
+        called = text.names.fresh("row" if last else "outer")
+        block = text.constant("ROWS", several) if last and several > 1 else ""
+        tiles.append(Tile(dim, called, block, 0 if block else None))
+    if several:
+        columns = program.columns
+        if isinstance(columns, Number):
+            block = text.constant("COLUMNS_HELD", max(16, next_pow2(int(columns.value))))
+        else:
+            size = text.size(columns, "args")
+            block = text.at_launch("COLUMNS_HELD", f"triton.next_power_of_2({size})")
+        told = f"a row in one block, {several} a program" if several > 1 else "a row in one block"
+    else:
+        block = text.constant("BLOCK", LOOPED)
+        told = f"a row in blocks of {LOOPED}, partial results in every lane"
+    shape = Shape(tuple(tiles), text.rank - 1, block, whole=several > 0)
+    return _written(plain, program, text, shape, told, "coalesce_global_accesses", warps, prior)
+
+
+def _columns(plain: Plain) -> Iterator[Candidate]:
+    program = _program(plain)
+    along = side_by_side(plain, program)
+    if along == COLUMN:
+        raise Unwritable("neighbouring places do not lie side by side in what it folds")
+    beside = next(d for d in program.outer if d.name == along)
+    for (down, across), prior in DOWN:
+        yield _column_candidate(plain, program, beside, (down, across), prior)
+
+
+def _column_candidate(
+    plain: Plain, program: RowProgram, beside: Dim, sizes: tuple[int, int], prior: float
+) -> Candidate:
+    text = KernelText(plain, rank=2)
+    across = text.constant("BLOCK_COLUMNS", sizes[1])
+    down = text.constant("BLOCK_ROWS", sizes[0])
+    others = [d for d in program.outer if d is not beside]
+    tiles = [Tile(d, text.names.fresh("outer")) for d in others]
+    tiles.append(Tile(beside, text.names.fresh("place"), across, 1))
+    told = f"{sizes[1]} neighbouring places, {sizes[0]} of what each folds at a time"
+    shape = Shape(tuple(tiles), 0, down, whole=False)
+    return _written(plain, program, text, shape, told, "coalesce_global_accesses", 4, prior)
+
+
+def _written(
+    plain: Plain,
+    program: RowProgram,
+    text: KernelText,
+    shape: Shape,
+    told: str,
+    method: str,
+    warps: int,
+    prior: float,
+) -> Candidate:
+    FoldText(text, program, shape).write()
+    candidate = Candidate(
+        method=method,
+        detail=f"written from what it computes: {told}",
+        source=text.source(told, shape.tiles),
+        prior=prior,
+    )
+    return with_options(plain, candidate, warps)
