@@ -58,6 +58,13 @@ def run(
         evaluator.body(lifted.body, scalars, np.ones(count, dtype=bool))
 
 
+def value_of(expr: Expr, names: Mapping[str, Array]) -> Array:
+    """An expression without elements of arrays, where its names have these values. Raises
+    Unreadable."""
+    with np.errstate(all="ignore"):
+        return _Evaluator({}, {}).value(expr, dict(names))
+
+
 class _Evaluator:
     """Evaluates on arrays; names are given to every call, with one value for each place."""
 

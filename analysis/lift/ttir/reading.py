@@ -8,12 +8,13 @@ from dataclasses import replace
 
 from ..accesses import value_type
 from ..conditions import settled
-from ..expressions import Expr, Name, Number, Pointer, Unreadable, call
+from ..expressions import Expr, Name, Number, Pointer, Unreadable, call, names_in
 from ..rewriting import numbered, substitute
 from ..space import covered, in_space, summed_over
 from ..statements import (
     Argument,
     Body,
+    Dim,
     Each,
     Let,
     Lifted,
@@ -23,21 +24,29 @@ from ..statements import (
     Store,
     When,
     changed,
+    expressions_in,
     statements_in,
 )
 from .blocks import THREADS, Block, unplaced
 from .execution import Reader
 from .folds import HANDLERS
 from .parsing import TritonFunction, functions_in
+from .programs import in_axes
 
 
 def lift_ttir(
-    text: str, entry: str, arguments: Sequence[Argument], at_most: Mapping[str, int] | None = None
+    text: str,
+    entry: str,
+    arguments: Sequence[Argument],
+    at_most: Mapping[str, int] | None = None,
+    launches: Sequence[Mapping[str, int]] = (),
 ) -> Lifted:
     """A kernel of a module of TTIR as what it computes.
 
     `arguments`: those that are no constants of the compilation, in order, as the contract calls
     them. `at_most`: sizes that surely are not greater, such as a row that fits in a block.
+    `launches`: sizes of some launches, the number of programs among them as `nctaid.x`, by which
+    the order of programs is told (`programs.py`).
     """
     given = tuple(arguments)
     try:
@@ -48,9 +57,21 @@ def lift_ttir(
         body = tuple(_read(function, given, written).out)
         places = tuple(Name(each) for each in reversed(THREADS))
         body = changed(body, lambda each: unplaced(each, places))
-        return _placed(entry, given, body, at_most or {})
+        body, tiles = in_axes(body, launches) if launches else (body, {})
+        return _with_tiles(_placed(entry, given, body, at_most or {}), tiles)
     except Unreadable as error:
         return Lifted(entry, given, (), (Opaque(str(error)),))
+
+
+def _with_tiles(lifted: Lifted, tiles: Mapping[str, Expr | None]) -> Lifted:
+    """The lift with expressions in place of numbers of tiles. Raises Unreadable."""
+    known = {name: size for name, size in tiles.items() if size is not None}
+    dims = tuple(Dim(d.name, substitute(d.extent, known)) for d in lifted.dims)
+    made = replace(lifted, dims=dims, body=changed(lifted.body, lambda e: substitute(e, known)))
+    exprs = (*expressions_in(made.body), *(d.extent for d in dims))
+    if any(name in tiles for e in exprs for name in names_in(e)):
+        raise Unreadable("a number of tiles that no expression of the kernel tells")
+    return made
 
 
 def _read(

@@ -178,7 +178,8 @@ class _Reading:
             if h.type
         )
         first = self.launches[0]
-        found = lift_ttir(first.ttir, first.kernel, arguments, self._at_most(sizes))
+        launches = [self._numbers(each) for each in self.launches]
+        found = lift_ttir(first.ttir, first.kernel, arguments, self._at_most(sizes), launches)
         if found.opaque:
             return NotApplicable(f"not all of it is understood: {'; '.join(found.opaque[:2])}")
         known = _same(sizes)
@@ -209,6 +210,11 @@ class _Reading:
             return f"`{handed.name}` is of {kind or handed.type}, the contract's is {owner.dtype}"
         self.arrays[handed.name] = Memory(handed.name, owner.dtype, owner.align, owner.shape)
         return ""
+
+    def _numbers(self, launch: ReadLaunch) -> dict[str, int]:
+        """The integers of a launch, with its number of programs along x."""
+        sizes = {h.name: int(h.value or 0) for h in launch.handed if h.kind == "int"}
+        return {**sizes, "nctaid.x": launch.grid[0]}
 
     def _value(self, shape: int, name: str) -> int:
         return next(int(h.value or 0) for h in self.launches[shape].handed if h.name == name)

@@ -10,7 +10,8 @@ from ....shared.base import State
 
 WANTED = (37, 53, 71, 29, 61, 43, 83, 19)
 """of which each symbol takes another one at each shape"""
-SHAPES = 3
+SCALES = (1, 1, 16)
+"""of the shapes: the last is large enough for several tiles each way"""
 
 
 def requests_of(state: State) -> list[CaptureRequest]:
@@ -35,13 +36,13 @@ def requests_of(state: State) -> list[CaptureRequest]:
 
 def _shapes(spec: KernelSpec) -> list[dict[str, int]]:
     made = list[dict[str, int]]()
-    for shape in range(SHAPES):
+    for shape, scale in enumerate(SCALES):
         symbols = dict(spec.workloads[shape % len(spec.workloads)].symbols)
         for at, (name, domain) in enumerate(spec.symbols.items()):
             if domain is None:
                 continue
             step = domain.multiple_of
-            wanted = max(domain.min, (WANTED[(at + shape) % len(WANTED)] + 2 * shape) * step)
+            wanted = max(domain.min, (WANTED[(at + shape) % len(WANTED)] + 2 * shape) * scale)
             symbols[name] = min(-(-wanted // step) * step, domain.max // step * step)
         if symbols not in made:
             made.append(symbols)
