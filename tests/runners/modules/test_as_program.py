@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from kernelwright.runners.modules.as_program import alike, main
 
-torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 MODEL = """
 import torch
 

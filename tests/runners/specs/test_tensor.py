@@ -83,7 +83,7 @@ def test_short_floats_keep_their_bits(dtype: Any) -> None:
         ((4,), base64.b64encode(bytes(16)).decode(), "not zlib in base64"),
         ((-1, -4), packed(bytes(16)), "no negative sizes"),
         ((MAX_BYTES,), packed(bytes(16)), "1 MiB at most"),
-        ((4,), packed(bytes(1 << 26)), "does not hold the 16 bytes"),
+        ((4,), packed(bytes(1 << 22)), "does not hold the 16 bytes"),
     ],
 )
 def test_a_text_that_is_no_such_array_is_refused(
