@@ -251,9 +251,9 @@ def prepared(server: Server) -> tuple[dict[str, Any], dict[str, str]]:
     server.request(1, "initialize", hello)
     server.send('{"jsonrpc": "2.0", "method": "notifications/initialized"}')
     listed = server.request(2, "tools/list", {})["tools"]
-    opened = server.call(3, "open_kernel", spec_path="spec.json", wait_s=45)
+    opened = server.call(3, "open_kernel", spec_path="spec.json", wait_s=5)
     while opened["status"] in ("queued", "running"):
-        opened = server.call(4, "job", job_id=opened["job_id"], wait_s=45)
+        opened = server.call(4, "job", job_id=opened["job_id"], wait_s=5)
     kernel, variant = opened["result"]["kernel_id"], opened["result"]["baseline"]
     known = {"kernel_id": kernel, "variant_id": variant, "job_id": opened["job_id"]}
     return {tool["name"]: tool["inputSchema"] for tool in listed}, known

@@ -14,7 +14,7 @@ from typing import Any
 
 from journey import Report, journey
 
-LIMIT_S = 90.0
+LIMIT_S = 300.0
 """of one call, with the start of Node and of a server"""
 LOAD = ("--load", "--load-requests", "200", "--load-concurrency", "16")
 

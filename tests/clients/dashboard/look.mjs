@@ -7,6 +7,7 @@ import puppeteer from "puppeteer-core";
 
 const [chromium, url, folder] = process.argv.slice(2);
 const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const PATIENCE_MS = 240000; // others may use the machine
 const VIEWS = [
   { name: "light", width: 1200, height: 1400, scheme: "light" },
   { name: "dark", width: 1200, height: 1400, scheme: "dark" },
@@ -22,7 +23,7 @@ async function looked(browser, { name, width, height, scheme }) {
   await page.setViewport({ width, height });
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
   await page.goto(url);
-  await page.waitForFunction(() => /^as of/.test(document.getElementById("state").textContent), { timeout: 120000 });
+  await page.waitForFunction(() => /^as of/.test(document.getElementById("state").textContent), { timeout: PATIENCE_MS });
   const nodes = await page.$$("#graph .node");
   const keyboard = nodes.length ? await byKeyboard(page, nodes) : {};
   await page.addScriptTag({ path: axe });
@@ -40,7 +41,7 @@ async function byKeyboard(page, nodes) {
   await page.keyboard.press("ArrowRight");
   const reached = await page.evaluate(() => document.activeElement.textContent);
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => !document.getElementById("variant").hidden, { timeout: 60000 });
+  await page.waitForFunction(() => !document.getElementById("variant").hidden, { timeout: PATIENCE_MS });
   const shown = await page.$eval("#variant h2", (heading) => heading.textContent);
   const focused = await page.evaluate(() => document.activeElement.id);
   return { reached, shown, focused };

@@ -25,7 +25,7 @@ from client_project import COMMAND, project, said_by, served
 HERE = Path(__file__).parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
 INSTALLED = CACHE / "kernelwright" / "test-dashboard"
-LIMIT_S = 400.0
+LIMIT_S = 1200.0
 
 
 def main() -> int:
