@@ -13,9 +13,11 @@ from triton_moves import state
 from kernelwright.runners.interpreter.runner import interpreter_missing
 from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import BuildOptions, Candidate
+from kernelwright.runners.specs.spec import Symbol
 from kernelwright.runners.toolchains import BuildRequest, Shape
 from kernelwright.search.moves.shared.base import Move, NotApplicable, State
 from kernelwright.search.moves.triton.schedules import MOVES
+from kernelwright.search.moves.triton.schedules.parts.requests import requests_of
 
 pytestmark = pytest.mark.skipif(
     interpreter_missing() is not None, reason=f"no interpreter: {interpreter_missing()}"
@@ -126,3 +128,17 @@ def test_products_of_float32_are_in_tf32_only_where_the_contract_allows_it(
 def test_what_no_schedule_writes_is_told(name: str, why: str) -> None:
     found = BY_ID["elementwise_blocks"].propose(state(name))
     assert isinstance(found, NotApplicable) and why in found.reason
+
+
+def test_a_size_of_a_small_domain_has_other_values_at_other_shapes_of_a_reading() -> None:
+    start = state("batched_gemm_triton")
+    domains = dict(start.spec.symbols)
+    domains["batch"] = Symbol(min=2, max=9)
+    spec = start.spec.model_copy(update={"symbols": domains})
+    read = [each.symbols["batch"] for each in requests_of(replace(start, spec=spec))]
+    assert len({*read}) > 1 and all(2 <= each <= 9 for each in read)
+
+
+def test_programs_in_groups_are_read_as_the_tiles_that_they_take(bench: TritonBench) -> None:
+    text = _candidates(BY_ID["dot_blocks"], state("triton_matmul"))[0].source or ""
+    assert "tl.dot(a_here, b_here, total)" in text

@@ -43,6 +43,8 @@ def _shapes(spec: KernelSpec) -> list[dict[str, int]]:
                 continue
             step = domain.multiple_of
             wanted = max(domain.min, (WANTED[(at + shape) % len(WANTED)] + 2 * shape) * scale)
+            if wanted > domain.max:  # a small domain has different sizes too
+                wanted = domain.min + wanted % (domain.max - domain.min + 1)
             symbols[name] = min(-(-wanted // step) * step, domain.max // step * step)
         if symbols not in made:
             made.append(symbols)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ......analysis.lift.expressions import Expr, Fold, Load, Name, parts
+from ......analysis.lift.expressions import Call, Expr, Fold, Load, Name, parts
 from ......analysis.lift.statements import Body, Let, Store, When
 from ....shared.lifted.c_expressions import Unwritable, everywhere, repeated, unconditional
 from ....shared.lifted.names import Names
@@ -83,17 +83,27 @@ class Lines:
             raise Unwritable("an expression is too long to be written")
         for each in given:
             self._check(each)
-            for load in reversed([e for e in unconditional(each) if isinstance(e, Load)]):
+            for load in reversed([e for e in self._needed(each) if isinstance(e, Load)]):
                 if load not in self.writer.known:
                     called = self.names.fresh(_called(load.array))
                     text = self.writer.load(load, (other or {}).get(load, ""))
                     self.add(f"{called} = {text}")
                     self.writer.known[load] = called
         for each in repeated([e for e in given if e not in self.writer.known]):
-            if each not in self.writer.known:
+            if each not in self.writer.known and not _is_of_size(each):
                 called = self.names.fresh("v")
                 self.add(f"{called} = {self.writer.text(each)}")
                 self.writer.known[each] = called
+
+    def _needed(self, expr: Expr) -> list[Expr]:
+        """What is computed in any case and not known yet: nothing of what has a name."""
+        open_parts, pending = set[Expr](), [expr]
+        while pending:
+            here = pending.pop()
+            if here not in self.writer.known:
+                open_parts.add(here)
+                pending += parts(here)
+        return [each for each in unconditional(expr) if each in open_parts]
 
     def _check(self, expr: Expr) -> None:
         pending = [expr]
@@ -104,6 +114,11 @@ class Lines:
             if isinstance(here, Fold):
                 raise Unwritable("a loop that other schedules may write")
             pending += parts(here)
+
+
+def _is_of_size(expr: Expr) -> bool:
+    """Whether it is a size as a float, which stands as the size itself beside others."""
+    return isinstance(expr, Call) and expr.op == "cast" and expr.args[0].dtype == "int"
 
 
 def _called(array: str) -> str:
