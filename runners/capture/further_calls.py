@@ -7,6 +7,7 @@ returns memory of its own may not depend on the call before.
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,8 +20,9 @@ from .calling import Call, result_tensors
 from .device_tensors import DeviceTensors
 from .recorder import Place, Recorder
 
-FURTHER = 2
-"""calls after the first; what shows later still is not seen"""
+FURTHER = (2, 4)
+"""calls after the first, at least and at most: how many is drawn, so that nobody knows from which
+one on he is not looked at; what shows later still is not seen"""
 ADVICE = (
     "launch the same in every call; what a call keeps (a result, what it prepared from its inputs) "
     "is no part of a plan, and wrong once its caller changes them"
@@ -99,7 +101,8 @@ def check_further_calls(
     tell. The plan has to be assembled before: steps of these calls take the place of the first's.
     """
     seen = [first]
-    for number in range(2, FURTHER + 2):
+    least, most = FURTHER
+    for number in range(2, 2 + least + secrets.randbelow(most - least + 1)):
         recorder.steps = []
         results = result_tensors(call, contract, run())
         other = trace(recorder, tensors, results)

@@ -8,7 +8,7 @@ their bytes. Where those occur, the section is decoded from every place that som
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -58,11 +58,16 @@ class Rare:
     function: str
 
 
-def rare_instructions(code: SharedObject) -> tuple[Rare, ...]:
-    """Those of a shared object, each once a function; `NOT_READ` where it was not read."""
+def rare_instructions(
+    code: SharedObject, reached: Iterable[Instruction] | None = None
+) -> tuple[Rare, ...]:
+    """Those of a shared object, each once a function; `NOT_READ` where it was not read.
+
+    `reached`: the instructions that count; None: all that anything leads to.
+    """
     match code.machine:
         case "x86_64":
-            found = _of_x86_64(code)
+            found = _of_x86_64(code, reached)
         case "aarch64":
             found = _of_aarch64(code)
         case _:
@@ -78,14 +83,24 @@ def _of_aarch64(code: SharedObject) -> Iterator[Rare]:
                 yield Rare(name.lower(), code.function_at(section.address + 4 * int(at)))
 
 
-def _of_x86_64(code: SharedObject) -> Iterator[Rare]:
-    if not any(_BYTES.search(section.content) for section in code.code):
+def may_be_rare(code: SharedObject) -> bool:
+    """Whether bytes look like one of these instructions: seldom, and then it has to be decoded."""
+    return any(_BYTES.search(section.content) for section in code.code)
+
+
+def too_large(code: SharedObject) -> bool:
+    """Whether there is too much code to decode."""
+    return sum(section.size for section in code.code) > MOST_DECODED
+
+
+def _of_x86_64(code: SharedObject, reached: Iterable[Instruction] | None) -> Iterator[Rare]:
+    if not may_be_rare(code):
         return
-    if sum(section.size for section in code.code) > MOST_DECODED:
+    if too_large(code):
         yield Rare(NOT_READ, "")
         return
     names = _numbers()
-    for instruction in _reached(code):
+    for instruction in _reached(code) if reached is None else reached:
         name = names.get(instruction.mnemonic)
         if name is not None:
             yield Rare(name, code.function_at(instruction.ip))

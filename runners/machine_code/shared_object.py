@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..errors import SpecError
@@ -22,6 +22,8 @@ SHF_EXECUTABLE = 4
 SHT_SYMBOLS, SHT_DYNAMIC_SYMBOLS, SHT_RELOCATIONS = 2, 11, 4
 SYMBOL = struct.Struct("<IBBHQQ")
 RELOCATION = struct.Struct("<QQq")
+SLOT_KINDS = frozenset({6, 7})
+"""relocations of x86-64 that fill the table of addresses: GLOB_DAT and JUMP_SLOT"""
 FUNCTION = 2
 UNDEFINED = 0
 MACHINES = {62: "x86_64", 183: "aarch64"}
@@ -36,6 +38,8 @@ class Symbol:
     function: bool
     section: int
     address: int
+    size: int = 0
+    """bytes; 0: not told"""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,10 @@ class SharedObject:
     symbols: tuple[Symbol, ...]
     addresses: tuple[int, ...]
     """that the loader writes somewhere: functions whose address is taken, and others"""
+    slots: Mapping[int, str] = field(default_factory=dict[int, str])
+    """of the table through which code calls by name: address of an entry, and the name"""
+    data_names: tuple[str, ...] = ()
+    """whose addresses the loader writes into other data"""
 
     @property
     def imports(self) -> tuple[str, ...]:
@@ -83,24 +91,26 @@ def read_shared_object(image: bytes) -> SharedObject:
     try:
         sections = read_sections(image)
         (machine,) = struct.unpack_from("<H", image, 0x12)
-        symbols = dict.fromkeys(_symbols(sections))
+        tables = [s for s in sections if s.kind in (SHT_SYMBOLS, SHT_DYNAMIC_SYMBOLS)]
+        symbols = dict.fromkeys(each for table in tables for each in _symbols(table, sections))
+        named = list(_named(sections))
         return SharedObject(
             machine=MACHINES.get(machine, f"number {machine}"),
             code=tuple(s for s in sections if s.flags & SHF_ALLOC and s.flags & SHF_EXECUTABLE),
             symbols=tuple(symbols),
             addresses=tuple(_relocated(sections)),
+            slots={place: name for place, kind, name in named if kind in SLOT_KINDS},
+            data_names=tuple(name for _, kind, name in named if kind not in SLOT_KINDS),
         )
     except (ValueError, IndexError, struct.error) as error:
         raise SpecError(f"the shared object cannot be read: {error}") from error
 
 
-def _symbols(sections: Sequence[Section]) -> Iterator[Symbol]:
-    for section in sections:
-        if section.kind in (SHT_SYMBOLS, SHT_DYNAMIC_SYMBOLS):
-            names = sections[section.link].content
-            for name, info, _, place, address, _ in SYMBOL.iter_unpack(section.content):
-                text = names[name : names.index(b"\0", name)].decode("ascii", "replace")
-                yield Symbol(text.partition("@")[0], info & 0xF == FUNCTION, place, address)
+def _symbols(table: Section, sections: Sequence[Section]) -> Iterator[Symbol]:
+    names = sections[table.link].content
+    for name, info, _, place, address, size in SYMBOL.iter_unpack(table.content):
+        text = names[name : names.index(b"\0", name)].decode("ascii", "replace")
+        yield Symbol(text.partition("@")[0], info & 0xF == FUNCTION, place, address, size)
 
 
 def _relocated(sections: Sequence[Section]) -> Iterator[int]:
@@ -108,6 +118,16 @@ def _relocated(sections: Sequence[Section]) -> Iterator[int]:
         if section.kind == SHT_RELOCATIONS:
             for _, _, addend in RELOCATION.iter_unpack(section.content):
                 yield addend
+
+
+def _named(sections: Sequence[Section]) -> Iterator[tuple[int, int, str]]:
+    """Place, kind and symbol of the relocations that have a symbol."""
+    for section in sections:
+        if section.kind == SHT_RELOCATIONS and section.link:
+            symbols = list(_symbols(sections[section.link], sections))
+            for place, info, _ in RELOCATION.iter_unpack(section.content):
+                if number := info >> 32:
+                    yield place, info & 0xFFFFFFFF, symbols[int(number)].name
 
 
 def name_parts(symbol: str) -> tuple[str, ...]:

@@ -42,11 +42,12 @@ STRUCTURED: Mapping[StressKind, str] = {
     "half": "half of each row far from the other half",
     "sorted": "rows in order",
     "lone": "a constant, but for one value in each row",
-    "mixed": "usual values, between which some rows have a spike or a shifted half",
+    "few": "few values, so that many of a row are equal",
+    "mixed": "usual values, between which some rows have a spike, a shifted half or few values",
     "unknown": "other values where the spec fills with constants, or the same in other places",
     "unlike": "one other value in each row of what the spec fills with constants, or two exchanged",
 }
-OF_DRAWN: tuple[StressKind, ...] = ("generic", "spike", "half", "sorted", "lone")
+OF_DRAWN: tuple[StressKind, ...] = ("generic", "spike", "half", "sorted", "lone", "few")
 OF_GIVEN: tuple[StressKind, ...] = ("unknown", "unlike")
 DRAWN = ("randn", "uniform", "randint")
 STEPS = (0.7, 0.55, 0.25)
@@ -59,6 +60,8 @@ NARROWEST, WIDEST = 0.25, 2.0
 SAME_SIGN = 1 / 16
 """of a constant's size: the least that stands in its place"""
 ONE_ROW_IN = 8
+LEVELS = 4
+"""values of a row of few, beside the middle"""
 EXACT = 2.0**53
 """integers beyond this are moved about and not computed with"""
 
@@ -216,15 +219,27 @@ def _lone(law: Law, rows: Array, rng: np.random.Generator) -> Array:
     return rows
 
 
+def _few(law: Law, rows: Array, rng: np.random.Generator) -> Array:
+    """Each row of some values that are drawn for all, the least and the largest of them many times
+    at drawn places: drawn numbers are hardly ever equal, and those of users often are."""
+    drawn = law.center + law.spread * rng.uniform(-1, 1, LEVELS)
+    levels = np.append(drawn, law.center).astype(rows.dtype)
+    return rng.choice(levels, rows.shape)
+
+
 def _mixed(law: Law, rows: Array, rng: np.random.Generator) -> Array:
     if len(rows) == 1:
         return _spike(law, _half(law, rows, rng), rng)
     order: Array = rng.permutation(len(rows))
-    chosen: Array = order[: max(2, len(rows) // ONE_ROW_IN)]
-    spiked, halved = chosen[::2], chosen[1::2]
-    rows[spiked] = _spike(law, rows[spiked], rng)
-    rows[halved] = _half(law, rows[halved], rng)
+    chosen: Array = order[: max(len(MIXED), len(rows) // ONE_ROW_IN)]
+    for number, maker in enumerate(MIXED):
+        of_this = chosen[number :: len(MIXED)]
+        if of_this.size:
+            rows[of_this] = maker(law, rows[of_this], rng)
     return rows
+
+
+MIXED = (_spike, _half, _few)
 
 
 _MAKERS = {
@@ -233,6 +248,7 @@ _MAKERS = {
     "half": _half,
     "sorted": _sorted,
     "lone": _lone,
+    "few": _few,
     "mixed": _mixed,
     "unknown": _generic,
     "unlike": _spike,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..c_source.nodes import text_of, walk
 from ..c_source.parsing import parse_cpp
 from ..specs.io_contract import Contract
 from .asking import CLOCKS, FILES, PEOPLE, PLACES
+from .cpp_dead import dead_lines
 from .cpp_files import files_asked_for, foreign_files
 from .cpp_flags import flag_findings
 from .cpp_names import foreign_names
@@ -42,6 +43,7 @@ class Row:
 
 NARROW = "computes in a narrow type"
 KEEPS = "is kept from one call to the next"
+NOT_REACHED = "in a function that the kernel does not come to: its machine code tells"
 HOST_CPP: tuple[Row, ...] = (
     *(Row(names, "block", "reads a clock") for names in CLOCKS),
     *(Row(names, "block", "asks where it runs") for names in PLACES),
@@ -117,8 +119,13 @@ _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ESCAPE = re.compile(r"\\(.)")
 
 
-def cpp_findings(source: str, contract: Contract | None = None, *, device: bool) -> list[Finding]:
-    """What a source has of its tier's rows, of assembly and of variables that are kept."""
+def cpp_findings(
+    source: str, contract: Contract | None = None, *, device: bool, entry: str = ""
+) -> list[Finding]:
+    """What a source has of its tier's rows, of assembly and of variables that are kept.
+
+    What functions name that nothing from `entry` leads to does not block.
+    """
     root = parse_cpp(source.encode()).root_node
     rows = CUDA if device else HOST_CPP
     found = list[Finding]()
@@ -130,6 +137,9 @@ def cpp_findings(source: str, contract: Contract | None = None, *, device: bool)
                     found.append(Finding(tier, use.line, use.name, row.reason))
     for line, text in _assembly(root):
         found += _in_assembly(text, line, contract, device=device)
+    if any(each.tier == "block" for each in found):
+        dead = dead_lines(root, source, entry, device=device)
+        found = [_spared(each) if each.line in dead else each for each in found]
     if not device:
         found += flag_findings(source, contract)
     found += foreign_files(root)
@@ -137,6 +147,12 @@ def cpp_findings(source: str, contract: Contract | None = None, *, device: bool)
     for kept in kept_variables(root, device=device):
         found.append(Finding("probe", kept.line, kept.name, KEEPS))
     return sorted(found, key=lambda each: each.line)
+
+
+def _spared(found: Finding) -> Finding:
+    if found.tier != "block":
+        return found
+    return replace(found, tier="note", reason=f"{found.reason} {NOT_REACHED}")
 
 
 def _assembly(root: Node) -> Iterator[tuple[int, str | None]]:

@@ -28,8 +28,8 @@ def static_screen(
     """The gate: failed for the first blocking name, with the line; all findings are its evidence.
 
     `entry` is the function that will be called: what neither it nor importing the file can
-    reach (a benchmark beside a kernel) does not block. Empty: everything counts. C++ and CUDA
-    are read whole in any case. `contract` decides which precision a kernel may compute in.
+    reach (a benchmark beside a kernel) does not block. Empty: everything counts. `contract`
+    decides which precision a kernel may compute in.
     """
     found = _findings(source, kernel_type, entry, contract)
     allowed = () if contract is None else contract.allow
@@ -50,7 +50,7 @@ def _unread(_source: str, entry: str, *_: object) -> list[Finding]:
 
 READ_BY: Mapping[Syntax, Callable[[str, str, Contract | None, Language], list[Finding]]] = {
     "c": lambda source, entry, contract, language: [
-        *cpp_findings(source, contract, device=language.on_gpu),
+        *cpp_findings(source, contract, device=language.on_gpu, entry=entry),
         *unread_parameters(source, entry, contract, device=language.on_gpu),
     ],
     "python": lambda source, entry, contract, _: python_findings(source, entry, contract),

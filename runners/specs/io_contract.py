@@ -15,7 +15,7 @@ Role = Literal["input", "output", "inout", "scalar"]
 InitKind = Literal["randn", "uniform", "zeros", "ones", "full", "arange", "randint", "file", "data"]
 StressKind = Literal[
     "zeros", "offset", "cancellation", "tiny", "large", "wide", "special", "exchanged",
-    "generic", "spike", "half", "sorted", "lone", "mixed", "unknown", "unlike",
+    "generic", "spike", "half", "sorted", "lone", "few", "mixed", "unknown", "unlike",
 ]  # fmt: skip
 """Other values than inits draw: those that ask more of a kernel's numerics (`stress.KINDS`), and
 those that a kernel has to read (`structured.STRUCTURED`)."""

@@ -9,9 +9,15 @@ case.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
-from ...machine_code.rare_instructions import NOT_READ, rare_instructions
+from ...machine_code.rare_instructions import (
+    NOT_READ,
+    may_be_rare,
+    rare_instructions,
+    too_large,
+)
+from ...machine_code.reachable import Reached, reached
 from ...machine_code.shared_object import SharedObject, name_parts, read_shared_object
 from ..cpp import HOST_CPP
 from ..findings import Finding, ScreenTier
@@ -43,14 +49,25 @@ EMITTED = frozenset({"_Unwind_Resume", "__getauxval"})
 """imports that compilers write: for destructors on the way of what is thrown, and for atomics"""
 
 
-def host_code_findings(image: bytes) -> list[Finding]:
-    """What is suspicious in a shared object. Raises SpecError for a damaged one."""
+def host_code_findings(image: bytes, entries: Collection[str] = ()) -> list[Finding]:
+    """What is suspicious in a shared object, of all that its entries can come to; without entries,
+    of all of it. Raises SpecError for a damaged one."""
     code = read_shared_object(image)
-    return list(dict.fromkeys((*_imported(code), *_asked(code))))
+    way = _way(code, entries)
+    imports = [name for name in code.imports if way is None or name in way.imports]
+    return list(dict.fromkeys((*_imported(imports), *_asked(code, way))))
 
 
-def _imported(code: SharedObject) -> Iterator[Finding]:
-    for symbol in code.imports:
+def _way(code: SharedObject, entries: Collection[str]) -> Reached | None:
+    """What is reached, where that decides anything; None: all of it counts."""
+    known = entries and code.machine == "x86_64" and not too_large(code)
+    if not known or not (may_be_rare(code) or any(_imported(code.imports))):
+        return None
+    return reached(code, entries)
+
+
+def _imported(imports: Collection[str]) -> Iterator[Finding]:
+    for symbol in imports:
         if symbol in EMITTED:
             continue
         parts = name_parts(symbol)
@@ -62,8 +79,8 @@ def _imported(code: SharedObject) -> Iterator[Finding]:
                     yield Finding("block", 0, part, f"{row.reason} (imported by its machine code)")
 
 
-def _asked(code: SharedObject) -> Iterator[Finding]:
-    for rare in rare_instructions(code):
+def _asked(code: SharedObject, way: Reached | None) -> Iterator[Finding]:
+    for rare in rare_instructions(code, None if way is None else way.instructions):
         if rare.name == "cpuid" and OF_THE_COMPILER.fullmatch(rare.function):
             continue
         tier, reason = INSTRUCTIONS[rare.name]

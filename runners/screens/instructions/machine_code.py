@@ -76,7 +76,8 @@ def screen_artifact(
     """
     hosts = [path(module).read_bytes() for module in artifact.modules if module.kind == "so"]
     if hosts:
-        found = [each for image in hosts for each in host_code_findings(image)]
+        entries = {kernel.entry for plan in artifact.plans.values() for kernel in plan.kernels}
+        found = [each for image in hosts for each in host_code_findings(image, entries)]
         return screened(GATE, found, HOST_REFUSAL, () if contract is None else contract.allow)
     launched = dict[str, set[str]]()
     for plan in artifact.plans.values():

@@ -57,3 +57,9 @@ def test_what_does_the_same_each_time_becomes_a_plan(forks: Forks, what: str) ->
 def test_the_plan_is_that_of_the_first_call_alone(forks: Forks) -> None:
     source = wrapper("    KEPT.append(torch.zeros_like(x))\n    y = torch.zeros_like(x)\n")
     assert len(plan_of(forks.capture(source, XYN_MADE, entry="lift")).steps) == 2
+
+
+def test_how_many_calls_are_looked_at_is_drawn(forks: Forks) -> None:
+    source = wrapper(grid="8 - (next(CALLS) == 3)")
+    tries = (forks.capture(source, XYN_MADE, entry="lift").refusal for _ in range(20))
+    assert any("call 4 of `lift`" in refusal for refusal in tries)
