@@ -8,6 +8,7 @@ another one.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -138,6 +139,8 @@ def main() -> None:
     channel = Channel.from_fd(int(sys.argv[1]))
     for name in ("torch", "triton", "triton.language", "triton.runtime.interpreter"):
         load(name)
+    gc.collect()
+    gc.freeze()  # else every fork walks through all of torch, and copies its pages as it goes
     interpreter = Interpreter(Path(sys.argv[2]))
     serve(channel, partial(_answer, interpreter))
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import NamedTuple
+
+from ..processes.process_table import read_short
 
 
 def waited_ns(pid: int) -> int:
     """Nanoseconds that the threads of a process have waited for a core since they began."""
     total = 0
-    for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
-        with suppress(OSError):  # a thread that has just ended
-            total += int(task.read_text().split()[1])
+    with suppress(OSError):  # the process has ended
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError):  # a thread that has just ended
+                total += int(read_short(f"/proc/{pid}/task/{thread}/schedstat").split()[1])
     return total
 
 

@@ -77,14 +77,14 @@ def _row(pid: int) -> ProcessRow | None:
     """The row of a process; None when it is gone."""
     try:
         # the command, in parentheses, may itself hold blanks and parentheses
-        fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+        fields = read_short(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
     parent, group, session = (int(field) for field in fields[1:4])
     return ProcessRow(pid, parent, group, session, fields[0].decode())
 
 
-def _read(path: str) -> bytes:
+def read_short(path: str) -> bytes:
     """A short file of /proc, in one call: there are hundreds to read."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -121,7 +121,7 @@ def stands_still(pid: int) -> bool:
 def thread_count(pid: int) -> int:
     """The threads of a process; 0 when it is gone."""
     try:
-        return int(_read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[17])
+        return int(read_short(f"/proc/{pid}/stat").rpartition(b")")[2].split()[17])
     except (FileNotFoundError, ProcessLookupError):
         return 0
 

@@ -104,7 +104,7 @@ class ArenaStock:
         else:
             self._arenas.remove(found)
         self._arenas.append(found)
-        while len(self._arenas) > 1 and sum(a.layout.nbytes for a in self._arenas) > STOCK_BYTES:
+        while len(self._arenas) > 1 and sum(a.memory.size for a in self._arenas) > STOCK_BYTES:
             self._arenas.pop(0).close()
         return found
 

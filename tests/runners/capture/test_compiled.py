@@ -17,7 +17,8 @@ from kernelwright.runners.capture.compiled import Turn
 SIDE_BY_SIDE = """
 import os
 from pathlib import Path
-from kernelwright.runners.capture import CaptureRequest, capture, preload
+from kernelwright.runners.capture import CaptureRequest, capture
+from kernelwright.runners.toolchains.triton_jit import preload
 
 preload()
 from triton import knobs
