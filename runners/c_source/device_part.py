@@ -3,6 +3,7 @@ kernels, which a compiler of device code alone refuses."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from .parsing import parse_cpp
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
 _DEVICE = frozenset({"__global__", "__device__"})
 _AROUND = (
     "translation_unit", "namespace_definition", "declaration_list", "linkage_specification",
@@ -33,6 +35,11 @@ def device_part(source: str, headers: frozenset[str]) -> str:
             if data[place] not in b"\r\n":
                 data[place] = ord(" ")
     return data.decode()
+
+
+def included(source: str) -> frozenset[str]:
+    """The headers that a source includes, as it names them."""
+    return frozenset(_INCLUDED.findall(source))
 
 
 def _of_the_host(node: Node, headers: frozenset[str]) -> Iterator[Node]:

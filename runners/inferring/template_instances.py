@@ -122,6 +122,8 @@ def _value(node: Node, parameter: _Parameter, scope: Scope, call: Node) -> str:
 def _settled_type(text: str, call: Node) -> str:
     """A type that is none of the host template's own parameters; what that is called with, if it
     is."""
+    if dispatched := _dispatched(text, call):
+        return dispatched
     host = next((n for n in parents(call) if n.type == "template_declaration"), None)
     own = _listed(host) if host is not None else ()
     names = [each.name for each in own or ()]
@@ -134,6 +136,18 @@ def _settled_type(text: str, call: Node) -> str:
         at = names.index(text)
         if re.search(rf"\b{re.escape(name)}\s*\(", text_of(function)) and at < len(given):
             return given[at]
+    return ""
+
+
+def _dispatched(text: str, call: Node) -> str:
+    """A type of those for which PyTorch's `AT_DISPATCH_...` repeats the launch; empty outside of
+    one."""
+    if not text.endswith("scalar_t"):
+        return ""
+    for each in parents(call):
+        macro = text_of(each.child_by_field_name("function"))
+        if macro.startswith("AT_DISPATCH_"):
+            return "int" if "INTEGRAL" in macro else "float"
     return ""
 
 

@@ -6,9 +6,11 @@ Only device code is taken from what is built: the host code of a candidate never
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from ..c_source.device_part import device_part, included
 from ..errors import SpecError
 from ..machine_code.cubin import read_cubin
 from ..machine_code.cubin_check import check_cubin
@@ -25,6 +27,8 @@ from .compilers.ptxas_log import kernel_facts, ptxas_warnings
 from .cuda_request import Prepared, prepare, present
 from .launched import launched_kernels
 
+OF_FRAMEWORKS = re.compile(r"(torch|ATen|c10|caffe2|pybind11)/|Python\.h$|helper_\w+\.h$")
+"""headers that only host code needs: PyTorch's, its bindings', and those of NVIDIA's samples"""
 COMPILERS: Mapping[str, Callable[[CudaJob], Compiled | Failed]] = {
     "nvrtc": nvrtc.compile_cuda,
     "nvcc": nvcc.compile_cuda,
@@ -89,7 +93,17 @@ class Cuda:
 
 
 def _compile(prepared: Prepared) -> tuple[Compiled | Failed, tuple[str, ...]]:
-    """With the first compiler that takes the source; notes say which one did not."""
+    """With the first compiler that takes the source; notes say which one did not, and what of the
+    source was built."""
+    result, notes = _first_that_takes(prepared)
+    if isinstance(result, Failed) and result.missing_header:
+        again = _of_the_device(prepared, result.missing_header)
+        if again is not None:
+            return again
+    return result, notes
+
+
+def _first_that_takes(prepared: Prepared) -> tuple[Compiled | Failed, tuple[str, ...]]:
     notes = list[str]()
     result: Compiled | Failed = Failed("no compiler was asked")
     for name in prepared.compilers:
@@ -98,6 +112,30 @@ def _compile(prepared: Prepared) -> tuple[Compiled | Failed, tuple[str, ...]]:
             break
         notes.append(f"{name} did not take it: {result.message.splitlines()[0][:200]}")
     return result, tuple(notes)
+
+
+def _of_the_device(prepared: Prepared, header: str) -> tuple[Compiled, tuple[str, ...]] | None:
+    """What the code of the device alone makes, without its host code and headers that are not
+    there; None where it needs those.
+
+    A file is often part of an extension, whose framework is not here, and nothing but device code
+    is taken from it anyway. Of other headers nobody knows what they would have changed in a kernel.
+    """
+    job, missing = prepared.job, [header]
+    file = job.folder / job.source
+    source = file.read_text(encoding="utf-8")
+    asked = included(source)
+    while missing[-1] in asked and OF_FRAMEWORKS.match(missing[-1]):
+        file.write_text(device_part(source, asked - {*missing}), encoding="utf-8")
+        made, _ = _first_that_takes(prepared)
+        if isinstance(made, Compiled):
+            left_out = ", ".join(f"`{each}`" for each in missing)
+            return made, (f"built of its device code alone: {left_out} not found",)
+        if not made.missing_header or made.missing_header in missing:
+            break
+        missing.append(made.missing_header)
+    file.write_text(source, encoding="utf-8")
+    return None
 
 
 def _artifact(

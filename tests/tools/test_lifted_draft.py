@@ -147,3 +147,11 @@ def test_a_grid_that_is_a_product_of_sizes_of_the_host_is_part_of_a_shape() -> N
     assert {"N", "C"} <= data["symbols"].keys()
     shapes = {a["name"]: a["shape"] for a in data["io"]["arguments"] if "shape" in a}
     assert sorted(shapes["out"]) == ["C", "N", "OH", "OW"]
+
+
+def test_what_is_indexed_by_a_remainder_has_as_many_elements() -> None:
+    source = (
+        "__global__ void f(const float* x, const float* bias, float* y, int n, int channels) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i] + bias[i % channels]; }"
+    )
+    assert shapes("f.cu", source) == {"x": ["n"], "bias": ["channels"], "y": ["n"]}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ..statements import Lifted
 from .counting import operations
 from .fitting import covering, fitted, written
-from .indexing import accessed, divisors, index_arrays, placed_by_data
+from .indexing import accessed, divisors, index_arrays, placed_by_data, turning
 from .sampling import Sample, samples
 
 __all__ = ["Facts", "facts_of"]
@@ -83,6 +83,9 @@ def _shapes(
         for name in (a.name for a in lifted.arguments if a.array and a.name not in left)
     }
     sizes = {name: size for name, at in reached.items() if (size := fitted(at)) is not None}
+    for name in reached.keys() - sizes.keys():
+        if count := turning(lifted, name):
+            sizes[name] = ((count,), 1, 0)
     for name, at in reached.items():
         if name not in sizes and (size := covering(at, list(sizes.values()))) is not None:
             sizes[name] = size

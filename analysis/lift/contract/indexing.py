@@ -80,6 +80,17 @@ def accessed(lifted: Lifted) -> Iterator[tuple[str, Expr]]:
                 yield part.array, part.index
 
 
+def turning(lifted: Lifted, array: str) -> str:
+    """The integer by which every index of an array is a remainder: `bias[i % channels]`; empty
+    where there is no such one."""
+    integers = {a.name for a in lifted.arguments if not a.array}
+    found = set[str]()
+    for index in (at for name, at in accessed(lifted) if name == array):
+        by = index.args[1] if isinstance(index, Call) and index.op == "rem" else None
+        found.add(by.name if isinstance(by, Name) and by.name in integers else "")
+    return found.pop() if len(found) == 1 else ""
+
+
 def _indices(lifted: Lifted) -> Iterator[Expr]:
     return (index for _, index in accessed(lifted))
 

@@ -83,6 +83,8 @@ class Failed:
 
     message: str
     timed_out: bool = False
+    missing_header: str = ""
+    """as the source includes it"""
 
 
 def left(path: Path) -> bytes:

@@ -119,9 +119,10 @@ def _failed(ended: Ended, log: str, job: CudaJob, names: tuple[str, ...]) -> Fai
         own = ""
     said = [no_instance(names[n - 2], job.source, why) for n, why in unknown.items() if n > 1]
     said += _ptx_lines(log, job)
-    if missing := _NO_HEADER.search(log):
-        said.append(no_header(missing[1]))
-    return Failed("\n".join([*filter(None, [own]), *said]))
+    missing = _NO_HEADER.search(log)
+    header = "" if missing is None else missing[1].rstrip(":")
+    said += [no_header(header)] * bool(header)
+    return Failed("\n".join([*filter(None, [own]), *said]), missing_header=header)
 
 
 def _ptx_lines(log: str, job: CudaJob) -> list[str]:

@@ -64,20 +64,23 @@ def _binding() -> Any:
 def compile_cuda(job: CudaJob) -> Compiled | Failed:
     """Compile within the job's folder, in a confined fork; for a process with one thread."""
     options = _options(job)
-    log = job.folder / LOG
+    logged = job.folder / LOG
     ended = ConfinedFork(
         lambda: _compile(job, options),
         folder=job.folder,
-        log=log,
+        log=logged,
         bounds=job.bounds,
         read=[*python_folders(), *include_folders(), *job.read],
     ).wait()
     if ended.returncode != 0:
-        said = left(log).decode("utf-8", "replace").strip().splitlines()
+        said = left(logged).decode("utf-8", "replace").strip().splitlines()
         return Failed(f"NVRTC: {ended.words}" + (f": {said[-1]}" if said else ""), ended.timed_out)
     result = json.loads(left(job.folder / RESULT))
     if not result["done"]:
-        return Failed(_explained(told(str(result["log"]), job), job, result))
+        log = told(str(result["log"]), job)
+        missing = _NO_HEADER.search(log)
+        header = "" if missing is None else missing[1]
+        return Failed(_explained(log, job, result), missing_header=header)
     version = str(result["version"])
     return Compiled(
         cubin=left(job.folder / CUBIN),

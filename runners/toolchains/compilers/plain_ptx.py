@@ -12,11 +12,10 @@ kernels use of them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ...c_source.device_part import device_part
+from ...c_source.device_part import device_part, included
 from .cuda_job import Compiled, CudaJob, Failed
 from .nvrtc import compile_cuda, include_folders
 
@@ -35,7 +34,6 @@ HEADERS = (
 _STANDARD = Path(__file__).with_name("standard.h")
 _OF_THE_HOST = ("thrust/", "cub/cub.cuh", "cub/device/")
 """headers of the toolkit that only code of the host uses"""
-_INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
 def plain_ptx(
@@ -57,7 +55,7 @@ def plain_ptx(
 def _there(source: str) -> frozenset[str]:
     """Headers of a source that NVRTC takes: those of the toolkit, and of `HEADERS`."""
     folders = include_folders()
-    asked = {name for name in _INCLUDED.findall(source) if not name.startswith(_OF_THE_HOST)}
+    asked = {name for name in included(source) if not name.startswith(_OF_THE_HOST)}
     found = {name for name in asked if any((folder / name).is_file() for folder in folders)}
     return frozenset(found | (asked & set(HEADERS)))
 

@@ -42,8 +42,13 @@ def instance(found: SourceKernel) -> object:
         ("typename T", "T", "template <typename U> void go(U* x, U* y, int n) {"
          " axpy<U><<<n / 64, 64>>>(x, y, U(2), n); }\nint main() { go<double>(0, 0, 4); }",
          "axpy<double>", "float64"),
+        ("typename scalar_t, typename T = scalar_t", "T", "void go(Tensor t) {"
+         " AT_DISPATCH_FLOATING_TYPES(t.scalar_type(), \"go\", ([&] { axpy<scalar_t, scalar_t>"
+         "<<<1, 64>>>(t.data_ptr<scalar_t>(), t.data_ptr<scalar_t>(), 1, 2); })); }",
+         "axpy<float, float>", "float32"),
     ],
-    ids=["written", "deduced", "a default", "a constant and casts", "by a host template"],
+    ids=["written", "deduced", "a default", "a constant and casts", "by a host template",
+         "for each type by PyTorch"],
 )  # fmt: skip
 def test_the_instance_that_is_launched_is_read(
     head: str, of: str, host: str, name: str, dtype: str

@@ -270,3 +270,45 @@ def test_forks_find_nvrtc_loaded_by_a_process_that_keeps_one_thread(build: Build
     for pid in ours:
         assert len(os.listdir(f"/proc/{pid}/task")) == 1
     assert any("libnvrtc" in Path(f"/proc/{pid}/maps").read_text() for pid in ours)
+
+
+EXTENSION = """
+#include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <cmath>
+template <typename scalar_t> __global__ void grown(scalar_t* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = fabsf(x[i]) + 1;
+}
+torch::Tensor grow(torch::Tensor x) {
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "grow", ([&] {
+        grown<scalar_t><<<x.numel() / 64, 64>>>(x.data_ptr<scalar_t>(), x.numel()); }));
+    return x;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("grow", &grow); }
+"""
+GROWN: dict[str, Any] = {
+    "steps": [{"launch": "grown<float>", "grid": 4, "block": 64, "args": ["y", "n"]}]
+}
+
+
+def test_an_extension_is_built_of_its_device_code_where_its_headers_are_not_here(
+    build: Build,
+) -> None:
+    found = build(EXTENSION, GROWN)
+    assert found.facts is not None, found.message
+    (note,) = [n for n in found.facts.warnings if "device code alone" in n]
+    assert "`torch/extension.h`" in note and "`ATen/cuda/CUDAContext.h`" in note
+
+
+@pytest.mark.parametrize(
+    "change",
+    [("fabsf(x[i])", "mine(x[i])"), ("<cmath>", '"settings_of_mine.h"')],
+    ids=["something in it is used", "it may say how the kernel is built"],
+)
+def test_a_header_that_the_kernel_may_need_is_asked_for(
+    build: Build, change: tuple[str, str]
+) -> None:
+    found = build(EXTENSION.replace(*change), GROWN)
+    assert found.artifact is None
+    assert "torch/extension.h" in found.message and "kernel.include_dirs" in found.message
