@@ -152,6 +152,7 @@ def test_a_grid_that_is_a_product_of_sizes_of_the_host_is_part_of_a_shape() -> N
 def test_what_is_indexed_by_a_remainder_has_as_many_elements() -> None:
     source = (
         "__global__ void f(const float* x, const float* bias, float* y, int n, int channels) {"
-        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i] + bias[i % channels]; }"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (i < n) y[i] = x[i] + bias[i % channels]; }"
     )
     assert shapes("f.cu", source) == {"x": ["n"], "bias": ["channels"], "y": ["n"]}
