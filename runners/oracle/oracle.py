@@ -43,6 +43,7 @@ SIZES = (
 RESERVED = 16 << 30
 """Address space that libraries reserve and do not use."""
 HOST_KEPT_BYTES = 2 << 30
+FEW_BYTES = 64 << 20
 DEVICE_KEPT_SHARE = 8
 """Expected values may fill one part in so many of a GPU's memory."""
 SUPPLIES = 3
@@ -170,6 +171,10 @@ class Oracle:
     def judge(self, message: JudgeOutputs, fd: int) -> list[tuple[OutputVerdict, ...]]:
         """Verdicts for every output record. Raises ReferenceFailed when the reference fails."""
         missing, verdicts = self._judged(message, fd)
+        if missing and self._are_few(message.pool, len(missing)):
+            for slot in missing:
+                self._supply(message.pool, slot)
+            missing, verdicts = self._judged(message, fd)
         if missing:
             verdicts = self._slot_by_slot(message, fd)
         if message.adopt:
@@ -190,6 +195,10 @@ class Oracle:
         reply, _ = self._judge.ask("judge", message, (fd,))
         told = reply["verdicts"]
         return reply["missing"], [tuple(map(OutputVerdict.model_validate, v)) for v in told]
+
+    def _are_few(self, name: str, slots: int) -> bool:
+        """Whether a judge has room for the expected values of so many seeds, whatever it keeps."""
+        return slots * truth_nbytes(self._bound(self._pools[name][0])) <= FEW_BYTES
 
     def _slot_by_slot(self, message: JudgeOutputs, fd: int) -> list[tuple[OutputVerdict, ...]]:
         """Verdicts of one seed after the other: the judge may have no room for the expected values
