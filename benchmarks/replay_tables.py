@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -38,7 +39,8 @@ def regraph(result: Mapping[str, Any]) -> str:
     several = result["median_ratio_of_more_than_one_build"]
     means = ", ".join(
         f"{language} {sums[1]:.1f} of {sums[0]:.1f} ({sums[1] / sums[0]:.2f}; one build a "
-        f"kernel, the least that there is, would be {_kernels(result, language) / sums[0]:.2f})"
+        f"kernel, the least that there is, would be {_kernels(result, language) / sums[0]:.2f}; "
+        f"{_spread(result['ratios_of_seeds'][language])} of nine in ten seeds)"
         for language, sums in result["mean_builds"].items()
     )
     lines = [
@@ -49,7 +51,11 @@ def regraph(result: Mapping[str, Any]) -> str:
         "half of the kernels, another one each seed, the other half needs "
         f"{with_it:g} of {without:g} builds in all ({with_it / without:.2f}); median ratio "
         f"{several:.2f} where more than one build is needed, {result['median_ratio']:.2f} of all "
-        f"(target {result['target']:.2f}). By language, from means in place of medians: {means}.",
+        f"(target {result['target']:.2f}). By language, from means in place of medians: {means}. "
+        "The constants of what ways are worth (`search/regraph/way_worth.py`) were chosen on the "
+        "Triton kernels argmax, gemm, layernorm, stencil and reduction "
+        f"({_chosen(result):.2f}); the "
+        f"other Triton kernels had no part in it ({_chosen(result, other=True):.2f}).",
         "",
         "| kernel | final speedup | builds without | with a ReGraph | ratio |",
         "|---|---|---|---|---|",
@@ -60,6 +66,27 @@ def regraph(result: Mapping[str, Any]) -> str:
         ),
     ]
     return "\n".join([*lines, ""])
+
+
+CHOSEN_ON = frozenset(
+    {"argmax_triton", "gemm_triton", "layernorm_triton", "stencil_triton", "triton_reduction"}
+)
+
+
+def _chosen(result: Mapping[str, Any], *, other: bool = False) -> float:
+    """Builds with a ReGraph over those without of the Triton kernels that constants were chosen on,
+    or of the other ones."""
+    rows = [
+        row
+        for row in result["kernels"]
+        if row["language"] == "triton" and (row["kernel"] in CHOSEN_ON) is not other
+    ]
+    sides = [sum(row[f"mean_builds_{side}"] for row in rows) for side in ("with", "without")]
+    return sides[0] / sides[1] if rows else math.nan
+
+
+def _spread(ratios: Sequence[float]) -> str:
+    return f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
 
 
 def _kernels(result: Mapping[str, Any], language: str) -> int:

@@ -80,9 +80,9 @@ class Context:
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
     """by method: what is known of the node makes of a candidate's prior, as a factor; 1 where a
     method is not named, and 0 where it is to be left out"""
-    ways: Mapping[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
+    ways: Callable[[str, str], float] = lambda method, way: 1.0
     """by method and way (`search/regraph/ways.py`): a further factor, of what that way brought on
-    other kernels; 1 where one is not named"""
+    other kernels"""
     memory: Recollection = field(default_factory=Recollection)
     """what earlier searches of the kernel tried from this state, and what failed in others"""
     new_code: Callable[[Candidate], float] = lambda _: 1.0

@@ -77,8 +77,8 @@ def first_object(
     not be read, or that there is no object, or nothing where others were none that is wanted.
     Raises SpecError where the text is too long."""
     if len(text.encode()) > MOST_BYTES:
-        size = len(text.encode()) / (1 << 20)
-        raise SpecError(f"the answer holds {size:.1f} MiB", valid=f"up to {MOST_BYTES >> 20} MiB")
+        most = f"{MOST_BYTES >> 20} MiB"  # of a program's output no more is read than says so
+        raise SpecError(f"the answer has more than {most}", valid=f"up to {most}")
     decoder, at, fault, seen = json.JSONDecoder(), text.find("{"), "", False
     while at >= 0:
         try:

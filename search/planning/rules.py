@@ -109,7 +109,7 @@ def _untried(move: Move, context: Context) -> tuple[Candidate, ...]:
 
 
 def _way(candidate: Candidate, context: Context) -> float:
-    return context.ways.get((candidate.method, way_of(candidate.detail)), 1.0)
+    return context.ways(candidate.method, way_of(candidate.detail))
 
 
 def _doubt(key: str, doubted: frozenset[str]) -> float:

@@ -16,6 +16,7 @@ from ...analysis.prior.table import ROWS
 from ...analysis.rules.table import RULES
 from ..moves import CANONICAL
 from .tallies import Cell, ReGraph, Source, Tally, total
+from .way_worth import WayWorth, way_worth
 
 STRENGTH: Final = 4.0
 """observations that the broader place counts as; a rule of thumb"""
@@ -173,20 +174,21 @@ class Posteriors:
         found = _summed(kernels)
         return updated(self.average(), found.values()), _measured(found)
 
-    def ways(self, language: str) -> Mapping[tuple[str, str], Posterior]:
-        """By method and way, what to expect of one more try; the broader place is the method in
-        this language, wherever it was taken."""
-        kernels = dict[tuple[str, str], dict[str, list[Tally]]]()
+    def ways(self, language: str) -> WayWorth:
+        """What ways of methods are worth beside what else can be tried, in this language."""
+        sums = dict[tuple[str, str], dict[str, tuple[int, float]]]()
         for search in self.regraph.searches:
             for each in search.ways:
-                if each.language == language:
-                    place = self.regraph.name(each.method), each.way
-                    found = kernels.setdefault(place, {})
-                    found.setdefault(search.kernel_id, []).append(each.tally)
-        return {
-            place: updated(self.expect(method=place[0], language=language), _summed(found).values())
-            for place, found in sorted(kernels.items())
-        }
+                if each.language == language and each.compared:
+                    place = sums.setdefault((self.regraph.name(each.method), each.way), {})
+                    count, ahead = place.get(search.kernel_id, (0, 0.0))
+                    place[search.kernel_id] = count + each.compared, ahead + each.ahead
+        return way_worth(
+            {
+                place: {kernel: ahead / count for kernel, (count, ahead) in kernels.items()}
+                for place, kernels in sorted(sums.items())
+            }
+        )
 
     def _named(self, place: Mapping[str, str]) -> dict[Dimension, str]:
         named = dict[Dimension, str]()

@@ -22,6 +22,10 @@ from .transition import Transition, completed
 Source = Literal["rule", "skill"]
 BETTER: Final = math.log2(1.01)
 """log2 gain from which a step made the kernel faster: `Settings.min_gain` by default"""
+FAILED: Final = -0.3
+"""log2 that a try which was not measured counts as beside others; a rule of thumb"""
+MOST_AHEAD: Final = 1.0
+"""log2 that one try counts as ahead or behind at most"""
 
 
 class Tally(Record):
@@ -70,6 +74,11 @@ class Way(Record):
     method: str
     way: str
     tally: Tally
+    compared: int = 0
+    """of these, tries from a parent from which others were tried in the search, too"""
+    ahead: float = 0.0
+    """sum over those: gain less the mean gain of all that was tried from that parent, within
+    `MOST_AHEAD`"""
 
 
 class SearchTallies(Record):
@@ -206,10 +215,40 @@ def tries_of(searches: Iterable[SearchTallies]) -> Mapping[str, int]:
     return counts
 
 
+def _ahead(rows: Iterable[Transition]) -> Mapping[int, float]:
+    """By the identity of a transition, how far it was ahead of the mean of its parent's; without
+    those that are alone."""
+    parents = dict[str, list[Transition]]()
+    for row in rows:
+        parents.setdefault(row.parent, []).append(row)
+    found = dict[int, float]()
+    for tried in parents.values():
+        gains = [FAILED if r.gain is None or not r.right else r.gain for r in tried]
+        mean = math.fsum(gains) / len(gains)
+        if len(tried) > 1:
+            for row, gain in zip(tried, gains, strict=True):
+                found[id(row)] = min(max(gain - mean, -MOST_AHEAD), MOST_AHEAD)
+    return found
+
+
+def _way(kind: tuple[str, str, str], rows: list[Transition], ahead: Mapping[int, float]) -> Way:
+    language, method, way = kind
+    compared = [ahead[id(row)] for row in rows if id(row) in ahead]
+    return Way(
+        language=language,
+        method=method,
+        way=way,
+        tally=tally(rows),
+        compared=len(compared),
+        ahead=math.fsum(compared),
+    )
+
+
 def _of_search(kernel_id: str, search_id: str, rows: list[Transition]) -> SearchTallies:
     cells = dict[tuple[str, str, str, str, str], list[Transition]]()
     fired = dict[tuple[Source, str, str], list[Transition]]()
     ways = dict[tuple[str, str, str], list[Transition]]()
+    ahead = _ahead(rows)
     for row in rows:
         if row.way:
             ways.setdefault((row.language, row.to_method, row.way), []).append(row)
@@ -228,10 +267,7 @@ def _of_search(kernel_id: str, search_id: str, rows: list[Transition]) -> Search
             Fired(source=kind[0], id=kind[1], method=kind[2], tally=tally(fired[kind]))
             for kind in sorted(fired)
         ),
-        ways=tuple(
-            Way(language=kind[0], method=kind[1], way=kind[2], tally=tally(ways[kind]))
-            for kind in sorted(ways)
-        ),
+        ways=tuple(_way(kind, ways[kind], ahead) for kind in sorted(ways)),
     )
 
 

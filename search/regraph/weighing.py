@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Final
 
 from .posterior import Posteriors
@@ -13,18 +14,21 @@ MOST: Final = 4.0
 keeps one from being tried"""
 
 
-def way_weights(known: Posteriors, language: str) -> Mapping[tuple[str, str], float]:
-    """By method and way, the factor on a candidate's prior beside that of its method.
+def unweighed(method: str, way: str) -> float:
+    """Of any way, where none is weighed."""
+    return 1.0
 
-    What one more try of this way is expected to add, over what one of the method is, kept within
-    LEAST..MOST: of a method whose gain hangs on a value, the values that paid elsewhere come first.
-    """
-    factors = dict[tuple[str, str], float]()
-    for (method, way), posterior in known.ways(language).items():
-        usual = known.expect(method=method, language=language).expected
-        if usual > 0:
-            factors[method, way] = min(max(posterior.expected / usual, LEAST), MOST)
-    return factors
+
+def way_weights(known: Posteriors, language: str) -> Callable[[str, str], float]:
+    """By method and way, the factor on a candidate's prior beside that of its method, within
+    LEAST..MOST: the ways that were ahead of others on other kernels come first (`way_worth.py`)."""
+    worth = known.ways(language)
+
+    @cache
+    def factor(method: str, way: str) -> float:
+        return worth.factor(known.regraph.name(method), way, LEAST, MOST) if way else 1.0
+
+    return factor
 
 
 def regraph_weights(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ...analysis.prior.weighing import weigh
@@ -14,6 +14,7 @@ from ..graph.graph import Node
 from ..moves import FACTS
 from ..planning.planner import Context
 from ..planning.planners import RULED
+from ..regraph.weighing import unweighed
 from ..stored.experience import Experience
 from ..stored.records import SearchRecord
 from ..stored.variants import state_of
@@ -41,7 +42,7 @@ class NodeContexts:
             bottleneck="" if profile is None else profile.bottleneck,
             findings=() if profile is None else profile.findings,
             weights=self._weights(record) if search.planner in RULED else {},
-            ways=self._ways() if search.planner in RULED else {},
+            ways=self._ways() if search.planner in RULED else unweighed,
             memory=self.experience.recollection(node.key),
         )
 
@@ -70,7 +71,7 @@ class NodeContexts:
         names = {*factors, *measured}
         return {each: factors.get(each, 1.0) * measured.get(each, 1.0) for each in sorted(names)}
 
-    def _ways(self) -> Mapping[tuple[str, str], float]:
+    def _ways(self) -> Callable[[str, str], float]:
         return self.experience.ways(self.kernel.loaded.spec.kernel.kernel_type)
 
     def _evidence(self, variant_id: str) -> Evidence:

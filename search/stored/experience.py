@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from ..regraph.posterior import Posteriors
 from ..regraph.tallies import ReGraph, aggregate, merge_all
 from ..regraph.transfer import learned_for
 from ..regraph.transition import Transition
-from ..regraph.weighing import regraph_weights, way_weights
+from ..regraph.weighing import regraph_weights, unweighed, way_weights
 from ..settings import RegraphMode
 from .recalling import recall
 from .records import Learned
@@ -46,7 +46,7 @@ class Experience:
         self._began = began
         self._mode: RegraphMode = mode
         self._factors = dict[tuple[str, str, str, str], Mapping[str, float]]()
-        self._ways = dict[str, Mapping[tuple[str, str], float]]()
+        self._ways = dict[str, Callable[[str, str], float]]()
 
     def weights(
         self, previous: str, bottleneck: str, arch: str, language: str
@@ -61,10 +61,10 @@ class Experience:
             self._factors[place] = regraph_weights(known, *place, hard=hard)
         return self._factors[place]
 
-    def ways(self, language: str) -> Mapping[tuple[str, str], float]:
+    def ways(self, language: str) -> Callable[[str, str], float]:
         """By method and way, the further factor on the prior of a candidate that takes it."""
         if self._mode == "off":
-            return {}
+            return unweighed
         if language not in self._ways:
             self._ways[language] = way_weights(
                 Posteriors(learned_for(self._known, language)), language

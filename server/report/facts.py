@@ -103,6 +103,11 @@ class SearchLine(Record):
     stopped: str
     """why, in words; empty: it goes on"""
 
+    @property
+    def began(self) -> str:
+        """When it started, to the minute; times are kept in UTC."""
+        return f"{self.started_at[:16].replace('T', ' ')} UTC"
+
 
 class Report(Record):
     """The report on one kernel of an outdir."""

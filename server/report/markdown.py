@@ -147,7 +147,7 @@ def _searches(report: Report) -> Iterator[str]:
             (
                 f"`{each.search_id}`",
                 f"{each.planner} {each.model}".strip(),
-                each.started_at,
+                each.began,
                 f"{each.builds} of {each.budget}",
                 each.stopped or "goes on",
             )

@@ -219,7 +219,7 @@ def _searches(report: Report) -> Iterator[str]:
             (
                 code(each.search_id),
                 cell(f"{each.planner} {each.model}".strip()),
-                cell(each.started_at),
+                cell(each.began),
                 cell(f"{each.builds} of {each.budget}"),
                 cell(each.stopped or "goes on"),
             )

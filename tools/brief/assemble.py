@@ -44,8 +44,9 @@ MOST_PAGES: Final = 5
 PAGES: Final = 4_000
 """tokens of the pages on what was found on the baseline, and of further ones"""
 STABLE, CHANGING = 6_000, 4_000
-"""tokens that pages fill the stable sections, or the others, up to; the first page on the baseline
-is told in any case"""
+"""tokens that pages fill the stable sections, or the others, up to"""
+FIRST_PAGE = 7_400
+"""the same of the first page on the baseline"""
 
 
 @cache
@@ -85,7 +86,8 @@ def _stable(
     told = _kept(_of_kernel(kernel, baseline))
     yield from told
     pages = (_page(skill) for skill in fired[:1])
-    room = max(STABLE - _tokens(told), *(tokens_of(page) + 1 for page in pages), 1)
+    least = min(FIRST_PAGE - _tokens(told), *(tokens_of(page) + 1 for page in pages), PAGES)
+    room = max(STABLE - _tokens(told), least)
     yield _pages("usual_pages", "found on the baseline", fired, room, stable=True)
 
 

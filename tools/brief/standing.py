@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...evaluation.difference import changed_between, source_diff
 from ...runners.model import Evaluation, KernelFacts, ordered
 from ...runners.wording import speedup_text
-from ...search.planning.brief import code_block
+from ...search.planning.brief import code_block, tokens_of
 from ...store.variants import known_artifact
 from ..parts.describing import advice, failed_gate
 
@@ -45,7 +45,7 @@ def failure_blocks(bench: Bench, record: VariantRecord) -> list[str]:
 
 def change_blocks(bench: Bench, record: VariantRecord, *, with_diff: bool = True) -> list[str]:
     """What it has that its parent has not, with what the compiler made of it. `with_diff`: of the
-    sources, too."""
+    sources, too, where it is no longer than the source."""
     if record.parent is None:
         return []
     parent = bench.evaluator.variant(record.parent)
@@ -53,8 +53,9 @@ def change_blocks(bench: Bench, record: VariantRecord, *, with_diff: bool = True
     what = changed_between(before, after) or "nothing"
     blocks = [f"Against its parent {record.parent} ({_ended(bench, record.parent)}): {what}"]
     blocks += [f"- {line}" for line in _compiled(bench, record.parent, after.variant_id)]
-    if with_diff and before.source != after.source:
-        blocks.append(code_block("diff", source_diff(before.source, after.source, "kernel")))
+    diff = source_diff(before.source, after.source, "kernel") if with_diff else ""
+    if diff and tokens_of(diff) <= tokens_of(after.source):  # else it is another source altogether
+        blocks.append(code_block("diff", diff))
     return blocks
 
 

@@ -63,7 +63,7 @@ def test_what_is_left_out_is_told_to_whoever_waits() -> None:
         ('{"answer": 1}', "a JSON object without `candidates`"),
         ('{"candidates": [{"method": "m"}]}', "candidates.0: Value error, a candidate needs"),
         ("{" * 100_000, "broken JSON"),
-        ("x" * (MOST_BYTES + 1), "the answer holds 2.0 MiB"),
+        ("x" * (MOST_BYTES + 1), "the answer has more than 2 MiB"),
     ],
 )
 def test_what_cannot_be_used_is_told_with_its_reason(text: str, told: str) -> None:
