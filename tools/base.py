@@ -44,7 +44,7 @@ class WorkArguments(Arguments):
     """What a tool is asked whose work may outlive the call."""
 
     wait_s: float = Field(default=30.0, ge=0, le=MAX_WAIT_S)
-    """seconds; then you get a job_id"""
+    """seconds; then a job_id"""
 
 
 A = TypeVar("A", bound=Arguments)

@@ -106,9 +106,8 @@ def ncu_summary(bench: Workbench, arguments: NcuSummaryArguments) -> NcuSummary:
     """Profile a GPU variant with Nsight Compute and say what bounds it, why, and what to do.
 
     One page: bottleneck, headroom of each roof, findings ranked, lines to blame. Or read a report
-    made elsewhere, without a GPU. metric, metrics and search give any other number. Durations under
-    the profiler are no times: time_variant has those. Not for host C++. Takes 5 to 20 s, 1 s once
-    it is kept.
+    made elsewhere, without a GPU. metric, metrics and search give any other number. Its durations
+    are no times. Not for host C++. Takes 5 to 20 s, 1 s once kept.
     Example: {"variant_id": "v0123456789ab"}
     """
     if arguments.report is not None and arguments.variant_id is None:

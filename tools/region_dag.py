@@ -85,9 +85,8 @@ def region_dag(bench: Workbench, arguments: RegionDagArguments) -> RegionDagResu
 
     overview: loops, stages between barriers, regions with most work, live registers, pipelines,
     divergence. stage and region look closer: PTX, lines, what is waited for. difference: what
-    `other` changed in regions and SASS, and whether it touched the hot region. Builds if need be,
-    runs nothing, needs no GPU. Not for host C++. Work is no time: ncu_summary measures. Takes 0.1
-    to 8 s.
+    `other` changed in regions and SASS, and whether it touched the hot region. Runs nothing, needs
+    no GPU. Not for host C++. Work is no time: ncu_summary measures. Takes 0.1 to 8 s.
     Example: {"variant_id": "v0123456789ab", "view": "region", "name": "R7"}
     """
     found = regions_of_variant(bench, arguments.variant_id, arguments.workload, arguments.kernel)

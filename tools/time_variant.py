@@ -80,9 +80,8 @@ def time_variant(bench: Workbench, arguments: TimeVariantArguments) -> TimedVari
     shape. Only what passes is timed. The ending is one of faster slower tie unstable, or wrong
     unsafe cheated timed_out launch_failed build_failed rejected lost. A `faster` one that gains
     at least 1 % on the incumbent becomes incumbent, if it also holds in a fresh process, on other
-    legal shapes and on unkind values. The same variant is not paid for twice. A GPU kernel needs
-    its GPU. Takes 1 to 30 s. Variants come from compile_variant; in a search, search_step does
-    this.
+    legal shapes and on unkind values. No variant is paid for twice. A GPU kernel needs its GPU.
+    Takes 1 to 30 s. Variants come from compile_variant; a search does this itself.
     Example: {"variant_id": "v0123456789ab", "against": "incumbent"}
     """
     from ..search.session.by_hand import remember_by_hand
