@@ -22,6 +22,7 @@ from .common.messages import JOB, RESULTS, EagerTimes, ModuleJob, PhaseFailed, P
 from .common.torch_library import torch
 from .confinement import confine
 from .cutting.graph import graph_of
+from .cutting.inductor import inductor_code
 from .forms.subjects import Loaded, facts_of, load_subject
 from .ladder.climbing import climb
 from .ladder.finding import attention_of
@@ -95,6 +96,10 @@ def _graph(work: Work) -> None:
     work.say(graph_of(work.loaded))
 
 
+def _inductor(work: Work) -> None:
+    work.say(inductor_code(work.loaded))
+
+
 def _recalled(work: Work) -> None:
     work.say(recalled(work.loaded))
 
@@ -121,6 +126,7 @@ PHASES: dict[str, Callable[[Work], None]] = {
     "ladder": _ladder,
     "graph": _graph,
     "recalled": _recalled,
+    "inductor": _inductor,
     "score": _score,
 }
 """In their order. One that fails is told, and the next one begins."""

@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
+from ..options.gpus import GpuNames, gpu_names
 from ..options.paths import file_there, folder_there, there
+from .modules.options import (
+    ClassName,
+    Device,
+    InitArguments,
+    Inputs,
+    ModelFile,
+    keyword_arguments,
+)
 from .program import Metric, Pairs, Recorded, Timeout
 
 app = typer.Typer(help="Put a winner in the place of an operator of PyTorch; `program` undoes it.")
@@ -105,3 +114,29 @@ def patch(
         return
     patched = patch_source(file, winner)
     print(f"changed: {file}; before: {patched.backup}")
+
+
+@app.command()
+def inductor(
+    model: ModelFile,
+    to: Annotated[Path, typer.Option(help="A folder; each kernel gets one in it.")],
+    class_name: ClassName = "",
+    init: InitArguments = "",
+    inputs: Inputs = None,
+    device: Device = "auto",
+    gpus: GpuNames = "",
+) -> None:
+    """Write specs of the Triton kernels that Inductor writes for a module; no GPU is needed.
+
+    Exit status: 0 at least one spec was written, 1 none.
+    """
+    from ...runners.modules.common.messages import ModuleSource
+    from ...tools.programs.operators.inductor import write_inductor_specs
+
+    source = ModuleSource(
+        path=str(model), name=class_name, init=keyword_arguments(init), inputs=tuple(inputs or ())
+    )
+    found = write_inductor_specs(source, device, to.absolute(), gpu_names(gpus))
+    for each in found:
+        print(f"{each.name}: {each.spec or f'no spec: {each.why}'}")
+    raise typer.Exit(0 if any(each.spec for each in found) else 1)

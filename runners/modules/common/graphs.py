@@ -44,3 +44,11 @@ class ModuleGraph(Record):
     outputs: tuple[str, ...]
     one_output: bool
     """the module returns a tensor, not a tuple of them"""
+
+
+class InductorCode(Record):
+    """The Python that Inductor wrote for a call, and its graph after all passes."""
+
+    kind: Literal["inductor"] = "inductor"
+    code: str
+    graph: ModuleGraph

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ...model import Record
-from .graphs import ModuleGraph
+from .graphs import InductorCode, ModuleGraph
 from .scores import Scored
 
 JOB, RESULTS = "job.json", "results.jsonl"
@@ -325,6 +325,7 @@ Line = Annotated[
     | RungMade
     | RungTimes
     | ModuleGraph
+    | InductorCode
     | Scored
     | Progress
     | PhaseFailed,

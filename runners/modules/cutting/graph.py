@@ -51,7 +51,7 @@ def graph_of(loaded: Loaded) -> ModuleGraph:
         if node.op == "placeholder":
             where = state.get(node.name)
             kinds[node.name] = f"state {where}" if where else f"input {given.index(node.name)}"
-    nodes = [_record(node, kinds, values) for node in exported.graph.nodes if node.op != "output"]
+    nodes = [record(node, kinds, values) for node in exported.graph.nodes if node.op != "output"]
     outputs = tuple(str(name) for name in signature.user_outputs)
     with torch().no_grad():
         one = isinstance(loaded.model(*loaded.inputs), torch().Tensor)
@@ -66,7 +66,8 @@ def _table() -> Any:
     return table
 
 
-def _record(node: Any, kinds: dict[str, str], values: dict[str, Any]) -> GraphNode:
+def record(node: Any, kinds: dict[str, str], values: dict[str, Any]) -> GraphNode:
+    """A node of a graph of torch.fx. `kinds`: what is given, by name."""
     value = node.meta.get("val")
     tensor = value if isinstance(value, torch().Tensor) else None
     kept = {k: v for k, v in node.kwargs.items() if k not in PLACES}

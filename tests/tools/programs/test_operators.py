@@ -1,0 +1,110 @@
+"""An operator of PyTorch out of a program and back: recorded, opened, made faster, proved there."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from kernelwright.runners.recording.operators.putting import (
+    installed_operators,
+    roll_back_operators,
+    run_with_operators,
+)
+from kernelwright.runners.recording.recording import program_again
+from kernelwright.search.session.optimize import Finished, optimize
+from kernelwright.search.session.workbench import Workbench
+from kernelwright.search.settings import Settings
+from kernelwright.tools.open_recorded import OpenRecordedArguments, open_recorded
+from kernelwright.tools.record_program import RecordProgramArguments, record_program
+from kernelwright.tools.verify_program import VerifyProgramArguments, verify_program
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="torch is not installed"
+)
+NORM, STEPS = r"norm ([0-9.]+) ms", r"steps ([0-9]+)"
+"""what the program says of itself: time in the operator, and what no kernel changes"""
+PROGRAM = '''
+"""Rows over their norm of order 3, which PyTorch computes slowly; times are the processor's."""
+import sys
+import time
+
+import torch
+
+torch.set_num_threads(1)
+x = torch.randn(64, 1024, generator=torch.Generator().manual_seed(0))
+norm = 0.0
+for _ in range(60):
+    start = time.process_time()
+    length = torch.linalg.vector_norm(x, 3, dim=1, keepdim=True)
+    norm += time.process_time() - start
+    y = (x / length).exp()
+print(f"norm {norm * 1e3:.3f} ms", file=sys.stderr)
+print("steps 60")
+print(f"{float(y.double().sum()):.1f}")
+'''
+
+
+def test_a_program_gets_a_winner_in_an_operators_place_with_proof_and_is_given_back(
+    tmp_path: Path, brief_timing: None
+) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    with Workbench(tmp_path / "state", [tmp_path]) as bench:
+        command = (sys.executable, "program.py")
+        told = record_program(
+            bench,
+            RecordProgramArguments(command=command, recording="r", front="torch", keep=True),
+        )
+        row = next(k for k in told.kernels if k.name.startswith("aten::linalg_vector_norm"))
+        assert (row.kept, row.count) == (True, 60)
+        assert row.share > 0 and "float32[64,1024]" in row.name
+        drawn = next(k for k in told.kernels if k.name.startswith("aten::randn"))
+        assert told.not_kept[drawn.label] == "it is given no tensor"
+
+        label = row.label
+        opened = open_recorded(bench, OpenRecordedArguments(recording="r", label=label, to="norm"))
+        assert "away from what the program got" in opened.notes[0]
+        variant_id = _fastest(bench, Path(opened.spec_path))
+
+        def verify(metric: str, pairs: int, install: bool = True):
+            return verify_program(
+                bench,
+                VerifyProgramArguments(
+                    recording="r",
+                    label=label,
+                    variant_id=variant_id,
+                    metric=metric,
+                    pairs=pairs,
+                    install=install,
+                ),
+            )
+
+        place = tmp_path / "r"
+        refused = verify(STEPS, 2)
+        assert (refused.outcome, refused.used, refused.installed) == ("tie", 60, False), refused
+        assert installed_operators(place) == (None, {})
+        found = verify(NORM, 3)
+        assert (found.outcome, found.installed, found.used) == ("faster", True, 60), found
+        assert found.interval is not None and found.interval[0] > 1
+
+        assert list(installed_operators(place)[1]) == ["aten::linalg_vector_norm"]
+        assert run_with_operators(program_again(place), place) == 0
+        with_it = _printed(place)
+        assert roll_back_operators(place) == 1
+        assert run_with_operators(program_again(place), place) == 0
+        assert _printed(place) == _printed(place, "count-output") == with_it
+
+
+def _fastest(bench: Workbench, spec: Path) -> str:
+    settings = Settings.model_validate({"budget_builds": 2})
+    with closing(optimize(bench, [spec], settings)) as events:
+        (done,) = (event for event in events if isinstance(event, Finished))
+    return bench.evaluator.kernel(done.kernel.kernel_id).incumbent
+
+
+def _printed(place: Path, folder: str = "run/output") -> str:
+    """The last line of a run: its result, without times."""
+    return (place / folder / "program.stdout").read_text().splitlines()[-1]
