@@ -26,7 +26,7 @@ from ..errors import SpecError
 from ..model import Record
 from ..protocol.shared_arena import Bytes
 from ..specs.contract import BoundArgument, BoundContract, bind
-from . import accesses, number_formats
+from . import accesses, libdevice, number_formats
 from .accesses import Buffers
 from .pretended_tensors import pretending
 
@@ -89,6 +89,7 @@ def _prepare(request: CaptureRequest, watch: _Watch) -> None:
     RecordingDriver(watch.recorder, DeviceTensors(watch.recorder), request.device).install()
     Tuning(request.parameters).install_autotuners()
     number_formats.install()
+    libdevice.install()
     accesses.install(watch.buffers)
     function: Any = load("triton.runtime.interpreter").InterpretedFunction
     run: Callable[..., Any] = function.run

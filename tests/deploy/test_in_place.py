@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,15 @@ from operator_folder import cubes
 
 from kernelwright import deploy
 
-torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+torch: Any = None
 NAME = "aten::linalg_vector_norm"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def with_torch() -> None:
+    """Not while tests are collected: it takes seconds."""
+    globals()["torch"] = importlib.import_module("torch")
 
 
 def norm(x: Any) -> Any:
@@ -19,12 +28,12 @@ def norm(x: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def winner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def winner(with_torch: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return cubes(tmp_path_factory.mktemp("winner") / "norm", torch)
 
 
 @pytest.fixture(scope="module")
-def rows() -> Any:
+def rows(with_torch: None) -> Any:
     return torch.randn(8, 64, generator=torch.Generator().manual_seed(0))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from kernelwright.runners.errors import AccessError, SpecError
 from kernelwright.tools.programs.operators.patching import patch_source, undo_patch
 from kernelwright.tools.programs.operators.source import write_operator
 
-torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+torch: Any = None
 PROGRAM = '''"""A program."""
 from __future__ import annotations
 import torch
@@ -23,8 +25,14 @@ print(torch.linalg.vector_norm(torch.ones(8, 64), 3, dim=1).sum().item())
 '''
 
 
+@pytest.fixture(scope="module", autouse=True)
+def with_torch() -> None:
+    """Not while tests are collected: it takes seconds."""
+    globals()["torch"] = importlib.import_module("torch")
+
+
 @pytest.fixture(scope="module")
-def winner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def winner(with_torch: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return cubes(tmp_path_factory.mktemp("winner") / "norm", torch)
 
 
@@ -33,7 +41,7 @@ def norm3(winner: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("own")
     write_operator(winner, folder / "norm3.py")
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(folder))
+        patch.setattr(sys, "path", [str(folder), *sys.path])
         yield importlib.import_module("norm3")
     del sys.modules["norm3"]
 
@@ -51,9 +59,11 @@ def test_it_is_the_operator_to_every_check_of_torchs(norm3: Any) -> None:
 def test_it_survives_compile_as_one_graph_with_the_originals_gradient(norm3: Any) -> None:
     given = torch.randn(8, 64, generator=torch.Generator().manual_seed(1))
     one, two = given.clone().requires_grad_(), given.clone().requires_grad_()
-    compiled = torch.compile(
-        lambda x: norm3.norm3(x * 2, 3, [1]).square().sum(), fullgraph=True, backend="aot_eager"
-    )
+
+    def squares(x: Any) -> Any:
+        return norm3.norm3(x * 2, 3, [1]).square().sum()
+
+    compiled = torch.compile(squares, fullgraph=True, backend="aot_eager")
     before = norm3.winner.uses
     compiled(one).backward()
     assert norm3.winner.uses == before + 1
