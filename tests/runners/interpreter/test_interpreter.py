@@ -121,6 +121,23 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InterpreterBench
     made.oracle.close()
 
 
+def test_functions_of_libdevice_are_computed_and_others_are_said_to_be_missing(
+    bench: InterpreterBench,
+) -> None:
+    def scaled(function: str, numpy: str) -> GateResult:
+        source = ADD.replace(
+            "import triton.language as tl\n",
+            "import triton.language as tl\nfrom triton.language.extra import libdevice\n",
+        ).replace("total = ", f"total = libdevice.{function}(tl.load(x + at, mask=inside)) + 0 * ")
+        truth = f"import torch\n\n\ndef reference(x, y, n):\n    return {numpy}\n"
+        return bench.check(source, reference={"source_code": truth})
+
+    known = scaled("tanh", "torch.tanh(x)")
+    assert known.outcome == "passed", known.message
+    unknown = scaled("j0", "torch.special.bessel_j0(x)")
+    assert unknown.outcome == "skipped" and "libdevice.j0 is not interpreted" in unknown.message
+
+
 def test_a_right_kernel_passes_and_the_message_says_what_that_is_worth(
     bench: InterpreterBench,
 ) -> None:
