@@ -126,12 +126,24 @@ class Candidate(Proposed):
     def _changes_something(self) -> Self:
         if self.source is not None and self.diff is not None:
             raise ValueError("give source or diff, not both")
+        for name, text in (("source", self.source), ("diff", self.diff), ("detail", self.detail)):
+            if not _is_text(text or ""):
+                raise ValueError(f"{name} holds half a surrogate pair, which is no text")
         parts = (self.source, self.diff, self.plan, self.options, self.parameters, self.knobs)
         if all(p is None for p in parts):
             raise ValueError("a candidate needs source, diff, plan, options, parameters or knobs")
         if self.knobs is not None and not (self.knobs and all(self.knobs.values())):
             raise ValueError("knobs are names with at least one value each")
         return self
+
+
+def _is_text(text: str) -> bool:
+    """Whether it can be written to a file: JSON may hold half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class KernelFacts(Record):

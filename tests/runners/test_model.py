@@ -108,6 +108,13 @@ def test_a_candidate_has_a_source_or_a_diff_but_not_both() -> None:
         Candidate(method="tile", source="a", diff="b")
 
 
+@pytest.mark.parametrize("field", ["source", "diff", "detail"])
+def test_a_candidate_of_which_a_part_is_no_text_is_refused(field: str) -> None:
+    parts = {"source": "a"} if field == "detail" else {}
+    with pytest.raises(ValidationError, match=f"{field} holds half a surrogate pair"):
+        Candidate.model_validate({"method": "tile", **parts, field: "x\ud800"})
+
+
 @pytest.mark.parametrize("prior", [0, -1, float("inf"), float("nan")])
 def test_a_prior_is_a_finite_weight_above_zero(prior: float) -> None:
     with pytest.raises(ValidationError, match="prior"):
