@@ -65,7 +65,8 @@ class Idea(Record):
         """One line for people: `tune_parameters TILE=128, 2 times elsewhere: wrong: gate ...`."""
         times = "" if self.times == 1 else f" {self.times} times"
         where = "here" if self.here else "elsewhere"
-        gain = "" if self.gain is None else f" ({100 * (2**self.gain - 1):+.1f} %)"
+        from_there = "from here" if self.here else "from there"
+        gain = "" if self.gain is None else f" ({100 * (2**self.gain - 1):+.1f} % {from_there})"
         lesson = f": {self.lesson}" if self.failed and self.lesson else ""
         return f"{self.method} {self.changed},{times} {where}: {self.ending}{gain}{lesson}"
 

@@ -11,7 +11,7 @@ from ...evaluation.evidence.evidence import KnownFindings, known_findings
 from ...search.planning.brief import Brief, Section, section, tokens_of
 from ...search.planning.planner import Question, without_held_out
 from ...skills.catalogue import catalogue, read
-from .contract import contract_lines
+from .contract import contract_lines, processor_line
 from .evidence import bound_blocks, fired_skills, line_blocks, region_blocks
 from .experience import digest_blocks, idea_blocks, ideas_of, measured_blocks, tried_blocks
 from .sources import as_diff, source_blocks, whole
@@ -94,10 +94,11 @@ def _stable(
 def _of_kernel(kernel: KernelRecord, baseline: VariantRecord) -> Iterator[Section | None]:
     spec = without_held_out(kernel.spec)
     yield _section("instructions", "What is asked", [instructions()], stable=True)
+    machine = () if spec.kernel.language.on_gpu else (processor_line(),)
     yield _section(
         "contract",
         "Contract",
-        contract_lines(spec),
+        [*contract_lines(spec), *machine],
         more=_inspect("kernel", kernel.kernel_id, "spec"),
         stable=True,
     )

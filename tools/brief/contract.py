@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 
+from ...runners.limits.processor import processor
 from ...runners.specs.io_contract import Argument
 from ...runners.specs.spec import KernelSpec, Symbol, Workload
 
@@ -28,6 +30,14 @@ def contract_lines(spec: KernelSpec) -> Iterator[str]:
         yield f"- parameter {name}: {values} (baseline {parameter.start})"
     for constraint in spec.constraints:
         yield f"- parameters must meet {constraint}"
+
+
+def processor_line() -> str:
+    """What host kernels run on here."""
+    here, cores = processor(), len(os.sched_getaffinity(0))
+    caches = ", ".join(f"{level} {size >> 10} KiB" for level, size in here.caches.items())
+    parts = (here.model, here.vectors, caches, f"{cores} core{'s' * (cores != 1)}")
+    return f"- processor: {', '.join(part for part in parts if part)}"
 
 
 def _device(spec: KernelSpec) -> str:

@@ -10,6 +10,7 @@ from ...runners.model import Evaluation, KernelFacts, ordered
 from ...runners.wording import speedup_text
 from ...search.planning.brief import code_block, tokens_of
 from ...store.variants import known_artifact
+from ..parts.build_line import flags_for
 from ..parts.describing import advice, failed_gate
 
 if TYPE_CHECKING:
@@ -21,12 +22,11 @@ def standing_blocks(bench: Bench, kernel: KernelRecord, record: VariantRecord) -
     """Values, options and speedup, then the way here from the baseline."""
     variant = record.variant
     values = ordered(variant.parameters)
-    options = variant.options
-    flags = options.flags if options.flags is not None else kernel.spec.kernel.flags
+    flags = flags_for(kernel.loaded, variant, "", {})
     told = [
         f"- parameters: {values or 'none of its own; the defaults count'}",
-        f"- compiler: {options.compiler or 'the default'}, flags "
-        f"{'the default' if flags is None else ' '.join(flags)}",
+        f"- compiler: {variant.options.compiler or 'the default'}, flags "
+        f"{' '.join(flags) or 'the default'}",
         f"- speedup over the baseline: {_speedup(bench, kernel, record)}",
     ]
     steps = list(_lineage(bench, record))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,8 +79,10 @@ def test_a_baseline_has_instructions_contract_and_source_first(searched: Searche
     assert list(brief.ledger)[:4] == ["instructions", "contract", "baseline", "standing"]
     assert "`bump`, cpp" in named(brief, "contract").text
     assert "n: 1 to 65536" in named(brief, "contract").text
+    assert re.search(r"- processor: .*\b\d+ cores?$", named(brief, "contract").text, re.M)
     assert "void bump(const float* x" in named(brief, "baseline").text
     assert "this is the baseline" in named(brief, "standing").text
+    assert "flags -O1 -std=c++17" in named(brief, "standing").text
 
 
 def test_held_out_workloads_are_in_no_brief(searched: Searched) -> None:
