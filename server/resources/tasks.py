@@ -28,7 +28,6 @@ from mcp_types import (
 )
 
 from ...runners.errors import KernelwrightError
-from ...store.jobs import UNDER_WAY
 from ..protocol.late import loaded
 from ..protocol.replies import answer, error_text
 from ..protocol.scopes import holder_of, may_work
@@ -41,6 +40,16 @@ if TYPE_CHECKING:
 TASKS: Final = "io.modelcontextprotocol/tasks"
 VERSIONS: Final = frozenset({"2026-07-28"})
 POLL_MS: Final = 1000
+STATUS: Final[dict[str, str]] = {
+    "queued": "working",
+    "running": "working",
+    "done": "completed",
+    "failed": "completed",  # with isError: no error of the protocol
+    "interrupted": "completed",
+    "cancelled": "cancelled",
+}
+"""of a task, by the state of its job"""
+UNDER_WAY: Final = frozenset(state for state, told in STATUS.items() if told == "working")
 WAITS: Final = ("job", "cancel_job")
 """the tools that are asked about a job: their reply is its state, whoever asks"""
 Perform = Callable[["Tool[Any, Any]", "Arguments"], Awaitable[Any]]
@@ -177,13 +186,3 @@ def _result(task: Task) -> Wire:
 
 def _refusal(error: KernelwrightError, task_id: str) -> MCPError:
     return MCPError(code=INVALID_PARAMS, message=error_text(error, [task_id]))
-
-
-STATUS: Final[dict[str, str]] = {
-    "queued": "working",
-    "running": "working",
-    "done": "completed",
-    "failed": "completed",  # with isError: no error of the protocol
-    "interrupted": "completed",
-    "cancelled": "cancelled",
-}
