@@ -139,6 +139,16 @@ def test_a_size_of_a_small_domain_has_other_values_at_other_shapes_of_a_reading(
     assert len({*read}) > 1 and all(2 <= each <= 9 for each in read)
 
 
+def test_sizes_that_workloads_alone_say_are_read_at_all_of_them() -> None:
+    start = state("triton_softmax")
+    (first, *_), domains = start.spec.workloads, dict.fromkeys(start.spec.symbols)
+    works = [first.model_copy(update={"name": f"w{n}", "symbols": {"rows": 8, "cols": size}})
+             for n, size in enumerate((16, 16, 16, 32))]  # fmt: skip
+    spec = start.spec.model_copy(update={"symbols": domains, "workloads": tuple(works)})
+    read = [each.symbols["cols"] for each in requests_of(replace(start, spec=spec))]
+    assert {*read} == {16, 32}
+
+
 def test_programs_in_groups_are_read_as_the_tiles_that_they_take(bench: TritonBench) -> None:
     text = _candidates(BY_ID["dot_blocks"], state("triton_matmul"))[0].source or ""
     assert "tl.dot(a_here, b_here, total)" in text

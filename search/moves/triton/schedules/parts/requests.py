@@ -36,7 +36,10 @@ def requests_of(state: State) -> list[CaptureRequest]:
 
 def _shapes(spec: KernelSpec) -> list[dict[str, int]]:
     made = list[dict[str, int]]()
-    for shape, scale in enumerate(SCALES):
+    listed = any(domain is None for domain in spec.symbols.values())
+    many = max(len(SCALES), len(spec.workloads)) if listed else len(SCALES)
+    for shape in range(many):
+        scale = SCALES[shape % len(SCALES)]
         symbols = dict(spec.workloads[shape % len(spec.workloads)].symbols)
         for at, (name, domain) in enumerate(spec.symbols.items()):
             if domain is None:
