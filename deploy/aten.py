@@ -130,7 +130,7 @@ def _original(torch: Any, winner: Winner) -> Any:
     if get_kernel is None:
         raise Refused(
             f"torch {torch.__version__} cannot tell an operator's kernel, to which other shapes "
-            "would be left: torch 2.10 or later can"
+            "would be left: one with torch.library.get_kernel can"
         )
     try:
         return get_kernel(winner.operator, winner.device.upper())

@@ -16,13 +16,19 @@ import numpy as np
 from ..capture.libraries import load
 
 Function = Callable[..., Any]
+
+
+def _rsqrt(x: Any) -> Any:
+    return 1 / np.sqrt(x)
+
+
 ONE: Mapping[str, Function] = {
     "abs": np.abs, "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin,
     "asinh": np.arcsinh, "atan": np.arctan, "atanh": np.arctanh, "cbrt": np.cbrt,
     "ceil": np.ceil, "cos": np.cos, "cosh": np.cosh, "erf": np.vectorize(math.erf, otypes="d"),
     "erfc": np.vectorize(math.erfc, otypes="d"), "exp": np.exp, "exp2": np.exp2,
     "expm1": np.expm1, "floor": np.floor, "log": np.log, "log10": np.log10, "log1p": np.log1p,
-    "log2": np.log2, "nearbyint": np.rint, "rint": np.rint, "rsqrt": lambda x: 1 / np.sqrt(x),
+    "log2": np.log2, "nearbyint": np.rint, "rint": np.rint, "rsqrt": _rsqrt,
     "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt, "tan": np.tan, "tanh": np.tanh,
     "trunc": np.trunc,
 }  # fmt: skip
@@ -37,7 +43,8 @@ FLOATS = ("fp16", "fp32", "fp64")
 def install() -> None:
     """Put them where the stubs are, for this process."""
     stubs = load("triton.language.extra.libdevice")
-    for name, value in list(vars(stubs).items()):
+    held: dict[str, Any] = {**stubs.__dict__}
+    for name, value in held.items():
         if callable(value) and not name.startswith("_"):
             setattr(stubs, name, _function(name))
 
