@@ -17,7 +17,7 @@ import cuda_rewrites_kernels
 from cuda_rewrites_kernels import Kernel
 from environment import write
 
-from kernelwright.analysis.lift import lifted_text
+from kernelwright.analysis.lift.text import lifted_text
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.specs.spec import KernelSpec
 from kernelwright.search.moves import NotApplicable, State

@@ -166,7 +166,7 @@ FIRST: Mapping[str, Kernel] = {
     "double: a step along a direction": Kernel(
         "types",
         'extern "C" __global__ void f(double alpha, const double* p, const double* Ap, double* x,'
-        f" double* r, long n) {{ long i = (long)blockIdx.x * blockDim.x + threadIdx.x; if (i < n)"
+        " double* r, long n) { long i = (long)blockIdx.x * blockDim.x + threadIdx.x; if (i < n)"
         " { x[i] += alpha * p[i]; r[i] -= alpha * Ap[i]; } }",
         {"alpha": "float64=0.37", "p": "input float64 n", "Ap": "input float64 n",
          "x": "inout float64 n", "r": "inout float64 n", "n": "int64"},
@@ -213,7 +213,7 @@ FIRST: Mapping[str, Kernel] = {
     ),
     "greatest element, one block": Kernel(
         "few outputs",
-        f'extern "C" __global__ void f(const float* x, float* y, int n) {{'
+        'extern "C" __global__ void f(const float* x, float* y, int n) {'
         " __shared__ float part[1024]; float m = -3.4e38f; for (int i = threadIdx.x; i < n;"
         " i += 1024) m = fmaxf(m, x[i]); part[threadIdx.x] = m; __syncthreads(); for (int k = 512;"
         " k > 0; k >>= 1) { if (threadIdx.x < k) part[threadIdx.x] = fmaxf(part[threadIdx.x],"
@@ -283,5 +283,96 @@ FIRST: Mapping[str, Kernel] = {
         {"y": "input float32 rows, cols", "dy": "input float32 rows, cols",
          "dx": "output float32 rows, cols", "rows": "int32", "cols": "int32"},
         {"grid": ["rows"], "block": [32]}, ROWS,
+    ),
+}  # fmt: skip
+
+SECOND: Mapping[str, Kernel] = {
+    "a step with momentum, weights in half and in float": Kernel(
+        "several outputs, types",
+        _HALF + 'extern "C" __global__ void f(__half* w16, float* w32, float* mom, const __half* g,'
+        f" int n, float lr, float mu) {{ {_I} float d = __half2float(g[i]); float v = mu * mom[i]"
+        " + d; mom[i] = v; w32[i] = w32[i] - lr * (d + mu * v); w16[i] = __float2half(w32[i]); }",
+        {"w16": "output float16 n", "w32": "inout float32 n", "mom": "inout float32 n",
+         "g": "input float16 n", "n": "int32", "lr": "float32=0.01", "mu": "float32=0.9"},
+        A_THREAD,
+    ),
+    "layer norm backwards": Kernel(
+        "rows",
+        'extern "C" __global__ void f(float* dinp, const float* dout, const float* inp, const'
+        f" float* w, const float* mean, const float* rstd, int rows, int cols) {{ {_R}"
+        " const float* d = dout + row * cols;"
+        " const float* x = inp + row * cols; float m = mean[row], r = rstd[row],"
+        " a = 0.f, b = 0.f; for (int c = 0; c < cols; c++) { float nrm = (x[c] - m) * r, t = w[c] *"
+        " d[c]; a += t; b += t * nrm; } a /= cols; b /= cols; for (int c = 0; c < cols; c++) {"
+        " float nrm = (x[c] - m) * r, t = w[c] * d[c]; dinp[row * cols + c] += (t - a - nrm * b) *"
+        " r; } }",
+        {"dinp": "inout float32 rows, cols", "dout": "input float32 rows, cols",
+         "inp": "input float32 rows, cols", "w": "input float32 cols",
+         "mean": "input float32 rows", "rstd": "input float32 rows", "rows": "int32",
+         "cols": "int32"},
+        A_ROW, ROWS,
+    ),
+    "turned pairs of halves": Kernel(
+        "types",
+        _HALF + 'extern "C" __global__ void f(const half2* q, const float2* turn, half2* out, int'
+        f" rows, int cols) {{ int i = {_T}; int pairs = cols / 2; if (i >= rows * pairs) return;"
+        " float2 v = __half22float2(q[i]); float2 t = turn[i % pairs]; out[i] = __floats2half2_rn("
+        "v.x * t.x - v.y * t.y, v.x * t.y + v.y * t.x); }",
+        {"q": "input float16 rows, cols", "turn": "input float32 cols",
+         "out": "output float16 rows, cols", "rows": "int32", "cols": "int32"},
+        {"grid": ["cdiv(rows * cols // 2, 256)"], "block": [256]},
+        {**ROWS, "cols": {"min": 2, "max": 4096, "multiple_of": 2}},
+    ),
+    "divergence of distributions": Kernel(
+        "few outputs",
+        'extern "C" __global__ void f(const float* p, const float* logq, float* kl, int n) {'
+        f" int i = {_T}; float v = i < n && p[i] > 0.f ? p[i] * (logf(p[i]) - logq[i]) : 0.f;"
+        " for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(~0u, v, o);"
+        " if ((threadIdx.x & 31) == 0) atomicAdd(kl, v); }",
+        {"p": "input float32 n", "logq": "input float32 n", "kl": "inout float32 1",
+         "n": "int32"},
+        A_THREAD,
+    ),
+    "products of rows of bytes": Kernel(
+        "types, rows",
+        'extern "C" __global__ void f(const char4* a, const char4* b, int* y, int rows, int cols)'
+        f" {{ {_R} int s = 0, n = cols / 4; for (int k = 0; k < n; ++k) {{ char4 u ="
+        " a[row * n + k], v = b[row * n + k]; s += u.x * v.x + u.y * v.y + u.z * v.z + u.w * v.w; }"
+        " y[row] = s; }",
+        {"a": "input int8 rows, cols", "b": "input int8 rows, cols", "y": "output int32 rows",
+         "rows": "int32", "cols": "int32"},
+        A_ROW, {**ROWS, "cols": {"min": 4, "max": 4096, "multiple_of": 4}},
+    ),
+    "sums and counts by class": Kernel(
+        "scatter",
+        'extern "C" __global__ void f(const int* cls, const float* v, float* total, int* count,'
+        f" int n) {{ {_I} atomicAdd(&total[cls[i]], v[i]); atomicAdd(&count[cls[i]], 1); }}",
+        {"cls": "input int32 n", "v": "input float32 n", "total": "inout float32 100",
+         "count": "inout int32 100", "n": "int32"},
+        A_THREAD,
+    ),
+    "seven points of a block of doubles": Kernel(
+        "stencil, types",
+        'extern "C" __global__ void f(const double* u, double* v, int nx, int ny, int nz) { int x ='
+        " blockIdx.x * blockDim.x + threadIdx.x + 1, y = blockIdx.y * blockDim.y + threadIdx.y + 1;"
+        " if (x >= nx - 1 || y >= ny - 1) return; for (int z = 1; z < nz - 1; ++z) { int c = (z *"
+        " ny + y) * nx + x; v[c] = 0.4 * u[c] + 0.1 * (u[c - 1] + u[c + 1] + u[c - nx] + u[c + nx]"
+        " + u[c - nx * ny] + u[c + nx * ny]); } }",
+        {"u": "input float64 nz, ny, nx", "v": "inout float64 nz, ny, nx", "nx": "int32",
+         "ny": "int32", "nz": "int32"},
+        {"grid": ["cdiv(nx, 32)", "cdiv(ny, 4)"], "block": [32, 4]},
+        {"nx": {"min": 3, "max": 512}, "ny": {"min": 3, "max": 512}, "nz": {"min": 3, "max": 128}},
+    ),
+    "columns of a gradient, a block a column": Kernel(
+        "few outputs",
+        'extern "C" __global__ void f(const float* dout, float* db, int rows, int cols) {'
+        " __shared__ float part[8]; float s = 0.f; for (int r = threadIdx.x; r < rows; r += 256)"
+        " s += dout[r * cols + blockIdx.x]; for (int o = 16; o; o >>= 1) s += __shfl_xor_sync(~0u,"
+        " s, o); if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = s; __syncthreads();"
+        " if (threadIdx.x == 0) { float t = 0.f; for (int k = 0; k < 8; ++k) t += part[k];"
+        " db[blockIdx.x] = t; } }",
+        {"dout": "input float32 rows, cols", "db": "output float32 cols", "rows": "int32",
+         "cols": "int32"},
+        {"grid": ["cols"], "block": [256]}, ROWS,
     ),
 }  # fmt: skip

@@ -27,10 +27,11 @@ from lifting_host import HOST, HOST_HELD_OUT, HOST_RESPELLINGS, Host
 from lifting_kernels import COLS, DEVELOPED, HELD_OUT, RESPELLINGS, ROWS, SIZES, Plain
 from lifting_triton import TRITON, TRITON_HELD_OUT, TRITON_RESPELLINGS, Block
 
-from kernelwright.analysis.lift import Argument, Lifted, lift, lifted_text
+from kernelwright.analysis.lift import Argument, Lifted, lift
 from kernelwright.analysis.lift.expressions import Unreadable
 from kernelwright.analysis.lift.host import lift_host
 from kernelwright.analysis.lift.interpreting import Disagrees, run
+from kernelwright.analysis.lift.text import lifted_text
 from kernelwright.analysis.lift.ttir import lift_ttir
 from kernelwright.analysis.ptx import read_ptx
 from kernelwright.runners.toolchains.compilers.plain_host import plain_host_ptx

@@ -1,5 +1,5 @@
 """What a kernel computes, read from its PTX: parallel dimensions, stores of expressions, loops as
-folds; as text, and executed by an interpreter that proves it."""
+folds. `text` writes it down, `interpreting` executes it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from .exchanging import seen_through
 from .expressions import Name, Number, Unreadable, call
 from .reading import Reader
 from .rewriting import numbered
-from .space import covered, in_space, summed_over
+from .scattered import summed_over
+from .space import covered, in_space
 from .statements import Argument, Lifted, Opaque
-from .text import lifted_text
 from .warps import by_warps
 
-__all__ = ["Argument", "Lifted", "lift", "lifted_text"]
+READ_ONLY = ("const", "global")
+"""where variables of a module lie that may be read as tables, as long as no kernel writes them"""
+
+__all__ = ["Argument", "Lifted", "lift"]
 
 
 def lift(
@@ -42,11 +45,15 @@ def lift(
         why = "no such kernel, or one with other parameters"
         return Lifted(entry, given, (), (Opaque(why),))
     held = {v.name: v.initial for v in module.variables if tables and v.initial is not None}
-    first = Memory(given, frozenset(), tables=held)
+    variables = {} if tables else {v.name: v for v in module.variables if v.space in READ_ONLY}
+    first = Memory(given, frozenset(), tables=held, variables=variables)
     Reader(module, first, block).kernel(entry)
-    memory = Memory(given, frozenset(first.stores), dict(first.shared), tables=held)
+    memory = Memory(
+        given, frozenset(first.stores), dict(first.shared), tables=held, variables=variables
+    )
     shared = tuple((name, kind, None) for name, kind in sorted(memory.shared.items()))
-    threads = Lifted(entry, given, (), Reader(module, memory, block).kernel(entry), shared)
+    body = Reader(module, memory, block).kernel(entry)
+    threads = Lifted(entry, given, (), body, shared, tuple(memory.read.values()))
     try:
         alone = seen_through(threads, block)
         known = tuple(

@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..ptx import Variable
 from .expressions import FLOATS, DType, Expr, Load, Name, Number, Pointer, Unreadable
 from .frames import Values
 from .machine import as_type, dtype_of, nbytes_of
+from .packs import lowest, packed, unpacked, width_of
 from .rewriting import remade
-from .statements import Argument, Let, Scatter, Statement, Store
+from .statements import Argument, Let, Scatter, Statement, Store, Table
 from .sums import total
 
 BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "int8": 1, "uint8": 1,
@@ -43,6 +45,11 @@ class Memory:
     """variables of the program that hold what they began with, as nothing but the kernel's own code
     can reach them, and that must not write them"""
 
+    variables: Mapping[str, Variable] = field(default_factory=dict[str, Variable])
+    """of the program, that kernels read and others may set"""
+    read: dict[str, Table] = field(default_factory=dict[str, Table])
+    """those of `variables` that were read"""
+
     def load(
         self, kind: str, count: int, address: Expr, values: Values, out: list[Statement]
     ) -> list[Expr]:
@@ -69,15 +76,40 @@ class Memory:
                 continue
             if value is None:
                 raise Unreadable("a value that is unknown here")
-            index, dtype = self._element(pointer, kind, nbytes)
-            self.stores.add(pointer.array)
-            out.append(Store(pointer.array, index, as_type(value, dtype)))
+            if pointer.array in self.variables:
+                raise Unreadable(f"the variable {pointer.array} of the program is written")
+            for place, each, size in self._pieces(pointer, kind, nbytes, value):
+                index, dtype = self._element(place, kind, size)
+                self.stores.add(pointer.array)
+                kept = lowest(each, size) if dtype == "int" else each
+                out.append(Store(pointer.array, index, as_type(kept, dtype)))
+
+    def _pieces(
+        self, pointer: Pointer, kind: str, nbytes: int, value: Expr
+    ) -> list[tuple[Pointer, Expr, int]]:
+        """A value that is stored as elements of its array: where each is, and its bytes."""
+        size = self._element_size(pointer.array, kind, nbytes)
+        if size >= nbytes:
+            return [(pointer, value, nbytes)]
+        parts = unpacked(value, size, nbytes // size)
+        if parts is None:
+            raise Unreadable(f"{pointer.array} is written in pieces of {nbytes} bytes")
+        return [(_moved(pointer, size * at), each, size) for at, each in enumerate(parts)]
+
+    def _element_size(self, array: str, kind: str, nbytes: int) -> int:
+        """Bytes of an element of an array, where an access may have several."""
+        if array.startswith(SHARED):
+            return BYTES[self.shared[array]] if array in self.shared else nbytes
+        size = next((BYTES.get(a.dtype, nbytes) for a in self.arguments if a.name == array), nbytes)
+        return size if nbytes % size == 0 else nbytes
 
     def scatter(self, op: str, kind: str, address: Expr, value: Expr, out: list[Statement]) -> Expr:
         """An atomic update; what it gives back is a name that nothing defines."""
         pointer = _moved(address, 0)
         if pointer.array.startswith(LOCAL):
             raise Unreadable("an atomic update of a variable of one thread")
+        if pointer.array in self.variables:
+            raise Unreadable(f"the variable {pointer.array} of the program is written")
         index, dtype = self._element(pointer, kind, nbytes_of(kind))
         self.stores.add(pointer.array)
         out.append(Scatter(op, pointer.array, index, as_type(value, dtype)))
@@ -91,6 +123,13 @@ class Memory:
             return found if isinstance(found, Pointer) else as_type(found, _kind_of(kind, found))
         if pointer.array.startswith(TABLE):
             return self._of_table(kind, nbytes, pointer)
+        size = self._element_size(pointer.array, kind, nbytes)
+        if size < nbytes:
+            parts = [
+                self._load(kind, size, _moved(pointer, size * at), values, out)
+                for at in range(nbytes // size)
+            ]
+            return packed(parts, size)
         index, dtype = self._element(pointer, kind, nbytes)
         read = Load(pointer.array, index, dtype)
         if pointer.array not in self.written and not pointer.array.startswith(SHARED):
@@ -120,12 +159,24 @@ class Memory:
         array = pointer.array
         if array.startswith(SHARED):
             dtype = self._shared_type(array, kind)
+        elif array in self.variables:
+            dtype = self._table(array, kind, nbytes).dtype
         else:
             dtype = next((a.dtype for a in self.arguments if a.name == array), "")
         if BYTES.get(dtype) != nbytes:
             raise Unreadable(f"{array} is read or written in pieces of {nbytes} bytes")
         index = remade("elements", (pointer.offset, Number(nbytes)), "int")
         return index, value_type(dtype)
+
+    def _table(self, name: str, kind: str, nbytes: int) -> Table:
+        """A variable of the program whose elements are as its first access had them."""
+        if name not in self.read:
+            variable = self.variables[name]
+            whole = (variable.length or 1) * nbytes_of(variable.type)
+            sort = "float" if kind[0] == "f" else "uint" if kind[0] == "u" else "int"
+            made = Table(name, f"{sort}{8 * nbytes}", whole // nbytes, variable.initial)
+            self.read[name] = made
+        return self.read[name]
 
     def _shared_type(self, array: str, kind: str) -> str:
         """A b32 that moves a float counts as one, once an access has said so."""
@@ -156,8 +207,15 @@ def _place(depot: str, offset: Expr) -> int:
 
 
 def store_piece(values: Values, depot: str, offset: Expr, nbytes: int, value: Expr | None) -> None:
-    """Write a piece; what it overlaps is forgotten."""
+    """Write a piece, a pack as its parts; what it overlaps is forgotten."""
     at = _place(depot, offset)
+    width = 0 if value is None else width_of(value)
+    if value is not None and 0 < width < nbytes:
+        parts = unpacked(value, width, nbytes // width)
+        for n, each in enumerate(parts or ()):
+            store_piece(values, depot, Number(at + n * width), width, each)
+        if parts is not None:
+            return
     for key in [key for key in values if key.startswith(f"@{depot}+")]:
         first, _, length = key.rpartition("+")[2].partition(":")
         if int(first) < at + nbytes and at < int(first) + int(length):
@@ -167,8 +225,15 @@ def store_piece(values: Values, depot: str, offset: Expr, nbytes: int, value: Ex
 
 
 def load_piece(values: Values, depot: str, offset: Expr, nbytes: int) -> Expr:
-    """Read a piece. Raises Unreadable for one that was written in other pieces, or never."""
-    found = values.get(f"@{depot}+{_place(depot, offset)}:{nbytes}")
+    """Read a piece, or several as a pack. Raises Unreadable for one that was written in other
+    pieces, or never."""
+    at = _place(depot, offset)
+    found = values.get(f"@{depot}+{at}:{nbytes}")
+    for size in (2, 1, 4):
+        if found is None and size < nbytes:
+            parts = [values.get(f"@{depot}+{at + n}:{size}") for n in range(0, nbytes, size)]
+            known = [each for each in parts if each is not None]
+            found = packed(known, size) if len(known) == len(parts) else None
     if found is None:
         raise Unreadable("a variable is read in other pieces than it was written")
     return found

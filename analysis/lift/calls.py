@@ -1,20 +1,27 @@
-"""Instructions of a function one after the other: operands, parameters of calls, and memory; and
-functions of CUDA's mathematical library by their names in PTX."""
+"""Instructions of a function one after the other: operands, parameters of calls, and memory."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
-from ..ptx import Function, Instruction, Module
+from ..ptx import Function, Instruction, Module, Variable
 from ..ptx.effects import effect
 from ..ptx.operands import address, floating, integer, name_in_scope, split, vector
 from ..ptx.registers import accesses
 from .accesses import LOCAL, SHARED, TABLE, Memory
-from .expressions import DType, Expr, Name, Number, Pointer, Unreadable, call
+from .expressions import Expr, Name, Number, Pointer, Unreadable, call
 from .frames import Frame, Values
-from .machine import as_type, computed, dtype_of
+from .machine import (
+    OF_HALVES,
+    applied,
+    as_type,
+    computed,
+    dtype_of,
+    known_function,
+    nbytes_of,
+)
+from .packs import packed, unpacked
 from .statements import Barrier, Statement
 from .sums import total
 
@@ -63,6 +70,9 @@ class Calls:
             self._atomic(frame, each, values, out)
         else:
             target, *args = split(each.operands)
+            if target.startswith("{") and each.stem == "mov":
+                self._taken_apart(frame, each, vector(target), args[0], values)
+                return
             if target.startswith("{") or "|" in target:
                 raise Unreadable(f"the instruction {each.opcode}")
             key = frame.key(name_in_scope(each, target))
@@ -71,10 +81,36 @@ class Calls:
             if None not in read:
                 values[key] = computed(each.opcode, [v for v in read if v is not None])
 
+    def _taken_apart(
+        self, frame: Frame, each: Instruction, targets: Sequence[str], source: str, values: Values
+    ) -> None:
+        """`mov.b32 {low, high}, r`: a register in pieces."""
+        nbytes = nbytes_of(each.opcode.rpartition(".")[2]) // len(targets)
+        value = self._operand(frame, each, source, values)
+        parts = None if value is None else unpacked(value, nbytes, len(targets))
+        for at, target in enumerate(targets):
+            if target != "_":
+                _give(
+                    values,
+                    frame.key(name_in_scope(each, target)),
+                    None if parts is None else parts[at],
+                )
+
+    def _put_together(
+        self, frame: Frame, each: Instruction, operand: str, values: Values
+    ) -> Expr | None:
+        """`mov.b32 r, {low, high}`: pieces as one register."""
+        parts = [self._operand(frame, each, part, values) for part in vector(operand)]
+        known = [part for part in parts if part is not None]
+        nbytes = nbytes_of(each.opcode.rpartition(".")[2]) // len(parts)
+        return packed(known, nbytes) if len(known) == len(parts) else None
+
     def _operand(
         self, frame: Frame, each: Instruction, operand: str, values: Values
     ) -> Expr | None:
         """The value of an operand; None where it is unknown, which matters only if it is used."""
+        if operand.startswith("{"):
+            return self._put_together(frame, each, operand, values)
         if (number := integer(operand)) is not None:
             return Number(number)
         if (number := floating(operand)) is not None:
@@ -90,15 +126,18 @@ class Calls:
         if operand == "%laneid" and (lane := self._known.get("laneid")) is not None:
             return lane
         variable = _variable(frame.function, operand) or self._globals.get(operand)
-        if variable is None:
-            return None
-        if variable.space == "local":
-            return Pointer(f"{LOCAL}{operand}", Number(0))
-        if variable.space == "shared":
-            return Pointer(f"{SHARED}{operand}", Number(0))
-        if operand in self._memory.tables:
-            return Pointer(f"{TABLE}{operand}", Number(0))
-        raise Unreadable(f"the variable {operand} of the whole program")
+        return None if variable is None else self._begin(variable)
+
+    def _begin(self, variable: Variable) -> Pointer:
+        """Where a variable that is declared begins. Raises Unreadable."""
+        name = variable.name
+        if variable.space in ("local", "shared"):
+            return Pointer(f"{LOCAL if variable.space == 'local' else SHARED}{name}", Number(0))
+        if name in self._memory.tables:
+            return Pointer(f"{TABLE}{name}", Number(0))
+        if name in self._memory.variables:
+            return Pointer(name, Number(0))
+        raise Unreadable(f"the variable {name} of the whole program")
 
     def _value(self, frame: Frame, each: Instruction, operand: str, values: Values) -> Expr:
         found = self._operand(frame, each, operand, values)
@@ -160,6 +199,11 @@ class Calls:
         pieces = [_taken(values, frame.key(part)) for part in passed]
         known = known_function(name)
         shuffle = _SHUFFLE.match(name)
+        if (halves := OF_HALVES.match(name)) is not None:
+            self._of_halves(
+                halves, "bfloat" in name, pieces, frame.key(f"{returned}+0"), values, out
+            )
+            return
         result: Expr | None = None
         if name in self.functions and known is None and not shuffle and not _WAITS.match(name):
             answer = self._enter(name, pieces, values)
@@ -179,6 +223,32 @@ class Calls:
             raise Unreadable(f"a call of {name}, whose code is not there")
         if returned and result is not None:
             values[frame.key(f"{returned}+0")] = result
+
+    def _of_halves(
+        self,
+        function: re.Match[str],
+        brain: bool,
+        pieces: Sequence[Pieces],
+        returned: str,
+        values: Values,
+        out: list[Statement],
+    ) -> None:
+        """A function of a half, which is handed over, or of two, by where result and value lie."""
+        op, dtype = function[2].removesuffix("_approx"), "bf16" if brain else "f16"
+
+        def applied_to(value: Expr) -> Expr:
+            single = call("cast", as_type(value, dtype), dtype="f32")
+            return call("cast", call(op, single, dtype="f32"), dtype=dtype)
+
+        if not function[1]:
+            values[returned] = applied_to(_whole(pieces[0]))
+            return
+        (read,) = self._memory.load("b32", 1, _whole(pieces[1]), values, out)
+        parts = unpacked(read, 2, 2)
+        if parts is None:
+            raise Unreadable("a pair of halves whose parts are not known")
+        made = packed([applied_to(each) for each in parts], 2)
+        self._memory.store("b32", [made], _whole(pieces[0]), values, out)
 
 
 def _give(values: Values, key: str, value: Expr | None) -> None:
@@ -217,69 +287,3 @@ def _typed(value: Expr, kind: str) -> Expr:
 
 def _variable(function: Function, name: str):
     return next((each for each in function.variables if each.name == name), None)
-
-
-_SAME = (
-    "exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan tanh sinh cosh asin acos atan atan2 pow "
-    "erf erfc sqrt rsqrt cbrt floor ceil trunc rint round fmod fma hypot copysign normcdf lgamma "
-    "tgamma asinh acosh atanh erfinv rcbrt"
-).split()
-_FAST = "exp log log2 log10 sin cos tan pow exp10".split()
-
-
-class Known(NamedTuple):
-    """A function of the library."""
-
-    op: str
-    dtype: DType
-    """of the result"""
-    takes: tuple[DType, ...]
-
-
-def _table() -> dict[str, Known]:
-    found = dict[str, Known]()
-    two, three = {"atan2", "pow", "fmod", "hypot", "copysign"}, {"fma"}
-    for suffix, dtype in (("f", "f32"), ("", "f64")):
-        kind: DType = "f32" if dtype == "f32" else "f64"
-
-        def add(name: str, op: str, count: int, kind: DType = kind) -> None:
-            found[name] = Known(op, kind, (kind,) * count)
-
-        for op in _SAME:
-            add(f"{op}{suffix}", op, 2 if op in two else 3 if op in three else 1)
-        for name, op, count in (("fabs", "abs", 1), ("fmax", "max", 2), ("fmin", "min", 2)):
-            add(f"{name}{suffix}", op, count)
-        letter = "f" if suffix else "d"
-        for name in ("add", "sub", "mul", "div"):
-            add(f"{letter}{name}_rn", name, 2)
-        found[f"powi{suffix}"] = Known("powi", kind, (kind, "int"))
-        found[f"isnan{letter}"] = Known("isnan", "int", (kind,))
-    for op in _FAST:
-        count = 2 if op == "pow" else 1
-        found[f"fast_{op}f"] = Known(f"fast_{op}", "f32", ("f32",) * count)
-    found["fast_fdividef"] = Known("fast_div", "f32", ("f32", "f32"))
-    for prefix in ("", "u", "ll", "ull"):
-        for op in ("max", "min"):
-            found[f"{prefix}{op}"] = Known(op, "int", ("int", "int"))
-    found |= {name: Known("abs", "int", ("int",)) for name in ("abs", "llabs")}
-    found["int_as_float"] = Known("bits", "f32", ("int",))
-    found["float_as_int"] = Known("bits", "int", ("f32",))
-    return found
-
-
-KNOWN = _table()
-
-
-def known_function(name: str) -> Known | None:
-    """What a function of PTX computes, None for one that is not of the library."""
-    return KNOWN.get(name.removeprefix("__nv_")) if name.startswith("__nv_") else None
-
-
-def applied(function: Known, args: Sequence[Expr]) -> Expr:
-    """The call as an expression. Raises Unreadable."""
-    if len(args) != len(function.takes):
-        raise Unreadable(f"{function.op} of {len(args)} values")
-    values = [as_type(each, kind) for each, kind in zip(args, function.takes, strict=True)]
-    if function.op == "bits":
-        return as_type(values[0], function.dtype)
-    return call(function.op, *values, dtype=function.dtype)

@@ -24,6 +24,7 @@ from .expressions import (
 )
 from .folding import closed_forms, ended, first_of, fold_of
 from .machine import as_type
+from .packs import chosen, width_of
 from .rewriting import substitute
 from .statements import Body, Each, changed, defined, expressions_in
 from .sums import total
@@ -134,9 +135,11 @@ def merge(condition: Expr, yes: Values, no: Values, into: Values) -> None:
         one, other = yes[key], no[key]
         if one is other or one == other:
             into[key] = one
+        elif width_of(one) or width_of(other):
+            into[key] = chosen(condition, one, other)
         elif same_kind(one, other):
-            chosen = call("select", condition, bare(one), bare(other), dtype=bare(one).dtype)
-            into[key] = as_pointer(one, chosen)
+            either = call("select", condition, bare(one), bare(other), dtype=bare(one).dtype)
+            into[key] = as_pointer(one, either)
         elif not isinstance(one, Pointer) and not isinstance(other, Pointer):
             into[key] = Call("select", (condition, one, as_type(other, one.dtype)), one.dtype)
 

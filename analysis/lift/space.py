@@ -16,7 +16,6 @@ from .expressions import (
     ZERO,
     Call,
     Expr,
-    Fold,
     Name,
     Number,
     all_of,
@@ -24,7 +23,7 @@ from .expressions import (
     conjuncts,
     names_in,
 )
-from .fold_laws import bound_of, end_of_strided, merged, plain_fold, term_of
+from .fold_laws import bound_of, end_of_strided
 from .rewriting import remade, substitute
 from .statements import (
     Barrier,
@@ -238,32 +237,6 @@ def covered(lifted: Lifted, facts: Sequence[Expr] = ()) -> Lifted:
             extent = None
         dims.append(each if extent is None else Dim(each.name, extent))
     return replace(lifted, dims=tuple(dims), body=body)
-
-
-def summed_over(lifted: Lifted) -> Lifted:
-    """An atomic sum of parts of one sum, by many blocks, as an addition of the whole sum."""
-    dims, body = list(lifted.dims), lifted.body
-    while len(body) == 1 and isinstance(body[0], Each) and not body[0].carried:
-        dims.append(Dim(body[0].index, body[0].count))
-        body = body[0].body
-    if len(body) != 1 or not isinstance(body[0], Scatter):
-        return lifted
-    only = body[0]
-    if only.op != "add" or not isinstance(only.value, Fold) or only.value.kind != "sum":
-        return lifted
-    kept, value = list[Dim](), only.value
-    for each in reversed(dims):
-        zero = Number(0 if value.dtype == "int" else 0.0, value.dtype)
-        if each.name in names_in(only.index):
-            kept.insert(0, each)
-            continue
-        whole = merged(plain_fold("sum", each.name, each.extent, zero, f"~{each.name}", value))
-        if not isinstance(whole, Fold):
-            return lifted
-        value = whole
-    if isinstance(term_of(value), Fold):
-        return lifted
-    return replace(lifted, dims=tuple(kept), body=(replace(only, value=value),))
 
 
 def _over_grid(body: Body, place: str, stride: Expr) -> Body:

@@ -83,6 +83,19 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """A variable of the module that kernels read alone, `__constant__` or `__device__`."""
+
+    name: str
+    """as PTX has it"""
+    dtype: str
+    """of its elements, as its first access had it"""
+    elements: int
+    initial: bytes | None = None
+    """what it begins as, where the text says so in full"""
+
+
+@dataclass(frozen=True, slots=True)
 class Dim:
     """A parallel dimension: `name` from 0 to `extent - 1`, in any order."""
 
@@ -100,6 +113,7 @@ class Lifted:
     body: Body
     shared: tuple[tuple[str, str, int | None], ...] = ()
     """arrays of a block: name, type of an element as `Argument`, elements"""
+    tables: tuple[Table, ...] = ()
 
     @property
     def opaque(self) -> tuple[str, ...]:

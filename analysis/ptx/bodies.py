@@ -27,7 +27,7 @@ _STATEMENT = re.compile(
     r"|(?:@(?P<negated>!?)\s*(?P<guard>[%\w$]+)\s+)?(?P<opcode>[a-z]\w*(?:\.[\w:]+)*)"
     r"(?:\s+(?P<operands>[^;:\s][^;]*)|\s*(?P<block>\([^;]*)|\s*);)"
 )
-_REG = re.compile(r"\.reg\s+(?:\.v[24]\s+)?\.(\w+)\s+(.*)", re.DOTALL)
+_REG = re.compile(r"\.reg\s*(?:\.v[24]\s*)?\.(\w+)\s+(.*)", re.DOTALL)
 _RANGE = re.compile(r"([%\w$]+)\s*<\s*(\d{1,9})\s*>$")
 MAX_SCOPED = 4096
 """registers of one declaration in a nested scope, each of which gets a name of its own"""

@@ -12,8 +12,8 @@ import pytest
 from device_kernels import CONTRACT, RIGHT, DeviceBench
 from pretend_gpu import PretendedGpu, pretended_gpu
 
-from kernelwright.runners.comparing.comparison import compare
 from kernelwright.runners.comparing.as_called import as_called
+from kernelwright.runners.comparing.comparison import compare
 from kernelwright.runners.comparing.settling import DEVICE
 from kernelwright.runners.gates import FIRST_SET, first_failure
 from kernelwright.runners.gates.checking import Checker

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from ...analysis.lift import Argument, Lifted, lift, lifted_text
+from ...analysis.lift import Argument, Lifted, lift
 from ...analysis.lift.contract import Facts, facts_of
 from ...analysis.lift.expressions import Expr, Name, Unreadable, names_in
 from ...analysis.lift.host import lift_host
 from ...analysis.lift.rewriting import with_values
 from ...analysis.lift.sums import product
-from ...analysis.lift.text import expression_text
+from ...analysis.lift.text import expression_text, lifted_text
 from ...analysis.ptx import Module, read_ptx
 from ...runners.building.plain_compiler import compiled_plainly
 from ...runners.dtypes import DTYPES

@@ -10,7 +10,8 @@ from ..accesses import value_type
 from ..conditions import settled
 from ..expressions import Expr, Name, Number, Pointer, Unreadable, call, names_in
 from ..rewriting import numbered, substitute
-from ..space import covered, in_space, summed_over
+from ..scattered import summed_over
+from ..space import covered, in_space
 from ..statements import (
     Argument,
     Body,

@@ -19,8 +19,9 @@ from exchanging_kernels import (
     WARPS_TEXT,
 )
 
-from kernelwright.analysis.lift import Lifted, lift, lifted_text
+from kernelwright.analysis.lift import Lifted, lift
 from kernelwright.analysis.lift.interpreting import run
+from kernelwright.analysis.lift.text import lifted_text
 from kernelwright.analysis.ptx import read_ptx
 from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.runners.toolchains.compilers.plain_ptx import plain_ptx

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelwright.analysis.lift import Argument, Lifted, lifted_text
+from kernelwright.analysis.lift import Argument, Lifted
 from kernelwright.analysis.lift.host import lift_host
 from kernelwright.analysis.lift.interpreting import run
+from kernelwright.analysis.lift.text import lifted_text
 from kernelwright.analysis.ptx import read_ptx
 from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.runners.toolchains.compilers.plain_host import plain_host_ptx

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from lifted_kernels import ELEMENTWISE, HEAD, LOOP, ROW_SUMS, lifted
 
-from kernelwright.analysis.lift import Argument, lifted_text
+from kernelwright.analysis.lift import Argument
+from kernelwright.analysis.lift.text import lifted_text
 from kernelwright.runners.toolchains.compilers import nvrtc
 
 pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="needs NVRTC")

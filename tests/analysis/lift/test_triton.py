@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelwright.analysis.lift import Argument, Lifted, lifted_text
+from kernelwright.analysis.lift import Argument, Lifted
 from kernelwright.analysis.lift.interpreting import run
+from kernelwright.analysis.lift.text import lifted_text
 from kernelwright.analysis.lift.ttir import lift_ttir
 
 pytestmark = pytest.mark.skipif(

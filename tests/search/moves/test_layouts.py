@@ -126,6 +126,8 @@ KERNELS: Mapping[str, Callable[[], State]] = {
     "column_schedule": PRODUCT,
     "contraction_schedule": PRODUCT,
     "turned_schedule": _idiom("a transpose by one-dimensional blocks"),
+    "split_schedule": SUM,
+    "bins_schedule": _idiom("a histogram in steps of the grid"),
     "loops_schedule": _host("column_sums"),
     "panels_schedule": _host("matmul"),
     "loop_order": _host("column_sums"),

@@ -102,7 +102,9 @@ class Twins:
         Raises TwinFailed.
         """
         info = read_cubin(cubin)
-        globals_ = [name for name, each in info.globals.items() if each.size]
+        # a variable within a function has no name outside it
+        named = {n: each for n, each in info.globals.items() if not n.startswith("_ZZ")}
+        globals_ = [name for name, each in named.items() if each.size]
         return self._make(cubin, source, list(info.entries), globals_, defines, files or {})
 
     def _make(

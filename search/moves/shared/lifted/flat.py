@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from .....analysis.lift.expressions import ONE, ZERO, Call, Expr, Load, Name, call, names_in, walk
+from .....analysis.lift.expressions import (
+    ONE,
+    ZERO,
+    Call,
+    Expr,
+    Load,
+    Name,
+    Number,
+    call,
+    names_in,
+    walk,
+)
 from .....analysis.lift.rewriting import rebuilt, substitute
 from .....analysis.lift.statements import (
     Body,
@@ -48,25 +59,54 @@ class Flat:
     coordinates: tuple[Coordinate, ...]
 
 
-def flattened(plain: Computed, names: Names) -> Flat:
-    """The lift over one index. Raises Unwritable where the places of its output are not ordered."""
+def flattened(plain: Computed, names: Names, width: int = 1, *, updates: bool = False) -> Flat:
+    """The lift over one index, of which `width` neighbours go together; `updates`: whether there
+    may be nothing but atomic updates. Raises Unwritable where the places of its output are not
+    ordered."""
+    return _with_short_rows(_flattened(plain, names, updates), width)
+
+
+def _with_short_rows(flat: Flat, width: int) -> Flat:
+    """With coordinates in rows that are never whole vectors, as three colours are, taken by each
+    place for itself."""
+    short = [c for c in flat.coordinates if isinstance(c.row, Number) and int(c.row.value) % width]
+    if not short:
+        return flat
+    values = {c.name: c.value for c in short}
+    return replace(
+        flat,
+        body=changed(flat.body, lambda each: substitute(each, values)),
+        coordinates=tuple(c for c in flat.coordinates if c not in short),
+    )
+
+
+def _flattened(plain: Computed, names: Names, updates: bool) -> Flat:
     dims, body, sequential = all_dims(plain)
     body = joined(body)
     if not dims:
         raise Unwritable("it has one place alone")
     stores = [s for s in statements_in(body) if isinstance(s, Store | Scatter)]
-    if not any(isinstance(s, Store) for s in stores):
+    if not any(isinstance(s, Store) for s in stores) and not (updates and stores):
         raise Unwritable("it stores nothing but by atomic updates")
     index = names.fresh("e")
     if len(dims) == 1:
         return _of_one(dims[0], body, index, names, plain)
-    in_order, flat = ordered(dims, stores[0].index)
+    in_order, flat = ordered(dims, _read_along(body, stores[0]))
     if sequential and any(
         names_in(difference(s.index, flat)) & {d.name for d in dims} or not isinstance(s, Store)
         for s in stores
     ):
         raise Unwritable("iterations of a loop may store to the same place")
     return _of_several(in_order, flat, body, index, names)
+
+
+def _read_along(body: Body, first: Store | Scatter) -> Expr:
+    """The index by which places are ordered: of what is stored, and where that is but updates, of
+    what is read."""
+    if isinstance(first, Store):
+        return first.index
+    loads = [e for expr in expressions_in(body) for e in walk(expr) if isinstance(e, Load)]
+    return max(loads, key=lambda e: len(names_in(e.index)), default=first).index
 
 
 def joined(body: Body) -> Body:

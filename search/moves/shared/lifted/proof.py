@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .....analysis.lift import Lifted
 from .....analysis.lift.expressions import Unreadable
 from .....analysis.lift.interpreting import Disagrees, run
+from .....analysis.lift.operations import brain
 from .....runners.dtypes import DTYPES
 from .....runners.errors import ExpressionError
 from .....runners.specs.expressions import evaluate, evaluate_int
@@ -46,6 +47,9 @@ def refuted(
         if max(counts.values(), default=0) > MOST_ELEMENTS or longest > MOST_SIZE:
             return ""
         made = {n: _values(spec, n, each.dtype, counts[n]) for n, each in arrays.items()}
+        for each in lifted.tables:
+            if each.initial is None:  # set by the plan, to whatever
+                made[each.name] = _values(spec, "", each.dtype, each.elements)
         run(lifted, scalars, made)
     except Disagrees as error:
         return str(error)
@@ -89,6 +93,8 @@ def _values(spec: KernelSpec, name: str, dtype: str, count: int) -> npt.NDArray[
     init = next(
         (a.filled for a in spec.io.arguments if a.name == name and a.role != "scalar"), None
     )
+    if dtype == "bfloat16":
+        return brain(random.standard_normal(count))  # interpreted as float32
     if DTYPES[dtype].floor is not None:
         return random.standard_normal(count).astype(dtype)
     if init is not None and init.kind == "randint":

@@ -25,9 +25,9 @@ from ....shared.lifted.c_expressions import (
     unconditional,
 )
 from ....shared.lifted.names import Names
-from .c_text import VALUES, Writer
+from .c_text import TYPES, VALUES, Writer
 
-_ATOMICS = {"add": "atomicAdd", "min": "atomicMin", "max": "atomicMax", "and": "atomicAnd",
+ATOMICS = {"add": "atomicAdd", "min": "atomicMin", "max": "atomicMax", "and": "atomicAnd",
             "or": "atomicOr", "xor": "atomicXor"}  # fmt: skip
 MOST_NODES = 1500
 """of an expression that is written out"""
@@ -42,6 +42,8 @@ class BodyWriter:
     index: str
     store: Callable[[Store], str | None] = lambda _: None
     """where a value goes in place of memory; None: into memory at once"""
+    update: Callable[[Scatter, str], str | None] = lambda *_: None
+    """what an atomic update of the element at an index goes to; None: memory"""
 
     def lines(self, body: Body, tab: str) -> Iterator[str]:
         """Statements in order; what they name is known until their block ends."""
@@ -80,12 +82,27 @@ class BodyWriter:
                 inner = _renamed(body, index, k)
                 yield from self.lines(inner, tab + "    ")
                 yield f"{tab}}}"
-            case Scatter(op, array, index, value) if op in _ATOMICS:
+            case Scatter(op, array, index, value) if op in ATOMICS:
                 yield from self.values([index, value], tab)
                 at = self.writer.text(index)
-                yield f"{tab}{_ATOMICS[op]}(&{array}[{at}], {self.writer.text(value)});"
+                target = self.update(statement, at) or f"{array}[{at}]"
+                yield f"{tab}{self._atomic(op, array, target, value)};"
             case _:
                 raise Unwritable("a statement that no schedule writes")
+
+    def _atomic(self, op: str, array: str, target: str, value: Expr) -> str:
+        """An atomic update of an element in the type of the array's."""
+        text = self.writer.text(value, inside=True)
+        match self.writer.dtypes.get(array):
+            case "float32" | "float64" if op == "add":
+                return f"atomicAdd(&{target}, {text})"
+            case ("int32" | "uint32") as dtype:
+                return f"{ATOMICS[op]}(&{target}, ({TYPES[dtype]}){text})"
+            case "int64" | "uint64" if op == "add":
+                wide = "unsigned long long"
+                return f"atomicAdd(({wide}*)&{target}, ({wide}){text})"
+            case _:
+                raise Unwritable(f"an atomic update of `{array}`, which is of no type for it")
 
     def values(self, exprs: list[Expr], tab: str) -> Iterator[str]:
         """What must be computed before these: folds, and what is written more than once."""

@@ -12,15 +12,19 @@ from ......analysis.lift.expressions import DType, Expr, Number
 from ....shared.lifted.c_expressions import CWriter, Unwritable, bracketed
 
 TYPES: Mapping[str, str] = {
-    "float16": "__half", "float32": "float", "float64": "double", "int8": "signed char",
+    "float16": "__half", "bfloat16": "__nv_bfloat16", "float32": "float", "float64": "double",
+    "int8": "signed char",
     "uint8": "unsigned char", "bool": "bool", "int16": "short", "uint16": "unsigned short",
     "int32": "int", "uint32": "unsigned", "int64": "long long", "uint64": "unsigned long long",
 }  # fmt: skip
 """of elements in memory, by the contract's names"""
 VALUES: Mapping[DType, str] = {
-    "int": "long long", "bool": "bool", "f16": "__half", "f32": "float", "f64": "double",
+    "int": "long long", "bool": "bool", "f16": "__half", "bf16": "__nv_bfloat16",
+    "f32": "float", "f64": "double",
 }  # fmt: skip
 """of values that are kept"""
+SHORT: Mapping[str, str] = {"f16": "half", "bf16": "bfloat16"}
+"""types of 16 bits, by what CUDA's conversions call them"""
 FUNCTIONS = frozenset(
     (
         "exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan tanh sinh cosh asin acos atan atan2 "
@@ -52,12 +56,12 @@ class Writer(CWriter):
     def cast(self, value: Expr, dtype: DType) -> str:
         """A value as another type."""
         text = self.text(value, inside=True)
-        if dtype == "f16":
+        if dtype in SHORT:
             if value.dtype == "f64":
-                return f"__double2half({text})"
-            return f"__float2half({text if value.dtype == 'f32' else f'(float){text}'})"
-        if value.dtype == "f16":
-            text = f"__half2float({self.text(value)})"
+                return f"__double2{SHORT[dtype]}({text})"
+            return f"__float2{SHORT[dtype]}({text if value.dtype == 'f32' else f'(float){text}'})"
+        if value.dtype in SHORT:
+            text = f"__{SHORT[value.dtype]}2float({self.text(value)})"
             if dtype == "f32":
                 return text
         return f"({'int' if dtype == 'int' else VALUES[dtype]}){text}"
@@ -67,6 +71,9 @@ class Writer(CWriter):
         names = {
             ("int", "f32"): "__int_as_float", ("f32", "int"): "__float_as_int",
             ("int", "f64"): "__longlong_as_double", ("f64", "int"): "__double_as_longlong",
+            ("f16", "int"): "(long long)__half_as_ushort", ("int", "f16"): "__ushort_as_half",
+            ("bf16", "int"): "(long long)__bfloat16_as_ushort",
+            ("int", "bf16"): "__ushort_as_bfloat16",
         }  # fmt: skip
         found = names.get((value.dtype, dtype))
         if found is None:
@@ -77,7 +84,7 @@ class Writer(CWriter):
         """A function of floats."""
         given = [self.text(each) for each in args]
         suffix = "f" if dtype == "f32" else ""
-        if dtype == "f16":
+        if dtype in SHORT:
             names = {"max": "__hmax", "min": "__hmin", "abs": "__habs", "fma": "__hfma"}
             if op not in names:
                 raise Unwritable(f"{op} in half precision")
@@ -110,8 +117,8 @@ def number_text(number: Number) -> str:
         return "true" if value else "false"
     if dtype == "int":
         return str(value) if abs(value) < 1 << 31 else f"{value}LL"
-    if dtype == "f16":
-        return f"__float2half({number_text(Number(float(value), 'f32'))})"
+    if dtype in SHORT:
+        return f"__float2{SHORT[dtype]}({number_text(Number(float(value), 'f32'))})"
     if not math.isfinite(value):
         if dtype == "f32":
             bits = {1: "0x7f800000", -1: "0xff800000"}.get(_sign(value), "0x7fffffff")

@@ -19,7 +19,7 @@ from ....shared.lifted.flat import Flat, flattened
 from ....shared.lifted.names import Names
 from ....shared.lifted.row_program import COLUMN, Reduction, reduction_of
 from .body_text import BodyWriter
-from .c_text import VALUES, Writer
+from .c_text import SHORT, VALUES, Writer
 from .names import names_for
 from .plain import Plain, written_from
 from .writing import parameters, plan_text, plan_with, source_with, written
@@ -52,7 +52,7 @@ def _reductions(flat: Flat) -> list[Reduction]:
     for each in kept:
         if any(isinstance(inner, Fold) for inner in walk(each.term)):
             raise Unwritable("a fold within a fold")
-        if each.fold.dtype == "f16":
+        if each.fold.dtype in SHORT:
             raise Unwritable("half precision is folded")
         loads = [load for load in walk(each.term) if isinstance(load, Load)]
         strides = [coefficient(load.index, name) for load in loads for name in moving]
@@ -86,7 +86,7 @@ def _candidate(plain: Plain) -> Candidate:
 
 
 def _kernel(plain: Plain, flat: Flat, reductions: list[Reduction], names: Names, index: str) -> str:
-    dtypes = {a.name: a.dtype for a in plain.lifted.arguments if a.array}
+    dtypes = plain.dtypes
     writer = Writer({}, dtypes, wide=index != "int")
     inside, k, share = (names.fresh(n) for n in ("inside", "k", "share"))
     lines = [

@@ -9,12 +9,14 @@ none, and at the end, elements go one by one through the same code.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ......analysis.lift.expressions import ONE, Expr, Fold, Load, names_in, walk
 from ......analysis.lift.statements import (
     Each,
     Let,
+    Scatter,
     Store,
     When,
     changed,
@@ -89,16 +91,20 @@ def _inner(fold: Fold, folds: list[Fold]) -> bool:
 
 
 @dataclass
-class _Kernel:
-    """One text: the element's function, and the kernel that calls it."""
+class Places:
+    """Neighbouring places as lanes: what is loaded and stored as vectors."""
 
     plain: Plain
     lanes: int
+    own: tuple[str, ...] = (THREADS, ITEMS)
+    """macros that the schedule brings"""
+    updates: bool = False
+    """whether there may be nothing but atomic updates"""
 
     def __post_init__(self) -> None:
         plain = self.plain
-        self.names = names_for(plain, (THREADS, ITEMS))
-        self.flat: Flat = flattened(plain, self.names)
+        self.names = names_for(plain, self.own)
+        self.flat: Flat = flattened(plain, self.names, self.lanes, updates=self.updates)
         rows = {c.row: None for c in self.flat.coordinates}
         moving = {self.flat.index, *(c.name for c in self.flat.coordinates if c.moving)}
         self.split = Lanes(plain, self.lanes, frozenset(moving))
@@ -116,23 +122,28 @@ class _Kernel:
     def _find_vectors(self) -> None:
         """Loads and stores of all lanes as one: those that always happen, of arrays that are not
         written before they are read."""
-        top = [s for s in self.body if isinstance(s, Let | Store | When)]
+        top = [s for s in self.body if isinstance(s, Let | Store | Scatter | When)]
         exprs = list[Expr]()
-        stored = set[str]()
+        stored, again = set[str](), set[Load]()
         self.loads = dict[Load, Expr]()
         for each in top:
             match each:
                 case Let(_, value):
                     exprs = [value]
-                case Store(_, index, value):
+                case Store(_, index, value) | Scatter(_, _, index, value):
                     exprs = [index, value]
                 case When(condition):
                     exprs = [condition]
             for load in loads_in(exprs):
-                start = None if load.array in stored else self.split.vector(load.index)
+                if load.array in stored:
+                    again.add(load)  # it is another value by now
+                    continue
+                start = self.split.vector(load.array, load.index)
                 if start is not None:
                     self.loads[load] = start
-            stored |= {s.array for s in statements_in((each,)) if isinstance(s, Store)}
+            stored |= {s.array for s in statements_in((each,)) if isinstance(s, Store | Scatter)}
+        for load in again:
+            self.loads.pop(load, None)
         counts = [s.array for s in statements_in(self.body) if isinstance(s, Store)]
         self.stores = dict[Store, Expr]()
         for at, each in enumerate(top):
@@ -145,13 +156,13 @@ class _Kernel:
                 for load in walk(expr)
                 if isinstance(load, Load)
             }
-            start = None if each.array in later else self.split.vector(each.index)
+            start = None if each.array in later else self.split.vector(each.array, each.index)
             if start is not None:
                 self.stores[each] = start
 
 
 def _candidate(plain: Plain, lanes: int, items: int, prior: float) -> Candidate:
-    made = _Kernel(plain, lanes)
+    made = Places(plain, lanes)
     if lanes > 1 and not made.stores and not made.loads:
         raise Unwritable("no array is read or written at neighbouring elements")
     told = (
@@ -161,7 +172,7 @@ def _candidate(plain: Plain, lanes: int, items: int, prior: float) -> Candidate:
     )
     function = made.names.fresh(f"{plain.function.name}_places")
     index = "long long" if made.wide else "int"
-    prelude = f"{made.vectors.text}\n\n{_function(made, function, index)}"
+    prelude = f"{made.vectors.text}\n\n{function_of(made, function, index)}"
     declared = parameters(plain, made.written)
     count = plan_text(made.flat.count, plain)
     return Candidate(
@@ -179,12 +190,20 @@ def _candidate(plain: Plain, lanes: int, items: int, prior: float) -> Candidate:
     )
 
 
-def _function(made: _Kernel, function: str, index: str) -> str:
-    """Places of one thread, as many neighbouring ones as there are lanes, several times."""
+def function_of(
+    made: Places,
+    function: str,
+    index: str,
+    more: Sequence[str] = (),
+    target: Callable[[Scatter, str], str | None] = lambda *_: None,
+) -> str:
+    """Places of one thread, as many neighbouring ones as there are lanes, several times. `more`:
+    further parameters; `target`: what an atomic update of the element at an index goes to, None:
+    memory."""
     names, vectors, e = made.names, made.vectors, made.flat.index
     lanes, times, item, lane = (names.fresh(n) for n in ("LANES", "TIMES", "item", "lane"))
     first, step = names.fresh("first"), names.fresh("step")
-    dtypes = {a.name: a.dtype for a in made.plain.lifted.arguments if a.array}
+    dtypes = made.plain.dtypes
     writer = Writer({LANE: lane}, dtypes, wide=made.wide)
     loaded = {load: names.fresh(f"{load.array}_lanes") for load in made.loads}
     stored = {store: names.fresh(f"{store.array}_lanes") for store in made.stores}
@@ -205,7 +224,7 @@ def _function(made: _Kernel, function: str, index: str) -> str:
         lines.append("    }")
     writer.load = lambda load: f"{loaded[load]}[{item}].at[{lane}]" if load in loaded else None
     body = BodyWriter(
-        writer, names, index, lambda s: f"{stored[s]}.at[{lane}]" if s in stored else None
+        writer, names, index, lambda s: f"{stored[s]}.at[{lane}]" if s in stored else None, target
     )
     inner = list(body.lines(made.body, "            "))
     lines += [unrolled, *place]
@@ -222,7 +241,7 @@ def _function(made: _Kernel, function: str, index: str) -> str:
         lines.append(f"        {vectors.store(TYPES[dtypes[store.array]], lanes, at, name)}")
     lines.append("    }")
     given = ", ".join(
-        [*parameters(made.plain, made.written), f"{index} {first}", f"{index} {step}"]
+        [*parameters(made.plain, made.written), *more, f"{index} {first}", f"{index} {step}"]
     )
     return "\n".join(
         [
@@ -236,14 +255,14 @@ def _function(made: _Kernel, function: str, index: str) -> str:
     )
 
 
-def _used(place: list[str], exprs: object, made: _Kernel, e: str) -> list[str]:
+def _used(place: list[str], exprs: object, made: Places, e: str) -> list[str]:
     """The coordinates that these need, and the flat index."""
     used = {name for expr in made.loads.values() for name in names_in(expr)}
     named = [c.name for c in made.flat.coordinates]
     return [place[0], *(p for n, p in zip(named, place[1:], strict=True) if n in used)]
 
 
-def _kernel(made: _Kernel, function: str, index: str) -> str:
+def _kernel(made: Places, function: str, index: str) -> str:
     """Whole blocks by vectors; the last one, and sizes that are no whole vectors, one by one."""
     names, plain = made.names, made.plain
     count, first, n, e = (names.fresh(n) for n in ("count", "block_first", "n", "place"))

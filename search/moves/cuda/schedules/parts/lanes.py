@@ -17,7 +17,9 @@ from ......analysis.lift.expressions import (
 )
 from ......analysis.lift.rewriting import rebuilt, substitute
 from ......analysis.lift.sums import coefficient, from_terms, terms_of, total
+from ......runners.dtypes import DTYPES
 from ....shared.lifted.domains import divisor
+from ....shared.lifted.memory import Memory
 from .plain import Plain
 
 LANE = "~lane"
@@ -59,9 +61,12 @@ class Lanes:
         inner = Call(made.op, (found[1], below), "int")
         return inner if made.op == "div" else total((inner, Name(LANE)))
 
-    def vector(self, index: Expr) -> Expr | None:
+    def vector(self, array: str, index: Expr) -> Expr | None:
         """Where the vector of an access begins; None: its lanes are no neighbours, or not aligned.
         `index`: as `split` gives it."""
+        memory = self.plain.arrays.get(array)
+        if memory is None or not self._is_aligned(memory):
+            return None
         found = coefficient(index, LANE)
         if found is None or found[0] != ONE:
             return None
@@ -70,6 +75,11 @@ class Lanes:
             return None
         self.needs |= dict.fromkeys(needs)
         return found[1]
+
+    def _is_aligned(self, memory: Memory) -> bool:
+        """Whether vectors may begin where an array does."""
+        nbytes = DTYPES[memory.dtype].itemsize * self.width  # type: ignore[index]
+        return memory.align % min(nbytes & -nbytes, 16) == 0
 
     def uniform(self, index: Expr) -> bool:
         """Whether all lanes access one element."""

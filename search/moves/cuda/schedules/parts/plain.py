@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from ......analysis.lift import Argument, Lifted, lift
 from ......analysis.lift.expressions import Call, Expr, Name, Number, Unreadable, names_in
+from ......analysis.lift.normal import normal
 from ......analysis.lift.rewriting import substitute
 from ......analysis.lift.statements import Body, Dim, changed, expressions_in
 from ......analysis.lift.sums import difference, divided, product, total
@@ -31,6 +32,8 @@ from ....shared.lifted.proof import refuted
 from ....shared.sizes import divisor_of
 from ...parts.reading import arguments_of, effective_plan
 from .c_text import TYPES
+from .tables import Tables, tables_of
+from .whole_quotients import with_whole_quotients
 
 AXES = ("x", "y", "z")
 WRITTEN = "// schedule: "
@@ -68,6 +71,13 @@ class Plain:
     """integers that the kernel is given, or could be: over the symbols of the spec"""
     added: tuple[str, ...]
     """symbols that the launch does not hand over so far, under their own names"""
+    tables: Tables
+
+    @property
+    def dtypes(self) -> Mapping[str, str]:
+        """Contract types of the elements of arrays and tables."""
+        own = {each.name: each.dtype for each in self.lifted.arguments if each.array}
+        return {**own, **self.tables.dtypes}
 
     @property
     def launch(self) -> LaunchStep:
@@ -210,7 +220,8 @@ def _lifted(
         if found.opaque:
             return NotApplicable(f"not all of it is understood: {'; '.join(found.opaque[:2])}")
         sizes = _Sizes(state.spec, given.sizes, numbers)
-        lifted = sizes.without_launch(found, launch)
+        lifted = sizes.without_launch(normal(found), launch)
+        lifted = with_whole_quotients(lifted, given.sizes, state.spec)
     except (Unreadable, ExpressionError, SyntaxError) as error:
         return NotApplicable(f"what it computes is not understood: {error}")
     except RecursionError:
@@ -219,13 +230,18 @@ def _lifted(
     why = refuted(lifted, state.spec, given.arrays, known)
     if why:
         return NotApplicable(f"its reading is not trusted: {why}")
+    try:
+        tables = tables_of(lifted, state.source)
+    except Unreadable as error:
+        return NotApplicable(str(error))
     return Plain(
+        tables=tables,
         source=state.source.encode(),
         function=function,
         plan=plan,
         step=step,
         spec=state.spec,
-        lifted=lifted,
+        lifted=tables.lifted,
         arrays=given.arrays,
         sizes=known,
         added=tuple(sizes.added),

@@ -100,7 +100,7 @@ class RowLanes:
         for load in loads_in(exprs):
             if load.array in self.written and load.array not in stored:
                 continue
-            start = self.split.vector(load.index)
+            start = self.split.vector(load.array, load.index)
             if start is not None:
                 found[load] = start
         return found
@@ -110,7 +110,7 @@ class RowLanes:
         found = dict[Store, Expr]()
         for each in self.elements:
             if isinstance(each, Store) and arrays.count(each.array) == 1:
-                start = self.split.vector(each.index)
+                start = self.split.vector(each.array, each.index)
                 if start is not None:
                     found[each] = start
         return found
@@ -118,4 +118,4 @@ class RowLanes:
 
 def dtype_of(plain: Plain, array: str) -> str:
     """The contract's type of an array's elements."""
-    return next(a.dtype for a in plain.lifted.arguments if a.name == array)
+    return plain.dtypes[array]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from ......analysis.lift.expressions import ZERO, Expr, Load, Number
+from ......analysis.lift.expressions import ZERO, Expr, Fold, Load, Number
 from ......analysis.lift.statements import Body
 from ....shared.lifted.row_program import COLUMN, Reduction
 from . import running
 from .body_text import BodyWriter
-from .c_text import TYPES, VALUES, Writer
+from .c_text import SHORT, TYPES, VALUES, Writer
 from .lanes import LANE
 from .row_lanes import TEAM, RowLanes, dtype_of
 from .team_text import Teams
-from .writing import condition, handed, parameters
+from .writing import chosen, condition, handed, parameters
 
 WARPS = 4
 """rows of a block where a warp does one"""
@@ -23,10 +23,13 @@ _NEUTRAL = {"sum": 0, "product": 1}
 class RowText:
     """Texts over one program; what several functions share is written once."""
 
-    def __init__(self, made: RowLanes, index: str) -> None:
-        self._made, self._index = made, index
+    def __init__(self, made: RowLanes, index: str, parts: str = "") -> None:
+        """`parts`: the macro that says how many blocks share a row; empty: none do."""
+        self._made, self._index, self._parts = made, index, parts
         self._names = made.names
-        self._dtypes = {a.name: a.dtype for a in made.plain.lifted.arguments if a.array}
+        self.folded = dict[Fold, list[str]]()
+        """what a thread's part of each fold is called, of a place and its value both"""
+        self._dtypes = made.plain.dtypes
         self.teams = Teams(made.names)
         names = made.names
         self._lanes, self._thread = names.fresh("LANES"), names.fresh("thread")
@@ -34,13 +37,21 @@ class RowText:
         self._item, self._items = names.fresh("item"), names.fresh("ITEMS")
         self._outer = {d.name: names.fresh(d.name.replace(".", "_")) for d in made.program.outer}
 
-    def _writer(self) -> Writer:
+    def writer(self) -> Writer:
+        """For expressions of a row."""
         own = {LANE: self._lane, COLUMN: self._column, **self._outer}
         return Writer(own, self._dtypes, wide=self._index != "int")
 
-    def function(self, name: str, capacity: int) -> str:
-        """What the threads of a row do; `capacity`: columns that they hold, 0: none."""
-        made, writer = self._made, self._writer()
+    def function(
+        self,
+        name: str,
+        capacity: int,
+        kept_by: Callable[[Writer], list[str]] | None = None,
+        more: Sequence[str] = (),
+    ) -> str:
+        """What the threads of a row do; `capacity`: columns that they hold, 0: none. `kept_by`:
+        what one of them does in the end in place of the program's; `more`: further parameters."""
+        made, writer = self._made, self.writer()
         kept = (
             {load: self._names.fresh(f"{load.array}_row") for load in made.held} if capacity else {}
         )
@@ -57,19 +68,15 @@ class RowText:
             lines += self._reduced(step, loads, kept, loaded, writer)
         if made.elements:
             lines += self._elements(kept, loaded, writer)
-        if made.program.ends:
-            lines += [
-                f"    if ({self._thread} == 0) {{",
-                *self._ends(made.program.ends, writer),
-                "    }",
-            ]
+        ends = self._ends(made.program.ends, writer) if kept_by is None else kept_by(writer)
+        if ends:
+            lines += [f"    if ({self._thread} == 0) {{", *ends, "    }"]
         outer = [f"{self._index} {each}" for each in self._outer.values()]
-        given = ", ".join([*parameters(made.plain, made.written), *outer])
-        told = (
-            f"// one row by {TEAM} threads, which hold it"
-            if capacity
-            else f"// one row by {TEAM} threads, read anew for each pass"
-        )
+        given = ", ".join([*parameters(made.plain, made.written), *more, *outer])
+        told = "which hold it" if capacity else "read anew for each pass"
+        told = f"// one row by {TEAM} threads, {told}"
+        if self._parts:
+            told = f"// a block's share of one row, which {self._parts} blocks have"
         return "\n".join(
             [
                 told,
@@ -127,11 +134,11 @@ class RowText:
             ]
             tab = "            "
         else:
-            step = f"{self._column} += {TEAM} * {self._lanes}"
+            first, step = self._stride()
             yield "#pragma unroll 4"
             yield (
-                f"    for ({self._index} {self._column} = {self._thread} * {self._lanes}; "
-                f"{self._column} < {columns}; {step}) {{"
+                f"    for ({self._index} {self._column} = {first}; "
+                f"{self._column} < {columns}; {self._column} += {step}) {{"
             )
         for load, called in here.items():
             value = self._load(load, loads[load], writer)
@@ -149,6 +156,13 @@ class RowText:
         writer.load = lambda _: None
         yield from ["        }", "    }"] if kept else ["    }"]
 
+    def _stride(self) -> tuple[str, str]:
+        """A thread's first column, and how far apart its vectors are."""
+        if self._parts:
+            first = f"((int)blockIdx.x * {TEAM} + {self._thread}) * {self._lanes}"
+            return first, f"{self._parts} * {TEAM} * {self._lanes}"
+        return f"{self._thread} * {self._lanes}", f"{TEAM} * {self._lanes}"
+
     def _reduced(
         self,
         step: list[tuple[Reduction, Expr, Expr]],
@@ -159,6 +173,7 @@ class RowText:
     ) -> Iterator[str]:
         body = BodyWriter(writer, self._names, self._index)
         named = [self._declared(r) for r, _, _ in step]
+        self.folded |= {r.fold: names for (r, _, _), names in zip(step, named, strict=True)}
         for (reduction, _, _), names in zip(step, named, strict=True):
             yield from body.values([reduction.first, reduction.first_place], "    ")
             yield from (f"    {line}" for line in self._begun(reduction, names, writer))
@@ -187,7 +202,9 @@ class RowText:
                 yield f"    {names[0]} = {_acc(reduction, writer.text(first))} {sign} {names[0]};"
             value = names[0]
             writer.known[reduction.fold] = (
-                f"__float2half({value})" if reduction.fold.dtype == "f16" else value
+                f"__float2{SHORT[reduction.fold.dtype]}({value})"
+                if reduction.fold.dtype in SHORT
+                else value
             )
 
     def _declared(self, reduction: Reduction) -> list[str]:
@@ -209,7 +226,7 @@ class RowText:
                 f"{VALUES[reduction.first.dtype]} {names[1]} = {best};",
                 f"{self._index} {names[0]} = {place};",
             ]
-        dtype = "f32" if reduction.fold.dtype == "f16" else reduction.fold.dtype
+        dtype = "f32" if reduction.fold.dtype in SHORT else reduction.fold.dtype
         neutral = _NEUTRAL.get(reduction.kind)
         if neutral is not None:
             first = writer.text(Number(neutral if dtype == "int" else float(neutral), dtype))
@@ -235,7 +252,7 @@ class RowText:
             case "product":
                 return [f"{guard}{name} *= {value};"]
             case "max" | "min" as kind:
-                dtype = "f32" if term.dtype == "f16" else term.dtype
+                dtype = "f32" if term.dtype in SHORT else term.dtype
                 if dtype in ("f32", "f64"):
                     suffix = "f" if dtype == "f32" else ""
                     return [f"{guard}{name} = f{kind}{suffix}({name}, {value});"]
@@ -281,6 +298,24 @@ class RowText:
     def _ends(self, ends: Body, writer: Writer) -> list[str]:
         return list(BodyWriter(writer, self._names, self._index).lines(ends, "        "))
 
+    def places(self, row: str, writer: Writer) -> list[str]:
+        """Lines that name the place of each dimension of a row by its number."""
+        lines, rest = list[str](), row
+        for at, dim in enumerate(reversed(self._made.program.outer)):
+            name = self._outer[dim.name]
+            if at == len(self._made.program.outer) - 1:
+                lines.append(f"    const {self._index} {name} = {rest};")
+                continue
+            extent = writer.text(dim.extent, inside=True)
+            lines.append(f"    const {self._index} {name} = {rest} % {extent};")
+            rest = f"{rest} / {extent}"
+        return lines
+
+    @property
+    def outer(self) -> list[str]:
+        """What the places of the dimensions are called, in order."""
+        return list(self._outer.values())
+
     def kernel(self, rows: Expr, held: str, streamed: str, capacity: int) -> str:
         """The kernel's body: which row, by which function."""
         made, writer = self._made, Writer({}, {}, wide=self._index != "int")
@@ -291,19 +326,11 @@ class RowText:
             "    // a warp or a block leaves as a whole",
             f"    if ({row} >= {writer.text(rows, inside=True)}) return;",
         ]
-        rest = row
-        for at, dim in enumerate(reversed(made.program.outer)):
-            name = self._outer[dim.name]
-            if at == len(made.program.outer) - 1:
-                lines.append(f"    const {self._index} {name} = {rest};")
-                continue
-            extent = writer.text(dim.extent, inside=True)
-            lines.append(f"    const {self._index} {name} = {rest} % {extent};")
-            rest = f"{rest} / {extent}"
+        lines += self.places(row, writer)
         given = ", ".join([handed(made.plain), *self._outer.values()])
         columns = writer.text(made.program.columns, inside=True)
         fits = f"{columns} <= {capacity}"
-        lines += _chosen(
+        lines += chosen(
             condition(made.split.needs, made.lanes, writer),
             lambda lanes: _by_length(held, streamed, fits, f"<{lanes}>({given});"),
             made.lanes,
@@ -313,23 +340,11 @@ class RowText:
 
 def _acc(reduction: Reduction, text: str) -> str:
     """Half precision is reduced in single precision."""
-    return f"__half2float({text})" if reduction.fold.carried[0].dtype == "f16" else text
+    dtype = reduction.fold.carried[0].dtype
+    return f"__{SHORT[dtype]}2float({text})" if dtype in SHORT else text
 
 
 def _by_length(held: str, streamed: str, fits: str, call: str) -> list[str]:
     if not held or not streamed:
         return [f"{held or streamed}{call}"]
     return [f"if ({fits}) {held}{call}", f"else {streamed}{call}"]
-
-
-def _chosen(tests: list[str], way: Callable[[int], list[str]], lanes: int) -> list[str]:
-    """Vectors where the sizes are multiples of them, else single elements."""
-    if not tests:
-        return [f"    {line}" for line in way(lanes)]
-    return [
-        f"    if ({' && '.join(tests)}) {{",
-        *(f"        {line}" for line in way(lanes)),
-        "    } else {",
-        *(f"        {line}" for line in way(1)),
-        "    }",
-    ]

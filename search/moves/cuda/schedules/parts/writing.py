@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ......analysis.lift.expressions import Call, Expr, Name, Number, Sum
@@ -47,7 +47,8 @@ def source_with(
     head = f"__global__ void{bounded} {function.name}({', '.join(declared)})"
     inner = body.strip("\n")
     definition = f"{head} {{\n{inner}\n}}"
-    first = f"{prelude.strip(chr(10))}\n\n{WRITTEN}{told}\n"
+    before = "\n\n".join([*plain.tables.definitions, prelude.strip("\n")])
+    first = f"{before}\n\n{WRITTEN}{told}\n"
     return edited(
         plain.source,
         [
@@ -116,6 +117,19 @@ def plan_text(expr: Expr, plain: Plain) -> str:
 def condition(needs: Iterable[Expr], width: int, writer: Writer) -> list[str]:
     """The tests that sizes are multiples of a width."""
     return [f"{writer.text(each, inside=True)} % {width} == 0" for each in needs]
+
+
+def chosen(tests: list[str], way: Callable[[int], list[str]], lanes: int) -> list[str]:
+    """Vectors where the sizes are multiples of them, else single elements."""
+    if not tests:
+        return [f"    {line}" for line in way(lanes)]
+    return [
+        f"    if ({' && '.join(tests)}) {{",
+        *(f"        {line}" for line in way(lanes)),
+        "    } else {",
+        *(f"        {line}" for line in way(1)),
+        "    }",
+    ]
 
 
 def written(plain: Plain) -> frozenset[str]:

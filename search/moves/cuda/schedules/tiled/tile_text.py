@@ -104,7 +104,7 @@ class TileText:
 
     def __init__(self, plain: Plain, found: Contraction, names: Names, index: str) -> None:
         self._found, self._names, self._index = found, names, index
-        self._dtypes = {a.name: a.dtype for a in plain.lifted.arguments if a.array}
+        self._dtypes = plain.dtypes
         self._of = {each: names.fresh(each) for each in _LOCALS}
         sides = (("M", found.rows, found.left), ("N", found.columns, found.right))
         self._sides = tuple(_Side(*side, names) for side in sides)

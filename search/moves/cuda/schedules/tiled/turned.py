@@ -113,7 +113,7 @@ def _named(found: Turned, names: Names) -> Turned:
 
 
 def _lines(plain: Plain, found: Turned, names: Names, index: str) -> Iterator[str]:
-    dtypes = {a.name: a.dtype for a in plain.lifted.arguments if a.array}
+    dtypes = plain.dtypes
     writer = Writer({}, dtypes, wide=index != "int")
     across, along = found.across, found.along
     extent = {d: writer.text(d.extent, inside=True) for d in (across, along, *found.others)}

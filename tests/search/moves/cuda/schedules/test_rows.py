@@ -96,16 +96,16 @@ def test_what_has_no_fold_along_rows_is_told() -> None:
 
 def test_types_that_are_not_read_are_told() -> None:
     source = (
-        "#include <cuda_bf16.h>\n"
-        'extern "C" __global__ void f(const __nv_bfloat16* x, float* y, int rows, int cols) '
-        f"{{ {_R} float s = 0; {_J} s += __bfloat162float(v[j]); y[r] = s; }}"
-    ).replace("const float* v", "const __nv_bfloat16* v")
+        "#include <cuda_fp8.h>\n"
+        'extern "C" __global__ void f(const __nv_fp8_e4m3* x, float* y, int rows, int cols) '
+        f"{{ {_R} float s = 0; {_J} s += float(v[j]); y[r] = s; }}"
+    ).replace("const float* v", "const __nv_fp8_e4m3* v")
     arguments = [
-        array("x", "input", "rows", "cols", dtype="bfloat16"),
+        array("x", "input", "rows", "cols", dtype="float8_e4m3fn"),
         array("y", "output", "rows"),
     ]
     state = cuda_state(source, "f", [*arguments, scalar("rows"), scalar("cols")], A_ROW, SIZES)
-    assert "bfloat16, which is not read" in reason(MOVE, state)
+    assert "float8_e4m3fn, which is not read" in reason(MOVE, state)
 
 
 def test_constants_of_the_c_library_are_read() -> None:

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .expressions import Call as Operation
-from .expressions import Expr, Fold, Load, Name, Number, Sum, Unreadable
-from .operations import TYPES, operate
-from .statements import Barrier, Body, Each, Let, Lifted, Opaque, Scatter, Store, When
+from ..expressions import Call as Operation
+from ..expressions import Expr, Fold, Load, Name, Number, Sum, Unreadable
+from ..operations import TYPES, operate
+from ..statements import Barrier, Body, Each, Let, Lifted, Opaque, Scatter, Store, When
 
 Array = npt.NDArray[Any]
 MAX_PLACES = 1 << 22
@@ -44,7 +44,7 @@ def run(
     than MAX_PLACES places.
     """
     scalars = {name: np.asarray(value) for name, value in sizes.items()}
-    evaluator = _Evaluator(arrays, {} if reached is None else reached)
+    evaluator = _Evaluator(_with_tables(lifted, arrays), {} if reached is None else reached)
     extents = [int(evaluator.value(each.extent, scalars)) for each in lifted.dims]
     if any(extent <= 0 for extent in extents):
         return
@@ -63,6 +63,18 @@ def value_of(expr: Expr, names: Mapping[str, Array]) -> Array:
     Unreadable."""
     with np.errstate(all="ignore"):
         return _Evaluator({}, {}).value(expr, dict(names))
+
+
+def _with_tables(lifted: Lifted, arrays: Mapping[str, Array]) -> Mapping[str, Array]:
+    """The arrays, and tables that are not among them as they begin. Raises Unreadable."""
+    found = dict(arrays)
+    for each in lifted.tables:
+        if each.name in found:
+            continue
+        if each.initial is None:
+            raise Unreadable(f"what the variable {each.name} of the program holds is not known")
+        found[each.name] = np.frombuffer(each.initial, dtype=each.dtype)
+    return found
 
 
 class _Evaluator:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .expressions import Call, Carried, Expr, Fold, Load, Name, Number, Pointer, Sum
-from .folding import combination
-from .statements import Barrier, Body, Each, Let, Lifted, Opaque, Scatter, Statement, Store, When
+from ..expressions import Call, Carried, Expr, Fold, Load, Name, Number, Pointer, Sum
+from ..folding import combination
+from ..statements import Barrier, Body, Each, Let, Lifted, Opaque, Scatter, Statement, Store, When
 
 _INFIX = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "rem": "%", "lt": "<", "le": "<=", "gt": ">",
