@@ -10,10 +10,9 @@ from ..ptx import Variable
 from .expressions import FLOATS, DType, Expr, Load, Name, Number, Pointer, Unreadable
 from .frames import Values
 from .machine import as_type, dtype_of, nbytes_of
-from .packs import lowest, packed, unpacked, width_of
 from .rewriting import remade
 from .statements import Argument, Let, Scatter, Statement, Store, Table
-from .sums import total
+from .sums import lowest, packed, total, unpacked, width_of
 
 BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "int8": 1, "uint8": 1,
          "bool": 1, "int16": 2,

@@ -21,9 +21,8 @@ from .machine import (
     known_function,
     nbytes_of,
 )
-from .packs import packed, unpacked
 from .statements import Barrier, Statement
-from .sums import total
+from .sums import packed, total, unpacked
 
 Pieces = Mapping[int, Expr]
 """a value that is handed over, by the byte at which each piece of it begins: a struct has several;

@@ -24,10 +24,9 @@ from .expressions import (
 )
 from .folding import closed_forms, ended, first_of, fold_of
 from .machine import as_type
-from .packs import chosen, width_of
 from .rewriting import substitute
 from .statements import Body, Each, changed, defined, expressions_in
-from .sums import total
+from .sums import chosen, total, width_of
 
 Values = dict[str, Expr]
 """registers and parameters (`3:%r1`: of the third function that was entered), and pieces of local

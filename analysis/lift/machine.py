@@ -26,8 +26,17 @@ from .expressions import (
     Unreadable,
     call,
 )
-from .packs import each_part, packed, pieces_of_bits, unpacked, width_of
-from .sums import difference, negated, product, total
+from .sums import (
+    difference,
+    each_part,
+    negated,
+    packed,
+    pieces_of_bits,
+    product,
+    total,
+    unpacked,
+    width_of,
+)
 
 _SIMPLE = {
     "min": "min", "max": "max", "abs": "abs", "sqrt": "sqrt", "rsqrt": "rsqrt", "sin": "sin",
