@@ -92,7 +92,8 @@ def _worth_it(plain: Plain, program: RowProgram, rows: Expr) -> None:
     """Raises Unwritable where a block a row does as well, or shares cannot be joined."""
     if len(program.passes) > 1 or any(program.elements):
         raise Unwritable("a row is needed again behind its fold")
-    if any(each.kind == "running" or each.fold.dtype in SHORT for each in program.passes[0]):
+    reductions = [each for step in program.passes for each in step]
+    if any(each.kind == "running" or each.fold.dtype in SHORT for each in reductions):
         raise Unwritable("its folds are no sums, products or extremes of whole precision")
     if min(workload_values(rows, plain), default=MANY_ROWS) >= MANY_ROWS:
         raise Unwritable("there are rows enough for all blocks")
