@@ -184,7 +184,7 @@ def product(tmp_path_factory: pytest.TempPathFactory) -> Product:
     """A copy with its tests, to which README's reader has added one of each."""
     made = copied(tmp_path_factory.mktemp("adding"))
     for each in ("tests", "benchmarks", "docs", "examples", ".dev"):
-        leave = shutil.ignore_patterns("__pycache__", "results")
+        leave = shutil.ignore_patterns("results")
         shutil.copytree(ROOT / each, made.folder / each, symlinks=True, ignore=leave)
     for each in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "pyproject.toml"):
         shutil.copy(ROOT / each, made.folder / each)

@@ -35,8 +35,9 @@ class Product:
 
     def runs(self, *words: str) -> subprocess.CompletedProcess[str]:
         """What its Python does with these words. No folder that ours was told to look through
-        first (`PYTHONPATH`) comes before the copy."""
-        told = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        first (`PYTHONPATH`) comes before the copy, and our reports are not its own."""
+        ours = ("PYTHONPATH", "PYTEST_ADDOPTS")
+        told = {name: value for name, value in os.environ.items() if name not in ours}
         return subprocess.run(
             [self.python, *words],
             cwd=self.home,
@@ -48,10 +49,10 @@ class Product:
 
 
 def copied(home: Path) -> Product:
-    """A fresh copy beneath `home`."""
+    """A fresh copy beneath `home`, its bytecode with it: files keep their times."""
     folder = home / "copy" / "kernelwright"
     for each in FOLDERS:
-        shutil.copytree(ROOT / each, folder / each, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / each, folder / each)
     return Product(home, folder, _python_with(folder.parent, home / "venv"))
 
 
