@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from kernels import tiny_kernel, with_known_peaks
+from kernels import tiny_kernel
 from typer.testing import CliRunner, Result
 
 from kernelwright.runners.errors import PlannerFailed, SpecError
@@ -22,37 +22,38 @@ def optimize(folder: Path, *words: str) -> Result:
     return CliRunner().invoke(cli.app, [*head, *words])
 
 
-def test_the_program_of_readme_plans(tmp_path: Path) -> None:
-    (program,) = re.findall(r'```python\n(""".*?my_planner.py.*?)```', README, re.DOTALL)
-    assert len(program.splitlines()) <= 20
-    tiny_kernel(tmp_path)
-    with_known_peaks(tmp_path / "out")
-    (tmp_path / "my_planner.py").write_text(program, encoding="utf-8")
-    command = f"python3 {tmp_path / 'my_planner.py'}"
-    done = optimize(tmp_path, "--planner", "command", "--command", command, "--budget-builds", "3")
+@pytest.fixture
+def program(begun: Path) -> str:
+    """The command of README's program, beside a kernel whose baseline is known."""
+    (text,) = re.findall(r'```python\n(""".*?my_planner.py.*?)```', README, re.DOTALL)
+    assert len(text.splitlines()) <= 20
+    (begun / "my_planner.py").write_text(text, encoding="utf-8")
+    return f"python3 {begun / 'my_planner.py'}"
+
+
+def test_the_program_of_readme_plans(begun: Path, program: str) -> None:
+    done = optimize(begun, "--planner", "command", "--command", program, "--budget-builds", "2")
     assert done.exit_code in (0, 2), done.output
-    assert f"planner: {command}" in done.output
-    events = (tmp_path / "out/kernels/bump/events.jsonl").read_text(encoding="utf-8").splitlines()
-    details = [each["detail"] for each in map(json.loads, events) if each["event"] == "step"]
+    assert f"planner: {program}" in done.output
+    details = steps_of(begun)
     assert len(details) >= 2 and all(each.startswith("try -") for each in details)
 
 
-def test_a_mixed_search_asks_the_program_when_rules_stop_paying(tmp_path: Path) -> None:
-    tiny_kernel(tmp_path)
-    with_known_peaks(tmp_path / "out")
-    (program,) = re.findall(r'```python\n(""".*?my_planner.py.*?)```', README, re.DOTALL)
-    (tmp_path / "my_planner.py").write_text(program, encoding="utf-8")
-    command = f"python3 {tmp_path / 'my_planner.py'}"
+def test_a_mixed_search_asks_the_program_when_rules_stop_paying(begun: Path, program: str) -> None:
     settings = ("--set", "change_over=1", "--set", "min_gain=10", "--budget-builds", "6")
-    done = optimize(tmp_path, "--planner", "mixed", "--command", command, *settings)
+    done = optimize(begun, "--planner", "mixed", "--command", program, *settings)
     assert done.exit_code in (0, 2), done.output
-    assert f"planner: rules until they stop paying, then {command}" in done.output
-    events = (tmp_path / "out/kernels/bump/events.jsonl").read_text(encoding="utf-8").splitlines()
-    steps = [each["detail"] for each in map(json.loads, events) if each["event"] == "step"]
-    ours = [detail.startswith("try -") for detail in steps]
-    assert not ours[0] and any(ours), steps
-    resumed = optimize(tmp_path, "--resume")
-    assert f"planner: rules until they stop paying, then {command}" in resumed.output
+    assert f"planner: rules until they stop paying, then {program}" in done.output
+    ours = [detail.startswith("try -") for detail in steps_of(begun)]
+    assert not ours[0] and any(ours), ours
+    resumed = optimize(begun, "--resume")
+    assert f"planner: rules until they stop paying, then {program}" in resumed.output
+
+
+def steps_of(folder: Path) -> list[str]:
+    """What each step tried."""
+    lines = (folder / "out/kernels/bump/events.jsonl").read_text(encoding="utf-8").splitlines()
+    return [each["detail"] for each in map(json.loads, lines) if each["event"] == "step"]
 
 
 def test_a_model_without_a_key_is_told_before_anything_is_built(
