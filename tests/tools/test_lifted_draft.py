@@ -156,3 +156,14 @@ def test_what_is_indexed_by_a_remainder_has_as_many_elements() -> None:
         " if (i < n) y[i] = x[i] + bias[i % channels]; }"
     )
     assert shapes("f.cu", source) == {"x": ["n"], "bias": ["channels"], "y": ["n"]}
+
+
+def test_a_source_that_counts_its_threads_by_a_number_is_for_that_block() -> None:
+    source = (
+        "__global__ void f(const float* x, float* y, int rows, int cols) {"
+        " int i = blockIdx.x * 128 + threadIdx.x;"
+        " if (i < rows) for (int j = 0; j < cols; ++j) y[i * cols + j] = 2 * x[j]; }"
+    )
+    data = with_lift(draft_of_source("f.cu", source), source).data
+    assert data["kernel"]["launch"] == {"grid": ["cdiv(rows, 128)"], "block": [128]}
+    assert shapes("f.cu", source) == {"x": ["cols"], "y": ["rows", "cols"]}

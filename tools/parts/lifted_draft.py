@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from ...analysis.lift import Argument, Lifted, lift
@@ -28,8 +28,8 @@ from ...runners.loading.left_open import OPEN
 Json = dict[str, Any]
 THREADS = 256
 """a block of a launch that nobody gave"""
-READ_AS = ((128,), (256,))
-"""blocks of a launch that does not say"""
+READ_AS = (THREADS, 32, 64, 128, 512, 1024)
+"""threads of a block that a launch does not say"""
 _OTHER_AXES = re.compile(r"%(?:n?ctaid|n?tid)\.[yz]")
 NEVER_ZERO = {"kind": "uniform", "low": 0.5, "high": 2.0}
 
@@ -39,13 +39,13 @@ def with_lift(draft: Draft, source: str) -> Draft:
     found = _lifted(draft.data, source)
     if found is None:
         return draft
-    lifted, along_x = found
+    lifted = found.lifted
     facts = facts_of(lifted)
     names = {a.name: symbol_for(a.name) for a in lifted.arguments if not a.array}
     if any(name != symbol for name, symbol in names.items()):
         return draft  # expressions would have to be rewritten for one kernel in a thousand
     data = _filled(draft.data, facts)
-    data["kernel"] = _launched(data["kernel"], lifted, along_x=along_x)
+    data["kernel"] = _launched(data["kernel"], found)
     lines = [line for line in draft.undecided if not _is_said(line, data)]
     for each in data["io"]["arguments"]:
         init: object = each.get("init")
@@ -58,8 +58,17 @@ def with_lift(draft: Draft, source: str) -> Draft:
     return replace(draft, data=data, undecided=tuple(lines))
 
 
-def _lifted(data: Json, source: str) -> tuple[Lifted, bool] | None:
-    """What the kernel computes, and whether its threads are counted along x alone."""
+@dataclass(frozen=True)
+class _Read:
+    """What a kernel computes. `along_x`: its threads are counted along x alone. `threads`: of a
+    block that no launch says."""
+
+    lifted: Lifted
+    along_x: bool
+    threads: int
+
+
+def _lifted(data: Json, source: str) -> _Read | None:
     kernel, launch = data["kernel"], cast("Json", data["kernel"].get("launch") or {})
     language = language_of(kernel["kernel_type"])
     entry = str(launch.get("entry") or kernel["metadata"]["kernel_name"])
@@ -74,9 +83,9 @@ def _lifted(data: Json, source: str) -> tuple[Lifted, bool] | None:
     try:
         module = read_ptx(made[0])
         if language.on_gpu:
-            found = _on_gpu(module, made[1], arguments, launch)
+            found, threads = _on_gpu(module, made[1], arguments, launch)
         else:
-            found = lift_host(module, made[1], arguments)
+            found, threads = lift_host(module, made[1], arguments), THREADS
     except (Unreadable, KernelwrightError, RecursionError):
         return None
     named = {each.name for each in found.arguments}
@@ -84,24 +93,38 @@ def _lifted(data: Json, source: str) -> tuple[Lifted, bool] | None:
         not isinstance(e, Name) or e.name in named for e in (d.extent for d in found.dims)
     )
     along_x = _OTHER_AXES.search(made[0]) is None
-    return (found, along_x) if extents_known and not found.opaque else None
+    return _Read(found, along_x, threads) if extents_known and not found.opaque else None
 
 
-def _on_gpu(module: Module, entry: str, arguments: tuple[Argument, ...], launch: Json) -> Lifted:
-    """A kernel's lift, with the sizes of its grid as the launch has them; one of a block of unknown
-    size where two sizes have the same."""
-    block = _block(launch)
+def _on_gpu(
+    module: Module, entry: str, arguments: tuple[Argument, ...], launch: Json
+) -> tuple[Lifted, int]:
+    """A kernel's lift, with the sizes of its grid as the launch has them; and the threads of a
+    block that nobody gave."""
+    block, threads = _block(launch), THREADS
     found = lift(module, entry, arguments, block)
     if block is None and not _is_whole(found):
-        one, other = (lift(module, entry, arguments, each) for each in READ_AS)
-        found = one if lifted_text(one) == lifted_text(other) else found
+        found, threads = _of_any_block(module, entry, arguments) or (found, threads)
     grid = [str(size) for size in cast("list[object]", launch.get("grid") or [])]
     sizes = {f"nctaid.{axis}": _product(size) for axis, size in zip("xyz", grid, strict=False)}
     known = {name: size for name, size in sizes.items() if size is not None}
     handed = {a.name for a in arguments}
     met = dict.fromkeys(name for size in known.values() for name in sorted(names_in(size)))
     own = tuple(Argument(name, "int32", array=False) for name in met if name not in handed)
-    return with_values(replace(found, arguments=(*arguments, *own)), known)
+    return with_values(replace(found, arguments=(*arguments, *own)), known), threads
+
+
+def _of_any_block(
+    module: Module, entry: str, arguments: tuple[Argument, ...]
+) -> tuple[Lifted, int] | None:
+    """A lift that does not hang on the size of the block; else that of the only size that makes the
+    kernel whole, as a source that counts its threads by a number is for that one alone."""
+    tried = {size: lift(module, entry, arguments, (size,)) for size in READ_AS}
+    first = tried[THREADS]
+    if all(lifted_text(each) == lifted_text(first) for each in tried.values()):
+        return first, THREADS
+    whole = {size: each for size, each in tried.items() if _is_whole(each)}
+    return next(((each, size) for size, each in whole.items()), None) if len(whole) == 1 else None
 
 
 def _product(size: str) -> Expr | None:
@@ -182,18 +205,23 @@ def _factor(size: object) -> str:
     return f"({text})" if " " in text else text
 
 
-def _launched(kernel: Json, lifted: Lifted, *, along_x: bool) -> Json:
+def _launched(kernel: Json, found: _Read) -> Json:
     """A launch that is left open, where each thread along x has a place of one index space."""
     launch = cast("Mapping[str, Any]", kernel.get("launch") or {})
     is_open = [OPEN] == list(launch.get("grid") or ()) and [OPEN] == list(launch.get("block") or ())
-    extents, arguments = [d.extent for d in lifted.dims], {a.name for a in lifted.arguments}
+    extents = [dim.extent for dim in found.lifted.dims]
+    arguments = {a.name for a in found.lifted.arguments}
     known = all(names_in(each) <= arguments for each in extents)
-    if not is_open or not extents or not known or (len(extents) > 1 and not along_x):
+    if not is_open or not extents or not known or (len(extents) > 1 and not found.along_x):
         return kernel
     places = " * ".join(expression_text(each, inside=len(extents) > 1) for each in extents)
     return {
         **kernel,
-        "launch": {**launch, "grid": [f"cdiv({places}, {THREADS})"], "block": [THREADS]},
+        "launch": {
+            **launch,
+            "grid": [f"cdiv({places}, {found.threads})"],
+            "block": [found.threads],
+        },
     }
 
 
