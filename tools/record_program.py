@@ -32,7 +32,7 @@ class RecordProgramArguments(WorkArguments):
     """its folder, replaced; default: kernelwright-recording"""
     keep: bool = False
     """run it again, keep launches for open_recorded"""
-    timeout_s: float = Field(default=600, gt=0)
+    timeout_s: float = Field(default=600, gt=0, le=86_400)
     front: Literal["", "torch"] = ""
     """torch: PyTorch's operators, with or without a GPU"""
 

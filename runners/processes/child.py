@@ -21,6 +21,8 @@ from .process_table import is_stopped, stands_still
 
 TEXT_BYTES = 64 << 10
 KILL_PATIENCE_S = 10.0
+LONGEST_MS = (1 << 31) - 1
+"""that poll(2) takes"""
 LOOK_S = 1.0
 STOPPED_LOOKS = 3
 """for so many looks on end a child that owes us an answer may stand still"""
@@ -268,7 +270,7 @@ class Child:
     def _has_ended(self, timeout: float | None) -> bool:
         poll = select.poll()
         poll.register(self._pidfd, select.POLLIN)
-        return bool(poll.poll(None if timeout is None else timeout * 1000))
+        return bool(poll.poll(None if timeout is None else min(timeout * 1000, LONGEST_MS)))
 
     def _finish(self) -> None:
         with self._lock:

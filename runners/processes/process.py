@@ -40,6 +40,8 @@ __all__ = [
 ]
 
 _numbers = itertools.count(1)
+LONGEST_S = 3600.0
+"""between two looks at limits: no wait of the system takes any number of seconds"""
 
 
 class Spawner:
@@ -97,7 +99,7 @@ class Spawner:
             nearest = min((child.wall_left(now) for child in self._watched), default=float("inf"))
             try:
                 start, future = self._requests.get(
-                    timeout=None if nearest == float("inf") else nearest
+                    timeout=None if nearest == float("inf") else min(nearest, LONGEST_S)
                 )
             except queue.Empty:
                 self._end_overdue()

@@ -22,6 +22,7 @@ from kernelwright.runners.processes.child import Child
 from kernelwright.runners.processes.process import (
     Finished,
     Limits,
+    Spawner,
     clean_environment,
     kill_tree,
     run_limited,
@@ -234,6 +235,19 @@ def test_a_child_outlives_the_thread_that_asked_for_it(tmp_path: Path, witness: 
         (tmp_path / "go").write_text("alive\n")
         assert child.wait() == 0
         assert child.stdout_text() == "alive\n"
+
+
+def test_a_limit_of_any_length_holds_up_no_later_start(tmp_path: Path) -> None:
+    made, environment = Spawner(), clean_environment(tmp_path)
+    for wall_s in (1e300, 1e12, 60.0):
+        with made.start(
+            ["sleep", "0.01"],
+            name="long",
+            scratch=tmp_path,
+            environment=environment,
+            limits=Limits(wall_s=wall_s),
+        ) as child:
+            assert child.wait() == 0
 
 
 OWNER = """
