@@ -70,6 +70,17 @@ def _tiled() -> State:
     return product(TILED)
 
 
+def _long_sum() -> State:
+    body = "{ float s = 0; for (int i = 0; i < n; ++i) s += x[i] * x[i]; y[0] = s; }"
+    return cuda_state(
+        'extern "C" __global__ void f(const float* x, float* y, int n) ' + body,
+        "f",
+        [array("x", "input", "n"), array("y", "output", 1), scalar("n")],
+        {"grid": [1], "block": [1]},
+        {"n": {"max": 1 << 22}},
+    )
+
+
 SUM = _idiom("a sum, an atomic addition an element")
 PRODUCT = _idiom("a product by one-dimensional blocks, factors the other way round")
 ROWS = _idiom("mean and variance in one loop, fp16")
@@ -126,7 +137,7 @@ KERNELS: Mapping[str, Callable[[], State]] = {
     "column_schedule": PRODUCT,
     "contraction_schedule": PRODUCT,
     "turned_schedule": _idiom("a transpose by one-dimensional blocks"),
-    "split_schedule": SUM,
+    "split_schedule": _long_sum,
     "bins_schedule": _idiom("a histogram in steps of the grid"),
     "loops_schedule": _host("column_sums"),
     "panels_schedule": _host("matmul"),
