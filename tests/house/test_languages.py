@@ -18,7 +18,9 @@ from kernelwright.tools.open_kernel import ENTRIES
 
 ROOT = Path(__file__).parents[2]
 DEFINED = Path("runners/languages.py")
-OF_TORCH = (Path("runners/capture"), Path("runners/modules"))
+OF_TORCH = tuple(
+    map(Path, ("deploy", "runners/capture", "runners/modules", "tools/programs/operators"))
+)
 """There `cuda` is one of torch's devices."""
 EQUALITY = (ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
 MODULES = sorted(file.relative_to(ROOT) for file in import_graph.modules().values())
