@@ -18,7 +18,10 @@ from layouts import c_on_one_line, c_with_comments, python_on_few_lines, python_
 from tiled_products import TILED, product
 from triton_moves import SPECS, sized, state_of_file
 from triton_moves import state as triton_state
+from triton_plain_kernels import DEVELOPED
 
+from kernelwright.runners.loading.files import Roots, load_data
+from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.specs.normalise import source_key
 from kernelwright.search.moves import MOVES, Move, NotApplicable, State
 from kernelwright.search.moves.shared.edits import Edit, edited
@@ -62,6 +65,15 @@ def _triton(name: str) -> Callable[[], State]:
     return lambda: triton_state(name)
 
 
+def _plain_triton(name: str) -> Callable[[], State]:
+    def state() -> State:
+        loaded = load_data(DEVELOPED[name].spec(name), Path(), Roots([Path()]))
+        assert loaded.source is not None
+        return State("triton", loaded.source, {}, BuildOptions(), loaded.spec)
+
+    return state
+
+
 def _file(path: str) -> Callable[[], State]:
     return lambda: state_of_file(path)
 
@@ -87,6 +99,11 @@ ROWS = _idiom("mean and variance in one loop, fp16")
 STENCIL = "benchmarks/kernels/stencil/{}.json"
 
 KERNELS: Mapping[str, Callable[[], State]] = {
+    "dot_blocks": _plain_triton("product_by_sums"),
+    "row_blocks": _plain_triton("softmax_in_three_passes"),
+    "column_blocks": _plain_triton("column_sum_by_columns"),
+    "turned_blocks": _plain_triton("transpose_by_places"),
+    "elementwise_blocks": _plain_triton("one_element_a_program"),
     "dot_products": _triton("products"),
     "matmul_tiles": _triton("tutorial"),
     "dot_operands": _triton("gemm_triton"),
