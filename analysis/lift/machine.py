@@ -222,7 +222,7 @@ def _first_of_pack(value: Expr, to: str, of: str) -> Expr:
     width, kind = width_of(value), min(to, of, key=nbytes_of)
     kept = nbytes_of(kind)
     assert isinstance(value, Call)
-    parts = value.args[: max(1, kept // width)] if value.op == f"pack{width}" else ()
+    parts = list(value.args[: max(1, kept // width)]) if value.op == f"pack{width}" else []
     if not parts or kept % width:
         raise Unreadable("a part of an element")
     if len(parts) > 1:

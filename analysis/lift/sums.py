@@ -206,9 +206,9 @@ def chosen(condition: Expr, yes: Expr, no: Expr) -> Expr:
         count = next(
             len(e.args) for e in (yes, no) if isinstance(e, Call) and e.op == f"pack{width}"
         )
-        parts = unpacked(yes, width, count), unpacked(no, width, count)
-        if parts[0] is not None and parts[1] is not None:
-            pairs = zip(*parts, strict=True)
+        left, right = unpacked(yes, width, count), unpacked(no, width, count)
+        if left is not None and right is not None:
+            pairs = zip(left, right, strict=True)
             return packed([chosen(condition, one, other) for one, other in pairs], width)
     return call("select", condition, yes, no, dtype=yes.dtype)
 
@@ -243,7 +243,7 @@ def lowest(value: Expr, nbytes: int) -> Expr:
         case Call(op, (inner,)) if op.startswith("wrap_") and int(op[6:]) >= 8 * nbytes:
             return lowest(inner, nbytes)
         case Call(_, parts) if 0 < width_of(value) <= nbytes:
-            kept = parts[: nbytes // width_of(value)]
+            kept = list(parts[: nbytes // width_of(value)])
             return packed(kept, width_of(value)) if len(kept) > 1 else kept[0]
         case _:
             return value

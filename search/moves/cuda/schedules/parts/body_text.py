@@ -42,7 +42,7 @@ class BodyWriter:
     index: str
     store: Callable[[Store], str | None] = lambda _: None
     """where a value goes in place of memory; None: into memory at once"""
-    update: Callable[[Scatter, str], str | None] = lambda *_: None
+    update: Callable[[Scatter, str], str | None] = lambda _, __: None
     """what an atomic update of the element at an index goes to; None: memory"""
 
     def lines(self, body: Body, tab: str) -> Iterator[str]:

@@ -195,7 +195,7 @@ def function_of(
     function: str,
     index: str,
     more: Sequence[str] = (),
-    target: Callable[[Scatter, str], str | None] = lambda *_: None,
+    target: Callable[[Scatter, str], str | None] = lambda _, __: None,
 ) -> str:
     """Places of one thread, as many neighbouring ones as there are lanes, several times. `more`:
     further parameters; `target`: what an atomic update of the element at an index goes to, None:

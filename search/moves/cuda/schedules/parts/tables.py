@@ -49,13 +49,11 @@ def tables_of(lifted: Lifted, source: str) -> Tables:
         made = rebuilt(expr, named)
         if isinstance(made, Load) and made.array in scalars and made.index == ZERO:
             return Name(scalars[made.array], made.dtype)
-        return replace(made, array=known[made.array]) if _is_of(made, known) else made
+        if isinstance(made, Load) and made.array in known:
+            return replace(made, array=known[made.array])
+        return made
 
     return Tables(replace(lifted, body=changed(lifted.body, named)), dtypes, tuple(definitions))
-
-
-def _is_of(expr: Expr, known: Mapping[str, str]) -> bool:
-    return isinstance(expr, Load) and expr.array in known
 
 
 def _name(mangled: str) -> tuple[bool, str]:
