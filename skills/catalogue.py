@@ -2,7 +2,7 @@
 
 A page is `<id>/SKILL.md` in the Agent Skills format (https://agentskills.io/specification): front
 matter with `name` and `description`, then Markdown. The skill of a rule has the rule's name with
-hyphens in place of underscores.
+hyphens in place of underscores. Pages on PyTorch modules begin with `torch-`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ FOLDER = Path(__file__).parent
 LONGEST_ID, LONGEST_DESCRIPTION = 64, 200
 """characters: of the Agent Skills format; ours, as the catalogue of all is read in one go"""
 CLOSE = 5
+MODULES = "torch-"
+"""how ids of pages on PyTorch modules begin: they are read after `analyze`, not at a kernel"""
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _HEAD = re.compile(r"---\nname: (?P<name>.+)\ndescription: (?P<description>.+)\n---\n")
 
@@ -43,6 +45,11 @@ class Skill:
     def first_sentence(self) -> str:
         """Of the description: what it is about."""
         return self.description.partition(". ")[0].rstrip(".")
+
+    @property
+    def of_modules(self) -> bool:
+        """Whether it is on PyTorch modules, and not on a kernel."""
+        return self.id.startswith(MODULES)
 
     def text(self) -> str:
         """The whole page, its front matter included."""
@@ -80,6 +87,6 @@ def read(skill_id: str) -> str:
 
 
 def one_line_catalogue() -> str:
-    """All skills, a line each: `id: ` and the first sentence of the description. Some 1,000
+    """All skills, a line each: `id: ` and the first sentence of the description. Some 2,500
     tokens."""
     return "\n".join(f"{skill.id}: {skill.first_sentence}" for skill in catalogue())

@@ -47,6 +47,8 @@ class ToldOpportunity(Record):
     kind: str
     what: str
     how: str
+    skill: str
+    """a page that says more: inspect what skill"""
     speedup: float | None = None
     """predicted, of the whole call"""
     error_class: ErrorClass
@@ -104,6 +106,7 @@ def _opportunities(report: ModuleReport) -> tuple[ToldOpportunity, ...]:
             kind=each.kind,
             what=each.what,
             how=each.how,
+            skill=each.skill,
             speedup=each.speedup,
             error_class=each.error_class,
             rung="+".join(each.steps),

@@ -95,6 +95,7 @@ def _opportunities(found: Sequence[Opportunity]) -> Iterator[str]:
         yield f"{gain} {each.kind} [{each.error_class}]: {each.what}"
         steps = f" (rung {'+'.join(each.steps)})" if each.steps else ""
         yield f"        how: {each.how}{steps}"
+        yield f"        more: skill {each.skill}"
         if each.where:
             yield f"        where: {', '.join(each.where)}"
     if len(found) > MOST_OPPORTUNITIES:

@@ -26,6 +26,7 @@ from kernelwright.tools import TOOLS
 GLOSSARY = "glossary"
 OF_RULES = ("Signal", "Root causes", "Fixes", "Anti-patterns", "Verify")
 OF_TECHNIQUES = ("When", "How", "Costs and limits", "Anti-patterns", "Verify")
+OF_MODULES = ("When", "How", "Error class", "Measured", "Anti-patterns", "Verify")
 OWN_PAGES = {rule.skill: rule for rule in RULES if rule.skill == rule.id.replace("_", "-")}
 LONGEST_PAGE = 130
 INSTRUMENTS = {"ncu_summary", "region_dag"}
@@ -56,6 +57,7 @@ def metrics_of(needs: tuple[str, ...]) -> set[str]:
 @PAGES
 def test_a_page_has_its_sections_in_order(skill: Skill) -> None:
     wanted = OF_RULES if skill.id in OWN_PAGES else OF_TECHNIQUES
+    wanted = OF_MODULES if skill.of_modules else wanted
     if skill.id != GLOSSARY:
         assert tuple(sections(skill.text())) == wanted
 

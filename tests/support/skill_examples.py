@@ -23,7 +23,7 @@ from kernelwright.runners.toolchains.compilers.nvrtc import room
 from kernelwright.skills.catalogue import Skill, catalogue
 
 ARCH = "sm_90a"
-LANGUAGES = {"cuda", "triton", "text"}
+LANGUAGES = {"cuda", "triton", "python", "text"}
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _BECOMES = re.compile(r"(?:#|//) becomes: (.+)")
 

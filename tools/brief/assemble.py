@@ -103,7 +103,8 @@ def _of_kernel(kernel: KernelRecord, baseline: VariantRecord) -> Iterator[Sectio
         stable=True,
     )
     if spec.kernel.language.on_gpu:
-        lines = (f"- {page.id}: {page.first_sentence}" for page in catalogue())
+        pages = (page for page in catalogue() if not page.of_modules)
+        lines = (f"- {page.id}: {page.first_sentence}" for page in pages)
         yield _section("skills", "Pages that can be read", lines, more="inspect skill", stable=True)
     source, handle = baseline.variant.source, baseline.variant.variant_id
     title, code = f"Source of the baseline {handle}", whole(kernel.spec, source)

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from . import attention, batch, device, host, layout, memory, precision
+from . import (
+    attention,
+    batch,
+    device,
+    growing,
+    host,
+    layout,
+    memory,
+    precision,
+    routing,
+    tables,
+)
 from .base import Finder, Found, Opportunity
+from .pages import SKILLS
 
 FINDERS: tuple[Finder, ...] = (
     *device.FINDERS,
     *host.FINDERS,
     *attention.FINDERS,
+    *growing.FINDERS,
+    *tables.FINDERS,
+    *routing.FINDERS,
     *precision.FINDERS,
     *layout.FINDERS,
     *batch.FINDERS,
@@ -25,4 +40,4 @@ def opportunities(found: Found) -> tuple[Opportunity, ...]:
     return tuple(sorted(told, key=lambda each: -(each.speedup or 0.0)))
 
 
-__all__ = ["FINDERS", "Found", "Opportunity", "opportunities"]
+__all__ = ["FINDERS", "SKILLS", "Found", "Opportunity", "opportunities"]

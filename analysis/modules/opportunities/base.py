@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ....runners.model import Record
 from ....runners.modules.common.messages import Batches, ErrorClass, OpRow
 from ..costs.cost import CostModel, Predicted
+from .pages import SKILLS
 
 MOST_PLACES = 6
 
@@ -20,6 +21,8 @@ class Opportunity(Record):
     """what was found, in one sentence with its numbers"""
     how: str
     """what to do"""
+    skill: str = ""
+    """the page of `skills/` that says more; empty in reports that were written before"""
     where: tuple[str, ...] = ()
     """lines of the user's, or modules"""
     predicted_ms: float | None = None
@@ -54,6 +57,12 @@ class Found:
         return self.cost.eager.ms / max(ms, 1e-9)
 
 
+def dims(op: OpRow) -> tuple[tuple[int, ...], ...]:
+    """Shapes of the tensors that an operator was given."""
+    parts = op.shapes.split(", ") if op.shapes else []
+    return tuple(tuple(int(size) for size in part.split("x")) for part in parts)
+
+
 Finder = Callable[[Found], Iterable[Opportunity]]
 
 
@@ -85,6 +94,7 @@ def of_rung(
         kind=kind,
         what=what,
         how=how,
+        skill=SKILLS[kind],
         where=where,
         predicted_ms=None if predicted is None else predicted.ms,
         speedup=None if predicted is None else found.speedup(predicted.ms),
@@ -95,13 +105,22 @@ def of_rung(
 
 
 def by_hand(
-    found: Found, ms: float | None, *, kind: str, what: str, how: str, where: tuple[str, ...]
+    found: Found,
+    ms: float | None,
+    *,
+    kind: str,
+    what: str,
+    how: str,
+    where: tuple[str, ...],
+    skill: str = "",
 ) -> Opportunity:
-    """An opportunity that a person takes; its values stay the same bits."""
+    """An opportunity that a person takes; its values stay the same bits. `skill`: where the page
+    is not that of the kind."""
     return Opportunity(
         kind=kind,
         what=what,
         how=how,
+        skill=skill or SKILLS[kind],
         where=where,
         predicted_ms=ms,
         speedup=None if ms is None else found.speedup(ms),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .base import Finder, Found, Opportunity
+from .pages import SKILLS
 
 WORTH = 1.1
 
@@ -22,6 +23,7 @@ def larger_batch(found: Found) -> Iterable[Opportunity]:
         return
     yield Opportunity(
         kind="batch",
+        skill=SKILLS["batch"],
         what=f"a sample takes {(given.ms or 0.0) / given.batch:.4g} ms in a batch of "
         f"{given.batch}, {(best.ms or 0.0) / best.batch:.4g} ms in one of {best.batch}",
         how="gather requests into larger calls; the gain is in samples a second, one call takes "

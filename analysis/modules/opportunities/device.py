@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from ..costs.chains import chains_of
 from .base import Finder, Found, Opportunity, by_hand, of_rung, places
+from .pages import kernel_page
 
 FEWEST_CHAINED = 2
 NEAR_ROOF = 0.9
@@ -57,6 +58,7 @@ def kernels(found: Found) -> Iterable[Opportunity]:
             what=f"{first.op} on {first.shapes}, {len(ops)} times, takes {us:.4g} us and reaches "
             f"{100 * roof / us:.0f} % of its {found.cost.bound_of(first)} roof",
             how="a kernel of its own (kernelwright optimize), after fusion and precision",
+            skill=kernel_page(found.on_gpu, found.cost.bound_of(first)),
             where=places(ops),
         )
         told.append((saved, made.model_copy(update={"error_class": "fp32 rounding"})))

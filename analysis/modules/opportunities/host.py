@@ -70,6 +70,22 @@ def waits(found: Found) -> Iterable[Opportunity]:
     )
 
 
+def uploads(found: Found) -> Iterable[Opportunity]:
+    """Tensors that the call makes on the host and copies to the device."""
+    ops = [op for op in found.ops if op.uploads]
+    if not ops:
+        return
+    launches = sum(len(op.kernels) for op in ops)
+    yield by_hand(
+        found,
+        found.cost.without(sum(op.us for op in ops), launches),
+        kind="uploads",
+        what=f"{len(ops)} tensors are made on the host and copied to the device in each call",
+        how="buffers of the module (register_buffer), or factories with device=x.device",
+        where=places(ops),
+    )
+
+
 def loops(found: Found) -> Iterable[Opportunity]:
     """A line that calls the same small operators again and again: a loop of Python's."""
     by_line = defaultdict[tuple[str, str, str], list[OpRow]](list)
@@ -114,4 +130,4 @@ def breaks(found: Found) -> Iterable[Opportunity]:
     )
 
 
-FINDERS: tuple[Finder, ...] = (capture, waits, loops, breaks)
+FINDERS: tuple[Finder, ...] = (capture, waits, uploads, loops, breaks)

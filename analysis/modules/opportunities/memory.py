@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .base import Finder, Found, Opportunity
+from .pages import SKILLS
 
 LEAST_BYTES = 64 << 20
 
@@ -26,6 +27,7 @@ def peak(found: Found) -> Iterable[Opportunity]:
     size = max((b for _, _, b in largest.writes), default=0)
     yield Opportunity(
         kind="memory",
+        skill=SKILLS["memory"],
         what=f"{top / 2**20:.4g} MiB of activations live at once, in {where.path or 'the module'} "
         f"({where.class_name}); the largest tensor there is {size / 2**20:.4g} MiB of {largest.op}",
         how="a smaller batch or sequence at a time, an operator that does not write it (attention, "

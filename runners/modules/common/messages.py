@@ -119,6 +119,8 @@ class OpRow(Record):
     """of the tensors that it was given: `4x512x1024, 1024x4096`"""
     waits: bool = False
     """the host waits for the device here (`item`, `nonzero`, a copy to the host)"""
+    uploads: bool = False
+    """a tensor of the host is copied to the device"""
     strided: bool = False
     """a plain copy that changes nothing but the order in memory"""
     key: str = ""

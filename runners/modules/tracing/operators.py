@@ -55,6 +55,7 @@ class Seen:
     from_dtype: str
     shapes: str
     waits: bool
+    uploads: bool
     strided: bool
     key: str
     view: bool
@@ -100,6 +101,7 @@ class Operators:
                 from_dtype=given,
                 shapes=", ".join("x".join(map(str, t.shape)) or "1" for t in before),
                 waits=name in WAITING or _to_host(before, after) or _by_mask(name, args),
+                uploads=_from_host(before, after),
                 strided=name in COPIES and given == made and len(before) > 0,
                 key=key,
                 view=view,
@@ -156,6 +158,12 @@ def _is_view(func: Any, reads: tuple[Place, ...], writes: tuple[Place, ...]) -> 
 def _to_host(before: list[Any], after: list[Any]) -> bool:
     on_device = any(t.device.type == "cuda" for t in before)
     return on_device and any(t.device.type == "cpu" for t in after)
+
+
+def _from_host(before: list[Any], after: list[Any]) -> bool:
+    """A number of the host (a tensor without dimensions) travels with the launch."""
+    on_host = any(t.device.type == "cpu" and t.dim() > 0 for t in before)
+    return on_host and any(t.device.type == "cuda" for t in after)
 
 
 def _by_mask(name: str, args: Any) -> bool:

@@ -56,6 +56,7 @@ def _row(n: int, seen: Seen) -> OpRow:
         from_dtype=seen.from_dtype,
         shapes=seen.shapes,
         waits=seen.waits,
+        uploads=seen.uploads,
         strided=seen.strided,
         key=seen.key,
     )
