@@ -77,8 +77,6 @@ def analyze_module(bench: Workbench, arguments: AnalyzeModuleArguments) -> Modul
     in turns and their outputs compared with float64. The module runs in a process of its own. Takes
     10 to 60 s, a ladder minutes. Example: {"path": "model.py", "ladder": true}
     """
-    from ..analysis.modules.told import told
-
     asked = Asked(
         path=bench.roots.file(arguments.path, bench.roots.folders[0]),
         name=arguments.class_name,
@@ -89,9 +87,17 @@ def analyze_module(bench: Workbench, arguments: AnalyzeModuleArguments) -> Modul
         rungs=rungs_named(arguments.rungs),
         phases=(*ANALYSIS, LADDER) if arguments.ladder or arguments.rungs else ANALYSIS,
     )
-    report = report_on(asked)
+    return answer(bench, arguments, asked, report_on(asked))
+
+
+def answer(
+    bench: Workbench, arguments: AnalyzeModuleArguments, asked: Asked, report: ModuleReport
+) -> ModuleAnalysis:
+    """What the client is told of a report, all of which is written to a file."""
+    from ..analysis.modules.told import told
+
     return ModuleAnalysis(
-        text=tuple(told(report).splitlines()[:MOST_LINES]),
+        text=tuple(told(report, opportunities=False).splitlines()[:MOST_LINES]),
         opportunities=_opportunities(report),
         best=report.best,
         report=str(_written(bench, asked, report)),

@@ -14,13 +14,14 @@ WIDE = 110
 BAR = 20
 
 
-def told(report: ModuleReport) -> str:
-    """All of it; what was not found out is left out, and why stands at the end."""
+def told(report: ModuleReport, *, opportunities: bool = True) -> str:
+    """All of it; what was not found out is left out, and why stands at the end. `opportunities`:
+    not for a reader who has them as values."""
     parts = (
         _head(report),
         _operators(report.operators),
         _modules(report.modules),
-        _opportunities(report.opportunities),
+        _opportunities(report.opportunities if opportunities else ()),
         _batches(report),
         _ladder(report),
         _failed(report),
@@ -93,9 +94,8 @@ def _opportunities(found: Sequence[Opportunity]) -> Iterator[str]:
     for each in found[:MOST_OPPORTUNITIES]:
         gain = "    ?  " if each.speedup is None else f"{each.speedup:6.2f}x"
         yield f"{gain} {each.kind} [{each.error_class}]: {each.what}"
-        steps = f" (rung {'+'.join(each.steps)})" if each.steps else ""
-        yield f"        how: {each.how}{steps}"
-        yield f"        more: skill {each.skill}"
+        steps = f"rung {'+'.join(each.steps)}, " if each.steps else ""
+        yield f"        how: {each.how} ({steps}skill {each.skill})"
         if each.where:
             yield f"        where: {', '.join(each.where)}"
     if len(found) > MOST_OPPORTUNITIES:

@@ -13,6 +13,7 @@ from . import (
     precision,
     routing,
     tables,
+    tiny,
 )
 from .base import Finder, Found, Opportunity
 from .pages import SKILLS
@@ -20,6 +21,7 @@ from .pages import SKILLS
 FINDERS: tuple[Finder, ...] = (
     *device.FINDERS,
     *host.FINDERS,
+    *tiny.FINDERS,
     *attention.FINDERS,
     *growing.FINDERS,
     *tables.FINDERS,

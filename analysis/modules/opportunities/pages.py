@@ -11,6 +11,7 @@ SKILLS: Mapping[str, str] = {
     "recomputed": "torch-kv-cache",
     "grown by copies": "torch-kv-cache",
     "batch": "torch-batching",
+    "tiny operators": "torch-batching",
     "loop": "torch-loops",
     "synchronisation": "torch-synchronisation",
     "uploads": "torch-data-loading",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kernelwright.analysis.modules.costs.chains import chain_bytes, chains_of
@@ -154,6 +156,18 @@ def test_a_line_that_runs_again_and_again_is_a_loop() -> None:
     (loop,) = [o for o in opportunities(Found(model(rounds, ms=0.1))) if o.kind == "loop"]
     assert loop.where == ("model.py:7",)
     assert "20 times" in loop.what
+
+
+@pytest.mark.parametrize(("mib", "told"), [(0, True), (8, False)])
+def test_on_a_cpu_operators_that_are_mostly_their_call_are_tiny(mib: int, told: bool) -> None:
+    """The same times: of 8 MiB in and out most of 18 us is the moving."""
+    place = ((1, 0, mib * MB),)
+    rows = tuple(moves(n, (n,), n + 1, 18.0) for n in range(20))
+    small = tuple(op.model_copy(update={"reads": place, "writes": place}) for op in rows)
+    found = opportunities(Found(replace(model(small, ms=0.36), on_gpu=False)))
+    kinds = {each.kind: each for each in found}
+    assert ("tiny operators" in kinds) == told
+    assert not told or kinds["tiny operators"].skill == "torch-batching"
 
 
 def test_a_wait_of_the_host_is_told_with_its_line() -> None:

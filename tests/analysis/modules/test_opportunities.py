@@ -116,5 +116,5 @@ def test_every_opportunity_names_a_page_that_can_be_read(
 def test_a_tensor_that_is_copied_for_each_row_more_is_told(sides: dict[str, ModuleReport]) -> None:
     (found,) = [e for e in sides["before"].opportunities if e.kind == "grown by copies"]
     assert "63 times" in found.what
-    assert "more: skill torch-kv-cache" in told(sides["before"])
+    assert "skill torch-kv-cache)" in told(sides["before"])
     assert "grown by copies" not in {each.kind for each in sides["after"].opportunities}
