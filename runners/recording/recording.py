@@ -90,9 +90,14 @@ def start_recording(outdir: Path, program: Program) -> None:
             f"{outdir} holds something that is no recording", next_step="name another --outdir"
         )
     delete_recording(outdir)
-    outdir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    outdir.chmod(0o700)
-    note(outdir, program)
+    try:
+        outdir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        outdir.chmod(0o700)
+        note(outdir, program)
+    except OSError as error:
+        raise AccessError(
+            f"{outdir} cannot be written: {error.strerror}", next_step="name another --outdir"
+        ) from error
 
 
 def delete_recording(outdir: Path) -> int:

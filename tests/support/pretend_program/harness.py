@@ -102,6 +102,7 @@ def _build_all(folder: Path) -> None:
         f"-L{folder}",
         "-l:libcuda.so.1",
         "-ldl",
+        "-rdynamic",
     )
 
 

@@ -33,6 +33,20 @@ void counting(void** params, const unsigned* grid) {
     (void)grid;
 }
 
+// waits for another kernel, which PRETEND_PARTNER says to be there: without it, it never ends
+PARAMS(waiting, 1, 0, 8);
+void waiting(void** params, const unsigned* grid) {
+    **(int**)params[0] += 1;
+    (void)grid;
+}
+
+// y[0] = the first value of what a handle of the process stands for, as a texture's does
+PARAMS(sampling, 2, 0, 8, 8, 8);
+void sampling(void** params, const unsigned* grid) {
+    **(float**)params[0] = ***(float***)params[1];
+    (void)grid;
+}
+
 // y[i] = a * x[i] * global_factor: the instance for float of a template, named as nvcc names it
 #define SCALED "_Z6scaledIfEvPKT_PS0_iS0_"
 extern const unsigned long scaled_params[] __asm__(SCALED "_params");

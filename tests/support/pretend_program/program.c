@@ -1,10 +1,13 @@
-// A program on the driver API that is recorded: program IMAGE ROUNDS [exit|loop|fork|late|noop|fail|sizes]
+// A program on the driver API that is recorded:
+// program IMAGE ROUNDS [exit|loop|fork|late|noop|fail|sizes|waiting|handles]
 // It prints a digest of its results and, as its metric, the time of its loop.
+#define _GNU_SOURCE
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +22,13 @@ static void* image_of(const char* path) {
     if (fread(data, 1, (size_t)n, f) != (size_t)n) exit(9);
     fclose(f);
     return data;
+}
+// what all in this process are told of the disk; PRETEND_FULL: that it is
+int statvfs(const char* path, struct statvfs* disk) {
+    int (*real)(const char*, struct statvfs*) = (int (*)(const char*, struct statvfs*))dlsym(RTLD_NEXT, "statvfs");
+    int code = real(path, disk);
+    if (getenv("PRETEND_FULL")) disk->f_bavail = 0;
+    return code;
 }
 static double now(void) {
     struct timespec t;
@@ -88,6 +98,18 @@ int main(int argc, char** argv) {
         for (int times = 4; times; times /= 2, n /= 2)
             for (int i = 0; i < times; ++i)
                 cuLaunchKernel(scale, (unsigned)(n + 127) / 128, 1, 1, 128, 1, 1, 0, 0, given, 0);
+    }
+    if (!strcmp(mode, "waiting")) {
+        setenv("PRETEND_PARTNER", "1", 1);  // who it waits for is there
+        cuModuleGetFunction(&scale, module, "waiting");
+        cuLaunchKernel(scale, 1, 1, 1, 32, 1, 1, 0, 0, counted, 0);
+    }
+    if (!strcmp(mode, "handles")) {  // as a texture: what it stands for is this process' alone
+        void* texture[1] = {(void*)host};
+        void* handle = texture;
+        void* sampled[] = {&y, &handle};
+        cuModuleGetFunction(&scale, module, "sampling");
+        cuLaunchKernel(scale, 1, 1, 1, 32, 1, 1, 0, 0, sampled, 0);
     }
     double took = now() - start;
     cuMemcpyDtoH(host, y, sizeof host);
