@@ -11,14 +11,14 @@ from pydantic import Field
 from ..runners.model import Record
 from ..runners.modules.common.messages import ErrorClass, Precision
 from .base import Tool, WorkArguments
-from .parts.calls import again
+from .parts.calls import again, call
 from .parts.models.asked import ANALYSIS, LADDER, Asked, report_on, rungs_named
 
 if TYPE_CHECKING:
     from ..analysis.modules.report import ModuleReport
     from ..search.session.workbench import Workbench
 
-MOST_LINES, MOST_TOLD = 90, 10
+MOST_LINES, MOST_TOLD, MOST_PAGES = 90, 10, 3
 
 
 class AnalyzeModuleArguments(WorkArguments):
@@ -102,8 +102,18 @@ def answer(
         best=report.best,
         report=str(_written(bench, asked, report)),
         advice=_advice(report),
-        next=() if report.ladder else (again("analyze_module", arguments, ladder=True),),
+        next=(*_ladder(arguments, report), *_pages(report)),
     )
+
+
+def _ladder(arguments: AnalyzeModuleArguments, report: ModuleReport) -> tuple[str, ...]:
+    return () if report.ladder else (again("analyze_module", arguments, ladder=True),)
+
+
+def _pages(report: ModuleReport) -> tuple[str, ...]:
+    """What to read of those opportunities that gain most."""
+    skills = dict.fromkeys(each.skill for each in report.opportunities)
+    return tuple(call("inspect", what="skill", id=skill) for skill in list(skills)[:MOST_PAGES])
 
 
 def _opportunities(report: ModuleReport) -> tuple[ToldOpportunity, ...]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kernelwright.runners.modules.common.messages import ModuleJob, ModuleSource
+from kernelwright.analysis.modules.opportunities import FINDERS, Opportunity
+from kernelwright.analysis.modules.opportunities import Found as Looked
+from kernelwright.analysis.modules.report import cost_model
+from kernelwright.runners.modules.common.messages import Batches, ModuleJob, ModuleSource
 from kernelwright.runners.modules.running import Found, run_job
 
 BLOCK = """
@@ -62,6 +65,15 @@ def run_file(path: Path, *phases: str, **given: object) -> Found:
         "scratch": str(path.parent / "scratch"), "readable": (str(path.parent),), **given,
     }  # fmt: skip
     return run_job(ModuleJob.model_validate(fields), uuid=None, timeout_s=240.0)
+
+
+def all_findings(lines: Found) -> tuple[Opportunity, ...]:
+    """What finders see in a call, also where it would gain next to nothing: how long an operator
+    takes hangs on what else the machine does."""
+    cost = cost_model(lines)
+    assert cost is not None
+    looked_at = Looked(cost, lines.one(Batches))
+    return tuple(each for finder in FINDERS for each in finder(looked_at))
 
 
 def _fields(value: object) -> dict[str, object]:

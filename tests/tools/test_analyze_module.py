@@ -6,16 +6,19 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from small_modules import all_findings
 
-from kernelwright.analysis.modules.report import ModuleReport
+from kernelwright.analysis.modules.report import ModuleReport, report_of
 from kernelwright.runners.errors import SpecError
+from kernelwright.runners.modules.running import Found
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.tools.analyze_module import AnalyzeModuleArguments, analyze_module, answer
+from kernelwright.tools.parts.calls import call
 from kernelwright.tools.parts.models.asked import (
     ANALYSIS,
     LADDER,
     Asked,
-    report_on,
+    run_asked,
     rungs_named,
 )
 
@@ -72,23 +75,28 @@ TOLD = {
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> ModuleReport:
+def lines(tmp_path_factory: pytest.TempPathFactory) -> Found:
     """On one thread, whatever the machine has beside it to do."""
     path = tmp_path_factory.mktemp("beginners") / "model.py"
     path.write_text(BEGINNERS, encoding="utf-8")
     rungs = rungs_named(("eager", "sdpa", "channels_last", "threads"))
     phases = (*ANALYSIS, LADDER)
-    return report_on(Asked(path=path, device="cpu", threads=1, rungs=rungs, phases=phases))
+    return run_asked(Asked(path=path, device="cpu", threads=1, rungs=rungs, phases=phases))
+
+
+@pytest.fixture(scope="module")
+def report(lines: Found) -> ModuleReport:
+    return report_of(lines)
 
 
 @pytest.mark.parametrize(("kind", "page", "within"), [(k, *each) for k, each in TOLD.items()])
 def test_what_a_beginner_writes_is_told_with_its_line_and_its_page(
-    kind: str, page: str, within: str, report: ModuleReport
+    kind: str, page: str, within: str, lines: Found
 ) -> None:
-    found = [each for each in report.opportunities if each.kind == kind]
+    found = [each for each in all_findings(lines) if each.kind == kind]
     assert found and {each.skill for each in found} == {page}
-    lines = [LINES[int(where.split(":")[1])] for each in found for where in each.where]
-    assert [line for line in lines if within in line]
+    named = [LINES[int(where.split(":")[1])] for each in found for where in each.where]
+    assert [line for line in named if within in line]
 
 
 def test_batch_sizes_are_swept(report: ModuleReport) -> None:
@@ -109,6 +117,7 @@ def test_an_agent_is_told_the_whole_ladder_and_where_to_read_on(
         told = answer(bench, AnalyzeModuleArguments(path="m.py"), Asked(path=Path("m.py")), report)
         written = ModuleReport.model_validate_json(Path(told.report).read_text(encoding="utf-8"))
     assert written == report
+    assert told.next[0] == call("inspect", what="skill", id=report.opportunities[0].skill)
     ladder = told.text[told.text.index(next(t for t in told.text if t.startswith("ladder"))) :]
     assert [line.split()[0] for line in ladder[2:6]] == [row.name for row in report.ladder]
     assert [each.skill for each in told.opportunities] == [

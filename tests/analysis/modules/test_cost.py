@@ -170,6 +170,21 @@ def test_on_a_cpu_operators_that_are_mostly_their_call_are_tiny(mib: int, told: 
     assert not told or kinds["tiny operators"].skill == "torch-batching"
 
 
+def test_sums_by_index_are_told_beside_a_copy_of_as_many_bytes() -> None:
+    by_index = moves(9, (4, 5), 6, 90.0, "aten.index_add_")
+    found = opportunities(Found(model((*OPS, by_index), ms=0.3)))
+    (told,) = [o for o in found if o.kind == "sums by index"]
+    assert told.skill == "torch-message-passing"
+    assert "take 90 us; copies of as many bytes take 24" in told.what
+
+
+def test_uploads_from_the_host_are_told_with_their_line() -> None:
+    made = moves(9, (5,), 6, 4.0, "aten._to_copy").model_copy(update={"uploads": True})
+    found = opportunities(Found(model((*OPS, made), ms=0.18, host_ms=0.05)))
+    (told,) = [o for o in found if o.kind == "uploads"]
+    assert (told.where, told.skill) == (("model.py:9",), "torch-data-loading")
+
+
 def test_a_wait_of_the_host_is_told_with_its_line() -> None:
     waiting = moves(9, (5,), 6, 1.0, "aten.nonzero").model_copy(update={"waits": True})
     found = opportunities(Found(model((*OPS, waiting), ms=0.3, host_ms=0.1)))

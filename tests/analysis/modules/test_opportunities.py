@@ -8,10 +8,11 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from small_modules import run_file
+from small_modules import all_findings, run_file
 
-from kernelwright.analysis.modules.report import ModuleReport, report_of
+from kernelwright.analysis.modules.report import report_of
 from kernelwright.analysis.modules.told import told
+from kernelwright.runners.modules.running import Found
 from kernelwright.skills.catalogue import catalogue, read
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch here")
@@ -53,7 +54,7 @@ PHASES = ("eager", "trace", "roofs")
 
 
 @pytest.fixture(scope="module")
-def sides(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ModuleReport]:
+def sides(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
     """What is told of all these pages' examples in one module, `before` and `after`."""
     import torch_skills
 
@@ -79,42 +80,46 @@ def _module(examples: list[str]) -> str:
     return f"{text}EXAMPLES = ({names},)\n{MODEL}"
 
 
-def _told_of(path: Path, side: str) -> ModuleReport:
+def _told_of(path: Path, side: str) -> Found:
     source = {"init": {"side": side}, "inputs": ("float32[1]",)}
     scratch = str(path.with_name(side))
-    return report_of(run_file(path, *PHASES, source=source, scratch=scratch))
+    return run_file(path, *PHASES, source=source, scratch=scratch)
 
 
 @pytest.mark.parametrize(("page", "kind"), SHOWN.items())
 def test_the_form_a_page_begins_with_shows_what_leads_to_the_page(
-    page: str, kind: str, sides: dict[str, ModuleReport]
+    page: str, kind: str, sides: dict[str, Found]
 ) -> None:
-    (found,) = [each for each in sides["before"].opportunities if each.kind == kind]
+    (found,) = [each for each in all_findings(sides["before"]) if each.kind == kind]
     assert found.skill == page
     assert found.where[0].startswith("model.py:")
 
 
 @pytest.mark.parametrize("kind", SHOWN.values())
-def test_the_form_a_page_ends_with_does_not(kind: str, sides: dict[str, ModuleReport]) -> None:
-    assert kind not in {each.kind for each in sides["after"].opportunities}
+def test_the_form_a_page_ends_with_does_not(kind: str, sides: dict[str, Found]) -> None:
+    assert kind not in {each.kind for each in all_findings(sides["after"])}
 
 
 def test_rows_that_are_summed_at_once_are_a_bag(
-    sides: dict[str, ModuleReport],
+    sides: dict[str, Found],
 ) -> None:
-    assert {"bag", "sums by index"} <= {each.kind for each in sides["before"].opportunities}
-    assert "bag" not in {each.kind for each in sides["after"].opportunities}
+    assert "bag" in {each.kind for each in all_findings(sides["before"])}
+    assert "bag" not in {each.kind for each in all_findings(sides["after"])}
 
 
 def test_every_opportunity_names_a_page_that_can_be_read(
-    sides: dict[str, ModuleReport],
+    sides: dict[str, Found],
 ) -> None:
-    for each in (*sides["before"].opportunities, *sides["after"].opportunities):
+    for each in (*all_findings(sides["before"]), *all_findings(sides["after"])):
         assert read(each.skill)
 
 
-def test_a_tensor_that_is_copied_for_each_row_more_is_told(sides: dict[str, ModuleReport]) -> None:
-    (found,) = [e for e in sides["before"].opportunities if e.kind == "grown by copies"]
+def test_a_tensor_that_is_copied_for_each_row_more_is_told(sides: dict[str, Found]) -> None:
+    (found,) = [e for e in all_findings(sides["before"]) if e.kind == "grown by copies"]
     assert "63 times" in found.what
-    assert "skill torch-kv-cache)" in told(sides["before"])
-    assert "grown by copies" not in {each.kind for each in sides["after"].opportunities}
+    assert "grown by copies" not in {each.kind for each in all_findings(sides["after"])}
+
+
+def test_the_text_names_the_page_of_each_opportunity(sides: dict[str, Found]) -> None:
+    report = report_of(sides["before"])
+    assert f"skill {report.opportunities[0].skill})" in told(report)
