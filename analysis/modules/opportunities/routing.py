@@ -29,13 +29,14 @@ def routing(found: Found) -> Iterable[Opportunity]:
     launches = sum(len(op.kernels) for group in groups for op in group[1:])
     made = by_hand(
         found,
-        found.cost.without(saved, launches),
+        found.cost.without(saved, launches) if found.on_gpu else None,
         kind="routing",
         what=f"{len(groups)} modules route by topk and ask {len(ops)} times which rows are an "
         f"expert's ({sum(op.us for op in ops):.4g} us)"
         + ("; the host waits each time" if found.on_gpu else ""),
         how="sort pairs of row and expert once: then each expert's rows are neighbours, products "
-        "are one grouped product, and the way back is a gather. The number is that of asking once",
+        "are one grouped product, and the way back is a gather"
+        + (". The number is that of asking once" if found.on_gpu else ""),
         where=places(ops),
     )
     yield made.model_copy(update={"error_class": "fp32 rounding"})
