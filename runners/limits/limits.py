@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
+import psutil
 from pydantic import Field, ValidationError
 
 from ..errors import ExpressionError, ProcessLost, SpecError, ToolchainMissing
@@ -261,7 +262,7 @@ def _refuse_full(done: Finished, scratch: Path) -> None:
 def _array_bytes(cache: int | None) -> int:
     """Of each of the two arrays of the copy: beyond the caches, and an eighth of free memory."""
     wanted = min(max(LEAST_BYTES, CACHES * (cache or 0)), MOST_BYTES)
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    free = psutil.virtual_memory().available  # what holds files for speed is free for us, too
     return max(1 << 20, min(wanted, free // 8))
 
 

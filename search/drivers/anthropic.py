@@ -132,7 +132,8 @@ class Conversation:
     def request(self, body: JsonObject) -> Request:
         """What is known of the call before it is made."""
         beside = json.dumps(self.messages[1:]) if len(self.messages) > 1 else ""
-        new, self._told = self.messages[self._told :], len(self.messages)
+        first = [] if self._told else [_said_by("system", (_text(self.prompt.stable),))]
+        new, self._told = [*first, *self.messages[self._told :]], len(self.messages)
         tools = {"tools": tokens_of(json.dumps(body["tools"]))} if "tools" in body else {}
         return Request(
             model=self.settings.model,

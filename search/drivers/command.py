@@ -37,7 +37,8 @@ class CommandDriver:
 
     def propose(self, asked: Asked, exchange: Exchange) -> tuple[SentCandidate, ...]:
         """See `Driver.propose`."""
-        request = Request(sections=asked.brief.ledger, asked=asked.brief.part(stable=False))
+        whole = "\n".join(asked.brief.part(stable=stable) for stable in (True, False))
+        request = Request(sections=asked.brief.ledger, asked=whole)
         return take_reply(self._answer(question_of(asked), request, exchange, read_reply))
 
     def perform(self, task: Task[T], exchange: Exchange) -> T | None:

@@ -81,7 +81,7 @@ def _confirmed(told: SearchTrace) -> Iterator[str]:
     else:
         verdict = f"confirmed on {shapes_of(found)}" if found.accepted else "not confirmed"
         ratio = found.ratio
-        gained = "" if ratio is None else speedup_text(ratio.speedup, (ratio.low, ratio.high))
+        gained = "" if ratio is None else speedup_text(ratio.speedup, found.interval)
         yield f"`{told.kernel.incumbent}`: {gained or 'no speedup'}, {verdict}. {found.message}"
         beside = (
             before_and_after(found, told.kernel.baseline),

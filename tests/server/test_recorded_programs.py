@@ -83,7 +83,7 @@ def test_what_cannot_be_done_comes_back_as_a_sentence(
     async def body(client: Client) -> None:
         absent = await refused(client, "record_program", command=["no-such-program"])
         assert "there is no program 'no-such-program'" in absent
-        assert "holds no launches" in await refused(
+        assert "is no recording" in await refused(
             client, "open_recorded", recording="b", label="x", to="c"
         )
         outside = await refused(
