@@ -55,7 +55,9 @@ WAITING = {"GOMP_SPINCOUNT": "3000"}
 """Where nobody says how a team waits: long enough to spin from one parallel loop to the next, as it
 does at its user's, and asleep before its process is stopped. GCC's own count (milliseconds) makes
 a stopped team's next sample several times as slow, or not, on a machine of two cores; asleep at
-once (`passive`), a kernel of ten short loops takes several times as long as at its user's."""
+once (`passive`), a kernel of ten short loops takes several times as long as at its user's. Calls
+that are repeated without a stop between them are timed with GCC's own: a team of threads that are
+not equally fast would fall asleep at the end of each loop."""
 
 FaultKind = Literal["load_failed", "crashed", "exited", "timed_out", "lost"]
 """`lost`: by somebody else's hand, which says nothing of the variant."""
@@ -106,8 +108,10 @@ class Executor:
         cores: frozenset[int] = frozenset(),
         environment: Mapping[str, str] = MappingProxyType({}),
         answers: bool = False,
+        shortly: bool = True,
     ) -> None:
-        """`answers`: the variant may ask for the time, and who runs it."""
+        """`answers`: the variant may ask for the time, and who runs it. `shortly`: a team waits as
+        `WAITING` says where nobody says it otherwise."""
         self.shared, self._answers = shared, answers
         self._output = os.memfd_create(
             "printed"
@@ -115,7 +119,7 @@ class Executor:
         self._told = self._outside_ns = 0
         self._cores = len(cores or os.sched_getaffinity(0))
         asked = {"OMP_WAIT_POLICY", *WAITING} & environment.keys()
-        waiting = {} if asked else WAITING
+        waiting = WAITING if shortly and not asked else {}
         self._start(binary, module, plan, cores, {**waiting, **environment, **ENVIRONMENT})
 
     def run(self, sets: Sequence[int], timeout_s: float) -> int:

@@ -188,7 +188,7 @@ class NativeRunner:
         try:
             for variant in sides:
                 cores = self._cores.of(may_start_threads(self._module(variant)))
-                executors[variant] = self._executor(variant, pool, shared, cores)
+                executors[variant] = self._executor(variant, pool, shared, cores, shortly=False)
             return warm_samples(executors, message.rounds, message.calls, message.timeout_s)
         except ExecutorLost:
             return [SideTimes(variant=v) for v in sides]
@@ -278,12 +278,18 @@ class NativeRunner:
         return self._arenas.anew(placed_arena(pool.contract, sets, message.placed))
 
     def _executor(
-        self, variant: str, pool: InputPool, shared: SharedArena, cores: frozenset[int]
+        self,
+        variant: str,
+        pool: InputPool,
+        shared: SharedArena,
+        cores: frozenset[int],
+        *,
+        shortly: bool = True,
     ) -> Executor:
         plan = self._plans[variant, pool.contract.label]
         module, environment = self._module(variant), self._environments[variant]
         answers = wants_answers(pool.allowed)
-        return Executor(self._binary, module, plan, shared, cores, environment, answers)
+        return Executor(self._binary, module, plan, shared, cores, environment, answers, shortly)
 
     def _layout(self, message: Check, pool: InputPool) -> Arena:
         """Where arrays lie in a check: on pages as when they are timed, unless it asks for
