@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import lift
 import numpy as np
@@ -52,9 +53,12 @@ class Ready:
         self._binary = compile_executor(folder, cache_folder(folder))
         self.contract = bind(loaded.spec.io, {"n": SIZE}, "usual")
 
-    def start(self, environment: dict[str, str]) -> Executor:
+    def start(self, environment: dict[str, str], *, shortly: bool = True) -> Executor:
         shared = SharedArena(arena(self.contract, 1))
-        return Executor(self._binary, self._module, self._plan, shared, frozenset(), environment)
+        cores = frozenset[int]()
+        return Executor(
+            self._binary, self._module, self._plan, shared, cores, environment, shortly=shortly
+        )
 
     def found(self, environment: dict[str, str]) -> tuple[int, str]:
         """Threads of a team, and the first letter of how it waits."""
@@ -85,6 +89,34 @@ def test_what_the_user_set_nothing_for_is_set_to_nothing(ready: Ready) -> None:
 
 def test_a_user_s_own_variables_reach_the_process_that_is_timed(ready: Ready) -> None:
     assert ready.found({"OMP_NUM_THREADS": "3", "OMP_WAIT_POLICY": "active"}) == (3, "a")
+
+
+@pytest.mark.parametrize(
+    ("environment", "shortly", "expected"),
+    [
+        ({}, True, "3000"),
+        ({}, False, None),
+        ({"GOMP_SPINCOUNT": "7"}, True, "7"),
+        ({"OMP_WAIT_POLICY": "active"}, True, None),
+    ],
+)
+def test_a_team_waits_shortly_where_it_is_stopped_between_calls_and_nobody_says_how(
+    ready: Ready,
+    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str],
+    shortly: bool,
+    expected: str | None,
+) -> None:
+    found = list[dict[str, str]]()
+    start = Executor._start  # pyright: ignore[reportPrivateUsage]
+
+    def started(self: Executor, *given: Any) -> None:
+        found.append(given[-1])
+        start(self, *given)
+
+    monkeypatch.setattr(Executor, "_start", started)
+    ready.start(environment, shortly=shortly).close()
+    assert found[0].get("GOMP_SPINCOUNT") == expected
 
 
 def test_a_team_that_spins_stands_still_between_the_turns_of_its_process(ready: Ready) -> None:

@@ -69,9 +69,10 @@ def before_its_code(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         cores: frozenset[int],
         environment: dict[str, str],
         answers: bool,
+        shortly: bool,
     ) -> None:
         found.append(shared.memory.tobytes())
-        start(self, binary, module, plan, shared, cores, environment, answers)
+        start(self, binary, module, plan, shared, cores, environment, answers, shortly)
 
     def ran(self: Executor, sets: Sequence[int], timeout_s: float) -> int:
         found.append(self.shared.memory.tobytes())
