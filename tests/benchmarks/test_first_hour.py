@@ -80,7 +80,7 @@ def test_a_kernel_that_fails_ends_nothing_and_counts_as_not_covered(
     def row(name: str, folder: Path) -> dict[str, Any]:
         if name == "blur":
             raise RuntimeError("optimize ended with 1:\nand why")
-        held = {"covered": True, "covered_cold": name == "dot"}
+        held = {"covered_told": True, "covered": name == "atax", "covered_cold": name == "dot"}
         ratio = {"ratio": 2.0}
         told = {"told": 2.0, "low": 1.9, "high": 2.1, "told_warm": [2.0, 1.9, 2.1]}
         return {"kernel": name, **told, **held, "warm": ratio, "cold": ratio, "seconds": 1.0}
@@ -94,6 +94,7 @@ def test_a_kernel_that_fails_ends_nothing_and_counts_as_not_covered(
     assert [each["kernel"] for each in found["kernels"]] == ["atax", "blur", "dot"]
     assert found["kernels"][1]["failed"] == "optimize ended with 1:\nand why"
     assert found["covered"] == {
-        "plain calls": {"held": 2, "of": 3},
-        "cold caches": {"held": 1, "of": 3},
+        "plain calls, by the interval that is told": {"held": 2, "of": 3},
+        "plain calls, by that of warm caches": {"held": 1, "of": 3},
+        "cold caches, by the interval that is told": {"held": 1, "of": 3},
     }
