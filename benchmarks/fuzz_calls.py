@@ -156,7 +156,7 @@ def one_server(seed: int, calls: int, limit: float) -> dict[str, Any]:
         complained += broker.read_text("utf-8", "replace") if broker.exists() else ""
         left = left_over(folder)
     if status != 0 or left or "Traceback" in complained:
-        end = {"exit": status, "left": left, "stderr": complained[-2000:]}
+        end = {"exit": status, "left": left, "stderr": complained.replace(f"{ROOT}/", "")[-2000:]}
         result["faults"].append({"why": "the server's end, or its log", "answer": json.dumps(end)})
     return result
 
