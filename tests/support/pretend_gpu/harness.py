@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from kernelwright.evaluation.rig import gpus
-from kernelwright.runners.building import builder, plain_compiler
+from kernelwright.runners.building import builder, reading_process
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.device.presence.probing import Probed, probe_devices
 from kernelwright.runners.plans.declared_plan import declared_plan
@@ -114,7 +114,7 @@ def pretended_gpu(
         stack.enter_context(mock.patch.object(start, "PASSED_ON", allowed))
         stack.enter_context(mock.patch.object(gpus, "probe_devices", probed_once))
         stack.enter_context(mock.patch.object(Builder, "build", _observed(made)))
-        for compiles in (builder, plain_compiler):
+        for compiles in (builder, reading_process):
             stack.enter_context(mock.patch.object(compiles, "clean_environment", _real_bindings))
         gpu = PretendedGpu(folder, made)
         gpu.tell_nvml()

@@ -3,6 +3,7 @@ alone has words for, such as casts and functions, its own writer says."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -31,7 +32,7 @@ class Unwritable(Exception):
 
 
 @dataclass
-class CWriter:
+class CWriter(ABC):
     """Writes expressions: what each name, load and known value is called at the place."""
 
     names: Mapping[str, str]
@@ -104,25 +105,25 @@ class CWriter:
             return self.function(op, args, dtype)
         return self._integer(op, args, inside=inside)
 
+    @abstractmethod
     def product(self, parts: list[str], factors: tuple[Expr, ...]) -> str:
         """A product of integers; `parts`: the factors as text, and the number behind them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def number(self, number: Number) -> str:
         """A literal of the number's type."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cast(self, value: Expr, dtype: DType) -> str:
         """A value as another type."""
-        raise NotImplementedError
 
+    @abstractmethod
     def bits(self, value: Expr, dtype: DType) -> str:
         """The bits of a value as another type."""
-        raise NotImplementedError
 
+    @abstractmethod
     def function(self, op: str, args: tuple[Expr, ...], dtype: DType) -> str:
         """A function of floats."""
-        raise NotImplementedError
 
     def _integer(self, op: str, args: tuple[Expr, ...], *, inside: bool) -> str:
         given = [self.text(each, inside=True) for each in args]
