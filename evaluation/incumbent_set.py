@@ -40,7 +40,7 @@ from ..runners.oracle.structured import structured_kinds
 from ..runners.plans.plan import Artifact
 from ..runners.progress import report
 from ..runners.protocol.messages import UNPLACED, Placement
-from ..runners.protocol.pools import draw, draw_exchanged, draw_stress
+from ..runners.protocol.pools import SeedPool, draw, draw_exchanged, draw_stress
 from ..runners.specs.contract import BoundContract
 from ..runners.specs.io_contract import StressKind
 from ..runners.toolchains import BuildOutcome
@@ -57,6 +57,8 @@ PLACED: Mapping[Placement, str] = {
     "start": "buffers that begin where memory begins",
     "anywhere": "buffers at drawn places",
 }
+ON_SHAPES: Mapping[str, Placement] = {"smallest": "end", "near": "barely"}
+"""further shapes on which buffers do not lie on pages"""
 
 
 @dataclass(frozen=True)
@@ -209,7 +211,8 @@ class _Promotion:
         yield holds(PLACES, trials, not_asked=self.trials.not_asked("buffers"), means=means)
 
     def _other_shapes(self) -> Iterator[GateResult]:
-        """Further legal shapes, buffers no better aligned than promised on one of them."""
+        """Further legal shapes: buffers no better aligned than promised on one of them, and on the
+        smallest, where every tile ends far behind the arrays, none with memory behind it."""
         if not self.trials.shapes() and not self.trials.not_asked("shape"):
             yield skipped(SHAPES, "the domains of the symbols allow no further shape")
             return
@@ -217,12 +220,19 @@ class _Promotion:
         for shape in self.trials.shapes():
             name = f"{shape.label}/promotion"
             pool = draw(self.kernel.kernel_id, shape, name=name, slots=2)
-            placement: Placement = "barely" if shape.label == "near" else "pages"
-            trial = self.trials.guarded(shape_name(shape), pool, other=True, placement=placement)
+            trial = self._on_shape(shape, pool)
             trials += trial
             if trial and self.trials.fails(trial[-1]):
                 break
         yield holds(SHAPES, trials, not_asked=self.trials.not_asked("shape"))
+
+    def _on_shape(self, shape: BoundContract, pool: SeedPool) -> list[Trial]:
+        """A trial on a shape, on pages where nothing can be placed as it should."""
+        placement, what = ON_SHAPES.get(shape.label, "pages"), shape_name(shape)
+        trial = self.trials.guarded(what, pool, other=True, placement=placement)
+        if trial and trial[-1].runs[0].result.fault_kind == UNPLACED:
+            return self.trials.guarded(what, pool, other=True)
+        return trial
 
     def _other_values(self) -> Iterator[GateResult]:
         """What no input is known to be: values of each kind on one workload, hidden between usual

@@ -2,7 +2,7 @@
 
 The smallest one, where loops have no rounds and grids one block; one beside the first workload
 that is no multiple of usual tiles, where full tiles meet ragged ends; long ones, where a narrow
-index overflows; and another odd one.
+index overflows; and another odd one. On the first and the last, whole tiles reach behind arrays.
 """
 
 from __future__ import annotations
@@ -20,6 +20,11 @@ NEAR_BYTES = 32 << 20
 LONG_TARGET = 70001
 """Beyond what 16 bits count, and what a grid may have along its second and third axis."""
 MOST_LONG = 3
+DRAWS = 4
+"""odd shapes of which one is taken"""
+TILE = 64
+"""Elements of a usual tile. A size of one less is ragged, yet a tile there ends within what an
+array's alignment promises behind it: nobody can tell that it reads there."""
 SMALLEST_TARGETS = (1, 2, 4, 8, 16, 32, 64, 128)
 """Sizes to aim at until the arrays have elements: n - 64 wants an n that no domain names."""
 
@@ -32,7 +37,8 @@ def gate_shapes(spec: KernelSpec, seed: int, known: Sequence[Symbols]) -> tuple[
     taken = [dict(symbols) for symbols in known] + [w.symbols for w in spec.workloads]
     rng, found, odd = random.Random(seed), list[BoundContract](), odd_label(spec)
     draws = [smallest_shape(spec), near_shape(spec), *long_shapes(spec)]
-    draws += [odd_shape(spec, rng.getrandbits(32)) for _ in range(4)]
+    odd_draws = [odd_shape(spec, rng.getrandbits(32)) for _ in range(DRAWS)]
+    draws += sorted(odd_draws, key=lambda shape: _room(spec, shape), reverse=True)
     for shape in draws:
         others = sum(each.label == "other" for each in found)
         if shape is None or dict(shape.symbols) in taken or others:
@@ -87,6 +93,13 @@ def long_shapes(spec: KernelSpec) -> list[BoundContract]:
         if shape is not None and shape.nbytes <= NEAR_BYTES:
             found.append(shape)
     return found
+
+
+def _room(spec: KernelSpec, shape: BoundContract | None) -> int:
+    """Elements from the sizes to where tiles end, the fewest of all free ones; the room that is
+    left for a tile to be seen in."""
+    sizes = [] if shape is None else [shape.symbols[name] for name in free_symbols(spec)]
+    return min((-size % TILE for size in sizes), default=0)
 
 
 def _least(domain: Symbol, target: int) -> int:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from kernelwright.runners.specs.contract import odd_shape
 from kernelwright.runners.specs.gate_shapes import (
+    DRAWS,
     NEAR_BYTES,
+    TILE,
     gate_shapes,
     long_shapes,
     near_shape,
@@ -116,3 +120,26 @@ def test_every_shape_lies_in_its_domains_and_is_new(
             domain = symbols[name]
             assert domain["min"] <= size <= domain["max"]
             assert size % domain["multiple_of"] == 0
+
+
+@given(st.integers(0, 1 << 20), st.sampled_from([8, 16, 32, 64, 128]))
+def test_whole_tiles_reach_behind_an_array_on_the_smallest_or_the_odd_shape_whatever_is_drawn(
+    seed: int, tile: int
+) -> None:
+    made = spec({"m": {"min": 9, "max": 5000}, "n": {"min": 33, "max": 5000}}, {"m": 64, "n": 1024})
+    placed = [
+        dict(s.symbols) for s in gate_shapes(made, seed, []) if s.label in ("smallest", "other")
+    ]
+    behind = [4 * (-size["n"] % tile) for size in placed]
+    aligned = [-4 * size["m"] * size["n"] % 16 for size in placed]
+    assert any(far > near for far, near in zip(behind, aligned, strict=True))
+
+
+@given(st.integers(0, 1 << 20))
+def test_the_odd_shape_that_leaves_tiles_most_room_is_taken(seed: int) -> None:
+    made = spec({"n": {"max": 5000}}, {"n": 1024})
+    (other,) = [s.symbols["n"] for s in gate_shapes(made, seed, []) if s.label == "other"]
+    rng = random.Random(seed)
+    drawn = [odd_shape(made, rng.getrandbits(32)) for _ in range(DRAWS)]
+    rooms = [-shape.symbols["n"] % TILE for shape in drawn if shape is not None]
+    assert -other % TILE == max(rooms)
