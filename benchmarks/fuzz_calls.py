@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import queue
+import re
 import subprocess
 import sys
 import tempfile
@@ -42,7 +43,13 @@ SHOWN = 400
 INTERNAL = -32603
 GOES_ON = ("Valid:", "Next:")
 """what a tool's refusal says, one of them at least"""
-TELLS_NOTHING = ("Traceback (most recent", "Error executing tool")
+TELLS_NOTHING = (
+    "Traceback (most recent",
+    "Error executing tool",
+    "an error in Kernelwright itself",
+)
+BROKE = re.compile(r"job \S+ \((\w+)\) broke|^(\w+(?:Error|Exception)\b.{0,160})", re.MULTILINE)
+"""of a log: the tools that broke, and the last lines of tracebacks"""
 END_S = 30.0
 
 
@@ -156,7 +163,9 @@ def one_server(seed: int, calls: int, limit: float) -> dict[str, Any]:
         complained += broker.read_text("utf-8", "replace") if broker.exists() else ""
         left = left_over(folder)
     if status != 0 or left or "Traceback" in complained:
-        end = {"exit": status, "left": left, "stderr": complained.replace(f"{ROOT}/", "")[-2000:]}
+        broke = Counter(" ".join(filter(None, found)) for found in BROKE.findall(complained))
+        log = complained.replace(f"{ROOT}/", "")[-2000:]
+        end = {"exit": status, "left": left, "broke": dict(broke), "stderr": log}
         result["faults"].append({"why": "the server's end, or its log", "answer": json.dumps(end)})
     return result
 

@@ -44,6 +44,15 @@ _NEXT_STEP: Final = {
     "tickets": "call `search_step` with the search_id for the question that is open now",
     "jobs": "call `inspect` with what: jobs to list them",
 }
+_ALSO: Final = {"variants": "; incumbent, baseline"}
+"""names that stand for a key"""
+_HANDLES: Final = {
+    "kernels": "kernel_id",
+    "variants": "variant_id",
+    "searches": "search_id",
+    "jobs": "job_id",
+}
+"""which clients mistake for each other"""
 
 
 class Store:
@@ -140,12 +149,21 @@ class Store:
         value = self.get(table, key)
         if value is None:
             matches = self._close_to(table, key)
+            known = ", ".join(matches) if matches else self._newest(table)
             raise HandleUnknown(
-                f"`{table}` holds no {key!r}.",
-                valid=", ".join(matches) if matches else self._newest(table),
+                f"`{table}` holds no {key!r}{self._otherwise(table, key)}.",
+                valid=known + _ALSO.get(table, ""),
                 next_step=_NEXT_STEP.get(table, _LIST),
             )
         return value
+
+    def _otherwise(self, table: str, key: str) -> str:
+        """What a key is that was taken for one of this table, in words; empty: nothing known."""
+        for other, handle in _HANDLES.items():
+            if other != table and (found := self.get(other, key)) is not None:
+                of = found.get("variant", {}).get("kernel_id", "")
+                return f": it is a {handle}" + (f", of kernel {of}" if of else "")
+        return ""
 
     def _close_to(self, table: str, key: str) -> list[str]:
         """Up to three keys that the reader may have meant: begun alike, else spelt alike."""

@@ -72,7 +72,8 @@ class SearchStepArguments(WorkArguments):
         named = (self.kernel_id, self.source_path, self.search_id)
         if sum(each is not None for each in named) != 1:
             raise ValueError(
-                "give kernel_id or source_path to start a search, or search_id to go on with one"
+                "give exactly one: kernel_id or source_path to start a search, search_id to go on "
+                "with one"
             )
         if self.goal and self.source_path is None:
             raise ValueError("`goal` goes with source_path")

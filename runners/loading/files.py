@@ -143,7 +143,15 @@ class Roots:
 def load_file(path: Path, roots: Roots) -> LoadedKernel:
     """Read a spec file and all that it names."""
     full = roots.resolve(path)
-    return load_data(_json(full.name, roots.read(full)), full.parent, roots)
+    text = roots.read(full)
+    if full.suffix.lower() in KINDS:
+        raise SpecError(
+            f"{full.name} is the source of a kernel, and no spec",
+            valid="a spec (JSON) that names it",
+            next_step=f"give it as source_path; `kernelwright spec --infer {full.name}` writes a "
+            "spec for it",
+        )
+    return load_data(_json(full.name, text), full.parent, roots)
 
 
 def _json(name: str, text: str) -> object:

@@ -23,6 +23,7 @@ from .recorded import Recording
 from .running import Ran, run_program
 
 PROGRAM, COUNT, KEPT = "program.json", "count", "kept"
+ANOTHER = "name another folder for the recording (`recording` of record_program, --outdir)"
 LAST_CHARS = 2000
 
 
@@ -82,33 +83,33 @@ def keep_launches(
 
 
 def start_recording(outdir: Path, program: Program) -> None:
-    """An empty folder for a recording, for its owner alone. Raises AccessError for a folder that
-    holds something else."""
-    there = outdir.is_dir() and any(outdir.iterdir())
-    if there and not (outdir / PROGRAM).is_file():
-        raise AccessError(
-            f"{outdir} holds something that is no recording", next_step="name another --outdir"
-        )
-    delete_recording(outdir)
+    """An empty folder for a recording, for its owner alone. Raises AccessError for a file, or a
+    folder that holds something else."""
     try:
+        delete_recording(outdir)
         outdir.mkdir(parents=True, exist_ok=True, mode=0o700)
         outdir.chmod(0o700)
         note(outdir, program)
     except OSError as error:
         raise AccessError(
-            f"{outdir} cannot be written: {error.strerror}", next_step="name another --outdir"
+            f"{outdir} cannot be written: {error.strerror}", next_step=ANOTHER
         ) from error
 
 
 def delete_recording(outdir: Path) -> int:
     """Remove a recording with all that it keeps; what is no recording stays. Bytes that it held.
 
-    Raises AccessError for a folder that is no recording.
+    Raises AccessError for a file, and for a folder that is no recording.
     """
     if not outdir.exists():
         return 0
-    if any(outdir.iterdir()) and not (outdir / PROGRAM).is_file():
-        raise AccessError(f"{outdir} is no recording", valid="a folder that `record` made")
+    empty = outdir.is_dir() and not any(outdir.iterdir())
+    if not (empty or (outdir / PROGRAM).is_file()):
+        raise AccessError(
+            f"{outdir} is there, and no recording",
+            valid="a folder of a recording, an empty one, or one that is not there yet",
+            next_step=ANOTHER,
+        )
     held = sum(f.stat().st_size for f in outdir.rglob("*") if f.is_file() and not f.is_symlink())
     shutil.rmtree(outdir)
     return held
@@ -134,7 +135,10 @@ def busiest(folder: Path) -> Recording:
     """The process of a recording that launched most. Raises AccessError where none did."""
     found = read_recordings(folder)
     if not found:
-        raise AccessError(f"{folder} holds no launches", next_step="record the program (again)")
+        raise AccessError(
+            f"{folder} holds no launches",
+            next_step="record the program (again); to open one of its kernels, with keep (--keep)",
+        )
     return found[0]
 
 

@@ -55,10 +55,9 @@ def run_program(
     there.
     """
     path = os.environ | dict(environment)
-    if (
-        shutil.which(command[0], path=path.get("PATH")) is None
-        and not (folder / command[0]).exists()
-    ):
+    on_path = shutil.which(command[0], path=path.get("PATH"))
+    # Not Path.is_file: that raises for a name that no file can have.
+    if on_path is None and not os.path.isfile(folder / command[0]):
         raise AccessError(
             f"there is no program {command[0]!r}", next_step="name its file, or one on PATH"
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -96,7 +97,7 @@ def _explain(problem: Any, model: type[BaseModel]) -> tuple[tuple[str, ...], str
         text = _meant(given, node["enum"])
     else:
         said = str(problem["msg"]).removeprefix("Value error, ")
-        text = _SAID.get(kind, said.replace("Input should", "should").replace("Tuple", "the list"))
+        text = _SAID.get(kind, re.sub("^(Input|String) ", "", said).replace("Tuple", "the list"))
     return path, text + shown, kind == "too_short"  # items at fault are not counted
 
 
@@ -111,10 +112,10 @@ def json_kind(value: object) -> str:
 
 
 def _meant(given: object, known: Sequence[str]) -> str:
-    listed = f"known here: {', '.join(known) or 'none'}"
+    listed = f"known here: {', '.join(each or '(empty)' for each in known) or 'none'}"
     meant = OTHER_NAMES.get(str(given), "")
-    close = [meant] if meant in known else []
-    close = close or difflib.get_close_matches(str(given), known, n=1, cutoff=0.5)
+    close = [meant] if meant and meant in known else []
+    close = close or difflib.get_close_matches(str(given), list(filter(None, known)), 1, 0.5)
     return f"did you mean `{close[0]}`? {listed}" if close else listed
 
 

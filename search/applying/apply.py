@@ -9,6 +9,7 @@ from pathlib import Path
 from ...runners.errors import SpecError
 from ...runners.loading.files import MAX_SOURCE
 from ...runners.model import Candidate, ordered
+from ...runners.wording import cut
 from ..moves.shared.base import State, broken_constraints
 from ..moves.shared.knobs_python import named_integers
 from .diffs import apply_diff
@@ -55,6 +56,11 @@ def _source(candidate: Candidate, state: State, scratch: Path | None) -> str:
     if size > MAX_SOURCE:
         raise SpecError(f"the source holds {size} bytes", valid="up to 1 MiB")
     require_whole(source, state.source)
+    if len(source.split()) == 1:
+        raise SpecError(
+            f"`{cut(source.strip(), 80)}` is one word, as a path would be, and no source",
+            valid="the text of the whole file itself",
+        )
     if entry not in source:
         raise SpecError(
             f"the entry function `{entry}` does not occur in the source",

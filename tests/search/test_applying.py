@@ -231,9 +231,16 @@ def test_a_wrong_parameter_is_refused_with_what_is_valid(
 
 @pytest.mark.parametrize(
     ("source", "message"),
-    [("", "entry function"), ("int f();", "entry function"), ("scale" * MAX_SOURCE, "1 MiB")],
+    [
+        ("", "entry function"),
+        ("int f();", "entry function"),
+        ("scale" * MAX_SOURCE, "1 MiB"),
+        ("src/scale.cpp\n", "`src/scale.cpp` is one word, as a path would be"),
+    ],
 )
-def test_a_source_without_the_entry_or_too_large_is_refused(source: str, message: str) -> None:
+def test_a_source_without_the_entry_too_large_or_a_path_is_refused(
+    source: str, message: str
+) -> None:
     with pytest.raises(SpecError, match=message):
         apply(candidate(source=source), state())
 

@@ -75,6 +75,11 @@ def test_arguments_are_strict_and_every_complaint_names_the_field(era: Era, tmp_
         assert "goes into spec_path" in await refused(client, "open_kernel", spec="spec.json")
         assert "limit" in await refused(client, "propose_moves", kernel_id="k", limit=True)
         assert "exactly one of spec_path" in await refused(client, "open_kernel")
+        asked = await refused(client, "record_program", command=["true"], front="cuda")
+        assert "front: known here: (empty), torch" in asked
+        assert "method: should have at most 200" in await refused(
+            client, "compile_variant", kernel_id="k", method="m" * 201
+        )
         nested = await refused(client, "search_step", kernel_id="k", settings={"budget": 3})
         assert "settings.budget: unknown field; did you mean `budget_builds`?" in nested
         known = await refused(client, "ncu_sumary")

@@ -118,7 +118,7 @@ def test_an_unknown_handle_is_answered_with_close_ones_and_what_to_call(
     put(store, "variants", "v99999999", {})
     with pytest.raises(HandleUnknown) as caught:
         store.require("variants", asked)
-    assert caught.value.valid == "v12ab34cd"
+    assert caught.value.valid == "v12ab34cd; incumbent, baseline"
     assert "compile_variant" in caught.value.next_step
 
 
@@ -131,6 +131,18 @@ def test_a_handle_that_is_like_no_other_is_answered_with_the_newest(store: Store
         store.require("kernels", "xyz")
     named = "softmax-6, softmax-5, softmax-4, softmax-3, softmax-2"
     assert caught.value.valid == f"{named} and 2 more"
+
+
+def test_a_handle_of_another_kind_is_told_for_what_it_is(store: Store) -> None:
+    put(store, "variants", "v12ab34cd", {"variant": {"kernel_id": "softmax-1"}})
+    put(store, "jobs", "j1", {})
+    for table, asked, told in (
+        ("kernels", "v12ab34cd", "'v12ab34cd': it is a variant_id, of kernel softmax-1."),
+        ("searches", "j1", "'j1': it is a job_id."),
+    ):
+        with pytest.raises(HandleUnknown) as caught:
+            store.require(table, asked)
+        assert caught.value.message == f"`{table}` holds no {told}"
 
 
 # Writes

@@ -26,7 +26,7 @@ def make(source: ModuleSource, names: Mapping[str, Any], seed: int) -> Subject:
     except TypeError as error:
         raise SpecError(
             f"{source.name or getattr(made, '__name__', 'the class')} cannot be made: {error}",
-            next_step="give its arguments: --init '{\"width\": 512}'",
+            next_step='give its arguments as init (--init): {"width": 512}',
         ) from error
     if not isinstance(model, torch().nn.Module):
         raise SpecError(f"{source.name} returned {type(model).__name__}, not a module")
@@ -37,7 +37,8 @@ def make(source: ModuleSource, names: Mapping[str, Any], seed: int) -> Subject:
         return Subject(model, numbered(names["get_inputs"]()))
     raise SpecError(
         "nothing says what the module is called with",
-        valid=f"--input for each positional argument ({EXAMPLE}), or a function get_inputs()",
+        valid=f"inputs (--input), one for each positional argument ({EXAMPLE}), or a function "
+        "get_inputs() in the file",
     )
 
 
@@ -55,7 +56,7 @@ def _maker(source: ModuleSource, names: Mapping[str, Any]) -> Any:
     raise SpecError(
         f"the file defines {len(own)} classes of modules" if own else "the file defines no module",
         valid=", ".join(own) or "a subclass of torch.nn.Module, or a function that returns one",
-        next_step="name one with --class NAME",
+        next_step="name one as class_name (--class)",
     )
 
 

@@ -62,7 +62,7 @@ def _inputs(source: ModuleSource, model: Any, config: Any) -> tuple[Any, ...]:
         return (torch().randint(0, config.vocab_size, (BATCH, LENGTH)),)
     raise SpecError(
         f"the model is called with {model.main_input_name}",
-        next_step="say of which type and shape: --input float32[1,80,3000]",
+        next_step="say of which type and shape as inputs (--input): float32[1,80,3000]",
     )
 
 

@@ -47,7 +47,9 @@ def load_subject(job: ModuleJob) -> Loaded:
         )
     made = form.make(job.source, names, job.seed)
     if not tensors_in(made.inputs):
-        raise SpecError("no input of the module is a tensor", next_step="give one with --input")
+        raise SpecError(
+            "no input of the module is a tensor", next_step="give one as inputs (--input)"
+        )
     model = made.model.to(job.device).train(job.training)
     return Loaded(model, moved(made.inputs, job.device), job.device, form.name, path)
 

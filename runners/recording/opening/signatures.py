@@ -53,7 +53,8 @@ def entry_function(source: str, instance: Instance, wanted: str = "") -> CppFunc
     raise SpecError(
         f"the source has no kernel `{name}`",
         valid=", ".join(dict.fromkeys(f.name for f in functions)) or "none: no `__global__` in it",
-        next_step="name the file that defines it (--source), or its kernel there (--entry)",
+        next_step="give the file that defines it as source (--source), or its kernel there as "
+        "entry (--entry)",
     )
 
 

@@ -77,7 +77,8 @@ def operators_of(folder: Path) -> SeenOperators:
     found = seen_operators(folder)
     if found is None:
         raise AccessError(
-            f"{folder} holds no operators", next_step="record the program with --front torch"
+            f"{folder} holds no operators",
+            next_step="record the program with front torch (--front torch)",
         )
     return found
 

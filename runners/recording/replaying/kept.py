@@ -106,7 +106,7 @@ def read_kept(file: Path) -> KeptLaunch:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AccessError(
             f"{file} is no kept launch: {type(error).__name__}: {error}",
-            next_step="record the program again with --keep",
+            next_step="record the program again with keep (--keep)",
         ) from error
 
 

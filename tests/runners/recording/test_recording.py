@@ -92,9 +92,10 @@ def test_where_nothing_was_recorded_it_is_told_why(
         record_program(program_run(program, mode=mode), tmp_path / "rec", Asked(), "shim")
 
 
-def test_a_program_that_is_not_there_is_told(program: PretendedProgram, tmp_path: Path) -> None:
-    with pytest.raises(AccessError, match="no program"):
-        run_program(["/nowhere/prog"], folder=tmp_path, scratch=tmp_path, environment={})
+@pytest.mark.parametrize("name", ["", "no-such-program", "/nowhere/prog", "a" * 3000, "a\0b"])
+def test_a_program_that_is_not_there_is_told(tmp_path: Path, name: str) -> None:
+    with pytest.raises(AccessError, match="there is no program"):
+        run_program([name], folder=tmp_path, scratch=tmp_path, environment={})
 
 
 def test_cupti_on_a_driver_that_is_none_is_refused_in_a_sentence(
@@ -118,7 +119,9 @@ def test_only_recordings_are_replaced_and_deleted(
         record_program(program_run(program), mine, Asked(), "shim")
     with pytest.raises(AccessError, match="no recording"):
         delete_recording(mine)
-    assert (mine / "thesis.tex").exists()
+    with pytest.raises(AccessError, match="no recording"):
+        record_program(program_run(program), mine / "thesis.tex", Asked(), "shim")
+    assert (mine / "thesis.tex").read_text() == "years of work"
 
 
 def test_deleting_leaves_nothing(recorded: Path, tmp_path: Path) -> None:

@@ -196,6 +196,13 @@ def test_a_file_that_is_no_json_is_refused_with_the_place(
     assert "spec --schema" in caught.value.next_step
 
 
+def test_a_source_given_as_a_spec_is_told_where_it_belongs(folder: Path) -> None:
+    with pytest.raises(
+        SpecError, match=r"scale\.cpp is the source of a kernel.*\n.*\n.*source_path"
+    ):
+        load_file(folder / "scale.cpp", Roots([folder]))
+
+
 @pytest.mark.parametrize("text", ["[]", "3", '"text"', "null"])
 def test_json_that_is_no_object_is_refused(folder: Path, text: str) -> None:
     (folder / "spec.json").write_text(text, encoding="utf-8")

@@ -46,7 +46,8 @@ def open_operator(outdir: Path, label: str, to: Path) -> OpenedOperator:
         raise SpecError(f"{label} ({seen.operator}) cannot be replaced: {seen.why_not}")
     if seen.kept is None:
         raise AccessError(
-            f"the tensors of {label} were not kept", next_step="record the program with --keep"
+            f"the tensors of {label} were not kept",
+            next_step="record the program with keep (--keep)",
         )
     if to.exists() and any(to.iterdir()):
         raise AccessError(f"{to} is not empty", next_step="name a new folder")
