@@ -125,12 +125,13 @@ def _cases(torch: Any, path: Path) -> list[Case]:
     call = runpy.run_path(str(file.with_name("yardstick.py")))["yardstick"]
     name = path.name if path.is_dir() else spec.name
     return [
-        _case(torch, name, call, bind(spec.io, workload.symbols, workload.name))
+        case_of(torch, name, call, bind(spec.io, workload.symbols, workload.name))
         for workload in spec.workloads
     ]
 
 
-def _case(torch: Any, name: str, call: Callable[..., Any], contract: BoundContract) -> Case:
+def case_of(torch: Any, name: str, call: Callable[..., Any], contract: BoundContract) -> Case:
+    """A call on tensors of its own. Raises ValueError for an unknown init."""
     arguments: dict[str, Any] = {}
     for bound in contract.arguments:
         is_array = bound.argument.role != "scalar"
