@@ -53,13 +53,8 @@ def main() -> None:
     parser.add_argument("--overhead", action="store_true")
     parser.add_argument("--to", type=Path)
     asked = parser.parse_args()
-    WORK.mkdir(exist_ok=True)
     began = time.monotonic()
-    subprocess.run(
-        ["nvcc", "-O3", "-arch=native", "-o", "program", str(HERE / "program.cu")],
-        cwd=WORK,
-        check=True,
-    )
+    build()
     found = earlier()
     found["libraries"] = {"built": built_libraries().record is not None}
     if asked.overhead:
@@ -80,6 +75,16 @@ def main() -> None:
         write("record_programs", found, asked.to)
     print(write("record_programs", found, asked.to))
     print(table(found))
+
+
+def build() -> None:
+    """The CUDA program, for the GPU that is here."""
+    WORK.mkdir(exist_ok=True)
+    subprocess.run(
+        ["nvcc", "-O3", "-arch=native", "-o", "program", str(HERE / "program.cu")],
+        cwd=WORK,
+        check=True,
+    )
 
 
 def told(began: float, what: str) -> None:

@@ -30,9 +30,10 @@ class MachineCode:
         def run(tensors: list[Any], results: list[Any]) -> bool:
             device = tensors[0].device
             major, minor = torch.cuda.get_device_capability(device)
-            if self._target != f"sm_{major}{minor}":
+            if not _runs_on(self._target, major, minor):
                 return False
             with torch.cuda.device(device):
+                _use_context(device.index or 0)
                 held = {
                     name: torch.empty(nbytes, dtype=torch.uint8, device=device)
                     for name, nbytes in scratch.items()
@@ -84,6 +85,24 @@ def _fill(address: int, step: Step, stream: int) -> None:
     value = ctypes.c_uint(int.from_bytes(step.pattern, "little"))
     count = ctypes.c_size_t(step.nbytes // width)
     _checked(call, ctypes.c_uint64(address), value, count, ctypes.c_void_p(stream))
+
+
+def _runs_on(target: str, major: int, minor: int) -> bool:
+    """Whether code for `sm_90a`, `sm_100f` or `sm_90` was proved on this compute capability."""
+    return target.rstrip("af") == f"sm_{major}{minor}"
+
+
+def _use_context(ordinal: int) -> None:
+    """Make the primary context of a GPU this thread's, where it has none: the runtime does that at
+    its first call that needs one, and a thread of autograd may have made none before ours."""
+    context = ctypes.c_void_p()
+    _checked("cuCtxGetCurrent", ctypes.byref(context))
+    if context.value:
+        return
+    device = ctypes.c_int()
+    _checked("cuDeviceGet", ctypes.byref(device), ctypes.c_int(ordinal))
+    _checked("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+    _checked("cuCtxSetCurrent", context)
 
 
 @cache

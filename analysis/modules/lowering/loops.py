@@ -15,7 +15,7 @@ from .sums import FOLDS, PRODUCTS, REDUCTIONS, axes_of
 from .views import Indices, Shape, broadcast, is_view, row_major, source_indices
 
 THREADS = "BLOCK"
-C_TYPES = {"float32": "float", "int64": "long long", "int32": "int", "bool": "unsigned char"}
+C_TYPES = {"float32": "float", "int64": "long", "int32": "int", "bool": "bool"}
 INCLUDES = {"cpp": "#include <cmath>\n\n", "cuda": ""}
 
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from kernelwright.analysis.modules.lowering.cutting import Call, Cut, Kernel, cut
-from kernelwright.analysis.modules.lowering.loops import Written, operations_of, written
+from kernelwright.analysis.modules.lowering.loops import C_TYPES, Written, operations_of, written
 from kernelwright.analysis.modules.lowering.reference import calls, line, reference_text
+from kernelwright.runners.dtypes import DTYPES
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.modules.common.graphs import ModuleGraph
 
@@ -204,6 +205,14 @@ def test_cuda_kernels_are_the_same_elements_by_threads(workshop: Workshop) -> No
     source = written(parts, step, "fused", "cuda").source
     assert source.startswith('extern "C" __global__ void fused(const float* ')
     assert "if (at >= 84) return;" in source and "i0 = at / 12;" in source
+
+
+def test_a_kernels_types_are_those_that_its_spec_is_built_with(tmp_path: Path) -> None:
+    same = [f"std::is_same_v<{ours}, {DTYPES[name].cpp}>" for name, ours in C_TYPES.items()]
+    asserts = "".join(f"static_assert({each});\n" for each in same)
+    (tmp_path / "types.cpp").write_text(f"#include <cstdint>\n#include <type_traits>\n{asserts}")
+    command = ["g++", "-std=c++17", "-fsyntax-only", "types.cpp"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
 
 
 def test_a_forward_that_branches_on_values_is_refused_in_a_sentence(tmp_path: Path) -> None:
