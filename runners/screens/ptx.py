@@ -18,6 +18,8 @@ NARROW = "computes in a type narrower than the contract's"
 TF32 = "multiplies in tf32, and the contract's math is ieee"
 APPROXIMATES = "approximates, and the contract's math is not fast"
 TELLS_APART = "tells one launch from another, which no result may hang on"
+BARRIER = "finds where its grid waits for all blocks, whose state may last from launch to launch"
+"""the address of a cooperative grid's barrier, which `cooperative_groups` reads in two halves"""
 ROUNDS = "adds floats in the order in which threads come, and the contract is deterministic"
 
 
@@ -44,7 +46,8 @@ _MMA = r"\b(?:mma|wmma|wgmma|tcgen05)\.[\w.:]*"
 _HALF = r"b?f16(?:x2)?"
 PTX: tuple[PtxRow, ...] = (
     PtxRow(r"%(?:clock(?:64|_hi)?|globaltimer(?:_lo|_hi)?)\b", "probe", "reads a clock"),
-    PtxRow(r"%(?:gridid|current_graph_exec|envreg\d+)\b", "block", TELLS_APART),
+    PtxRow(r"%(?:gridid|current_graph_exec|envreg(?![12]\b)\d+)\b", "block", TELLS_APART),
+    PtxRow(r"%envreg[12]\b", "probe", BARRIER),
     PtxRow(r"%pm\d+(?:_64)?\b", "probe", "reads a performance counter"),
     PtxRow(r"%(?:smid|nsmid|n?warpid)\b", "probe", "looks at where it runs"),
     PtxRow(r"\bdiscard\.[\w.:]+", "probe", "throws away what a cache holds"),
