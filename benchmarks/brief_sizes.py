@@ -8,7 +8,9 @@ first line to last. Rules search the host kernel; of the others variants are bui
 that no GPU is needed, and their briefs have no profile and no source lines with samples: with one
 `bound` and `lines` have up to 3,200 tokens. Tokens are counted as the product does, bytes of UTF-8
 over 3, rounded up (`search/planning/brief.py`), as no service is asked. What is cached of a later
-brief are its stable sections, which are the system prompt; so are the tools, which stand before it.
+brief are the sections that are the same for every variant, which are the system prompt (the tools, which
+stand before it, are too), and a rewrite's source from the second brief on that holds it: variants
+are asked about in the order in which they were made.
 """
 
 from __future__ import annotations
@@ -94,25 +96,31 @@ def climbed(bench: Workbench, kernel_id: str, steps: Sequence[Path]) -> None:
 
 
 def sizes(bench: Workbench, kernel: str, kernel_id: str) -> dict[str, Any]:
-    """Tokens of the first brief by section, and of the largest later one beyond the cache."""
+    """Tokens of the first brief by section, of rewrites, which a cache is filled with once each,
+    and of the largest later brief beyond the cache."""
     record = bench.evaluator.kernel(kernel_id)
     first = brief_of(bench, record.baseline)
     known = [each for each in variants(bench.store, record) if not each.is_baseline]
-    later = sorted((brief_of(bench, each.variant_id) for each in known), key=beyond)
+    briefs = [brief_of(bench, each.variant_id) for each in known]
+    rewrites = {s.text: s.tokens for each in briefs for s in each.sections if s.name == "rewrite"}
+    later = sorted(briefs, key=beyond)
     return {
         "kernel": kernel,
         "lines": len(record.loaded.source.splitlines()),
         "first": first.tokens,
         "first_by_section": first.ledger,
         "later": len(later),
+        "rewrites_cached_once": sorted(rewrites.values()),
         "later_beyond_the_cache": [beyond(each) for each in later],
-        "largest_by_section": {s.name: s.tokens for s in later[-1].sections if not s.stable},
+        "largest_by_section": {
+            s.name: s.tokens for s in later[-1].sections if s.same_for == "variant"
+        },
     }
 
 
 def beyond(brief: Brief) -> int:
     """Tokens that no cache keeps from variant to variant."""
-    return sum(each.tokens for each in brief.sections if not each.stable)
+    return sum(each.tokens for each in brief.sections if each.same_for == "variant")
 
 
 def tools(bench: Workbench) -> dict[str, int]:

@@ -34,8 +34,9 @@ class AnthropicDriver:
     def propose(self, asked: Asked, exchange: Exchange) -> tuple[SentCandidate, ...]:
         """See `Driver.propose`. A model that refuses, or gives no usable answer twice, has nothing
         more to give from here; that is told as progress."""
-        stable, changing = (asked.brief.part(stable=each) for each in (True, False))
-        prompt = Prompt(stable, changing, asked.brief.ledger, asked.tools)
+        brief = asked.brief
+        kernel, lineage, variant = map(brief.part, ("kernel", "lineage", "variant"))
+        prompt = Prompt(kernel, variant, brief.ledger, asked.tools, lineage=lineage)
         return self._read(prompt, exchange, take_reply) or ()
 
     def perform(self, task: Task[T], exchange: Exchange) -> T | None:
@@ -93,8 +94,11 @@ class Prompt:
     """the same from question to question: the system prompt"""
     changing: str
     sections: Mapping[str, int]
-    """of both, with estimated tokens"""
+    """of all of it, with estimated tokens"""
     tools: Sequence[ModelTool] = ()
+    lineage: str = ""
+    """the same for a variant and those that come of it: a block of its own, so that a cache that
+    was filled for one serves the others"""
 
 
 @dataclass
@@ -109,8 +113,8 @@ class Conversation:
     """messages that earlier calls held"""
 
     def __post_init__(self) -> None:
-        changing = _text(self.prompt.changing) | CACHED
-        self.messages.append(_said_by("user", (changing,)))
+        told = (text for text in (self.prompt.lineage, self.prompt.changing) if text)
+        self.messages.append(_said_by("user", tuple(_text(text) | CACHED for text in told)))
 
     def body(self) -> JsonObject:
         """What a call sends."""

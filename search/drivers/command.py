@@ -37,8 +37,7 @@ class CommandDriver:
 
     def propose(self, asked: Asked, exchange: Exchange) -> tuple[SentCandidate, ...]:
         """See `Driver.propose`."""
-        whole = "\n".join(asked.brief.part(stable=stable) for stable in (True, False))
-        request = Request(sections=asked.brief.ledger, asked=whole)
+        request = Request(sections=asked.brief.ledger, asked=asked.brief.text)
         return take_reply(self._answer(question_of(asked), request, exchange, read_reply))
 
     def perform(self, task: Task[T], exchange: Exchange) -> T | None:

@@ -7,12 +7,18 @@ What is stable stands first, so that a prompt cache can keep it from question to
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from ...runners.model import Record
 
 BYTES_A_TOKEN = 3
 """of source code and terse English, as tokenizers of 2025 and later count them about; prose has up
 to 5, so that a count by this is rather too large. What a call really cost, its reply says."""
+
+
+SameFor = Literal["kernel", "lineage", "variant"]
+"""what a section is the same text for: every variant of a kernel; a variant and those that come of
+it; that variant alone. A brief has them in this order, and a prompt cache keeps the first two."""
 
 
 class Section(Record):
@@ -26,8 +32,7 @@ class Section(Record):
     """of title and text, estimated (`tokens_of`)"""
     left_out: int = 0
     """blocks for which the budget had no room"""
-    stable: bool = False
-    """the same for every variant of the kernel"""
+    same_for: SameFor = "variant"
 
     def markdown(self) -> str:
         """Title and text."""
@@ -51,16 +56,21 @@ class Brief(Record):
         """Estimated tokens by section."""
         return {section.name: section.tokens for section in self.sections}
 
-    def part(self, *, stable: bool) -> str:
-        """The sections that stay the same from variant to variant, or the others, as Markdown."""
-        return "\n".join(s.markdown() for s in self.sections if s.stable is stable)
+    def part(self, same_for: SameFor) -> str:
+        """The sections that are the same for so many, as Markdown; empty where there are none."""
+        return "\n".join(s.markdown() for s in self.sections if s.same_for == same_for)
+
+    @property
+    def text(self) -> str:
+        """All sections as Markdown."""
+        return "\n".join(section.markdown() for section in self.sections)
 
     def markdown(self) -> str:
         """The whole brief for people, with what each section costs at the end."""
         costs = ", ".join(f"{name} {tokens}" for name, tokens in self.ledger.items())
         head = f"# Variant {self.variant_id} of {self.kernel_id}\n"
         foot = f"<!-- about {self.tokens} tokens: {costs} -->\n"
-        return "\n".join((head, *(section.markdown() for section in self.sections), foot))
+        return "\n".join((head, self.text, foot))
 
 
 def tokens_of(text: str) -> int:
@@ -76,7 +86,7 @@ def section(
     *,
     more: str = "",
     apart: str = "\n",
-    stable: bool = False,
+    same_for: SameFor = "variant",
 ) -> Section | None:
     """A section of as many whole blocks, in their order, as a budget of tokens has room for; None
     where there are no blocks.
@@ -96,7 +106,7 @@ def section(
         text=text,
         tokens=tokens_of(f"## {title}\n\n{text}\n"),
         left_out=left_out,
-        stable=stable,
+        same_for=same_for,
     )
 
 

@@ -22,7 +22,7 @@ CANDIDATE = {"method": "unroll", "detail": "by four", "parameters": {"UNROLL": 4
 def asked(tools: Sequence[ModelTool] = ()) -> Asked:
     """A question about a variant."""
     sections = (
-        section("contract", "Contract", ["n: 1 to 9"], 100, stable=True),
+        section("contract", "Contract", ["n: 1 to 9"], 100, same_for="kernel"),
         section("source", "Source", ["void f(float* y) {}"], 100),
     )
     brief = Brief(kernel_id="k1", variant_id="v1", sections=tuple(s for s in sections if s))

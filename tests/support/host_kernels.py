@@ -385,6 +385,47 @@ void histogram(const int* values, int* bins, int n) {
     ),
     ({"n": 100}, {"n": 1}),
 )
+KEYS = HostKernel(
+    "keys",
+    """\
+void keys(const int* key, const int* amount, int* total, int keys, int rows, int n) {
+    for (int k = 0; k < keys; ++k) total[k] = 0;
+    for (int i = 0; i < rows; ++i) {
+        for (int j = 0; j < n; ++j) {
+            const int place = (key[i * n + j] * 7 + j) % keys;
+            total[place] = total[place] + amount[i * n + j];
+        }
+    }
+}
+""",
+    (
+        array("key", "input", "R", "N", dtype="int32"),
+        array("amount", "input", "R", "N", dtype="int32"),
+        array("total", "output", "K", dtype="int32"),
+        scalar("K"),
+        scalar("R"),
+        scalar("N"),
+    ),
+    ({"K": 9, "R": 7, "N": 40}, {"K": 2, "R": 1, "N": 8}),
+)
+RECURRENCE = HostKernel(
+    "recurrence",
+    """\
+void recurrence(const float* x, float* y, int rows, int n) {
+    for (int i = 0; i < rows; ++i) {
+        y[i * n] = x[i * n];
+        for (int k = 1; k < n; ++k) y[i * n + k] = x[i * n + k] + 0.5f * y[i * n + k - 1];
+    }
+}
+""",
+    (
+        array("x", "input", "R", "N"),
+        array("y", "output", "R", "N"),
+        scalar("R"),
+        scalar("N"),
+    ),
+    ({"R": 7, "N": 40}, {"R": 1, "N": 1}),
+)
 SCAN = HostKernel(
     "scan",
     """\
@@ -445,5 +486,5 @@ void distances(const float* p, const float* q, float* d, int n, int m, int dims)
 KERNELS = (
     *(MEMORY_SUM, IKJ, WRITTEN_OUT, COLUMN_SUMS, BOUNDS),
     *(MATMUL, GEMM, STENCIL, BLUR, EDGES, SOFTMAX, ROW_POINTERS, TRANSPOSE, NORM, GELU),
-    *(SUM, HISTOGRAM, SCAN, SMOOTH, DISTANCES),
+    *(SUM, HISTOGRAM, KEYS, RECURRENCE, SCAN, SMOOTH, DISTANCES),
 )

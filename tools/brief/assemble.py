@@ -8,17 +8,18 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from ...evaluation.evidence.evidence import KnownFindings, known_findings
-from ...search.planning.brief import Brief, Section, section, tokens_of
+from ...search.planning.brief import Brief, SameFor, Section, section, tokens_of
 from ...search.planning.planner import Question, without_held_out
 from ...skills.catalogue import catalogue, read
 from .contract import contract_lines, processor_line
 from .evidence import bound_blocks, fired_skills, line_blocks, region_blocks
 from .experience import digest_blocks, idea_blocks, ideas_of, measured_blocks, tried_blocks
-from .sources import as_diff, source_blocks, whole
-from .standing import change_blocks, failure_blocks, standing_blocks
+from .sources import as_diff, source_blocks, told_beside, whole
+from .standing import change_blocks, failure_blocks, lineage, standing_blocks
 
 if TYPE_CHECKING:
     from ...evaluation.bench import Bench
+    from ...runners.model import Variant
     from ...store.records import KernelRecord, VariantRecord
 
 BUDGET: Final = {
@@ -26,6 +27,7 @@ BUDGET: Final = {
     "contract": 1200,
     "skills": 2200,
     "baseline": 24_000,
+    "rewrite": 24_000,
     "source": 24_000,
     "standing": 400,
     "failure": 900,
@@ -65,9 +67,12 @@ def brief_of(bench: Bench, variant_id: str, question: Question | None = None) ->
     known = known_findings(bench, kernel, variant_id)
     first = known if record == baseline else known_findings(bench, kernel, kernel.baseline)
     stable = _kept(_stable(kernel, baseline, fired_skills(first)))
+    path = lineage(bench, record)
+    above = told_beside([each.variant for each in path])
+    rewrite = _kept(_of_rewrite(kernel, next(r for r in path if r.variant == above)))
     changing = _kept(
         (
-            *_of_variant(bench, kernel, record, baseline),
+            *_of_variant(bench, kernel, record, above),
             *_of_evidence(bench, kernel, variant_id, known),
             *_of_experience(bench, kernel, record, question),
         )
@@ -75,7 +80,7 @@ def brief_of(bench: Bench, variant_id: str, question: Question | None = None) ->
     told = {*fired_skills(first)} if record == baseline else _told(stable, fired_skills(first))
     fired = [skill for skill in fired_skills(known) if skill not in told]
     pages = _pages("pages", "found here", fired, CHANGING - _tokens(changing))
-    sections = (*stable, *changing, *_kept([pages]))
+    sections = (*stable, *rewrite, *changing, *_kept([pages]))
     return Brief(kernel_id=kernel.kernel_id, variant_id=variant_id, sections=sections)
 
 
@@ -88,41 +93,50 @@ def _stable(
     pages = (_page(skill) for skill in fired[:1])
     least = min(FIRST_PAGE - _tokens(told), *(tokens_of(page) + 1 for page in pages), PAGES)
     room = max(STABLE - _tokens(told), least)
-    yield _pages("usual_pages", "found on the baseline", fired, room, stable=True)
+    yield _pages("usual_pages", "found on the baseline", fired, room, same_for="kernel")
 
 
 def _of_kernel(kernel: KernelRecord, baseline: VariantRecord) -> Iterator[Section | None]:
     spec = without_held_out(kernel.spec)
-    yield _section("instructions", "What is asked", [instructions()], stable=True)
+    yield _section("instructions", "What is asked", [instructions()], same_for="kernel")
     machine = () if spec.kernel.language.on_gpu else (processor_line(),)
     yield _section(
         "contract",
         "Contract",
         [*contract_lines(spec), *machine],
         more=_inspect("kernel", kernel.kernel_id, "spec"),
-        stable=True,
+        same_for="kernel",
     )
     if spec.kernel.language.on_gpu:
         pages = (page for page in catalogue() if not page.of_modules)
         lines = (f"- {page.id}: {page.first_sentence}" for page in pages)
-        yield _section("skills", "Pages that can be read", lines, more="inspect skill", stable=True)
+        yield _section(
+            "skills", "Pages that can be read", lines, more="inspect skill", same_for="kernel"
+        )
     source, handle = baseline.variant.source, baseline.variant.variant_id
     title, code = f"Source of the baseline {handle}", whole(kernel.spec, source)
-    yield _section("baseline", title, [code], more=_whole_source(baseline), stable=True)
+    yield _section("baseline", title, [code], more=_whole_source(baseline), same_for="kernel")
+
+
+def _of_rewrite(kernel: KernelRecord, above: VariantRecord) -> Iterator[Section | None]:
+    """The source that others are told beside, where it is not the baseline's."""
+    if above.variant.variant_id != kernel.baseline:
+        title, code = _source_of(above), whole(kernel.spec, above.variant.source)
+        yield _section("rewrite", title, [code], more=_whole_source(above), same_for="lineage")
 
 
 def _of_variant(
-    bench: Bench, kernel: KernelRecord, record: VariantRecord, baseline: VariantRecord
+    bench: Bench, kernel: KernelRecord, record: VariantRecord, above: Variant
 ) -> Iterator[Section | None]:
+    """`above`: whose source stands above, to tell this one's beside."""
     variant = record.variant
-    source = source_blocks(kernel.spec, variant, baseline.variant)
-    title = f"Source of {variant.variant_id}"
-    yield _section("source", title, source, more=_whole_source(record))
+    source = source_blocks(kernel.spec, variant, above)
+    yield _section("source", _source_of(record), source, more=_whole_source(record))
     yield _section("standing", "Where it stands", standing_blocks(bench, kernel, record))
     build = _inspect("variant", variant.variant_id, "build")
     yield _section("failure", "Why it failed", failure_blocks(bench, record), more=build)
     diff = _inspect("variant", variant.variant_id, "diff")
-    told = as_diff(variant, baseline.variant) if record.parent == kernel.baseline else None
+    told = as_diff(variant, above) if record.parent == above.variant_id else None
     change = change_blocks(bench, record, with_diff=told is None)
     yield _section("change", "What it changed", change, more=diff)
 
@@ -155,7 +169,7 @@ def _of_experience(
 
 
 def _pages(
-    name: str, where: str, fired: Sequence[str], room: int, *, stable: bool = False
+    name: str, where: str, fired: Sequence[str], room: int, *, same_for: SameFor = "variant"
 ) -> Section | None:
     """Whole pages on what fired, most pressing first, while there is room."""
     return section(
@@ -165,7 +179,7 @@ def _pages(
         min(room, PAGES),
         more=f"inspect skill {', '.join(fired)}",
         apart="\n\n",
-        stable=stable,
+        same_for=same_for,
     )
 
 
@@ -188,6 +202,10 @@ def _tokens(sections: Iterable[Section]) -> int:
     return sum(each.tokens for each in sections)
 
 
+def _source_of(record: VariantRecord) -> str:
+    return f"Source of {record.variant.variant_id}"
+
+
 def _whole_source(record: VariantRecord) -> str:
     lines = len(record.variant.source.splitlines())
     return f"{lines} lines, {_inspect('variant', record.variant.variant_id, 'source')}"
@@ -200,9 +218,9 @@ def _section(
     *,
     more: str = "",
     apart: str = "\n",
-    stable: bool = False,
+    same_for: SameFor = "variant",
 ) -> Section | None:
-    return section(name, title, blocks, BUDGET[name], more=more, apart=apart, stable=stable)
+    return section(name, title, blocks, BUDGET[name], more=more, apart=apart, same_for=same_for)
 
 
 def _inspect(what: str, handle: str, part: str) -> str:

@@ -29,8 +29,21 @@ def standing_blocks(bench: Bench, kernel: KernelRecord, record: VariantRecord) -
         f"{' '.join(flags) or 'the default'}",
         f"- speedup over the baseline: {_speedup(bench, kernel, record)}",
     ]
-    steps = list(_lineage(bench, record))
-    return told + [f"- came about by {' then '.join(reversed(steps))}"] * bool(steps)
+    steps = [
+        f"{each.method} ({_ended(bench, each.variant.variant_id)})"
+        for each in lineage(bench, record)
+        if each.parent is not None
+    ]
+    return told + [f"- came about by {' then '.join(steps)}"] * bool(steps)
+
+
+def lineage(bench: Bench, record: VariantRecord) -> list[VariantRecord]:
+    """A variant and what it came of, the baseline first."""
+    found, seen = [record], {record.variant.variant_id}
+    while (parent := found[-1].parent) is not None and parent not in seen:
+        seen.add(parent)
+        found.append(bench.evaluator.variant(parent))
+    return found[::-1]
 
 
 def failure_blocks(bench: Bench, record: VariantRecord) -> list[str]:
@@ -69,15 +82,6 @@ def _speedup(bench: Bench, kernel: KernelRecord, record: VariantRecord) -> str:
     best = ", the best so far" if variant_id == kernel.incumbent else ""
     told = speedup_text(evaluation.speedup, evaluation.interval)
     return f"{told or 'not measured'} ({evaluation.ending}{best})"
-
-
-def _lineage(bench: Bench, record: VariantRecord) -> Iterator[str]:
-    """Steps from the variant back to the baseline."""
-    seen = set[str]()
-    while record.parent is not None and record.variant.variant_id not in seen:
-        seen.add(record.variant.variant_id)
-        yield f"{record.method} ({_ended(bench, record.variant.variant_id)})"
-        record = bench.evaluator.variant(record.parent)
 
 
 def _ended(bench: Bench, variant_id: str) -> str:

@@ -23,7 +23,7 @@ LONGEST_SOURCE = 3000
 LISTED = 12
 BRIEF_CHARS = 8000
 """of the brief's sections in a reply: with all else it stays below what clients cut"""
-FIELDS = frozenset({"source", "tried", "remembered"})
+FIELDS = frozenset({"rewrite", "source", "tried", "remembered"})
 """sections of the brief that the reply has fields for"""
 
 
@@ -258,7 +258,7 @@ def _in_reply(brief: Brief) -> tuple[str, dict[str, int]]:
         text = section.markdown()
         if section.name in FIELDS:
             continue
-        if section.stable or len(text) > room:
+        if section.same_for == "kernel" or len(text) > room:
             more[section.name] = section.tokens
             continue
         room -= len(text)

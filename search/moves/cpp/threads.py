@@ -1,9 +1,9 @@
 """Loops whose iterations are apart, divided among threads by OpenMP; and those that reduce to sums
-or extremes and are apart otherwise.
+or extremes, or add into few bins, and are apart otherwise.
 
 Each thread of a `reduction` has a part of its own, and parts are combined as threads end. Where the
 contract asks for the same bits every time, a sum that rounds is added up in a fixed number of parts
-in their order instead, whatever threads there are.
+in their order instead, whatever threads there are; bins that round are left alone.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from ....runners.c_source.nodes import contains, inside, parents, text_of
 from ..every_language.compiler_flags import effective_flags
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
+from .parts.bins import Bins, bins_of
 from .parts.bounds import bounds
-from .parts.dependence import carried_by_arrays, iterations_meet
-from .parts.effects import effects_of
+from .parts.dependence import carried_by_arrays, iterations_meet, shared_arrays
+from .parts.effects import Effects, effects_of
 from .parts.program import Loop, Program, as_sum, loop_of, minus, read_program
 from .parts.reductions import Reduction, reductions_of
 from .parts.rewrite import block, counted, free_name, instead, rewritten, written
@@ -28,6 +29,7 @@ PRAGMA = "#pragma omp parallel for"
 FLAG = "-fopenmp"
 PARTS = 64
 """of a sum in fixed parts: enough for the cores of most hosts, and few beside a sum that pays"""
+BITS = "which `io.deterministic` false would allow"
 CLAUSES = {"+": "+", "*": "*", ">": "max", "<": "min"}
 
 
@@ -37,11 +39,12 @@ class Divided:
 
     loop: Loop
     reductions: tuple[Reduction, ...]
+    bins: tuple[Bins, ...] = ()
 
     @property
     def told(self) -> str:
         """In words."""
-        sums = ", ".join(f"`{r.name}`" for r in self.reductions)
+        sums = ", ".join(f"`{r.name}`" for r in (*self.reductions, *self.bins))
         return f"{self.loop.variable}{f' (reduces {sums})' if sums else ''}"
 
 
@@ -89,7 +92,7 @@ def _divided(loop: Loop, scope: Scope, program: Program) -> Divided | str:
     if why is None:
         return Divided(loop, ())
     effects = effects_of(loop.body, scope, program)
-    if effects.trouble or effects.jumps or not effects.scalars:
+    if effects.trouble or effects.jumps:
         return why
     statements = [
         n for n in inside(loop.body) if n.type in ("expression_statement", "if_statement")
@@ -99,7 +102,25 @@ def _divided(loop: Loop, scope: Scope, program: Program) -> Divided | str:
         return f"{why}; {found}"
     if not _counts_up(loop, scope):
         return f"the loop over {loop.variable} counts without signs, and may have no iterations"
-    return carried_by_arrays(loop, effects, scope) or Divided(loop, found)
+    bins = _bins(loop, effects, scope)
+    if bins is None:
+        return carried_by_arrays(loop, effects, scope) or why
+    if isinstance(bins, str):
+        return f"{why}; {bins}"
+    if bins and scope.spec.io.deterministic and any(r.rounds for r in (*found, *bins)):
+        return f"{why}; its sums would have other bits with each number of threads, {BITS}"
+    return Divided(loop, found, bins)
+
+
+def _bins(loop: Loop, effects: Effects, scope: Scope) -> tuple[Bins, ...] | str | None:
+    """Arrays that iterations meet in, all of them bins; or why one is none, as `bins_of` has it."""
+    found = list[Bins]()
+    for array in shared_arrays(loop, effects, scope):
+        bins = bins_of(array, loop, effects, scope)
+        if not isinstance(bins, Bins):
+            return bins
+        found.append(bins)
+    return tuple(found)
 
 
 def _counts_up(loop: Loop, scope: Scope) -> bool:
@@ -113,8 +134,9 @@ def _edit(program: Program, each: Divided, *, fixed: bool) -> Edit:
     loop = each.loop
     if fixed and any(r.rounds for r in each.reductions) and loop.step == 1:
         return instead(program, loop.node, _in_fixed_parts(program, each))
-    simd = " simd" if each.reductions and _is_plain(loop) else ""
-    directive = PRAGMA.replace(" for", f" for{simd}") + _clauses(each.reductions)
+    simd = " simd" if each.reductions and not each.bins and _is_plain(loop) else ""
+    clauses = _clauses(each.reductions) + "".join(bins.clause for bins in each.bins)
+    directive = PRAGMA.replace(" for", f" for{simd}") + clauses
     return instead(program, loop.node, [directive, *written(program, loop.node)])
 
 
@@ -196,8 +218,8 @@ MOVE = Move(
     method="parallelise",
     languages=("cpp",),
     why="Divides the outermost loops whose iterations are apart, or only reduce to sums and "
-    "extremes, among threads. Pays where a call takes well over 50 microseconds and more than one "
-    "core is there; threads that only wait for one memory win little. Sums are added in another "
-    "order.",
+    "extremes or add into few bins, among threads. Pays where a call takes well over 50 "
+    "microseconds and more than one core is there; threads that only wait for one memory win "
+    "little. Sums are added in another order.",
     write=_write,
 )

@@ -12,7 +12,13 @@ from messages_api import MessagesApi, Refuses, Says, Step, candidates, messages_
 
 from kernelwright.runners.errors import BudgetSpent, PlannerFailed
 from kernelwright.search.applying.sent import SentCandidate
-from kernelwright.search.drivers.anthropic import ANSWER_NOW, GO_ON, AnthropicDriver
+from kernelwright.search.drivers.anthropic import (
+    ANSWER_NOW,
+    GO_ON,
+    AnthropicDriver,
+    Conversation,
+    Prompt,
+)
 from kernelwright.search.drivers.driver import ModelTool
 from kernelwright.search.drivers.settings import PlannerSettings
 from kernelwright.search.session.exchanges import calls_of, costs_of
@@ -49,6 +55,14 @@ def test_an_answer_is_taken_and_what_is_stable_is_cached(proposing: Proposing) -
     assert system["text"].startswith("## Contract")
     assert system["cache_control"] == {"type": "ephemeral"}
     assert sent["messages"][0]["content"][0]["text"].startswith("## Source")
+
+
+def test_what_a_lineage_shares_is_a_cached_block_before_what_is_the_variants_own() -> None:
+    prompt = Prompt("the kernel's", "the variant's", {}, lineage="the lineage's")
+    body = Conversation(prompt, PlannerSettings()).body()
+    told = [*body["system"], *body["messages"][0]["content"]]
+    assert [each["text"] for each in told] == ["the kernel's", "the lineage's", "the variant's"]
+    assert all(each["cache_control"] == {"type": "ephemeral"} for each in told)
 
 
 def test_tokens_and_dollars_are_kept_by_model_and_section_to_the_digit(

@@ -45,11 +45,11 @@ def test_a_fence_is_longer_than_any_within() -> None:
 
 
 def test_what_is_stable_is_apart_from_what_changes() -> None:
-    first = section("contract", "Contract", ["n: 1 to 9"], 100, stable=True)
+    first = section("contract", "Contract", ["n: 1 to 9"], 100, same_for="kernel")
     second = section("source", "Source", ["int x;"], 100)
     assert first is not None and second is not None
     brief = Brief(kernel_id="k", variant_id="v", sections=(first, second))
-    assert brief.part(stable=True) == "## Contract\n\nn: 1 to 9\n"
-    assert brief.part(stable=False) == "## Source\n\nint x;\n"
+    assert brief.part("kernel") == "## Contract\n\nn: 1 to 9\n"
+    assert brief.part("variant") == "## Source\n\nint x;\n"
     assert brief.ledger == {"contract": first.tokens, "source": second.tokens}
     assert f"about {first.tokens + second.tokens} tokens" in brief.markdown()

@@ -21,6 +21,7 @@ from kernelwright.search.settings import Settings
 from kernelwright.search.stored.records import NeedsCandidates, StepReport
 from kernelwright.server import cli
 from kernelwright.tools.brief.assemble import brief_of
+from kernelwright.tools.compile_variant import CompileVariantArguments, compile_variant
 from kernelwright.tools.inspect import InspectArguments, inspect_handle
 from kernelwright.tools.search_step import SearchStepArguments, search_step
 
@@ -96,8 +97,8 @@ def test_held_out_workloads_are_in_no_brief(searched: Searched) -> None:
 def test_what_is_stable_is_the_same_for_every_variant(searched: Searched) -> None:
     first = brief_of(searched.bench, searched.baseline)
     other = searched.brief("counts j")
-    assert first.part(stable=True) == other.part(stable=True)
-    assert first.part(stable=False) != other.part(stable=False)
+    assert first.part("kernel") == other.part("kernel")
+    assert first.part("variant") != other.part("variant")
 
 
 def test_what_does_not_build_is_told_with_the_compilers_words(searched: Searched) -> None:
@@ -132,6 +133,25 @@ def test_a_question_tells_every_attempt_of_its_search_from_there_and_how_it_ende
     assert last.startswith("- better_flags (all of them, -O3 -march=native -std=c++17): ")
     assert "x the baseline" in last
     assert len(told.splitlines()) == 3
+
+
+def test_a_rewrites_source_is_the_same_text_for_it_and_what_comes_of_it(tmp_path: Path) -> None:
+    tiny = tiny_kernel(tmp_path)
+    lines = [f"static float times_{n}(float x) {{ return x * {n}.5f; }}\n" for n in range(150)]
+    rewrite = "".join(lines) + tiny.source.read_text(encoding="utf-8")
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        opened = bench.evaluator.open(load_file(tmp_path / "spec.json", Roots([tmp_path])))
+        kernel_id = opened.kernel_id
+        base, briefs = "baseline", list[Brief]()
+        for source in (rewrite, rewrite.replace("77.5f", "78.5f")):
+            asked = CompileVariantArguments(kernel_id=kernel_id, base=base, source=source)
+            base = compile_variant(bench, asked).variant_id
+            briefs.append(brief_of(bench, base))
+    first, child = briefs
+    assert first.part("kernel") == child.part("kernel")
+    assert first.part("lineage") == child.part("lineage") != ""
+    assert first.part("lineage").count("static float times_") == len(lines)
+    assert "source" not in first.ledger and child.ledger["source"] < 300
 
 
 def test_the_first_brief_of_a_kernel_of_200_lines_is_short(tmp_path: Path) -> None:

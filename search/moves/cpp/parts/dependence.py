@@ -1,8 +1,9 @@
 """Which iterations of a loop can be done in any order, or side by side.
 
-An array that a loop writes is divided into slabs: with an index c * i + rest and 0 <= rest < c,
-each value of i has elements of its own. So has each (i, j) when i's slabs are divided by j again,
-whichever of the two loops is the outer one. Arguments of one call never overlap (the contract).
+An array that a loop writes is divided into slabs: with indices c * i + rest, all rests of all
+accesses less than c apart, each value of i has elements of its own (`x[i * n + k]` and, for k from
+1, `x[i * n + k - 1]`). So has each (i, j) when i's slabs are divided by j again, whichever of the
+two loops is the outer one. Arguments of one call never overlap (the contract).
 """
 
 from __future__ import annotations
@@ -37,14 +38,22 @@ def carried_scalar(loop: Loop, effects: Effects) -> str | None:
 
 def carried_by_arrays(loop: Loop, effects: Effects, scope: Scope) -> str | None:
     """An array of which two iterations may touch one element, at least one writing it."""
-    for array in sorted(effects.written):
-        slabs = {_slab(access, loop, scope) for access in effects.of(array)}
-        if (len(slabs) != 1 or None in slabs) and not _one_each(array, loop, effects, scope):
-            return (
-                f"iterations over {loop.variable} may touch the same elements of `{array}`, "
-                "as far as its indices tell"
-            )
+    for array in shared_arrays(loop, effects, scope):
+        return (
+            f"iterations over {loop.variable} may touch the same elements of `{array}`, "
+            "as far as its indices tell"
+        )
     return None
+
+
+def shared_arrays(loop: Loop, effects: Effects, scope: Scope) -> list[str]:
+    """The arrays that it writes of which two iterations may touch one element."""
+    return [
+        array
+        for array in sorted(effects.written)
+        if not _in_slabs(effects.of(array), loop, scope)
+        and not _one_each(array, loop, effects, scope)
+    ]
 
 
 def _one_each(array: str, loop: Loop, effects: Effects, scope: Scope) -> bool:
@@ -78,37 +87,65 @@ def divided(index: Form, loops: list[Loop], scope: Scope) -> bool:
 
 def _fits(index: Form, size: Form, loops: list[Loop], names: set[str], scope: Scope) -> bool:
     """Whether the loops' part of the index stays in 0 .. size - 1."""
+    found = _range(index, loops, names, scope)
+    if found is None:
+        return False
+    low, high = found
+    return low.at_least(0, scope.lowest) and (size - high).at_least(1, scope.lowest)
+
+
+def _range(
+    index: Form, loops: list[Loop], names: set[str], scope: Scope
+) -> tuple[Form, Form] | None:
+    """The least and the greatest value of the loops' part of the index; None: not known."""
     low = high = Form()
     for loop in loops:
         by, limits = index.coefficient(loop.variable), bounds(loop, scope)
         if by is None or limits is None or by.names & names or not by.at_least(0, scope.lowest):
-            return False
+            return None
         first, end = limits
         if (first.names | end.names) & names:
-            return False
+            return None
         low, high = low + by * first, high + by * (end - Form.number(1))
-    return low.at_least(0, scope.lowest) and (size - high).at_least(1, scope.lowest)
+    return low, high
 
 
-def _slab(access: Access, loop: Loop, scope: Scope) -> tuple[int, Form, Form] | None:
-    """(dimension, what the variable is multiplied by, where its slabs begin)."""
-    for dimension, index in enumerate(access.place.index):
-        found = None if index is None else _apart(index, access, loop, scope)
-        if found is not None:
-            return dimension, *found
-    return None
+def _in_slabs(accesses: list[Access], loop: Loop, scope: Scope) -> bool:
+    """Whether, in some dimension, what two values of the loop's variable touch is always apart."""
+    dimensions = min(len(access.place.index) for access in accesses)
+    return any(_apart(accesses, dimension, loop, scope) for dimension in range(dimensions))
 
 
-def _apart(index: Form, access: Access, loop: Loop, scope: Scope) -> tuple[Form, Form] | None:
-    factor = index.coefficient(loop.variable)
-    if factor is None or not factor.terms:
+def _apart(accesses: list[Access], dimension: int, loop: Loop, scope: Scope) -> bool:
+    windows = [_window(access, dimension, loop, scope) for access in accesses]
+    known = [window for window in windows if window is not None]
+    if len(known) < len(windows) or len({size for size, _, _ in known}) != 1:
+        return False
+    size = known[0][0]
+    return all(
+        (size - (high - low)).at_least(1, scope.lowest)
+        for low in {low for _, low, _ in known}
+        for high in {high for _, _, high in known}
+    )
+
+
+def _window(
+    access: Access, dimension: int, loop: Loop, scope: Scope
+) -> tuple[Form, Form, Form] | None:
+    """What the variable is multiplied by in an access's index, and between which values the rest of
+    the index is."""
+    index = access.place.index[dimension]
+    size = None if index is None else index.coefficient(loop.variable)
+    if index is None or size is None or not size.terms:
         return None
     inner = loops_around(access.node, loop.node)
     names = {each.variable for each in inner} | {loop.variable}
-    if factor.names & names:
+    if size.names & names:
         return None
     used = [each for each in inner if each.variable in index.names]
-    return (factor, index.without(*names)) if _fits(index, factor, used, names, scope) else None
+    found = _range(index, used, names, scope)
+    rest = index.without(*names)
+    return None if found is None else (size, rest + found[0], rest + found[1])
 
 
 def same_element(effects: Effects, array: str) -> Form | None:

@@ -12,6 +12,7 @@ from .....runners.c_source.declarators import declared_name, unbraced
 from .....runners.c_source.names import lent_by, written_by
 from .....runners.c_source.nodes import contains, field, inside, parents, qualifiers_of, text_of
 from .....runners.c_source.types import is_wide_integer
+from .....runners.specs.io_contract import Argument
 from .....runners.specs.spec import KernelSpec
 from ...shared.affine import Form
 from ...shared.affine_cpp import form_of
@@ -42,7 +43,7 @@ class Scope:
         self._declared = _declarations(function.body)
         self._assigned = _assigned(function.body)
         self._entry = function is program.entry
-        self._spec = spec
+        self.spec = spec
         self._parameters = {p.name: p for p in function.parameters}
         self._constants = _constants(program.root)
         self.lowest: dict[str, int] = {}
@@ -50,17 +51,16 @@ class Scope:
         self._sizes = self._contract_sizes() if self._entry else dict[str, Form]()
 
     def _contract_sizes(self) -> Mapping[str, Form]:
-        for name, symbol in self._spec.symbols.items():
-            listed = min(w.symbols[name] for w in self._spec.workloads)
+        for name, symbol in self.spec.symbols.items():
+            listed = min(w.symbols[name] for w in self.spec.workloads)
             # where a size is 0, its loops do nothing and its arrays have no elements
             self.lowest[SIZE + name] = max(1, listed if symbol is None else symbol.min)
         found = dict[str, Form]()
-        for argument, parameter in zip(self._spec.io.arguments, self._parameters, strict=False):
+        for argument, parameter in zip(self.spec.io.arguments, self._parameters, strict=False):
             if argument.role == "scalar" and argument.value is not None:
                 form = size_form(argument.value)
                 if form is not None:
-                    symbols = {name: Form.name(SIZE + name) for name in form.names}
-                    found[parameter] = form.substitute(symbols)
+                    found[parameter] = _of_sizes(form)
         return found
 
     @property
@@ -70,11 +70,35 @@ class Scope:
 
     def role(self, array: str) -> str | None:
         """What the contract says of a parameter of the entry; None of others."""
-        names = list(self._parameters)
-        arguments = self._spec.io.arguments
-        if not self._entry or array not in names or len(names) != len(arguments):
+        argument = self._argument(array)
+        return None if argument is None else argument.role
+
+    def elements(self, array: str) -> Form | None:
+        """How many elements the contract says that a parameter of the entry has."""
+        argument = self._argument(array)
+        sizes = [] if argument is None else [size_form(each) for each in argument.shape]
+        total = Form.number(1) if sizes else None
+        for size in sizes:
+            total = None if total is None or size is None else total * size
+        return None if total is None else _of_sizes(total)
+
+    def spelled(self, form: Form) -> str | None:
+        """A form of sizes as C++ in the entry, by the parameters that hand them in; None: some
+        size is handed in by none."""
+        handed = {
+            size: Form.name(parameter)
+            for parameter, form in self._sizes.items()
+            if len(form.terms) == 1 and parameter not in self._assigned
+            for size in form.names
+            if form == Form.name(size)
+        }
+        return form.substitute(handed).text() if form.names <= handed.keys() else None
+
+    def _argument(self, name: str) -> Argument | None:
+        names, arguments = list(self._parameters), self.spec.io.arguments
+        if not self._entry or name not in names or len(names) != len(arguments):
             return None
-        return arguments[names.index(array)].role
+        return arguments[names.index(name)]
 
     def form(self, node: Node) -> Form | None:
         """Of an integer expression."""
@@ -172,6 +196,11 @@ class Scope:
             return Place(name, ())
         value = declared.child_by_field_name("value")
         return None if value is None or name in self._assigned else self._part(value)
+
+
+def _of_sizes(form: Form) -> Form:
+    """A form of a contract's symbols with the names that they have here."""
+    return form.substitute({name: Form.name(SIZE + name) for name in form.names})
 
 
 def _block(declarator: Node) -> Node:

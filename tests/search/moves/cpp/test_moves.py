@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import platform
 from pathlib import Path
 
@@ -346,8 +347,56 @@ def test_rows_are_divided_among_threads_and_running_values_are_not() -> None:
     threaded = first(THREADS.propose(hk.SOFTMAX.state()))
     loop = "    for (int i = 0; i < R; ++i) {"
     assert threaded == hk.SOFTMAX.source.replace(loop, f"    #pragma omp parallel for\n{loop}")
-    assert "may touch the same elements" in reason(THREADS.propose(hk.HISTOGRAM.state()))
     assert "may touch the same elements" in reason(THREADS.propose(hk.SMOOTH.state()))
+
+
+def test_rows_in_which_each_element_needs_the_one_before_are_divided_where_rows_stay_apart() -> (
+    None
+):
+    source = hk.RECURRENCE.source
+    assert "    #pragma omp parallel for\n    for (int i" in first(
+        THREADS.propose(hk.RECURRENCE.state())
+    )
+    for before in ("i * n + k - 2", "i * n + k - n", "i * n + k + 1"):  # of another row
+        state = hk.RECURRENCE.state(source.replace("y[i * n + k - 1]", f"y[{before}]"))
+        assert "may touch the same elements of `y`" in reason(THREADS.propose(state))
+
+
+def test_few_bins_that_a_loop_only_adds_to_are_added_up_thread_by_thread() -> None:
+    assert "    #pragma omp parallel for reduction(+:bins[:8])\n    for (int i" in first(
+        THREADS.propose(hk.HISTOGRAM.state())
+    )
+    assert "    #pragma omp parallel for reduction(+:total[:keys])\n    for (int i" in first(
+        THREADS.propose(hk.KEYS.state())
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ("bins[values[i]] = bins[values[i]] * 2;", "may touch the same elements"),
+        ("bins[values[i]] += bins[0];", "may touch the same elements"),
+        ("int* b = bins; b[values[i]]++;", "may touch the same elements"),
+        ("if (i < 2) bins[values[i]] = 1; else bins[values[i]]++;", "may touch the same elements"),
+    ],
+)
+def test_an_array_that_a_loop_reads_too_is_no_bins(changed: str, why: str) -> None:
+    source = hk.HISTOGRAM.source.replace("bins[values[i]]++;", f"{{ {changed} }}")
+    assert why in reason(THREADS.propose(hk.HISTOGRAM.state(source)))
+
+
+def test_many_bins_and_bins_that_round_are_left_alone_and_said_why() -> None:
+    def told(length: str, dtype: str) -> str:
+        values, bins, size = hk.HISTOGRAM.arguments
+        bins = {**bins, "shape": [length], "dtype": dtype}
+        kernel = dataclasses.replace(hk.HISTOGRAM, arguments=(values, bins, size))
+        kind = {"int32": "int", "float32": "float"}[dtype]
+        return reason(
+            THREADS.propose(kernel.state(kernel.source.replace("int* bins", f"{kind}* bins")))
+        )
+
+    assert "on `w` it has 100, and 100 sums are known to go into them" in told("n", "int32")
+    assert "`io.deterministic` false would allow" in told("8", "float32")
 
 
 def test_threads_take_rows_and_never_the_lanes_of_a_vector() -> None:
