@@ -20,6 +20,7 @@ APPROXIMATES = "approximates, and the contract's math is not fast"
 TELLS_APART = "tells one launch from another, which no result may hang on"
 BARRIER = "finds where its grid waits for all blocks, whose state may last from launch to launch"
 """the address of a cooperative grid's barrier, which `cooperative_groups` reads in two halves"""
+COUNTS = "reads a performance counter, which tells whether it is profiled"
 ROUNDS = "adds floats in the order in which threads come, and the contract is deterministic"
 
 
@@ -48,7 +49,7 @@ PTX: tuple[PtxRow, ...] = (
     PtxRow(r"%(?:clock(?:64|_hi)?|globaltimer(?:_lo|_hi)?)\b", "probe", "reads a clock"),
     PtxRow(r"%(?:gridid|current_graph_exec|envreg(?![12]\b)\d+)\b", "block", TELLS_APART),
     PtxRow(r"%envreg[12]\b", "probe", BARRIER),
-    PtxRow(r"%pm\d+(?:_64)?\b", "probe", "reads a performance counter"),
+    PtxRow(r"%pm\d+(?:_64)?\b", "block", COUNTS),
     PtxRow(r"%(?:smid|nsmid|n?warpid)\b", "probe", "looks at where it runs"),
     PtxRow(r"\bdiscard\.[\w.:]+", "probe", "throws away what a cache holds"),
     PtxRow(r"\b(?:trap|brkpt)(?=\s*;)", "note", "may stop everything on the GPU"),
@@ -95,8 +96,9 @@ KEYS = (
 """one of these is in whatever a row fits: finding them costs a tenth of trying the rows"""
 MAX_STATEMENT = 400
 KEPT = "(in asm) is kept from one launch to the next"
-_DECLARED = re.compile(r"(?<![\w.])\.global\s+(?:\.\w+(?:\s+\d+)?\s+)+([\w$]+)")
+_DECLARED = re.compile(r"(?<![\w.])\.global\s+(?:\.\w+(?:\s*\([^;]*?\)|\s+\d+)?\s+)+([\w$]+)")
 """a variable of the module, which no row over the bodies of kernels sees"""
+_TEXTS = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _ANY = re.compile("|".join(f"(?P<row{n}>{row.pattern})" for n, row in enumerate(PTX)))
 _BODY = re.compile(r"^[^/\n]*?\.(entry|func)\s+(?:\([^)]*\)\s*)?([\w$.]+)", re.MULTILINE)
 _LOC = re.compile(
@@ -135,9 +137,23 @@ def _statements(text: str) -> Iterator[tuple[int, int]]:
             done = end
 
 
+def without_comments(ptx: str) -> str:
+    """PTX with blanks in place of its comments; what stands elsewhere stays at its place.
+
+    A compiler copies the text of an `asm` as it is. So a comment in it may hold anything: the head
+    of another kernel, or a section that ends the code for who does not know it for a comment.
+    """
+    return _TEXTS.sub(_blank, ptx)
+
+
+def _blank(found: re.Match[str]) -> str:
+    text = found[0]
+    return text if text.startswith('"') else re.sub(r"[^\n]", " ", text)
+
+
 def asm_findings(text: str, line: int, contract: Contract | None) -> list[Finding]:
     """What the text of an `asm` (with `%%` for `%`) holds, told at the line where it stands."""
-    plain = text.replace("%%", "%")
+    plain = without_comments(text.replace("%%", "%"))
     found = [
         Finding(tier, line, name, f"(in asm) {reason}")
         for _, name, tier, reason in statement_findings(plain, contract)
@@ -154,15 +170,14 @@ def ptx_findings(
     Lines are those of the file named `source`; 0 for code that came from elsewhere.
     """
     files = {found[1]: found[2] for found in _FILE.finditer(ptx)}
-    end = ptx.find("\n\t.section")
-    text = ptx if end < 0 else ptx[:end]
+    text = without_comments(ptx)
     bodies = [(m.start(), m[2], m[1] == "entry") for m in _BODY.finditer(text)]
     found = list[Finding]()
     for at, name, tier, reason in statement_findings(text, contract):
         body = next((b for b in reversed(bodies) if b[0] <= at), None)
         if body is None or (body[2] and body[1] not in launched):
             continue
-        line = _line_before(text, at, files, source)
+        line = _line_before(ptx, at, files, source)
         found.append(Finding(tier, line, name, reason, place=f"kernel `{body[1]}`"))
     return list(dict.fromkeys(found))
 

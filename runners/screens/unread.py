@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ..plans.plan import Launch, LaunchPlan, PointerParam, ScalarParam
 from ..specs.io_contract import Contract
 from .findings import Finding
+from .ptx import without_comments
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -91,7 +92,9 @@ def _reached(step: object, plan: LaunchPlan, ptx: Mapping[str, str]) -> Iterator
 def _body(ptx: str, entry: str) -> frozenset[str]:
     """Names in the body of a kernel; empty where there is no such text, or it is cut off."""
     found = re.search(
-        rf"\.entry\s+{re.escape(entry)}\s*\([^)]*\)[^{{]*\{{(.*?)\n\}}", ptx, re.DOTALL
+        rf"\.entry\s+{re.escape(entry)}\s*\([^)]*\)[^{{]*\{{(.*?)\n\}}",
+        without_comments(ptx),
+        re.DOTALL,
     )
     return frozenset(re.findall(r"[\w$]+", found[1])) if found else frozenset()
 

@@ -36,7 +36,9 @@ PAGES = catalogue()
 NATIVE = [cheat for cheat in PAGES if cheat.tier == "native"]
 DEVICE = [cheat for cheat in PAGES if cheat.tier == "device"]
 TRITON = [cheat for cheat in DEVICE if cheat.kernel_type == "triton"]
-NEAR = ("cuda/honest_bulk_copy", "cuda/honest_bulk_sums", "cuda/honest_patience")
+NEAR = tuple(
+    f"cuda/honest_{name}" for name in ("bulk_copy", "bulk_sums", "patience", "comments_in_assembly")
+)
 BY_TIMES = {"is_right_while_timed", "computes_every_call", "computes_anew", NO_GAIN, "not kept"}
 """what meets a cheat while it is timed, or is what its times are to tell"""
 READ = [c for c in DEVICE if c.page.expect[0] == "machine_code_screen" or c.name in NEAR]

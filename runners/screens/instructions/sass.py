@@ -18,7 +18,7 @@ from ...machine_code.elf import Section
 from ...specs.io_contract import Contract
 from ..findings import Finding, ScreenTier
 from ..precision import Precision, precision_tier
-from ..ptx import NARROW, ROUNDS, TF32
+from ..ptx import COUNTS, NARROW, ROUNDS, TF32
 from .bulk_stores import Word, bulk_store_findings
 
 WORDS = struct.Struct("<QQ")
@@ -63,7 +63,7 @@ SPECIAL_REGISTERS: Mapping[int, Sign] = {
     0x51: _clock("SR_CLOCKHI"),
     0x52: TIME_OF_DAY,
     0x53: TIME_OF_DAY,
-    **{n: Sign("SR_PM", "probe", "reads a performance counter") for n in range(0x64, 0x73)},
+    **{n: Sign("SR_PM", "block", COUNTS) for n in range(0x64, 0x73)},
 }
 """by the number that S2R and its kin read: bits 72 to 79"""
 _HMMA = {

@@ -24,7 +24,7 @@ from kernelwright.runners.screens.instructions.machine_code import (
     screen_artifact,
 )
 from kernelwright.runners.screens.instructions.sass import DECODE
-from kernelwright.runners.screens.ptx import PTX, ptx_findings
+from kernelwright.runners.screens.ptx import PTX, asm_findings, ptx_findings
 from kernelwright.runners.screens.source import wants_probes
 from kernelwright.runners.specs.io_contract import Contract
 
@@ -142,6 +142,39 @@ def told(built: tuple[bytes, str], kernel: str, ptx: bool = True, **changes: Any
     return {f"{f.tier} {f.name} {f.line}" for f in found}
 
 
+COMMENTED_PTX = """\
+.visible .entry odd(
+\t.param .u64 odd_param_0
+)
+{
+\t/* %pm0
+.entry other(
+\t.section .debug_str
+\t*/
+\t.pragma "/*";
+\tmov.u64 %rd1, %gridid; // %current_graph_exec
+\tret;
+}
+"""
+
+
+def test_a_comment_of_a_listing_hides_nothing_and_asks_nothing() -> None:
+    found = ptx_findings(COMMENTED_PTX, {"odd"}, None)
+    assert [(each.tier, each.name) for each in found] == [("block", "%gridid")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".global .align 4 .u32 calls;",
+        ".global/* of it */.align 4 .u32 calls = 1;",
+        ".global .attribute(.unified(19, 95)) .align 4 .u32 calls;",
+    ],
+)
+def test_a_variable_of_inline_ptx_is_seen_however_it_is_declared(text: str) -> None:
+    assert [(f.tier, f.name) for f in asm_findings(text, 1, None)] == [("probe", "calls")]
+
+
 ALWAYS = {
     "probe cache 0", "note table 0", "probe malloc 0", "probe vprintf 0",
 }  # fmt: skip
@@ -246,8 +279,8 @@ SAID = {
     "mov.u32 %r1, %envreg12;": "block",
     "mov.u32 %r1, %envreg1;": "probe",
     "mov.u32 %r1, %envreg2;": "probe",
-    "mov.u32 %r1, %pm0;": "probe",
-    "mov.u32 %r1, %pm3;": "probe",
+    "mov.u32 %r1, %pm0;": "block",
+    "mov.u32 %r1, %pm3;": "block",
     "mov.u32 %r1, %nsmid;": "probe",
     "mov.u32 %r1, %warpid;": "probe",
     "discard.global.L2 [%rd1], 128;": "probe",
