@@ -146,13 +146,12 @@ class Checker:
         found = dict[tuple[str, str], Run | None]()
         explained = list[Run]()
         for run in runs:
-            public = None
             if not pool.public and (_can_be_told_more(run) or run.result.printed):
                 key = (run.variant, pool.published(run.result.slot).pool)
                 if key not in found:
                     found[key] = self._on_public(run, pool, timeout_s, placement)
-                public = found[key]
-            explained.append(replace(run, public=public))
+                run = replace(run, public=found[key])
+            explained.append(run)
         return explained
 
     def _on_public(

@@ -59,7 +59,7 @@ class RecentValues:
     """
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self._limit, self._nbytes = limit, 0
         self._values: OrderedDict[tuple[str, int], list[Expected]] = OrderedDict()
 
     def get(self, key: tuple[str, int]) -> list[Expected] | None:
@@ -70,18 +70,23 @@ class RecentValues:
 
     def put(self, key: tuple[str, int], values: list[Expected]) -> None:
         """Remember values, and forget what no longer fits."""
+        self._drop(key)
         self._values[key] = values
-        self._values.move_to_end(key)
-        while len(self._values) > 1 and self._nbytes() > self._limit:
-            self._values.popitem(last=False)
+        self._nbytes += _nbytes(values)
+        while len(self._values) > 1 and self._nbytes > self._limit:
+            self._drop(next(iter(self._values)))
 
     def forget(self, pool: str) -> None:
         """Drop what belongs to a pool."""
         for key in [k for k in self._values if k[0] == pool]:
-            del self._values[key]
+            self._drop(key)
 
-    def _nbytes(self) -> int:
-        return sum(value.nbytes for values in self._values.values() for value in values)
+    def _drop(self, key: tuple[str, int]) -> None:
+        self._nbytes -= _nbytes(self._values.pop(key, []))
+
+
+def _nbytes(values: list[Expected]) -> int:
+    return sum(value.nbytes for value in values)
 
 
 class OracleKernels:

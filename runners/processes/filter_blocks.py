@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import signal
+from functools import cache
 from typing import NamedTuple
 
 # struct seccomp_data (linux/seccomp.h): int nr; u32 arch; u64 ip; u64 args[6]
@@ -57,11 +58,13 @@ class Instruction(NamedTuple):
     operand: int
 
 
+@cache
 def load(argument: int, *, high: bool = False) -> Instruction:
     """Load 32 bits of an argument; both architectures are little endian."""
     return Instruction(LOAD, 0, 0, ARGUMENTS + 8 * argument + (4 if high else 0))
 
 
+@cache
 def ret(value: int) -> Instruction:
     return Instruction(RETURN, 0, 0, value)
 

@@ -15,7 +15,10 @@ import ctypes
 import os
 import platform
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 
 from . import launch
 from .filter_blocks import (
@@ -137,6 +140,7 @@ def compute_filter(
     return _assemble(_Rules(plain, blocks), arch)
 
 
+@cache
 def loaded_filter(arch: Architecture | None = None) -> bytes:
     """What a process of native compute code is bound by besides, once its code is loaded: what a
     loader asks about files that it opens, nobody asks any more. As `compute_filter`."""
@@ -278,13 +282,24 @@ def _assemble(rules: _Rules, arch: str | None) -> bytes:
     ]
     if arch == "x86_64":
         program += [Instruction(AT_LEAST, 0, 1, _X32_BIT), ret(REFUSE)]
-    for name, number in numbers(CHECKED, arch).items():  # what is called often comes first
+    for name, number in _checked(arch):  # what is called often comes first
         block = rules.blocks[name]
         program += [Instruction(EQUAL, 0, len(block), number), *block]
-    for number in numbers(rules.plain, arch).values():
-        program += [Instruction(EQUAL, 0, 1, number), ret(ALLOW)]
-    return _packed([*program, ret(REFUSE)])
+    return _packed(program) + _allowed(rules.plain, arch)
 
 
-def _packed(program: list[Instruction]) -> bytes:
-    return b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
+@cache
+def _checked(arch: str) -> tuple[tuple[str, int], ...]:
+    return tuple(numbers(CHECKED, arch).items())
+
+
+@cache
+def _allowed(plain: str, arch: str) -> bytes:
+    """The end of a program: these calls are allowed as they are, all others refused. It says
+    nothing of a process, and is two thirds of what each executor is told."""
+    listed = ([Instruction(EQUAL, 0, 1, n), ret(ALLOW)] for n in numbers(plain, arch).values())
+    return _packed([*chain.from_iterable(listed), ret(REFUSE)])
+
+
+def _packed(program: Sequence[Instruction]) -> bytes:
+    return struct.pack("<" + "HBBI" * len(program), *chain.from_iterable(program))
