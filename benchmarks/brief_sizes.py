@@ -8,9 +8,9 @@ first line to last. Rules search the host kernel; of the others variants are bui
 that no GPU is needed, and their briefs have no profile and no source lines with samples: with one
 `bound` and `lines` have up to 3,200 tokens. Tokens are counted as the product does, bytes of UTF-8
 over 3, rounded up (`search/planning/brief.py`), as no service is asked. What is cached of a later
-brief are the sections that are the same for every variant, which are the system prompt (the tools, which
-stand before it, are too), and a rewrite's source from the second brief on that holds it: variants
-are asked about in the order in which they were made.
+brief are the sections that are the same for every variant, which are the system prompt (the tools,
+which stand before it, are too), and the source of a rewrite, which is counted apart, once for all
+briefs that hold it.
 """
 
 from __future__ import annotations

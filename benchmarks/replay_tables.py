@@ -52,6 +52,7 @@ def regraph(result: Mapping[str, Any]) -> str:
         f"{with_it:g} of {without:g} builds in all ({with_it / without:.2f}); median ratio "
         f"{several:.2f} where more than one build is needed, {result['median_ratio']:.2f} of all "
         f"(target {result['target']:.2f}). By language, from means in place of medians: {means}. "
+        f"{_left_to_save(result)} "
         "The constants of what ways are worth (`search/regraph/way_worth.py`) were chosen on the "
         "Triton kernels argmax, gemm, layernorm, stencil and reduction "
         f"({_chosen(result):.2f}); the "
@@ -66,6 +67,23 @@ def regraph(result: Mapping[str, Any]) -> str:
         ),
     ]
     return "\n".join([*lines, ""])
+
+
+def _left_to_save(result: Mapping[str, Any]) -> str:
+    """What could be saved at all, and what more kernels to learn from would bring."""
+    told = "; ".join(
+        f"{language}: {left['kernels']} of {left['of']} kernels, which need "
+        f"{left['ratio_of_these']:.2f} of their builds with a ReGraph; of the {left['builds']:g} "
+        f"builds beyond one a kernel {left['with']:.2f} are still needed, and "
+        f"{left['with_all_others']:.2f} where all other kernels were learned from in place of a "
+        f"half, which makes {_with_all_others(result, language):.2f} of all builds"
+        for language, left in result["of_what_is_left_to_save"].items()
+    )
+    return f"Kernels with anything left to save, {told}."
+
+
+def _with_all_others(result: Mapping[str, Any], language: str) -> float:
+    return result["mean_builds_with_all_others"][language] / result["mean_builds"][language][0]
 
 
 CHOSEN_ON = frozenset(

@@ -53,6 +53,10 @@ def test_each_kernel_is_searched_with_what_the_other_half_learned(script: Script
     assert [row["kernel"] for row in found["kernels"]] == ["made_up_00", "made_up_01"]
     assert all(1 <= row["builds_with"] <= 20 for row in found["kernels"])
     assert "| median |" in regraph_replay.table(found)
+    (left,) = found["of_what_is_left_to_save"].values()
+    before, after = found["mean_builds"]["cuda"]
+    kernels = len(found["kernels"])
+    assert left["with"] == pytest.approx((after - kernels) / (before - kernels), abs=1e-3)
 
 
 def test_halves_are_dealt_anew_each_seed_and_hold_as_many_of_each_language(
