@@ -1,0 +1,15 @@
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def lift_block(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, 2.0 * tl.load(x + at, mask=at < n) + 1.0, mask=at < n)
+
+
+def lift(x):
+    y = torch.empty(x.shape, device=x.device, dtype=torch.float16)
+    lift_block[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
