@@ -37,6 +37,7 @@ from .observing.calls import Observed
 from .observing.logs import begin_logs
 from .observing.spans import begin_spans
 from .protocol import late
+from .protocol.apps import Apps
 from .protocol.kept_lists import LIST_TTL_MS, LISTS, kept_lists
 from .protocol.lines import Answers, Requests
 from .protocol.replies import answer, error_text
@@ -91,7 +92,7 @@ class Application(ReadingServer):
             log_level="WARNING",
             cache_hints=dict.fromkeys(LISTS, CacheHint(ttl_ms=LIST_TTL_MS, scope="private")),
             lifespan=self._closing,
-            extensions=[Tasks(self.perform)],
+            extensions=[Tasks(self.perform), Apps()],
             middleware=[] if audit is None else [Observed(audit)],
         )
         self._desk = desk

@@ -24,7 +24,6 @@ class CancelJobArguments(Arguments):
     """Which job."""
 
     job_id: str
-    """of a job that is queued or running"""
     wait_s: float = Field(default=30.0, ge=0, le=MAX_WAIT_S)
     """seconds to wait until it has ended, 0 to 45; it takes about 1"""
 

@@ -26,7 +26,6 @@ class JobArguments(Arguments):
     """Which job, and how long to wait."""
 
     job_id: str
-    """of a reply whose status was queued or running"""
     wait_s: float = Field(default=30.0, ge=0, le=MAX_WAIT_S)
     """seconds to wait for its end, 0 to 45"""
 

@@ -20,6 +20,7 @@ function drawn(tag, attributes, text) {
 }
 
 async function data(path) {
+  if (globalThis.embedded) return embedded.data(path);
   const answer = await fetch("data/" + path);
   const found = await answer.json();
   if (!answer.ok) throw new Error(found.error || answer.statusText);
@@ -199,6 +200,11 @@ function choose(kernel) {
   refresh();
 }
 
+function show({ kernel, search }) {
+  if (kernel) Object.assign(shown, { kernel, search: search ?? null });
+  return refresh();
+}
+
 let busy = false, again = false;
 async function refresh() {
   if (busy) { again = true; return; }
@@ -219,6 +225,7 @@ async function refresh() {
 }
 
 function listen() {
+  if (globalThis.embedded) return embedded.listen(refresh, show);
   const live = new EventSource("live");
   live.onmessage = refresh;
   live.onerror = () => { $("state").textContent = "the server has ended, or is away; trying again"; };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...tools.views.registry import VIEWS, What
@@ -60,6 +61,16 @@ def variant(bench: Workbench, variant_id: str) -> Json:
 def host(bench: Workbench) -> Json:
     """What this machine can do."""
     return _facts(bench, "host", "")
+
+
+DATA: Mapping[str, Callable[[Workbench, str], Json]] = {
+    "overview": lambda bench, _: overview(bench),
+    "host": lambda bench, _: host(bench),
+    "search/{search_id}": search_graph,
+    "variant/{variant_id}": variant,
+    "kernel/{kernel_id}": lambda bench, handle: {"html": kernel_page(bench, handle)},
+}
+"""by the address under which the page asks for it"""
 
 
 def _facts(bench: Workbench, what: What, handle: str) -> Json:

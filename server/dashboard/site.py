@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from ...runners.errors import HandleUnknown, KernelwrightError
 from ...store.store import STATE_FILE
-from . import facts
+from .facts import DATA
 
 if TYPE_CHECKING:
     from ...search.session.workbench import Workbench
@@ -48,7 +48,6 @@ FILES = {
     "page.css": (REPORT, "text/css"),
     "style.css": (OURS, "text/css"),
 }
-Answer = Callable[[Request], Any]
 
 
 class Site:
@@ -68,16 +67,7 @@ class Site:
 
     def application(self) -> Starlette:
         """What a web server serves."""
-        data: dict[str, Answer] = {
-            "/data/overview": lambda _: facts.overview(self._bench()),
-            "/data/host": lambda _: facts.host(self._bench()),
-            "/data/search/{id}": lambda r: facts.search_graph(self._bench(), r.path_params["id"]),
-            "/data/variant/{id}": lambda r: facts.variant(self._bench(), r.path_params["id"]),
-            "/data/kernel/{id}": lambda r: {
-                "html": facts.kernel_page(self._bench(), r.path_params["id"])
-            },
-        }
-        routes = [Route(path, self._json(answer)) for path, answer in data.items()]
+        routes = [Route(f"/data/{path}", self._json(answer)) for path, answer in DATA.items()]
         routes += [Route(f"/{name}", self._file(*place, name)) for name, place in FILES.items()]
         routes += [Route("/", self._page), Route("/live", self._live)]
         return Starlette(routes=routes)
@@ -117,13 +107,16 @@ class Site:
 
         return answered
 
-    def _json(self, answer: Answer) -> Any:
+    def _json(self, answer: Callable[[Workbench, str], Any]) -> Any:
+        def found_for(request: Request) -> Any:
+            return answer(self._bench(), next(iter(request.path_params.values()), ""))
+
         async def answered(request: Request) -> Response:
             refusal = await self._refusal(request)
             if refusal is not None:
                 return refusal
             try:
-                found = await anyio.to_thread.run_sync(answer, request)
+                found = await anyio.to_thread.run_sync(found_for, request)
             except KernelwrightError as error:
                 status = 404 if isinstance(error, HandleUnknown) else 500
                 return JSONResponse({"error": str(error)}, status, HEADERS)

@@ -17,6 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from ...tools import TOOLS
 from ...tools.base import Arguments, Tool
+from .apps import SHOWN_BY
 
 ALWAYS_LOAD, SEARCH_HINT = "anthropic/alwaysLoad", "anthropic/searchHint"
 """of Claude Code, which loads tools when they are wanted"""
@@ -40,6 +41,8 @@ def _on_wire(tool: Tool[Any, Any]) -> ToolOnWire:
     meta: dict[str, Any] = {SEARCH_HINT: tool.search_hint}
     if tool.starts:
         meta[ALWAYS_LOAD] = True
+    if tool.name in SHOWN_BY:
+        meta["ui"] = {"resourceUri": SHOWN_BY[tool.name]}
     return ToolOnWire(
         name=tool.name,
         title=tool.title,

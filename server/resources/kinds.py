@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...runners.errors import HandleUnknown, SpecError
 from ...runners.wording import cut
 from ...tools.views.registry import VIEWS, What
 from ...tools.views.view import View
+from ..dashboard.facts import DATA
+from ..protocol.apps import MIME, PAGE, PAGE_META
 
 if TYPE_CHECKING:
     from ...search.session.workbench import Workbench
@@ -24,14 +26,20 @@ MOST_CHARS = 4_000_000
 """of a resource: what is longer is cut, and says so at its end"""
 NEWEST_EVENTS = 1 << 20
 """bytes: of a longer log the end"""
-Mime = Literal["text/plain", "text/markdown", "application/json", "application/x-ndjson"]
+Mime = Literal[
+    "text/plain",
+    "text/markdown",
+    "application/json",
+    "application/x-ndjson",
+    "text/html;profile=mcp-app",
+]
 Read = Callable[["Workbench", str], View]
 VARIABLE = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Resources of one form. `address` follows SCHEME and has one variable or none."""
+    """Resources of one form. `address` follows `scheme` and has one variable or none."""
 
     address: str
     name: str
@@ -42,11 +50,14 @@ class Kind:
     """tells of held-out workloads, which nobody who plans should see"""
     watched: bool = False
     """subscribers are told when it changes"""
+    scheme: str = SCHEME
+    meta: Mapping[str, Any] | None = None
+    """`_meta` of its content"""
 
     @property
     def uri(self) -> str:
         """The address, or the template of all addresses."""
-        return SCHEME + self.address
+        return self.scheme + self.address
 
     @property
     def variable(self) -> str | None:
@@ -102,6 +113,12 @@ def _trace(bench: Workbench, search_id: str) -> View:
     confirmation = confirmation_of(bench.store, kernel.incumbent)
     graph = graph_of(bench.store, search_id)
     return trace(SearchTrace(kernel, search, graph, variants, confirmation))
+
+
+def _page(_: Workbench, __: str) -> View:
+    from ..dashboard.embedded import embedded
+
+    return embedded()
 
 
 JSON, MARKDOWN = "application/json", "text/markdown"
@@ -218,11 +235,28 @@ KINDS: tuple[Kind, ...] = (
     ),
 )
 """In the order in which clients list them."""
+PAGES: tuple[Kind, ...] = (
+    Kind(
+        "",
+        "dashboard",
+        "The dashboard, in a client",
+        _page,
+        MIME,
+        for_people=True,
+        scheme=PAGE,
+        meta=PAGE_META,
+    ),
+    *(
+        Kind(f"dashboard/{path}", path, "What it shows", read, JSON, for_people=True)
+        for path, read in DATA.items()
+    ),
+)
+"""What a client shows beside a reply, and what that page asks for: listed nowhere."""
 
 
 def kind_of(uri: str) -> tuple[Kind, str]:
     """What an address names: its kind, and the handle in it. Raises HandleUnknown."""
-    for kind in KINDS:
+    for kind in (*KINDS, *PAGES):
         handle = kind.handle(uri)
         if handle is not None:
             return kind, handle

@@ -77,7 +77,7 @@ class ReadingServer(MCPServer[None]):
             found = await self.perform(READ, ReadArguments(uri=str(uri)))
         except KernelwrightError as error:
             raise _refusal(error, uri=str(uri)) from error
-        return [ReadResourceContents(content=found.text, mime_type=found.mime)]
+        return [ReadResourceContents(found.text, found.mime, found.meta)]
 
     async def list_prompts(self) -> list[PromptOnWire]:
         """Every prompt, in the order of PROMPTS."""

@@ -34,12 +34,16 @@ class ResourceText(Record):
 
     text: str
     mime: str
+    meta: dict[str, Any] | None = None
 
 
 def read_resource(bench: Workbench, arguments: ReadArguments) -> ResourceText:
     """Read a resource. Raises HandleUnknown."""
     kind, handle = kind_of(arguments.uri)
-    return ResourceText(text=text_of(kind, kind.read(bench, handle)), mime=kind.mime)
+    text = text_of(kind, kind.read(bench, handle))
+    return ResourceText(
+        text=text, mime=kind.mime, meta=None if kind.meta is None else {**kind.meta}
+    )
 
 
 class CompleteArguments(Arguments):
