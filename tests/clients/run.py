@@ -18,7 +18,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +68,15 @@ def main() -> int:
     asked = arguments()
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # by way of `finally`
     path = installed(asked.node_folder)
-    rows: list[Row] = []
-    for client in asked.clients or CLIENTS:
-        for transport in asked.transport or TRANSPORTS:
-            rows.append(driven(client, transport, asked.limit, asked.node_folder, path))
-            print(line(rows[-1]), flush=True)
+
+    def row_of(pair: tuple[str, str]) -> Row:
+        row = driven(*pair, asked.limit, asked.node_folder, path)
+        print(line(row), flush=True)
+        return row
+
+    pairs = list(product(asked.clients or CLIENTS, asked.transport or TRANSPORTS))
+    with ThreadPoolExecutor(asked.at_once) as pool:
+        rows = list(pool.map(row_of, pairs))
     kept = {
         "versions": versions(asked.node_folder),
         "rows": [*(earlier(asked.output, rows) if asked.add else ()), *map(asdict, rows)],
@@ -85,6 +91,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("clients", nargs="*", metavar="CLIENT", help=", ".join(CLIENTS))
     parser.add_argument("--transport", action="append", choices=TRANSPORTS)
     parser.add_argument("--limit", type=float, default=300.0, help="seconds a client may take")
+    parser.add_argument("--at-once", type=int, default=1, help="clients side by side")
     parser.add_argument("--node-folder", type=Path, default=INSTALLED)
     parser.add_argument("--output", type=Path, help="in place of benchmarks/results")
     parser.add_argument("--add", action="store_true", help="keep the file's rows of other pairs")
