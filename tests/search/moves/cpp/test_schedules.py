@@ -3,6 +3,7 @@ and nothing where the reading is not whole."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +145,19 @@ def test_what_is_written_reads_as_a_person_would_write_it() -> None:
 def test_a_team_is_written_only_where_openmp_is() -> None:
     state = OTHERS["a transpose"].state(flags=("-O3",))
     assert all("omp" not in text for text in sources(proposed(LOOPS.propose(state))))
+
+
+def test_a_team_is_not_woken_for_a_few_stores() -> None:
+    for extent, with_team in (("256", False), ("20000", True)):
+        body = f"for (int i = 0; i < {extent}; ++i) y[i] = 0; {_I}{_J}y[j] += x[i * cols + j];"
+        mine = kernel(body)
+        arguments = tuple(
+            {**a, "shape": [f"{_SIDE} + 20000"]} if a["name"] == "y" else a for a in mine.arguments
+        )
+        state = dataclasses.replace(mine, arguments=arguments).state()
+        written = sources(proposed(LOOPS.propose(state)))
+        stores = [text.partition("= 0;")[0] for text in written]
+        assert any("omp parallel" in text for text in stores) is with_team
 
 
 def test_softmax_computes_each_exponential_once() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
-from ......analysis.lift.expressions import Name
+from ......analysis.lift.expressions import Name, Number
 from ......analysis.lift.statements import (
     Body,
     Dim,
@@ -27,6 +28,9 @@ from .sharing import Apart, apart_from, kept_terms
 
 STEP = "    "
 TEAM = "#pragma omp parallel for"
+SMALL = 1 << 14
+"""places with nothing to fold or loop over in them, below which waking a team takes longer than
+they do; a rule of thumb"""
 _UPDATES = {"add": "+=", "and": "&=", "or": "|=", "xor": "^="}
 Form = Callable[["Loops", Nest, str, bool], "list[str] | None"]
 """lines of a nest in one way, or None where it is not made for it; the last argument: whether they
@@ -100,6 +104,7 @@ class Loops(Folds):
         """A nest in the first form that fits, after what it needs that others places share."""
         known, mark = dict(self.writer.known), self.names.mark()
         team = team and not any(isinstance(e, Scatter) for e in statements_in(nest.body))
+        team = team and not _is_small(nest)
         apart, nest = apart_from(nest, self.writer.known, self.names)
         for each in apart:
             yield from self._apart(each, tab, team=team)
@@ -180,3 +185,15 @@ class Loops(Folds):
             return False
         inner = nest.dims[-1].name
         return not any(inner in free_names(f) for f in folds_in(list(expressions_in(nest.body))))
+
+
+def _is_small(nest: Nest) -> bool:
+    """Whether it has few places for all sizes, and little to do at each."""
+    extents = [each.extent for each in nest.dims]
+    known = [each.value for each in extents if isinstance(each, Number)]
+    return (
+        len(known) == len(extents)
+        and prod(known) < SMALL
+        and not any(isinstance(e, Each) for e in statements_in(nest.body))
+        and not folds_in(list(expressions_in(nest.body)))
+    )
