@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +41,15 @@ class Facts:
         return told
 
 
-def of_part(command: Sequence[str], file: Path, limit_s: float) -> dict[str, Any]:
-    """Run a part as a process and read what it found in `file`; `ended`: how it did."""
+def of_part(
+    command: Sequence[str], file: Path, limit_s: float, environment: Mapping[str, str]
+) -> dict[str, Any]:
+    """Run a part as a process, with more `environment`, and read what it found in `file`; `ended`:
+    how it did."""
     file.unlink(missing_ok=True)
     if limit_s <= 0:
         return {"ended": "no time was left"}
-    child = subprocess.Popen(command, start_new_session=True)
+    child = subprocess.Popen(command, start_new_session=True, env={**os.environ, **environment})
     try:
         code = child.wait(timeout=limit_s)
         ended = "well" if code == 0 else f"with exit status {code}"

@@ -1,7 +1,7 @@
 """Whole round trips of PyTorch programs, each step under a limit and told as facts.
 
     python benchmarks/torch_round_trips.py [--device cuda|cpu] [--parts eager,compiled]
-        [--seconds 240] [--to FILE]
+        [--gpus 2] [--seconds 240] [--to FILE]
 
 The program is a decoder block that is trained (benchmarks/kernels/recorded/decoder.py). Parts:
 
@@ -13,7 +13,8 @@ The program is a decoder block that is trained (benchmarks/kernels/recorded/deco
   overhead  a step with and without the recorder (a GPU alone)
   binary    a beginner's kernel of a CUDA program replaced (a GPU alone; `record_programs.py`)
 
-Each part runs in a process of its own, which is ended at its limit; what it had found stays.
+Each part runs in a process of its own, which is ended at its limit; what it had found stays. With
+two GPUs the last two parts but `overhead` run beside the others.
 Written to benchmarks/results/torch_round_trips.json, a later call adding what it measured.
 """
 
@@ -21,58 +22,27 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import re
-import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from environment import RESULTS, write
 from limited_parts import Facts, Stopped, of_part
+from torch_round_trip_parts import WORK, binary, compiled, eager, overhead
 
-from kernelwright.analysis.programs.operators import OperatorRow, operators_text
-from kernelwright.analysis.programs.outcome import ProgramVerdict
-from kernelwright.analysis.programs.report import report_text
-from kernelwright.runners.errors import KernelwrightError
-from kernelwright.runners.modules.common.messages import ModuleSource
-from kernelwright.runners.recording.fronts import Asked, environment_for
-from kernelwright.runners.recording.operators.putting import (
-    installed_operators,
-    roll_back_operators,
-    run_with_operators,
-)
-from kernelwright.runners.recording.pairs import Judged
-from kernelwright.runners.recording.recording import Program
-from kernelwright.runners.recording.running import run_program
-from kernelwright.search.session.optimize import Finished, optimize
-from kernelwright.search.session.workbench import Workbench
-from kernelwright.search.settings import Settings
-from kernelwright.tools.programs.changing import verified
-from kernelwright.tools.programs.opening import open_recorded
-from kernelwright.tools.programs.operators.exporting import export_winner
-from kernelwright.tools.programs.operators.inductor import write_inductor_specs
-from kernelwright.tools.programs.operators.opening import open_operator
-from kernelwright.tools.programs.operators.putting import verified_operator
-from kernelwright.tools.programs.operators.recording import operators_reported
-from kernelwright.tools.programs.recorded import keep_representative, recorded_report, replayed
-from kernelwright.tools.programs.replacements import replacement_of_variant
-
-NAME, WORK = "torch_round_trips", Path("/tmp/torch_round_trips")
-PROGRAM = Path(__file__).parent / "kernels" / "recorded" / "decoder.py"
-OUTPUTS, STEP, DIGEST = "outputs.pt", r"step ([0-9.]+) ms", r"digest ([0-9a-f]+)"
-AS_PROGRAM = (sys.executable, "-m", "kernelwright.runners.modules.as_program", "--compare")
-JUDGED = Judged(metric=STEP, outputs=(OUTPUTS,), comparator=AS_PROGRAM)
-KEEP_BYTES = 1 << 30
-SMALL = 8
-"""products with a dimension up to this are none that a library is good at"""
-ELEMENTS = ("aten::add.Tensor", "aten::mul.Tensor", "aten::silu")
-"""operators that PyTorch runs as fast as memory is: a kernel for one gains nothing"""
-MOST_OPENED = 3
+NAME = "torch_round_trips"
+PARTS: dict[str, tuple[Callable[[Facts, str], None], float]] = {
+    "eager": (eager, 200.0),
+    "compiled": (compiled, 170.0),
+    "overhead": (overhead, 60.0),
+    "binary": (binary, 60.0),
+}
+"""each with its most seconds on a GPU"""
+SECOND_LANE = ("compiled", "binary")
+"""parts that run on a second GPU where there is one"""
 
 
 def main() -> None:
@@ -81,6 +51,7 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda")
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--seconds", type=float, default=240.0)
+    parser.add_argument("--gpus", type=int, choices=(1, 2), default=1, help="lanes of parts")
     parser.add_argument("--to", type=Path)
     parser.add_argument("--part", choices=tuple(PARTS), help="run it here; for this script itself")
     given = parser.parse_args()
@@ -91,16 +62,34 @@ def main() -> None:
         except Stopped as stopped:
             sys.exit(f"{given.part} ended at its step {stopped}")
         return
-    found, began = earlier(given.to), time.monotonic()
-    for name in given.parts.split(","):
-        left = given.seconds - (time.monotonic() - began)
-        print(f"=== {name}, {left:.0f} s left", flush=True)
-        most = min(left, PARTS[name][1]) if given.device == "cuda" else left
-        command = [sys.executable, __file__, "--part", name, "--device", given.device]
-        done = of_part(command, facts_of(name, given.device), most)
-        found.setdefault(given.device, {})[name] = done
-        write(NAME, found, given.to)
-    print(table(found))
+    print(table(run_lanes(given)))
+
+
+def run_lanes(given: argparse.Namespace) -> dict[str, Any]:
+    """All parts that are wanted, written as they end; with two GPUs in two lanes."""
+    found, began, lock = earlier(given.to), time.monotonic(), threading.Lock()
+    wanted = given.parts.split(",")
+
+    def run_lane(number: int) -> None:
+        for name in wanted:
+            if given.gpus > 1 and (name in SECOND_LANE) != bool(number):
+                continue
+            left = given.seconds - (time.monotonic() - began)
+            print(f"=== {name}, {left:.0f} s left", flush=True)
+            most = min(left, PARTS[name][1]) if given.device == "cuda" else left
+            command = [sys.executable, __file__, "--part", name, "--device", given.device]
+            environment = {"CUDA_VISIBLE_DEVICES": str(number)} if given.gpus > 1 else {}
+            done = of_part(command, facts_of(name, given.device), most, environment)
+            with lock:
+                found.setdefault(given.device, {})[name] = {"gpus": given.gpus, **done}
+                write(NAME, found, given.to)
+
+    lanes = [threading.Thread(target=run_lane, args=(n,)) for n in range(given.gpus)]
+    for each in lanes:
+        each.start()
+    for each in lanes:
+        each.join()
+    return found
 
 
 def facts_of(part: str, device: str) -> Path:
@@ -115,250 +104,15 @@ def earlier(to: Path | None) -> dict[str, Any]:
     return {key: value for key, value in found.items() if key != "environment"}
 
 
-def program(mode: str, device: str, steps: int) -> Program:
-    """The block's command; a program writes its outputs into its folder."""
-    folder = WORK / f"program-{mode}-{device}"
-    folder.mkdir(exist_ok=True)
-    command = (sys.executable, str(PROGRAM), mode, device, str(steps), OUTPUTS)
-    return Program(command, folder, timeout_s=90)
-
-
-def eager(facts: Facts, device: str) -> None:
-    """The operators of a training step, one in, one out, and one refused."""
-    place, ran = WORK / f"eager-{device}", program("train", device, 30)
-    report = facts.step("recorded", lambda: _recorded(ran, place))["report"]
-    rows = [OperatorRow.model_validate(each) for each in report["rows"]]
-    gaining = [row for row in rows if _may_gain(row)]
-    _round_trip(facts, "", gaining, ran, place, builds=6 if device == "cuda" else 3)
-    facts.step("rolled_back", lambda: _rolled_back(ran, place))
-    plain = [row for row in rows if row.kept and row.operator in ELEMENTS]
-    plain.sort(key=lambda row: row.share * row.count)
-    _round_trip(facts, "refused_", plain, ran, place, builds=1)
-
-
-def _recorded(ran: Program, place: Path) -> dict[str, Any]:
-    report, ended = operators_reported(ran, place, KEEP_BYTES)
-    print(operators_text(report), flush=True)
-    if ended.failed:
-        raise KernelwrightError(f"{ended.ending}: {ended.stderr[-600:]}")
-    told = report.model_dump(mode="json")
-    return {"calls": report.calls, "report": {**told, "rows": told["rows"][:40]}}
-
-
-def _may_gain(row: OperatorRow) -> bool:
-    """Whether it may be replaced and is no product of a library's sizes."""
-    sizes = [int(n) for n in re.findall(r"\d+", " ".join(re.findall(r"\[([^\]]*)\]", row.shapes)))]
-    product = row.operator.rpartition("::")[2] in ("mm", "bmm", "addmm", "baddbmm")
-    small = bool(sizes) and max(sizes[-2:]) <= SMALL
-    return row.kept and not row.why_not and (small or not product)
-
-
-def _round_trip(
-    facts: Facts, name: str, rows: Sequence[OperatorRow], ran: Program, place: Path, builds: int
-) -> None:
-    """An operator opened, searched, exported, verified, and installed where it is faster."""
-    root = place.parent / f"{place.name}-{name}specs"
-    opened = facts.step(f"{name}opened", lambda: _opened(rows, place, root))
-    label, spec = opened["label"], Path(opened["spec"])
-    home, winner = root / f"state-{label}", root / f"winner-{label}"
-    facts.step(f"{name}searched", lambda: _searched(spec, home, builds))
-
-    def exported() -> dict[str, Any]:
-        with Workbench(home, [root]) as bench:
-            variant = export_winner(bench, place, label, winner)
-        return {"variant": variant, "files": sorted(each.name for each in winner.iterdir())}
-
-    facts.step(f"{name}exported", exported)
-    facts.step(
-        f"{name}verified",
-        lambda: told(verified_operator(ran, place, winner, JUDGED, pairs=4, wanted=True)),
-    )
-
-
-def _opened(rows: Sequence[OperatorRow], place: Path, root: Path) -> dict[str, Any]:
-    """The first that a kernel is written for; why others are not."""
-    _emptied(root)
-    refused = dict[str, str]()
-    for row in rows:
-        try:
-            found = open_operator(place, row.label, root / row.label)
-        except KernelwrightError as error:
-            refused[f"{row.label} {row.operator}"] = str(error)
-            continue
-        shown = {"label": row.label, "operator": row.operator, "shapes": row.shapes}
-        shown |= {"share": row.share, "typical_us": row.typical_us, "spec": str(found.spec)}
-        return {**shown, "notes": list(found.notes), "refused": refused}
-    return {"failed": f"none of {len(rows)} operators can be opened", "refused": refused}
-
-
-def _emptied(root: Path) -> None:
-    subprocess.run(["rm", "-rf", str(root)], check=True)
-    root.mkdir(parents=True)
-
-
-def _searched(spec: Path, home: Path, builds: int) -> dict[str, Any]:
-    """What a search of few builds found over the plain kernel."""
-    settings = Settings.model_validate({"budget_builds": builds, "budget_seconds": 60.0})
-    with Workbench(home, [spec.parent.parent]) as bench:
-        with closing(optimize(bench, [spec], settings)) as events:
-            seen = list(events)
-        done = next((event for event in seen if isinstance(event, Finished)), None)
-        if done is None:
-            return {"failed": f"the search did not finish: {seen[-1]}"}
-        kernel = bench.evaluator.kernel(done.kernel.kernel_id)
-        return {"baseline": kernel.baseline, "incumbent": kernel.incumbent}
-
-
-def _rolled_back(ran: Program, place: Path) -> dict[str, Any]:
-    """Digests of the program by itself, with what is installed, and after the roll-back."""
-    before = _digest(ran, place / "plain")
-    there = sorted(installed_operators(place)[1])
-    run_with_operators(ran, place)
-    with_it = _digest_in(place / "run" / "output" / "program.stdout")
-    taken_out = roll_back_operators(place)
-    run_with_operators(ran, place)
-    after = _digest_in(place / "run" / "output" / "program.stdout")
-    digests = {"before": before, "installed": with_it, "after": after}
-    return {"operators": there, "taken_out": taken_out, **digests, "bit_equal": before == after}
-
-
-def _digest(ran: Program, place: Path) -> str:
-    done = run_program(ran.command, folder=ran.folder, scratch=place, environment={})
-    return re.findall(DIGEST, done.stdout)[-1]
-
-
-def _digest_in(file: Path) -> str:
-    return re.findall(DIGEST, file.read_text("utf-8"))[-1]
-
-
-def told(found: ProgramVerdict) -> dict[str, Any]:
-    """A verdict as facts."""
-    print(f"  {found.told}", *found.notes, sep="\n    ", flush=True)
-    return found.model_dump(mode="json")
-
-
-def compiled(facts: Facts, device: str) -> None:
-    """Inductor's kernels of the block: from its module, and from a program that runs."""
-    root = WORK / f"inductor-{device}"
-    facts.step("inductor_specs", lambda: _inductor_specs(device, root))
-    if device == "cpu":
-        return
-    for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):  # sources are told at compiling
-        os.environ[name] = str(root / name.lower())
-    place, ran = WORK / "compiled", program("compiled", device, 30)
-    labels = facts.step("recorded", lambda: _recorded_compiled(ran, place))["triton"]
-    facts.step("replayed", lambda: _replayed(ran, place, labels[:MOST_OPENED]))
-    specs = WORK / "compiled-specs"
-    opened = facts.step("opened", lambda: _opened_launch(labels[:MOST_OPENED], place, specs))
-    label, spec = opened["label"], Path(opened["spec"])
-    found = facts.step("searched", lambda: _searched(spec, specs / "state", 5))
-
-    def put_in() -> dict[str, Any]:
-        with Workbench(specs / "state", [specs]) as bench:
-            new = replacement_of_variant(bench, found["incumbent"], label)
-            return told(verified(ran, place, label, new, JUDGED, pairs=2, wanted=False))
-
-    facts.step("verified", put_in)
-
-
-def _inductor_specs(device: str, root: Path) -> dict[str, Any]:
-    _emptied(root)
-    found = write_inductor_specs(ModuleSource(path=str(PROGRAM)), device, root / "specs")
-    return {
-        "specs": [e.name for e in found if e.spec],
-        "left": {e.name: e.why for e in found if e.why},
-    }
-
-
-def _recorded_compiled(ran: Program, place: Path) -> dict[str, Any]:
-    report, found = recorded_report(ran, place, Asked())
-    print(report_text(report, rows=8), flush=True)
-    if found.ran.failed:
-        raise KernelwrightError(f"{found.ran.ending}: {found.ran.stderr[-600:]}")
-    triton = [r for r in report.kernels if r.name.startswith("triton_") and r.ordinal]
-    often = max((r.count for r in triton), default=0)
-    steady = [r for r in triton if 2 * r.count >= often]  # and no launch of Inductor's tuning
-    shown = [[r.label, r.name, r.share, r.count, r.typical_us, r.source] for r in steady[:8]]
-    return {"kernel_ms": report.kernel_ms, "triton": [r.label for r in steady], "first": shown}
-
-
-def _replayed(ran: Program, place: Path, labels: Sequence[str]) -> dict[str, Any]:
-    kept = keep_representative(ran, place, Asked(), labels)
-    again = replayed(place, runs=3)
-    return {
-        "kept": len(kept.kept),
-        "refused": kept.refused,
-        "verdicts": {each.kept.label: each.verdict for each in again},
-    }
-
-
-def _opened_launch(labels: Sequence[str], place: Path, root: Path) -> dict[str, Any]:
-    _emptied(root)
-    refused = dict[str, str]()
-    for label in labels:
-        try:
-            found = open_recorded(place, label, root / label)
-        except KernelwrightError as error:
-            refused[label] = str(error)
-            continue
-        shown = {"label": label, "spec": str(found.spec), "notes": list(found.notes)}
-        return {**shown, "refused": refused}
-    return {"failed": "no kernel of Inductor can be opened", "refused": refused}
-
-
-def overhead(facts: Facts, device: str) -> None:
-    """Median of a training step, plain and recorded, A B B A."""
-    if device == "cpu":
-        facts.step("cost", lambda: {"left": "launches are recorded on a GPU alone"})
-        return
-    ran, costs = program("train", device, 100), dict[bool, list[float]]({False: [], True: []})
-
-    def cost() -> dict[str, Any]:
-        for recorded in (False, True, True, False):
-            environment = environment_for("cupti", WORK / "cost", Asked()) if recorded else {}
-            done = run_program(
-                ran.command,
-                folder=ran.folder,
-                scratch=WORK / "cost-output",
-                environment=environment,
-            )
-            costs[recorded].append(float(re.findall(STEP, done.stdout)[-1]))
-        percent = 100 * (median(costs[True]) / median(costs[False]) - 1)
-        return {"plain_ms": costs[False], "recorded_ms": costs[True], "percent": percent}
-
-    facts.step("cost", cost)
-
-
-def binary(facts: Facts, device: str) -> None:
-    """The CUDA program of `record_programs.py`: a kernel replaced, another refused."""
-    if device == "cpu":
-        facts.step("program", lambda: {"left": "a CUDA program runs on a GPU alone"})
-        return
-    import record_programs
-
-    facts.step("built", record_programs.build)
-    facts.step("program", lambda: record_programs.of_program("cuda"))
-    facts.step("round_trip", record_programs.round_trip)
-
-
-PARTS: dict[str, tuple[Callable[[Facts, str], None], float]] = {
-    "eager": (eager, 150.0),
-    "compiled": (compiled, 120.0),
-    "overhead": (overhead, 60.0),
-    "binary": (binary, 60.0),
-}
-"""each with its most seconds on a GPU"""
-
-
 def table(found: dict[str, Any]) -> str:
     """What was found, short."""
     lines = list[str]()
     for device in ("cpu", "cuda"):
         for part, steps in found.get(device, {}).items():
             lines.append(f"{device} {part}: ended {steps['ended']}")
-            for name, each in steps.items():
-                if name != "ended":
-                    lines.append(f"  {name:18} {each['seconds']:6.1f} s  {line_of(each)}")
+            shown = {name: each for name, each in steps.items() if name not in ("ended", "gpus")}
+            for name, each in shown.items():
+                lines.append(f"  {name:18} {each['seconds']:6.1f} s  {line_of(each)}")
     return "\n".join(lines)
 
 

@@ -153,7 +153,7 @@ def _code(torch: Any, winner: Winner) -> HostCode | MachineCode:
         )
     if platform.system() != "Linux":
         raise Refused(f"host code for Linux does not run on {platform.system()}")
-    return HostCode(winner)
+    return HostCode(winner, torch)
 
 
 def _count(operator: Operator) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .packing import Packing, addresses_of
+from .packing import Packing, addresses_of, held_for
 from .reading import Case, Refused, Step, Winner
 
 Prepared = Callable[[list[Any], list[Any]], bool]
@@ -28,18 +28,19 @@ def processor() -> str:
 class HostCode:
     """The libraries of a winner."""
 
-    def __init__(self, winner: Winner) -> None:
-        self._folder = winner.folder
+    def __init__(self, winner: Winner, torch: Any) -> None:
+        self._folder, self._torch = winner.folder, torch
         self._libraries = dict[str, ctypes.CDLL]()
 
     def prepare(self, case: Case) -> Prepared:
         """What runs a case on tensors and into results. Raises Refused."""
-        if any(each.kind == "scratch" for each in case.buffers.values()):
-            raise Refused("host code with memory of its own is not put in place")
+        torch = self._torch
         calls = [(self._function(step), Packing(step.parameters)) for step in case.steps]
 
         def run(tensors: list[Any], results: list[Any]) -> bool:
+            held = held_for(case, torch, "cpu")
             at = addresses_of(case, tensors, results)
+            at |= {name: memory.data_ptr() for name, memory in held.items()}
             for function, packing in calls:
                 array, memory = packing.packed(at)
                 function(array)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from .packing import Packing, addresses_of
+from .packing import Packing, addresses_of, held_for
 from .reading import Case, Refused, Step, Winner
 
 Prepared = Callable[[list[Any], list[Any]], bool]
@@ -24,7 +24,6 @@ class MachineCode:
 
     def prepare(self, case: Case) -> Prepared:
         """What runs a case on tensors and into results; it says False on a GPU of another kind."""
-        scratch = {n: b.number for n, b in case.buffers.items() if b.kind == "scratch"}
         torch = self._torch
 
         def run(tensors: list[Any], results: list[Any]) -> bool:
@@ -34,10 +33,7 @@ class MachineCode:
                 return False
             with torch.cuda.device(device):
                 _use_context(device.index or 0)
-                held = {
-                    name: torch.empty(nbytes, dtype=torch.uint8, device=device)
-                    for name, nbytes in scratch.items()
-                }
+                held = held_for(case, torch, device)
                 stream = torch.cuda.current_stream(device).cuda_stream
                 at = addresses_of(case, tensors, results)
                 at |= {name: memory.data_ptr() for name, memory in held.items()}

@@ -45,3 +45,12 @@ def addresses_of(case: Case, tensors: Sequence[Any], results: Sequence[Any]) -> 
         for name, each in case.buffers.items()
         if each.kind != "scratch"
     }
+
+
+def held_for(case: Case, torch: Any, device: Any) -> dict[str, Any]:
+    """Memory of a call's own, by buffer: it has to live until its steps are under way."""
+    return {
+        name: torch.empty(each.number, dtype=torch.uint8, device=device)
+        for name, each in case.buffers.items()
+        if each.kind == "scratch"
+    }

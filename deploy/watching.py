@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .calls import key_and_tensors
+from .calls import TENSOR, key_and_tensors
 from .reading import Key
 
 ROWS, KEPT = "operators.jsonl", "kept"
@@ -78,7 +78,7 @@ class Watch:
         took = time.perf_counter_ns() - start
         if seen is None:
             seen = self._first(func, name, key, tensors, out)
-            if before:
+            if before and not seen.why_not:
                 self._keep(seen, before, out)
         else:
             seen.ns += took  # the first call has one-time work in it
@@ -91,7 +91,7 @@ class Watch:
 
     def _first(self, func: Any, name: str, key: Key, tensors: list[Any], out: Any) -> Seen:
         made = key_and_tensors((out,), {}, self._torch.Tensor)[0]
-        found = Seen(name, key, made, _why_not(func, tensors))
+        found = Seen(name, key, made, _why_not(func, tensors) or _why_not_made(made))
         self._seen[name, key] = found
         return found
 
@@ -168,3 +168,11 @@ def _why_not(func: Any, tensors: list[Any]) -> str:
     if "nondeterministic_seeded" in {str(tag).rpartition(".")[2] for tag in func.tags}:
         return "it draws random numbers"
     return ""
+
+
+def _why_not_made(made: tuple[Any, ...]) -> str:
+    """The same, by what it returned: tensors alone, or several side by side."""
+    ((result,), _) = made
+    parts = [result] if result[:1] == (TENSOR,) else list(result)
+    whole = all(isinstance(each, tuple) and each[:1] == (TENSOR,) for each in parts)
+    return "" if whole else "it returns something that is no tensor, such as a result not asked for"

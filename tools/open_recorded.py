@@ -30,6 +30,7 @@ class RecordedSpec(Record):
     """Where the spec lies, and what is to be known of it."""
 
     spec_path: str
+    """the first; `next` opens each kernel that an operator takes"""
     workloads: tuple[str, ...]
     """labels of the launches that it stands for"""
     notes: tuple[str, ...]
@@ -64,7 +65,7 @@ def open_recorded(bench: Workbench, arguments: OpenRecordedArguments) -> Recorde
         spec_path=str(found.spec),
         workloads=found.workloads,
         notes=found.notes,
-        next=(call("open_kernel", spec_path=str(found.spec)),),
+        next=tuple(call("open_kernel", spec_path=str(each)) for each in found.specs),
     )
 
 

@@ -81,16 +81,14 @@ def _operator(
 ) -> ProgramVerdict:
     from ..runners.errors import SpecError
     from ..runners.progress import report as tell
-    from ..runners.recording.operators.seen import operators_of
-    from ..runners.recording.recording import COUNT, program_again
-    from .programs.operators.exporting import export_operator
+    from ..runners.recording.recording import program_again
+    from .programs.operators.exporting import export_winner
     from .programs.operators.putting import verified_operator
 
     if not arguments.variant_id:
         raise SpecError("in an operator's place goes a variant", valid="variant_id")
-    seen = operators_of(outdir / COUNT).labelled(arguments.label)
     winner = outdir / "winners" / arguments.variant_id
-    export_operator(bench, arguments.variant_id, seen, winner)
+    export_winner(bench, outdir, arguments.label, winner, arguments.variant_id)
     tell("the program runs in pairs")
     return verified_operator(
         program_again(outdir),

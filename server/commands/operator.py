@@ -42,8 +42,8 @@ def export(
 
     state_file(outdir)
     with Workbench(outdir, [Path.cwd()]) as bench:
-        variant_id = export_winner(bench, recording.absolute(), label, to.absolute(), variant)
-    print(f"written: {to} ({variant_id})")
+        chosen = export_winner(bench, recording.absolute(), label, to.absolute(), variant)
+    print(f"written: {to} ({', '.join(chosen)})")
     print(f"next: kernelwright operator verify {recording} {to} --install")
 
 

@@ -119,8 +119,10 @@ def spec(
             most_mib=most_mib,
         )
     )
-    print("\n".join((f"{found.spec}: workloads {', '.join(found.workloads)}", *found.notes)))
-    print(f"next: kernelwright spec --check {found.spec}")
+    workloads = ", ".join(found.workloads)
+    specs = found.specs
+    print("\n".join((*(f"{each}: workloads {workloads}" for each in specs), *found.notes)))
+    print(f"next: kernelwright spec --check {specs[0]}")
 
 
 @app.command()

@@ -39,6 +39,11 @@ class OpenedRecorded:
     workloads: tuple[str, ...]
     notes: tuple[str, ...]
 
+    @property
+    def specs(self) -> tuple[Path, ...]:
+        """A kernel has one."""
+        return (self.spec,)
+
 
 def open_recorded(
     outdir: Path,

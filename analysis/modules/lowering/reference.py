@@ -14,19 +14,20 @@ HEAD = (
 )
 
 
-def reference_text(cut: Cut, name: str, reads: Sequence[str]) -> str:
-    """`reference(a, b)` for a stored value of a graph, from the stored values that it reads."""
-    lines = [f"    {line}" for line in calls(cut, name, reads)]
+def reference_text(cut: Cut, names: Sequence[str], reads: Sequence[str]) -> str:
+    """`reference(a, b)` for stored values of a graph, from the stored values that are read."""
+    lines = [f"    {line}" for line in calls(cut, names, reads)]
     head = f"def reference({', '.join(reads)}):"
-    return "\n".join([HEAD, "import torch", "", "", head, *lines, f"    return {name}", ""])
+    made = names[0] if len(names) == 1 else f"({', '.join(names)})"
+    return "\n".join([HEAD, "import torch", "", "", head, *lines, f"    return {made}", ""])
 
 
-def calls(cut: Cut, name: str, reads: Sequence[str]) -> list[str]:
-    """The lines that compute a value from others, each operator by its name."""
-    wanted, open_ones = set[str](), [name]
+def calls(cut: Cut, names: Sequence[str], reads: Sequence[str]) -> list[str]:
+    """The lines that compute values from others, each operator by its name."""
+    wanted, open_ones = set[str](), list(names)
     while open_ones:
         each = open_ones.pop()
-        if each not in wanted and (each not in reads or each == name):
+        if each not in wanted and (each not in reads or each in names):
             wanted.add(each)
             open_ones += operands(cut.nodes[each])
     like = next((r for r in reads if cut.nodes[r].dtype in NUMBERS), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 from contextlib import closing
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright import deploy
+from kernelwright.runners.errors import SpecError
 from kernelwright.runners.recording.operators.putting import (
     installed_operators,
     roll_back_operators,
@@ -18,7 +21,9 @@ from kernelwright.runners.recording.recording import program_again
 from kernelwright.search.session.optimize import Finished, optimize
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
+from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
 from kernelwright.tools.open_recorded import OpenRecordedArguments, open_recorded
+from kernelwright.tools.programs.operators.exporting import export_winner
 from kernelwright.tools.record_program import RecordProgramArguments, record_program
 from kernelwright.tools.verify_program import VerifyProgramArguments, verify_program
 
@@ -89,6 +94,8 @@ def test_a_program_gets_a_winner_in_an_operators_place_with_proof_and_is_given_b
         found = verify(NORM, 3)
         assert (found.outcome, found.installed, found.used) == ("faster", True, 60), found
         assert found.interval is not None and found.interval[0] > 1
+        assert found.predicted is not None and found.predicted > 1
+        assert any(note.startswith(f"{label} alone is ") for note in found.notes), found
 
         assert list(installed_operators(place)[1]) == ["aten::linalg_vector_norm"]
         assert run_with_operators(program_again(place), place) == 0
@@ -108,3 +115,59 @@ def _fastest(bench: Workbench, spec: Path) -> str:
 def _printed(place: Path, folder: str = "run/output") -> str:
     """The last line of a run: its result, without times."""
     return (place / folder / "program.stdout").read_text().splitlines()[-1]
+
+
+NORMS = """
+import torch
+
+torch.set_num_threads(1)
+x = torch.randn(16, 96, generator=torch.Generator().manual_seed(0))
+weight, bias = torch.linspace(0.5, 1.5, 96), torch.linspace(-1, 1, 96)
+for _ in range(3):
+    torch.native_layer_norm(x, [96], weight, bias, 1e-5)
+    torch.softmax(x, -1)
+    torch.topk(x, 2)
+print("done")
+"""
+
+
+def test_an_operator_of_several_kernels_or_results_is_opened_and_put_in_place_as_a_whole(
+    tmp_path: Path, brief_timing: None
+) -> None:
+    torch = importlib.import_module("torch")
+    (tmp_path / "norms.py").write_text(NORMS)
+    with Workbench(tmp_path / "state", [tmp_path]) as bench:
+        command = (sys.executable, "norms.py")
+        told = record_program(
+            bench, RecordProgramArguments(command=command, recording="r", front="torch", keep=True)
+        )
+        labels = {k.name.split(" ")[0]: k.label for k in told.kernels}
+        folders = dict[str, Path]()
+        for name in ("native_layer_norm", "_softmax"):
+            label = labels[f"aten::{name}"]
+            to = f"opened{name}"
+            opened = open_recorded(bench, OpenRecordedArguments(recording="r", label=label, to=to))
+            assert len(opened.next) > 1 and f"{len(opened.next)} kernels" in opened.notes[-1]
+            with pytest.raises(SpecError, match="was opened from"):
+                export_winner(bench, tmp_path / "r", label, tmp_path / "none")
+            for spec in sorted((tmp_path / to).glob("*/spec.json")):
+                open_kernel(bench, OpenKernelArguments(spec_path=str(spec)))
+            folders[name] = tmp_path / f"winner{name}"
+            export_winner(bench, tmp_path / "r", label, folders[name])
+        with pytest.raises(SpecError, match=r"no kernel is written for aten\.topk"):
+            open_recorded(
+                bench, OpenRecordedArguments(recording="r", label=labels["aten::topk"], to="topk")
+            )
+    x = torch.randn(16, 96, generator=torch.Generator().manual_seed(1))
+    weight, bias = torch.linspace(0.5, 1.5, 96), torch.linspace(-1, 1, 96)
+    calls = {
+        "native_layer_norm": lambda: torch.native_layer_norm(x, [96], weight, bias, 1e-5),
+        "_softmax": lambda: (torch.softmax(x, -1),),
+    }
+    for name, call in calls.items():
+        wanted = call()
+        with deploy.installed(folders[name]) as operator:
+            found = call()
+        assert operator.uses == 1
+        for one, other in zip(found, wanted, strict=True):
+            torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)

@@ -202,7 +202,7 @@ def _step(step: Kernel | Call, cut: Cut, winners: Mapping[str, Winner], device: 
     winner = winners.get(step.name)
     if winner is None:
         stored = [name for name in cut.stored if name != step.name]
-        return [*calls(cut, step.name, stored), f"{step.name} = {step.name}.contiguous()"]
+        return [*calls(cut, (step.name,), stored), f"{step.name} = {step.name}.contiguous()"]
     given = [f"{name}.data_ptr()" for name in (*winner.reads, step.name)]
     given += ["stream"] if winner.launch is not None else []
     return [

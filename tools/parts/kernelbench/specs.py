@@ -77,7 +77,7 @@ def write_spec(
     made = written(cut, kernel, entry, language)
     place.mkdir(parents=True, exist_ok=True)
     write_whole(place / FILES[language], made.source)
-    write_whole(place / "reference.py", reference_text(cut, kernel.name, made.reads))
+    write_whole(place / "reference.py", reference_text(cut, (kernel.name,), made.reads))
     spec = write_whole(
         place / "spec.json",
         json.dumps(_spec(cut, kernel, made, language, workload), indent=1) + "\n",
@@ -90,10 +90,7 @@ def _spec(
 ) -> dict[str, Any]:
     arguments = [_argument(cut.nodes[name], name, "input") for name in made.reads]
     arguments.append(_argument(cut.nodes[kernel.name], "out", "output"))
-    moved = sum(
-        prod(cut.nodes[name].shape or ()) * ITEM[cut.nodes[name].dtype]
-        for name in (*made.reads, kernel.name)
-    )
+    moved = sum(bytes_of(cut.nodes[name]) for name in (*made.reads, kernel.name))
     spec: dict[str, Any] = {
         "name": made.entry,
         "kernel": {
@@ -110,6 +107,11 @@ def _spec(
         spec["kernel"]["launch"] = {"grid": [grid], "block": [THREADS]}
         spec["parameters"] = {THREADS: {"values": list(BLOCKS), "default": 256}}
     return spec
+
+
+def bytes_of(node: GraphNode) -> int:
+    """Of a value in memory."""
+    return prod(node.shape or ()) * ITEM[node.dtype]
 
 
 def _argument(node: GraphNode, name: str, role: str) -> dict[str, Any]:

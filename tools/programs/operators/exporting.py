@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,90 +22,122 @@ from ....runners.plans.plan import (
     ScalarParam,
     SetSymbol,
 )
+from ....runners.recording.operators.composition import Composition, Part, composition_of
 from ....runners.recording.operators.seen import SeenOperator, operators_of
 from ....runners.recording.recording import COUNT
 from ....runners.whole_files import write_whole
 from ....store.kernels import kernel_records
 from ....store.variants import variant_record
-from .opening import kernel_name
 
 if TYPE_CHECKING:
     from ....search.session.workbench import Workbench
 
-GIVEN, MADE = re.compile(r"x(\d+)"), "out"
+MADE = "out"
+"""what a kernel's own value is called among its arguments"""
 FILLS = (1, 2, 4)
-
-
-def export_operator(bench: Workbench, variant_id: str, seen: SeenOperator, to: Path) -> Path:
-    """Write what runs a variant for the recorded calls of an operator. Returns the folder.
-
-    Raises HandleUnknown, and SpecError for a variant of another kernel, one that does not build,
-    and one that takes what the loader cannot do.
-    """
-    record = variant_record(bench.store, variant_id)
-    spec = bench.evaluator.kernel(record.variant.kernel_id).spec
-    language = spec.kernel.language
-    built = bench.evaluator.build(record)
-    if built.artifact is None:
-        raise SpecError(f"{variant_id} does not build: {built.message}")
-    plan = built.artifact.plans.get(seen.label)
-    if plan is None or language.on_gpu != (seen.device == "cuda"):
-        raise SpecError(
-            f"{variant_id} is not of a kernel that was opened from {seen.label}",
-            valid=", ".join(built.artifact.plans),
-            next_step=f"open_recorded label {seen.label}, then open_kernel and search_step",
-        )
-    to.mkdir(parents=True, exist_ok=True, mode=0o700)
-    suffix = "cubin" if language.on_gpu else "so"
-    files = dict[str, str]()
-    for kernel in plan.kernels:
-        name = f"{kernel.sha256[:16]}.{suffix}"
-        content = (bench.outdir / "modules" / f"{kernel.sha256}.{suffix}").read_bytes()
-        write_whole(to / name, content)
-        files[name] = hashlib.sha256(content).hexdigest()
-    aligns = {each.name: each.align for each in spec.io.arguments}
-    told = {
-        "format": FORMAT,
-        "operator": seen.operator,
-        "device": seen.device,
-        "target": built.artifact.target if language.on_gpu else processor(),
-        "files": files,
-        "cases": [_case(plan, seen, aligns, suffix)],
-        "variant": variant_id,
-    }
-    write_whole(to / OPERATOR_JSON, json.dumps(told, indent=1) + "\n")
-    return to
 
 
 def export_winner(
     bench: Workbench, recording: Path, label: str, to: Path, variant_id: str = ""
-) -> str:
-    """The same by the label of a recording; without a variant the fastest of the kernel that was
-    opened from it. Its id. Raises KernelwrightError."""
+) -> tuple[str, ...]:
+    """Write what runs for the recorded calls of an operator: of each kernel that it was opened as
+    the fastest variant, or `variant_id` where it is one of that kernel. Returns their ids.
+
+    Raises HandleUnknown, and SpecError for a variant of another kernel, one that does not build,
+    and one that takes what the loader cannot do.
+    """
     seen = operators_of(recording / COUNT).labelled(label)
-    chosen = variant_id or _fastest(bench, seen)
-    export_operator(bench, chosen, seen, to)
+    whole = composition_of(recording, label)
+    chosen = _chosen(bench, seen, whole, variant_id)
+    built = [_built(bench, each, seen) for each in chosen]
+    suffix = "cubin" if seen.device == "cuda" else "so"
+    to.mkdir(parents=True, exist_ok=True, mode=0o700)
+    files = dict[str, str]()
+    for kernel in (kernel for each in built for kernel in each.plan.kernels):
+        name = f"{kernel.sha256[:16]}.{suffix}"
+        content = (bench.outdir / "modules" / f"{kernel.sha256}.{suffix}").read_bytes()
+        write_whole(to / name, content)
+        files[name] = hashlib.sha256(content).hexdigest()
+    told = {
+        "format": FORMAT,
+        "operator": seen.operator,
+        "device": seen.device,
+        "target": built[0].target if seen.device == "cuda" else processor(),
+        "files": files,
+        "cases": [_case(seen, whole, built, suffix)],
+        "variant": " ".join(chosen),
+    }
+    write_whole(to / OPERATOR_JSON, json.dumps(told, indent=1) + "\n")
     return chosen
 
 
-def _fastest(bench: Workbench, seen: SeenOperator) -> str:
-    for kernel in kernel_records(bench.store):
-        spec = kernel.loaded.spec
-        names = {each.name for each in spec.workloads}
-        if names == {seen.label} and spec.name == kernel_name(seen):
-            return kernel.incumbent
-    raise SpecError(
-        f"no kernel of this search was opened from {seen.label} ({seen.operator})",
-        next_step=f"kernelwright program spec RECORDING {seen.label} --to FOLDER, then optimize it",
-    )
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """A variant as the loader will run it."""
+
+    plan: LaunchPlan
+    target: str
+    aligns: Mapping[str, int]
+    """by argument"""
+
+
+def _chosen(
+    bench: Workbench, seen: SeenOperator, whole: Composition, variant_id: str
+) -> tuple[str, ...]:
+    """A variant for each kernel. Raises SpecError for kernels that were not searched."""
+    kernels = kernel_records(bench.store)
+    of = variant_record(bench.store, variant_id).variant.kernel_id if variant_id else ""
+    own = {
+        each.loaded.spec.name: variant_id if each.kernel_id == of else each.incumbent
+        for each in kernels
+        if {workload.name for workload in each.loaded.spec.workloads} == {seen.label}
+    }
+    names = [part.kernel for part in whole.parts]
+    if missing := [name for name in names if name not in own]:
+        raise SpecError(
+            f"no kernel `{missing[0]}` of this search was opened from {seen.label} "
+            f"({seen.operator})",
+            valid=", ".join(names),
+            next_step=f"kernelwright program spec RECORDING {seen.label} --to FOLDER, then "
+            "optimize all of its specs into one --outdir",
+        )
+    found = tuple(own[name] for name in names)
+    if variant_id and variant_id not in found:
+        raise SpecError(
+            f"{variant_id} is not of a kernel that was opened from {seen.label}",
+            valid=", ".join(found),
+            next_step=f"open_recorded label {seen.label}, then open_kernel and search_step",
+        )
+    return found
+
+
+def _built(bench: Workbench, variant_id: str, seen: SeenOperator) -> _Built:
+    record = variant_record(bench.store, variant_id)
+    spec = bench.evaluator.kernel(record.variant.kernel_id).spec
+    built = bench.evaluator.build(record)
+    if built.artifact is None:
+        raise SpecError(f"{variant_id} does not build: {built.message}")
+    if spec.kernel.language.on_gpu != (seen.device == "cuda"):
+        raise SpecError(f"{variant_id} runs on another device than {seen.label} ({seen.device})")
+    aligns = {each.name: each.align for each in spec.io.arguments}
+    return _Built(built.artifact.plans[seen.label], built.artifact.target, aligns)
 
 
 def _case(
-    plan: LaunchPlan, seen: SeenOperator, aligns: dict[str, int], suffix: str
+    seen: SeenOperator, whole: Composition, built: Sequence[_Built], suffix: str
 ) -> dict[str, Any]:
-    if plan.setup:
-        raise SpecError("a plan with a setup of its own is not put in an operator's place")
-    kernels = {each.id: each for each in plan.kernels}
+    """One kind of call: its tensors, results and what lies between as buffers, and all steps."""
+    buffers, steps = dict[str, dict[str, Any]](), list[dict[str, Any]]()
+    for number, (part, one) in enumerate(zip(whole.parts, built, strict=True)):
+        if one.plan.setup:
+            raise SpecError("a plan with a setup of its own is not put in an operator's place")
+        names = dict[str, str]()
+        for each in one.plan.buffers:
+            names[each.name], made = _buffer(each, number, part, whole, one.aligns)
+            most = max(made["align"], buffers.get(names[each.name], made)["align"])
+            buffers[names[each.name]] = {**made, "align": most}
+        kernels = {each.id: each for each in one.plan.kernels}
+        steps += [_step(each, kernels, suffix, names) for each in one.plan.steps]
     return {
         "label": seen.label,
         "key": seen.key,
@@ -112,37 +145,49 @@ def _case(
             {"dtype": m.dtype, "shape": list(m.shape), "strides": list(m.strides)}
             for m in seen.made
         ],
-        "buffers": {b.name: _buffer(b, aligns) for b in plan.buffers},
-        "steps": [_step(each, kernels, suffix) for each in plan.steps],
+        "buffers": buffers,
+        "steps": steps,
     }
 
 
-def _buffer(buffer: PlanBuffer, aligns: dict[str, int]) -> dict[str, Any]:
+def _buffer(
+    buffer: PlanBuffer, number: int, part: Part, whole: Composition, aligns: Mapping[str, int]
+) -> tuple[str, dict[str, Any]]:
+    """What a plan's buffer is in the whole operator, and what it is called there."""
     if buffer.role == "scratch":
-        return {"kind": "scratch", "number": buffer.nbytes, "align": buffer.align}
+        name = f"{number} {buffer.name}"
+        return name, {"kind": "scratch", "number": buffer.nbytes, "align": buffer.align}
     if buffer.role != "argument":
         raise SpecError(
             f"the plan's buffer `{buffer.name}` is {buffer.role}: a winner in an operator's place "
             "has arguments and scratch alone",
             valid="a variant without constants of its own",
         )
-    found = GIVEN.fullmatch(buffer.name)
-    kind, number = ("input", int(found[1])) if found else ("output", 0)
-    if found is None and buffer.name != MADE:
-        raise SpecError(f"`{buffer.name}` is no argument of the operator")
-    return {"kind": kind, "number": number, "align": aligns.get(buffer.name, 1)}
+    value = part.writes if buffer.name == MADE else buffer.name
+    align = aligns.get(buffer.name, 1)
+    if value in whole.given:
+        return value, {"kind": "input", "number": whole.given[value], "align": align}
+    if value in whole.made:
+        return value, {"kind": "output", "number": whole.made.index(value), "align": align}
+    if value not in whole.nbytes:
+        raise SpecError(f"`{buffer.name}` is no value of the operator")
+    return value, {"kind": "scratch", "number": whole.nbytes[value], "align": align}
 
 
 def _step(
-    step: Launch | Fill | SetSymbol, kernels: dict[str, PlanKernel], suffix: str
+    step: Launch | Fill | SetSymbol,
+    kernels: Mapping[str, PlanKernel],
+    suffix: str,
+    names: Mapping[str, str],
 ) -> dict[str, Any]:
+    """`names`: of a plan's buffers in the whole operator."""
     if isinstance(step, SetSymbol):
         raise SpecError(f"the plan sets the variable `{step.symbol}`, which the loader does not")
     if isinstance(step, Fill):
         pattern = bytes.fromhex(step.pattern)
         if len(pattern) not in FILLS:
             raise SpecError(f"the plan fills by {len(pattern)} bytes", valid="1, 2 or 4")
-        target = {"buffer": step.fill, "offset": step.offset}
+        target = {"buffer": names[step.fill], "offset": step.offset}
         return {"parameters": [target], "pattern": step.pattern, "nbytes": step.nbytes}
     kernel = kernels[step.launch]
     if kernel.cluster is not None or kernel.cooperative or kernel.pdl:
@@ -154,16 +199,16 @@ def _step(
     return {
         "file": f"{kernel.sha256[:16]}.{suffix}",
         "entry": kernel.entry,
-        "parameters": [_parameter(each) for each in step.params],
+        "parameters": [_parameter(each, names) for each in step.params],
         "grid": list(step.grid),
         "block": list(kernel.block),
         "shared": kernel.shared,
     }
 
 
-def _parameter(parameter: Any) -> dict[str, Any]:
+def _parameter(parameter: Any, names: Mapping[str, str]) -> dict[str, Any]:
     if isinstance(parameter, PointerParam):
-        return {"buffer": parameter.buffer or "", "offset": parameter.offset}
+        return {"buffer": names.get(parameter.buffer or "", ""), "offset": parameter.offset}
     if isinstance(parameter, ScalarParam):
         return {"dtype": parameter.type, "raw": parameter.raw}
     raise SpecError(

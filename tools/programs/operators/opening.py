@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ....analysis.modules.lowering.cutting import Cut, Kernel, cut
+from ....analysis.modules.lowering.reference import reference_text
 from ....analysis.programs.operator_module import RECORDED, module_text
 from ....runners.errors import AccessError, SpecError
 from ....runners.modules.common.graphs import ModuleGraph
 from ....runners.modules.common.messages import ModuleJob, ModuleSource, PhaseFailed, Recalled
+from ....runners.modules.recalling import REFERENCE
 from ....runners.modules.running import Found, run_job
+from ....runners.recording.operators.composition import Composition, Part, write_composition
 from ....runners.recording.operators.seen import SeenOperator, operators_of
 from ....runners.recording.recording import COUNT
 from ....runners.whole_files import write_whole
-from ...parts.kernelbench.specs import entry_name, write_spec
+from ...parts.kernelbench.specs import CutSpec, bytes_of, entry_name, write_spec
 from ...parts.models.asked import gpu_uuid
 
 MODULE_FILE = "operator_call.py"
@@ -27,17 +31,22 @@ CLOSE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class OpenedOperator:
-    """Where the spec lies, and what is to be known of it."""
+    """Where the specs lie, one for each kernel, and what is to be known of them."""
 
-    spec: Path
+    specs: tuple[Path, ...]
     workloads: tuple[str, ...]
     notes: tuple[str, ...]
 
+    @property
+    def spec(self) -> Path:
+        """The first."""
+        return self.specs[0]
+
 
 def open_operator(outdir: Path, label: str, to: Path) -> OpenedOperator:
-    """Write the spec of a recorded operator into a new folder, with a plain kernel to start from
-    and the operators of ATen that it stands for as its reference, compared with what the program
-    got.
+    """Write the specs of a recorded operator into a new folder: for each kernel that it takes a
+    plain one to start from, and the operators of ATen that it stands for as its reference. All of
+    them together are compared with what the program got.
 
     Raises KernelwrightError in a sentence for what no kernel is written for.
     """
@@ -46,8 +55,7 @@ def open_operator(outdir: Path, label: str, to: Path) -> OpenedOperator:
         raise SpecError(f"{label} ({seen.operator}) cannot be replaced: {seen.why_not}")
     if seen.kept is None:
         raise AccessError(
-            f"the tensors of {label} were not kept",
-            next_step="record the program with keep (--keep)",
+            f"the tensors of {label} were not kept", next_step="record the program with --keep"
         )
     if to.exists() and any(to.iterdir()):
         raise AccessError(f"{to} is not empty", next_step="name a new folder")
@@ -58,13 +66,49 @@ def open_operator(outdir: Path, label: str, to: Path) -> OpenedOperator:
     (to / RECORDED).chmod(0o600)
     module = write_whole(to / MODULE_FILE, text)
     parts = cut(_graph(module, seen, uuid))
-    kernel = _one_kernel(parts, seen)
-    language = "cuda" if seen.device == "cuda" else "cpp"
-    name = kernel_name(seen)
-    workload = {"name": label, "weight": float(seen.count)}
-    made = write_spec(parts, kernel, name, language, to, workload)
+    kernels = _kernels(parts, seen)
+    given = {n.name: int(n.given.split()[1]) for n in parts.nodes.values() if n.given}
+    write_whole(to / REFERENCE, reference_text(parts, parts.outputs, tuple(given)))
     close = _recalled(module, seen, uuid)
-    return OpenedOperator(made.spec, (label,), (close, _only(seen)))
+    made = _specs(parts, kernels, seen, to)
+    write_composition(outdir, label, _composition(parts, made, given))
+    notes = (close, _only(seen), *_several(made))
+    return OpenedOperator(tuple(each.spec for each in made), (label,), notes)
+
+
+def _specs(
+    parts: Cut, kernels: Sequence[Kernel], seen: SeenOperator, to: Path
+) -> tuple[CutSpec, ...]:
+    """A lone kernel's spec lies in the folder itself, each of several in one of its own."""
+    language = "cuda" if seen.device == "cuda" else "cpp"
+    workload = {"name": seen.label, "weight": float(seen.count)}
+    name = kernel_name(seen)
+    if len(kernels) == 1:
+        return (write_spec(parts, kernels[0], name, language, to, workload),)
+    return tuple(
+        write_spec(parts, each, f"{name}_{n}", language, to / f"{name}_{n}", workload)
+        for n, each in enumerate(kernels)
+    )
+
+
+def _composition(parts: Cut, made: Sequence[CutSpec], given: Mapping[str, int]) -> Composition:
+    written = [each.kernel.name for each in made]
+    return Composition(
+        tuple(Part(m.written.entry, m.written.reads, m.kernel.name) for m in made),
+        given,
+        parts.outputs,
+        {name: bytes_of(parts.nodes[name]) for name in written},
+    )
+
+
+def _several(made: Sequence[CutSpec]) -> tuple[str, ...]:
+    if len(made) == 1:
+        return ()
+    inputs = " ".join(f"--input {each.spec}" for each in made)
+    return (
+        f"it takes {len(made)} kernels: search all of them (kernelwright optimize {inputs}); "
+        "they are exported together",
+    )
 
 
 def kernel_name(seen: SeenOperator) -> str:
@@ -81,7 +125,8 @@ def _graph(module: Path, seen: SeenOperator, uuid: str | None) -> ModuleGraph:
     return graph
 
 
-def _one_kernel(parts: Cut, seen: SeenOperator) -> Kernel:
+def _kernels(parts: Cut, seen: SeenOperator) -> list[Kernel]:
+    """Raises SpecError where not every value is a kernel's, or a result is no value of its own."""
     kernels = [step for step in parts.steps if isinstance(step, Kernel)]
     left = [step.why for step in parts.steps if not isinstance(step, Kernel)]
     if left:
@@ -89,13 +134,14 @@ def _one_kernel(parts: Cut, seen: SeenOperator) -> Kernel:
             f"{seen.operator} is not written as a kernel: {left[0]}",
             next_step="write a spec with a kernel of yours",
         )
-    if len(kernels) != 1 or len(parts.outputs) != 1:
+    written = {each.name for each in kernels}
+    apart = len(set(parts.outputs)) == len(parts.outputs) == len(seen.made)
+    if not kernels or not apart or not written.issuperset(parts.outputs):
         raise SpecError(
-            f"{seen.operator} takes {len(kernels)} kernels for {len(parts.outputs)} results, and "
-            "one that writes one is put in its place",
-            next_step="write a spec with one kernel of yours",
+            f"{seen.operator} returns {len(seen.made)} results that are not each a kernel's own",
+            next_step="write a spec with a kernel of yours",
         )
-    return kernels[0]
+    return kernels
 
 
 def _recalled(module: Path, seen: SeenOperator, uuid: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ....analysis.programs.gains import amdahl
@@ -10,6 +11,7 @@ from ....analysis.programs.outcome import ProgramVerdict
 from ....analysis.programs.verdict import verdict
 from ....deploy.reading import read_winner
 from ....runners.errors import AccessError
+from ....runners.recording.operators.alone import gain_alone
 from ....runners.recording.operators.putting import (
     OperatorSides,
     install_operators,
@@ -20,7 +22,7 @@ from ....runners.recording.operators.seen import SeenOperators, operators_of
 from ....runners.recording.pairs import Judged, run_pairs
 from ....runners.recording.recording import COUNT, Program, recorded_program
 
-TRIED, PAIRS = "tried-operators", "pairs"
+TRIED, PAIRS, ALONE = "tried-operators", "pairs", "alone"
 
 
 def verified_operator(
@@ -30,20 +32,21 @@ def verified_operator(
     judged: Judged,
     *,
     pairs: int,
-    gain: float | None = None,
     wanted: bool = False,
 ) -> ProgramVerdict:
-    """Whether the program is faster and as right with the winner of a folder; `wanted`: installed
-    where it is. `gain`: how many times as fast as PyTorch's the kernel itself is, where that is
-    known. Raises KernelwrightError where nothing can be said."""
+    """Whether the program is faster and as right with the winner of a folder, beside what its
+    operator alone and Amdahl's law predict; `wanted`: installed where it is. Raises
+    KernelwrightError where nothing can be said."""
     told = read_winner(winner)
     installed, _ = installed_operators(outdir)
     tried = put_together(installed, winner, outdir / TRIED)
     try:
         sides = OperatorSides(tried, told.operator, installed)
         paired = run_pairs(program, sides, judged, pairs, outdir / PAIRS)
-        labels = [case.label for case in told.cases]
-        found = verdict(paired, _predicted(outdir, labels, gain, judged))
+        gains = _gains(outdir, winner, [case.label for case in told.cases])
+        found = verdict(paired, _predicted(outdir, gains, judged))
+        notes = tuple(f"{each} alone is {gain:.3f}x as fast" for each, gain in gains.items())
+        found = found.model_copy(update={"notes": (*found.notes, *notes)})
         if not wanted or found.outcome != "faster":
             return found
         install_operators(outdir, tried, told.operator, found.model_dump(mode="json"))
@@ -66,11 +69,21 @@ def drifted_operators(
     return told.model_copy(update={"told": told.told + then, "installed": True})
 
 
-def _predicted(outdir: Path, labels: list[str], gain: float | None, judged: Judged) -> float | None:
-    """By the operator's share of what is judged: the wall's time, or (a metric) all operators'."""
-    if gain is None:
-        return None
+def _gains(outdir: Path, winner: Path, labels: Sequence[str]) -> dict[str, float]:
+    """How many times as fast as PyTorch's each operator alone is, where that can be told."""
+    scratch = outdir / ALONE
+    scratch.mkdir(mode=0o700, exist_ok=True)
+    found = {each: gain_alone(outdir / COUNT, each, winner, scratch) for each in labels}
+    return {label: gain for label, gain in found.items() if gain is not None}
+
+
+def _predicted(outdir: Path, gains: Mapping[str, float], judged: Judged) -> float | None:
+    """By the operators' shares of what is judged: the wall's time, or (a metric) all operators'."""
     seen: SeenOperators = operators_of(outdir / COUNT)
     whole = seen.ns if judged.metric else recorded_program(outdir)["ran"]["wall_s"] * 1e9
-    ns = sum(each.ns for each in seen.rows if each.label in labels)
-    return amdahl(min(1.0, ns / whole), gain) if whole > 0 else None
+    taken = {each.label: each.ns for each in seen.rows if each.label in gains}
+    if not taken or whole <= 0:
+        return None
+    ns = sum(taken.values())
+    together = ns / sum(each / gains[label] for label, each in taken.items()) if ns else 1.0
+    return amdahl(min(1.0, ns / whole), together)
