@@ -1,7 +1,7 @@
 """Whole round trips of PyTorch programs, each step under a limit and told as facts.
 
     python benchmarks/torch_round_trips.py [--device cuda|cpu] [--parts eager,compiled]
-        [--gpus 2] [--seconds 240] [--to FILE]
+        [--gpus 1] [--seconds 240] [--to FILE]
 
 The program is a decoder block that is trained (benchmarks/kernels/recorded/decoder.py). Parts:
 
@@ -13,8 +13,8 @@ The program is a decoder block that is trained (benchmarks/kernels/recorded/deco
   overhead  a step with and without the recorder (a GPU alone)
   binary    a beginner's kernel of a CUDA program replaced (a GPU alone; `record_programs.py`)
 
-Each part runs in a process of its own, which is ended at its limit; what it had found stays. With
-two GPUs the last two parts but `overhead` run beside the others.
+Each part runs in a process of its own, which is ended at its limit; what it had found stays. Where
+there are two GPUs `compiled` and `binary` run on the second one, beside the others.
 Written to benchmarks/results/torch_round_trips.json, a later call adding what it measured.
 """
 
@@ -22,6 +22,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -51,7 +53,7 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda")
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--seconds", type=float, default=240.0)
-    parser.add_argument("--gpus", type=int, choices=(1, 2), default=1, help="lanes of parts")
+    parser.add_argument("--gpus", type=int, choices=(1, 2), default=gpus(), help="lanes of parts")
     parser.add_argument("--to", type=Path)
     parser.add_argument("--part", choices=tuple(PARTS), help="run it here; for this script itself")
     given = parser.parse_args()
@@ -90,6 +92,14 @@ def run_lanes(given: argparse.Namespace) -> dict[str, Any]:
     for each in lanes:
         each.join()
     return found
+
+
+def gpus() -> int:
+    """How many lanes there are: one or two."""
+    if shutil.which("nvidia-smi") is None:
+        return 1
+    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
+    return 2 if listed.stdout.count("GPU ") > 1 else 1
 
 
 def facts_of(part: str, device: str) -> Path:
