@@ -151,7 +151,11 @@ def _without_idle(fold: Fold, term: Expr) -> Fold:
             count = end if end == fold.count else call("min", end, fold.count, dtype="int")
         else:
             continue
-        if dead(term, condition) == _NEUTRAL[fold.kind]:
+        nothing = dead(term, condition)
+        again = (
+            fold.kind != "sum" and nothing == one.first.value
+        )  # of an extreme, what it began with
+        if nothing == _NEUTRAL[fold.kind] or again:
             rest = where(term, condition)
             return plain_fold(fold.kind, fold.index, count, one.first, one.name, rest)
     return fold

@@ -187,10 +187,23 @@ def _pair(carried: tuple[Carried, ...]) -> str:
         if found is None or found[0] not in ("max", "min") or place.next.op != "select":
             continue
         condition, chosen, kept = place.next.args
-        both = condition == best.next.args[0] and kept == Name(place.name, place.dtype)
+        alike = condition == best.next.args[0] or _is_better(condition, best, *found)
+        both = alike and kept == Name(place.name, place.dtype)
         if both and not {best.name, place.name} & names_in(chosen):
             return f"arg{found[0]}"
     return "recurrence"
+
+
+def _is_better(condition: Expr, best: Carried, kind: str, value: Expr) -> bool:
+    """Whether a condition says that a value is beyond the best so far."""
+    mine = Name(best.name, best.dtype)
+    orders = [(value, mine, "g"), (mine, value, "l")]
+    if kind == "min":
+        orders = [(mine, value, "g"), (value, mine, "l")]
+    return isinstance(condition, Call) and any(
+        condition.op in (f"{sign}t", f"{sign}e") and condition.args == (one, other)
+        for one, other, sign in orders
+    )
 
 
 def count_of(stay: Expr, index: str) -> Expr:

@@ -9,7 +9,6 @@ from .....analysis.lift.expressions import (
     ONE,
     ZERO,
     Call,
-    Carried,
     Expr,
     Fold,
     Load,
@@ -33,7 +32,7 @@ from .....analysis.lift.statements import (
 from .....analysis.lift.sums import coefficient, difference, terms_of, total
 from .c_expressions import Unwritable
 from .computed import Computed
-from .flat import replaced
+from .online import with_plain_folds
 
 COLUMN = "~column"
 """the name of a place in the row while a program is looked at"""
@@ -88,7 +87,7 @@ class RowProgram:
 def row_program(plain: Computed) -> RowProgram:
     """The rows of a lift. Raises Unwritable where it has none."""
     dims, body = _with_loop_of_columns(plain)
-    body = _forwarded(_online(body))
+    body = _forwarded(with_plain_folds(body))
     known = plain.sizes.keys()
     elements, ends = list[Body](), list[Statement]()
     _apart(body)
@@ -233,54 +232,6 @@ def _passes(reductions: Mapping[Fold, Reduction]) -> tuple[tuple[Reduction, ...]
     return tuple(
         tuple(r for fold, r in reductions.items() if level(fold) == at) for at in range(most + 1)
     )
-
-
-def _online(body: Body) -> Body:
-    """A maximum and the sum of exponentials under it, carried along together, are two folds: the
-    sum is of exp(x - maximum), whatever the order."""
-
-    def two(expr: Expr) -> Expr | None:
-        if not isinstance(expr, Fold) or len(expr.carried) != 2:
-            return None
-        for scaled, greatest in (expr.carried, expr.carried[::-1]):
-            found = _running(scaled, greatest)
-            if found is None:
-                continue
-            value, op = found
-            most = Fold("max", expr.index, expr.count, (greatest,), 0)
-            if expr.carried[expr.which] == greatest:
-                return most
-            k = Name(f"{expr.index}s")
-            at = substitute(value, {expr.index: k})
-            name, kind = scaled.name, scaled.dtype
-            term = Call(op, (Call("sub", (at, most), kind),), kind)
-            begun = scaled.first
-            if not (isinstance(begun, Number) and begun.value == 0):
-                less = Call("sub", (greatest.first, most), kind)
-                begun = Call("mul", (begun, Call(op, (less,), kind)), kind)
-            added = Call("add", (Name(name, kind), term), kind)
-            return Fold("sum", k.name, expr.count, (Carried(name, kind, begun, added),), 0)
-        return None
-
-    return changed(body, lambda each: replaced(each, two))
-
-
-def _running(scaled: Carried, greatest: Carried) -> tuple[Expr, str] | None:
-    """(x, exp) of `s * exp(m - max(m, x)) + exp(x - max(m, x))`."""
-    found = combination(greatest)
-    if found is None or found[0] != "max" or scaled.name in names_in(greatest.next):
-        return None
-    value, kind = found[1], scaled.dtype
-    mine, most = Name(scaled.name, kind), Name(greatest.name, kind)
-    for op in ("exp", "fast_exp"):
-        before = Call(op, (Call("sub", (most, greatest.next), kind),), kind)
-        now = Call(op, (Call("sub", (value, greatest.next), kind),), kind)
-        for kept in (Call("mul", (mine, before), kind), Call("mul", (before, mine), kind)):
-            if scaled.next in (Call("add", (kept, now), kind), Call("add", (now, kept), kind)):
-                return value, op
-            if scaled.next == Call("fma", (*kept.args, now), kind):
-                return value, op
-    return None
 
 
 def _forwarded(body: Body) -> Body:

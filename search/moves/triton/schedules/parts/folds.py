@@ -38,6 +38,8 @@ CALLED = {"sum": "total", "product": "product", "max": "most", "min": "least"}
 JOINED = {"sum": "tl.sum", "max": "tl.max", "min": "tl.min"}
 STEP = {"sum": "{} + {}", "product": "{} * {}", "max": "tl.maximum({}, {})",
         "min": "tl.minimum({}, {})"}  # fmt: skip
+SHARE = 512
+"""columns of a fold that one of several programs takes"""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Shape:
     """the constant that is how many columns a block has"""
     whole: bool
     """whether that is all of them"""
+    share: Tile | None = None
+    """which share of the columns a program has, of SHARE each; None: all of them"""
 
 
 class FoldText:
@@ -88,17 +92,21 @@ class FoldText:
             spread = f"{spread}.to(tl.int64)"  # it counts rows of the array
         return f"{start} + {spread}" if start else spread
 
-    def _columns_known(self) -> None:
-        size = self.text.size(self.program.columns, least=2)
+    def _columns_known(self, end: str = "") -> None:
+        size = end or self.text.size(self.program.columns, least=2)
         inside = f"{self.column} < {size}"
         self.writer.indices[COLUMN] = Index(self.column, inside, self.shape.columns_axis)
 
     def _loop(self) -> None:
         start = self.names.fresh("start")
-        size = self.text.size(self.program.columns)
-        self.lines.inside(f"for {start} in range(0, {size}, {self.shape.block}):")
+        first, end = "0", self.text.size(self.program.columns)
+        if self.shape.share is not None:
+            first, last = f"{self.shape.share.called} * {SHARE}", self.names.fresh("end")
+            self.lines.add(f"{last} = min({end}, {first} + {SHARE})")
+            end = last
+        self.lines.inside(f"for {start} in range({first}, {end}, {self.shape.block}):")
         self.lines.add(f"{self.column} = {self._range(start)}")
-        self._columns_known()
+        self._columns_known("" if self.shape.share is None else end)
 
     def _loop_ended(self, known: dict[Expr, str]) -> None:
         self.lines.ended(known)

@@ -7,14 +7,17 @@ with a name, which the kernel that a schedule writes is given too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ......analysis.lift import Argument, Lifted
-from ......analysis.lift.expressions import Expr, Name, Number, names_in
+from ......analysis.lift.expressions import Expr, Name, Number, call, names_in
 from ......analysis.lift.rewriting import substitute
+from ......analysis.lift.scattered import summed_over
 from ......analysis.lift.statements import Dim, changed, expressions_in
+from ......analysis.lift.sums import total
 from ......analysis.lift.ttir import lift_ttir
 from ......runners.building.plain_triton import launched_plainly
 from ......runners.capture.launches import Handed, ReadLaunch
@@ -38,6 +41,7 @@ TYPES = {
 }  # fmt: skip
 """Triton's words for types, and a contract's"""
 AXES = ("x", "y", "z")
+_BLOCKS = re.compile(r"cdiv\((.+), (\d+)\)")
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,7 @@ class _Reading:
         programs = self._programs(found, sizes, known)
         if isinstance(programs, str):
             return NotApplicable(programs)
-        made = _over(found, known)
+        made = summed_over(_over(found, known))
         own = {d.name for d in made.dims}
         used = {n for e in expressions_in(made.body) for n in names_in(e)} - own
         if left := sorted(n for n in used if "." in n):
@@ -251,6 +255,10 @@ class _Reading:
             told = self._told([each.grid[axis] for each in self.launches])
             if told is None:
                 return f"its number of programs along {letter} is no product of the sizes"
+            blocks = _blocks_of(told, sizes)
+            if blocks is not None:
+                known[name] = substitute(blocks, known)
+                continue
             same = next((n for n, size in sizes.items() if size == told and n not in known), None)
             if same is not None or isinstance(told, int):
                 known[name] = Number(int(told)) if same is None else Name(same)
@@ -261,6 +269,18 @@ class _Reading:
                          if n not in taken and n not in made)  # fmt: skip
             made[fresh], sizes[fresh], known[name] = axis, told, Name(fresh)
         return made
+
+
+def _blocks_of(told: Expression, sizes: Mapping[str, Expression]) -> Expr | None:
+    """`(n + 15) / 16` of as many programs as there are blocks of 16 of an `n` that the kernel is
+    given; None for any other number of them."""
+    found = _BLOCKS.fullmatch(str(told))
+    name = None if found is None else next((n for n, s in sizes.items() if s == found[1]), None)
+    if found is None or name is None:
+        return None
+    block = Number(int(found[2]))
+    up = total((Name(name), block, Number(-1)))
+    return call("div", up, block, dtype="int")
 
 
 def _same(sizes: Mapping[str, Expression]) -> dict[str, Expr]:

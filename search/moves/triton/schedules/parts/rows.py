@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ......analysis.lift.expressions import Number, names_in
-from ......analysis.lift.statements import Dim
+from ......analysis.lift.expressions import Number, call, names_in
+from ......analysis.lift.statements import Dim, Scatter
+from ......analysis.lift.sums import total
 from ......runners.model import Candidate
 from ......runners.specs.expressions import next_pow2
 from ....shared.base import Proposals, State
 from ....shared.lifted.c_expressions import Unwritable
 from ....shared.lifted.domains import largest, workload_values
 from ....shared.lifted.row_program import COLUMN, RowProgram, row_program
-from .folds import FoldText, Shape, side_by_side
+from .folds import SHARE, FoldText, Shape, side_by_side
 from .kernel_text import KernelText, Tile
 from .options import with_options
 from .plain import Plain, written_from
@@ -99,21 +100,52 @@ def _columns(plain: Plain) -> Iterator[Candidate]:
     if along == COLUMN:
         raise Unwritable("neighbouring places do not lie side by side in what it folds")
     beside = next(d for d in program.outer if d.name == along)
-    for (down, across), prior in DOWN:
-        yield _column_candidate(plain, program, beside, (down, across), prior)
+    for sizes, prior in DOWN:
+        yield _column_candidate(plain, program, beside, sizes, prior)
+    if _in_any_order(program):
+        for sizes, prior in DOWN:
+            yield _column_candidate(plain, program, beside, sizes, prior + 0.2, shared=True)
+
+
+def _in_any_order(program: RowProgram) -> bool:
+    """Whether all that is done are sums added to memory in any order, as the kernel's own were."""
+    (step, *later) = program.passes
+    sums = {r.fold for r in step if r.kind == "sum" and r.first == Number(0.0, r.fold.dtype)}
+    return (
+        not later
+        and not program.elements
+        and all(
+            isinstance(each, Scatter) and each.op == "add" and each.value in sums
+            for each in program.ends
+        )
+    )
 
 
 def _column_candidate(
-    plain: Plain, program: RowProgram, beside: Dim, sizes: tuple[int, int], prior: float
+    plain: Plain,
+    program: RowProgram,
+    beside: Dim,
+    sizes: tuple[int, int],
+    prior: float,
+    *,
+    shared: bool = False,
 ) -> Candidate:
     text = KernelText(plain, rank=2)
     across = text.constant("BLOCK_COLUMNS", sizes[1])
     down = text.constant("BLOCK_ROWS", sizes[0])
     others = [d for d in program.outer if d is not beside]
     tiles = [Tile(d, text.names.fresh("outer")) for d in others]
-    tiles.append(Tile(beside, text.names.fresh("place"), across, 1))
     told = f"{sizes[1]} neighbouring places, {sizes[0]} of what each folds at a time"
-    shape = Shape(tuple(tiles), 0, down, whole=False)
+    share = None
+    if shared:
+        shares = call(
+            "div", total((program.columns, Number(SHARE - 1))), Number(SHARE), dtype="int"
+        )
+        share = Tile(Dim("~share", shares), text.names.fresh("share"))
+        tiles.append(share)
+        told += f", {SHARE} a program"
+    tiles.append(Tile(beside, text.names.fresh("place"), across, 1))
+    shape = Shape(tuple(tiles), 0, down, whole=False, share=share)
     return _written(plain, program, text, shape, told, "coalesce_global_accesses", 4, prior)
 
 

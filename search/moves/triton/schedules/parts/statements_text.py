@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ......analysis.lift.expressions import Call, Expr, Fold, Load, Name, parts
-from ......analysis.lift.statements import Body, Let, Store, When
+from ......analysis.lift.statements import Body, Let, Scatter, Store, When
 from ....shared.lifted.c_expressions import Unwritable, everywhere, repeated, unconditional
 from ....shared.lifted.names import Names
 from .tile_text import SUM, TileWriter
@@ -46,6 +46,9 @@ class Lines:
                 case Store(array, index, value):
                     self.values([index, value])
                     self._store(array, index, value)
+                case Scatter("add", array, index, value):
+                    self.values([index, value])
+                    self._store(array, index, value, "tl.atomic_add")
                 case Let(name, value):
                     self.values([value])
                     called = self.names.fresh(name)
@@ -61,7 +64,7 @@ class Lines:
                 case _:
                     raise Unwritable("a statement that no schedule writes")
 
-    def _store(self, array: str, index: Expr, value: Expr) -> None:
+    def _store(self, array: str, index: Expr, value: Expr, function: str = "tl.store") -> None:
         writer = self.writer
         guards, writer.guards = writer.guards, []
         if (writer.axes(value) - writer.axes(index)) or any(
@@ -73,7 +76,7 @@ class Lines:
         target = array if place == "0" else f"{array} + {place}"
         writer.guards = guards
         told = writer.text(value)
-        self.add(f"tl.store({target}, {told}{f', mask={mask}' if mask else ''})")
+        self.add(f"{function}({target}, {told}{f', mask={mask}' if mask else ''})")
 
     def values(self, exprs: Iterable[Expr], other: dict[Load, str] | None = None) -> None:
         """Names for what is loaded in any case, and for what is used more than once. `other`: what
