@@ -104,7 +104,10 @@ def _sized(spec: Mapping[str, Any]) -> dict[str, Any]:
     parsed = parse_spec(dict(spec))
     main = {name: domain.max for name, domain in parsed.symbols.items() if domain is not None}
     while bind(parsed.io, main, "main").nbytes > MOST_BYTES:
-        main = {name: _legal(parsed, name, size // 2) for name, size in main.items()}
+        half = {name: _legal(parsed, name, size // 2) for name, size in main.items()}
+        if half == main:
+            raise ValueError(f"{spec['name']}: no legal size keeps its arrays within MOST_BYTES")
+        main = half
     odd = {name: _legal(parsed, name, size * 3 // 4 + 1) for name, size in main.items()}
     workloads = [
         {"name": "main", "symbols": main},
