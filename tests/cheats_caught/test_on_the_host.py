@@ -37,7 +37,8 @@ NATIVE = [cheat for cheat in PAGES if cheat.tier == "native"]
 DEVICE = [cheat for cheat in PAGES if cheat.tier == "device"]
 TRITON = [cheat for cheat in DEVICE if cheat.kernel_type == "triton"]
 NEAR = tuple(
-    f"cuda/honest_{name}" for name in ("bulk_copy", "bulk_sums", "patience", "comments_in_assembly")
+    f"cuda/honest_{name}"
+    for name in ("bulk_copy", "bulk_sums", "patience", "comments_in_assembly", "numbers_by_index")
 )
 BY_TIMES = {"is_right_while_timed", "computes_every_call", "computes_anew", NO_GAIN, "not kept"}
 """what meets a cheat while it is timed, or is what its times are to tell"""

@@ -18,8 +18,10 @@ from ...machine_code.elf import Section
 from ...specs.io_contract import Contract
 from ..findings import Finding, ScreenTier
 from ..precision import Precision, precision_tier
-from ..ptx import COUNTS, NARROW, ROUNDS, TF32
+from ..ptx import COUNTS, NARROW, ROUNDS, TELLS_APART, TF32
+from . import launch_constants
 from .bulk_stores import Word, bulk_store_findings
+from .launch_constants import honest_beside, launch_constant
 
 WORDS = struct.Struct("<QQ")
 HOPPER = 90
@@ -66,6 +68,20 @@ SPECIAL_REGISTERS: Mapping[int, Sign] = {
     **{n: Sign("SR_PM", "block", COUNTS) for n in range(0x64, 0x73)},
 }
 """by the number that S2R and its kin read: bits 72 to 79"""
+OF_A_LAUNCH: Mapping[str, Sign] = {
+    **{name: Sign(name, "block", TELLS_APART) for name in ("%gridid", "%current_graph_exec")},
+    launch_constants.INDEXED: Sign(
+        launch_constants.INDEXED,
+        "block",
+        "reads parameters by an index: beside them lies what tells one launch from another",
+    ),
+    launch_constants.ADDRESS: Sign(
+        launch_constants.ADDRESS,
+        "block",
+        "asks where its parameters lie, and each launch has its own place: none is a tensor map",
+    ),
+}
+"""by what `launch_constant` says"""
 _HMMA = {
     0: Sign("HMMA", "note", NARROW, "16 bit"),
     1: Sign("HMMA.BF16", "note", NARROW, "16 bit"),
@@ -90,6 +106,10 @@ Decode = Callable[[int, int, int], Sign | None]
 
 def _special(_low: int, high: int, _capability: int) -> Sign | None:
     return SPECIAL_REGISTERS.get(high >> 8 & 0xFF)
+
+
+def _constant(low: int, _high: int, capability: int) -> Sign | None:
+    return OF_A_LAUNCH.get(launch_constant(low, capability))
 
 
 def _product(_low: int, high: int, _capability: int) -> Sign | None:
@@ -124,6 +144,10 @@ DECODE: Mapping[int, Decode] = {
     S2R: _special,
     CS2R: _special,
     S2UR: _special,
+    launch_constants.LDC: _constant,
+    launch_constants.ULDC: _constant,
+    launch_constants.ULDC_INDEXED: _constant,
+    launch_constants.LDCU: _constant,
     0x03C: _product,
     0x03E: lambda _low, high, _capability: _F2FP.get(high >> 12 & 7, _F2FP_8),
     0x1F0: _group_product,
@@ -147,6 +171,7 @@ def sass_findings(
 ) -> Iterator[Finding]:
     """What the code of launched kernels, and of functions that they may call, does."""
     code, places = list[Word](), list[str]()
+    spared = honest_beside({size for name in launched for _, size in _params(info, name)})
     for section in sections:
         name = section.name.removeprefix(TEXT)
         if name == section.name or (name in info.entries and name not in launched):
@@ -154,13 +179,17 @@ def sass_findings(
         words = _words(section.content)
         for sign, count in _signs(words, info.capability).items():
             tier = sign.tier_under(contract)
-            if tier is not None:
+            if tier is not None and sign.name not in spared:
                 often = f" ({count} times)" if count > 1 else ""
                 yield Finding(tier, 0, sign.name, sign.reason + often, place=f"kernel `{name}`")
         code += words
         places += [f"kernel `{name}`"] * len(words)
     for at, finding in bulk_store_findings(code) if info.capability >= HOPPER else ():
         yield replace(finding, place=places[at])
+
+
+def _params(info: CubinInfo, name: str) -> tuple[tuple[int, int], ...]:
+    return info.entries[name].params if name in info.entries else ()
 
 
 def _words(code: bytes) -> list[Word]:

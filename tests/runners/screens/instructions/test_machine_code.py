@@ -17,6 +17,12 @@ import pytest
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.machine_code.cubin_hash import entry_hash
 from kernelwright.runners.plans.plan import Artifact
+from kernelwright.runners.screens.instructions.launch_constants import (
+    ADDRESS,
+    INDEXED,
+    TENSOR_MAP,
+    honest_beside,
+)
 from kernelwright.runners.screens.instructions.machine_code import (
     MachineCode,
     findings,
@@ -161,6 +167,12 @@ COMMENTED_PTX = """\
 def test_a_comment_of_a_listing_hides_nothing_and_asks_nothing() -> None:
     found = ptx_findings(COMMENTED_PTX, {"odd"}, None)
     assert [(each.tier, each.name) for each in found] == [("block", "%gridid")]
+
+
+def test_only_structures_are_indexed_and_only_tensor_maps_are_found_in_memory() -> None:
+    assert honest_beside({4, 8}) == set()
+    assert honest_beside({8, TENSOR_MAP}) == {ADDRESS}
+    assert honest_beside({8, 40}) == {ADDRESS, INDEXED}
 
 
 @pytest.mark.parametrize(
