@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -39,6 +40,14 @@ class Facts:
             print(f"  {name} FAILED: {told['failed']}", flush=True)
             raise Stopped(name)
         return told
+
+
+def gpus() -> int:
+    """How many GPUs parts can run on beside each other: one or two."""
+    if shutil.which("nvidia-smi") is None:
+        return 1
+    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
+    return 2 if listed.stdout.count("GPU ") > 1 else 1
 
 
 def of_part(

@@ -22,8 +22,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
-import subprocess
 import sys
 import threading
 import time
@@ -32,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from environment import RESULTS, write
-from limited_parts import Facts, Stopped, of_part
+from limited_parts import Facts, Stopped, gpus, of_part
 from torch_round_trip_parts import WORK, binary, compiled, eager, overhead
 
 NAME = "torch_round_trips"
@@ -92,14 +90,6 @@ def run_lanes(given: argparse.Namespace) -> dict[str, Any]:
     for each in lanes:
         each.join()
     return found
-
-
-def gpus() -> int:
-    """How many lanes there are: one or two."""
-    if shutil.which("nvidia-smi") is None:
-        return 1
-    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
-    return 2 if listed.stdout.count("GPU ") > 1 else 1
 
 
 def facts_of(part: str, device: str) -> Path:
