@@ -12,7 +12,6 @@ CUDA ?= cuda13
 # version.
 TORCH ?= torch==2.13.0
 TRITON ?= triton==3.6.0
-NVRTC ?= "cuda-bindings>=13.0,<14" "nvidia-cuda-nvrtc>=13.0,<14"
 # Nothing is installed for another Python's folder: make gpu-demo BIN=/usr/bin
 GPU_READY := $(if $(filter $(VENV)/bin,$(BIN)),$(VENV)/gpu.stamp)
 
@@ -65,13 +64,13 @@ $(BIN)/python:
 
 $(VENV)/package.stamp: pyproject.toml | $(BIN)/python
 	@echo "Installing kernelwright into $(VENV)."
-	@$(PIP) --editable .
+	@$(PIP) --editable ".[host]"
 	@touch $@
 
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	@echo "Installing kernelwright with its development tools into $(VENV)."
-	@$(PIP) --editable ".[dev]"
-	@$(PIP) "$(TORCH)" $(NVRTC)
+	@$(PIP) --editable ".[dev,host]"
+	@$(PIP) "$(TORCH)"
 	@$(PIP) --no-deps "$(TRITON)"
 	@touch $@ $(VENV)/package.stamp
 

@@ -38,7 +38,10 @@ TRIAL = """\
 #include <cstdio>
 int main() { std::printf("%d", omp_get_max_threads()); }
 """
-WITHOUT_NVRTC = "not installed: CUDA sources are built by nvcc alone, which takes longer"
+WITHOUT_NVRTC = (
+    "not installed: rules write no C++ and no CUDA anew from what a kernel computes, and nvcc "
+    "alone builds CUDA, which takes longer: pip install 'kernelwright[host]' (no GPU is needed)"
+)
 WITHOUT_NVCC = "not found: CUDA sources that need the C++ standard library do not build"
 GPU_PACKAGES = ("cuda-bindings", "triton", "torch", "cupy-cuda13x", "cupy-cuda12x", "ncu-report")
 """Extras, whose versions decide what can be built and run; importing them is left to children."""

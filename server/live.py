@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..runners.progress import Listener
+from ..runners.toolchains.compilers import nvrtc
 from ..runners.wording import speedup_text
 from ..search.session.optimize import (
     Answered,
@@ -277,8 +278,10 @@ def lines_of(event: Event, baseline: str | None = None, left: str = "") -> list[
 
 def opening_notes(event: Opened) -> list[str]:
     """What should be known of an opening, a line each: how the baseline was chosen and checked,
-    and what its compiler told."""
-    return [f"  {line}" for line in (*event.kernel.notes, *event.facts)]
+    what its compiler told, and that rules cannot read it here."""
+    read = event.kernel.spec.kernel.language.syntax != "c" or nvrtc.library() is not None
+    unread = () if read else (nvrtc.UNREAD,)
+    return [f"  {line}" for line in (*event.kernel.notes, *event.facts, *unread)]
 
 
 def _answered(event: Answered) -> str:

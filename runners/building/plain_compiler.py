@@ -33,7 +33,7 @@ def compiled_plainly(
     """(PTX, name of the entry in it) of a kernel by its C++ name, or why there is none. For any
     thread; kept by what was asked. `host`: whether it is a function of host C++."""
     if nvrtc.library() is None:
-        return "NVRTC, by which kernels are read, is not installed"
+        return nvrtc.UNREAD
     asked = {"source": source, "entry": entry, "defines": dict(defines), "host": host}
     answer = _COMPILER.ask(asked)
     return answer if isinstance(answer, str) else (str(answer["ptx"]), str(answer["entry"]))

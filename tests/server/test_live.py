@@ -6,12 +6,14 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from kernels import tiny_kernel, with_known_peaks
 from rich.console import Console
 
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.loading.files import load_file
 from kernelwright.runners.model import Ending
+from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.search.session.exchanges import Spent
 from kernelwright.search.session.optimize import Answered, Began, Event, Failed, Opened, Opening
 from kernelwright.search.session.workbench import Workbench
@@ -85,10 +87,11 @@ def test_the_live_view_shows_what_is_under_way_until_it_is_closed() -> None:
     assert screen.getvalue() == shown and "before anything" not in shown
 
 
-def test_a_log_names_the_variant_that_a_step_went_from_where_it_is_not_the_baseline(
-    tmp_path: Path,
+def test_a_log_names_the_variant_that_a_step_went_from_and_what_rules_lack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the same change would seem to bring now this and now that."""
+    """Of a step from the baseline nothing: else the same change would seem to bring now this and
+    now that."""
     tiny_kernel(tmp_path)
     log, screen = io.StringIO(), io.StringIO()
     with Workbench(with_known_peaks(_made(tmp_path / "out")), [tmp_path]) as bench:
@@ -105,6 +108,8 @@ def test_a_log_names_the_variant_that_a_step_went_from_where_it_is_not_the_basel
     newest = screen.getvalue().rpartition("0.918x")[2]
     assert "UNROLL=2 from v1111111" in newest
     assert "from" not in newest.rpartition("1.02x")[0]
+    monkeypatch.setattr(nvrtc, "library", lambda: None)
+    assert lines_of(Opened(kernel, False))[1:] == [f"  {nvrtc.UNREAD}"]
 
 
 def test_a_log_says_where_a_sweep_found_nothing_better_than_where_it_began() -> None:

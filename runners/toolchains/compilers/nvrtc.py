@@ -29,6 +29,13 @@ _UNKNOWN = re.compile(
 _INCLUDE = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
 
 
+UNREAD = (
+    "NVRTC, by which kernels are read, is not installed, so that rules write nothing anew from "
+    "what a kernel computes; it needs no GPU: pip install 'kernelwright[host]'"
+)
+"""what is lost for kernels in C++ and CUDA where `library` finds nothing"""
+
+
 def library() -> Path | None:
     """The libnvrtc that cuda.bindings will find, None where either is missing; loads nothing."""
     # the package `cuda` itself may be missing, too: to look inside it would raise
