@@ -15,9 +15,7 @@ from triton_plain_kernels import ROWS_COLS, PlainKernel
 
 X: dict[str, Any] = {"name": "x", "role": "input", "dtype": "float32", "shape": ["rows", "cols"]}
 Y: dict[str, Any] = {**X, "name": "y", "role": "output"}
-SIZES = tuple(
-    {"name": n, "role": "scalar", "dtype": "int32", "value": n} for n in ("rows", "cols")
-)
+SIZES = tuple({"name": n, "role": "scalar", "dtype": "int32", "value": n} for n in ("rows", "cols"))
 VOCABULARY = 1000
 
 

@@ -17,6 +17,7 @@ from kernelwright.runners.recording.operators.putting import (
     roll_back_operators,
     run_with_operators,
 )
+from kernelwright.runners.recording.operators.seen import SeenOperator
 from kernelwright.runners.recording.recording import program_again
 from kernelwright.search.session.optimize import Finished, optimize
 from kernelwright.search.session.workbench import Workbench
@@ -24,6 +25,7 @@ from kernelwright.search.settings import Settings
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
 from kernelwright.tools.open_recorded import OpenRecordedArguments, open_recorded
 from kernelwright.tools.programs.operators.exporting import export_winner
+from kernelwright.tools.programs.operators.opening import kernel_name
 from kernelwright.tools.record_program import RecordProgramArguments, record_program
 from kernelwright.tools.verify_program import VerifyProgramArguments, verify_program
 
@@ -103,6 +105,19 @@ def test_a_program_gets_a_winner_in_an_operators_place_with_proof_and_is_given_b
         assert roll_back_operators(place) == 1
         assert run_with_operators(program_again(place), place) == 0
         assert _printed(place) == _printed(place, "count-output") == with_it
+
+
+@pytest.mark.parametrize(
+    ("operator", "name"),
+    [
+        ("aten::exp", "aten_exp"),
+        ("aten::_softmax", "aten__softmax"),
+        ("aten::add.Tensor", "aten_add_tensor"),
+    ],
+)
+def test_a_kernel_is_not_called_as_a_function_of_c_is(operator: str, name: str) -> None:
+    seen = SeenOperator("o0", operator, (), (), 1, 1, "", None)
+    assert kernel_name(seen) == name
 
 
 def _fastest(bench: Workbench, spec: Path) -> str:

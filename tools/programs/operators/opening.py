@@ -112,8 +112,8 @@ def _several(made: Sequence[CutSpec]) -> tuple[str, ...]:
 
 
 def kernel_name(seen: SeenOperator) -> str:
-    """What the kernel of an operator is called."""
-    return entry_name(seen.operator.partition("::")[2])
+    """What the kernel of an operator is called: never as a function of C, which `exp` is."""
+    return entry_name(f"aten_{seen.operator.partition('::')[2]}")
 
 
 def _graph(module: Path, seen: SeenOperator, uuid: str | None) -> ModuleGraph:
