@@ -8,7 +8,6 @@ not exact is a name of its own, and `a % b` is `a - b * (a / b)`, as in C, so th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -28,26 +27,27 @@ class Form:
     @classmethod
     def of(cls, terms: Iterable[tuple[Monomial, int]]) -> Self:
         """The sum of the terms, in any order."""
-        total = Counter[Monomial]()
-        for monomial, factor in terms:
-            total[tuple(sorted(monomial))] += factor
+        total = dict[Monomial, int]()
+        for names, factor in terms:
+            monomial = names if len(names) < 2 else tuple(sorted(names))
+            total[monomial] = total.get(monomial, 0) + factor
         return cls(tuple(sorted((m, f) for m, f in total.items() if f)))
 
     @classmethod
     def number(cls, value: int) -> Self:
         """A constant."""
-        return cls.of([((), value)])
+        return cls((((), value),) if value else ())
 
     @classmethod
     def name(cls, name: str) -> Self:
         """A name as it is."""
-        return cls.of([((name,), 1)])
+        return cls((((name,), 1),))
 
     def __add__(self, other: Form) -> Form:
         return Form.of([*self.terms, *other.terms])
 
     def __neg__(self) -> Form:
-        return Form.of((m, -f) for m, f in self.terms)
+        return Form(tuple((m, -f) for m, f in self.terms))
 
     def __sub__(self, other: Form) -> Form:
         return self + -other
@@ -81,13 +81,14 @@ class Form:
 
     def substitute(self, values: Mapping[str, Form]) -> Form:
         """With forms in place of names; names within quotients stay as they are."""
-        total = Form()
+        total = list[tuple[Monomial, int]]()
         for monomial, factor in self.terms:
-            product = Form.number(factor)
+            product = Form(((tuple(n for n in monomial if n not in values), factor),))
             for name in monomial:
-                product = product * values.get(name, Form.name(name))
-            total = total + product
-        return total
+                if name in values:
+                    product = product * values[name]
+            total += product.terms
+        return Form.of(total)
 
     def value(self, values: Mapping[str, int]) -> int:
         """The number that it is for numbers; KeyError for a name without one."""

@@ -8,6 +8,7 @@ from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
 from .parts.kernels import Kernel, kernels_of
+from .parts.nodes import walk
 from .parts.source import is_call
 
 LOG2E = "1.4426950408889634"
@@ -17,7 +18,7 @@ def _write(state: State) -> Proposals:
     kernels = kernels_of(state)
     if isinstance(kernels, NotApplicable):
         return kernels
-    edits = [e for k in kernels for n in ast.walk(k.function) for e in _scaled(k, n)]
+    edits = [e for k in kernels for n in walk(k.function) for e in _scaled(k, n)]
     if not edits:
         return NotApplicable("the kernel has no tl.exp of a difference")
     text = kernels[0].source.edited(edits)

@@ -10,6 +10,7 @@ from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from .parts.arguments import Arguments
 from .parts.kernels import Kernel, kernel_of
+from .parts.nodes import walk
 from .parts.source import argument, is_call, names_in, written
 from .parts.tiles import pointer_of
 from .parts.values import LANE, Values, lanes
@@ -30,9 +31,9 @@ def _write(state: State) -> Proposals:
     kernel = kernel_of(state)
     if isinstance(kernel, NotApplicable):
         return kernel
-    if not any(is_call(n, "atomic_add") for n in ast.walk(kernel.function)):
+    if not any(is_call(n, "atomic_add") for n in walk(kernel.function)):
         return NotApplicable("the kernel has no tl.atomic_add")
-    if any(is_call(n, "inline_asm_elementwise") for n in ast.walk(kernel.function)):
+    if any(is_call(n, "inline_asm_elementwise") for n in walk(kernel.function)):
         return NotApplicable("inline PTX of the kernel may combine values already")
     found = [*_histogram(state, kernel), *_after_loop(state, "", 0.5)]
     counted = replace(state, source=str(found[0].source)) if found else state
@@ -92,7 +93,7 @@ class Added:
 def atomics(values: Values) -> list[Added]:
     """Every atomic addition whose result nobody reads."""
     found = list[Added]()
-    for node in ast.walk(values.kernel.function):
+    for node in walk(values.kernel.function):
         match node:
             case ast.Expr(value=ast.Call(args=[pointer, value, *_]) as call):
                 if is_call(call, "atomic_add"):
@@ -187,7 +188,7 @@ def _summed(kernel: Kernel, values: Values, each: Added, loop: ast.For, dtype: s
 
 def _after(values: Values, at: ast.stmt, each: Added) -> frozenset[str]:
     """Names written between two statements."""
-    nodes = (n for n in ast.walk(values.kernel.function) if isinstance(n, ast.stmt))
+    nodes = (n for n in walk(values.kernel.function) if isinstance(n, ast.stmt))
     between = [n for n in nodes if at.lineno < n.lineno < each.statement.lineno]
     return frozenset(n for s in between for n in written(s))
 
@@ -196,7 +197,7 @@ def _block(values: Values, node: ast.expr, at: ast.stmt) -> str | None:
     """The length of a one-dimensional float32 block: that of the only `tl.arange` in it."""
     made = {
         ast.unparse(n)
-        for n in ast.walk(values.expanded(node, at))
+        for n in walk(values.expanded(node, at))
         if isinstance(n, ast.Call) and is_call(n, "arange")
     }
     if len(made) != 1:

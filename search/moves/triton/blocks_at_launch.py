@@ -9,6 +9,7 @@ from ..shared.base import Move, NotApplicable, Proposals, State
 from .one_block_a_row import A_THREAD, HELD, MOST_WARPS, WARP, open_warps, row_loops
 from .parts.arguments import Arguments
 from .parts.kernels import Kernel, kernel_of
+from .parts.nodes import walk
 from .parts.source import decorators, is_call
 from .parts.values import Values
 
@@ -25,7 +26,7 @@ def _write(state: State) -> Proposals:
     kernel = kernel_of(state)
     if isinstance(kernel, NotApplicable):
         return kernel
-    if any(is_call(n, "dot") for n in ast.walk(kernel.function)):
+    if any(is_call(n, "dot") for n in walk(kernel.function)):
         return NotApplicable("its loop multiplies matrices: it is no loop along a row")
     if not open_warps(state):
         return NotApplicable("the spec or the search sets its warps: they cannot follow a launch")
@@ -55,7 +56,7 @@ def _source(kernel: Kernel, row: str, block: str) -> str:
     edits = [
         source.replace(node, fitting)
         for statement in kernel.body
-        for node in ast.walk(statement)
+        for node in walk(statement)
         if isinstance(node, ast.Name) and node.id == block
     ]
     chosen = f"min(({lengths}), key=lambda b: {cost})"

@@ -11,6 +11,7 @@ from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
 from .parts.arguments import Arguments
 from .parts.kernels import Kernel, kernels_of
+from .parts.nodes import walk
 from .parts.source import is_call
 from .parts.tiles import pointer_of
 from .parts.values import Values
@@ -34,7 +35,7 @@ def _write(state: State) -> Proposals:
 
 
 def _of(state: State, kernel: Kernel) -> list[Candidate]:
-    if any(is_call(n, "dot") for n in ast.walk(kernel.function)):
+    if any(is_call(n, "dot") for n in walk(kernel.function)):
         return []
     values, arguments = Values(kernel), Arguments(state, kernel)
     loads, stores = _open(values, "load"), [c for s in _open(values, "store").values() for c in s]
@@ -64,7 +65,7 @@ def _of(state: State, kernel: Kernel) -> list[Candidate]:
 def _open(values: Values, kind: str) -> dict[str, list[ast.Call]]:
     """Accesses in order by array, of those arrays that none has a hint for."""
     found = defaultdict[str, list[ast.Call]](list)
-    for node in ast.walk(values.kernel.function):
+    for node in walk(values.kernel.function):
         if isinstance(node, ast.Call) and is_call(node, kind):
             found[pointer_of(values, node)].append(node)
     return {

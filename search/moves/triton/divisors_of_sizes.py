@@ -19,6 +19,7 @@ from ..shared.sizes import divisor_of_symbol
 from .parts.arguments import Arguments
 from .parts.kernels import Kernel, kernel_of
 from .parts.masks import bounds_of
+from .parts.nodes import walk
 from .parts.source import argument, is_call
 from .parts.values import Values, lanes
 
@@ -66,7 +67,7 @@ def _sizes(kernel: Kernel, arguments: Arguments) -> list[str]:
     """Integer arguments that addresses and masks with lanes hang on, as they are passed."""
     values, found = Values(kernel), set[str]()
     free = set(kernel.parameters) - kernel.constexprs - values.writes.keys()
-    for node in ast.walk(kernel.function):
+    for node in walk(kernel.function):
         if not isinstance(node, ast.Call) or not is_call(node, "load", "store"):
             continue
         pointer = argument(node, 0, "pointer")
@@ -80,6 +81,7 @@ def _sizes(kernel: Kernel, arguments: Arguments) -> list[str]:
 def _factors(kernel: Kernel, pointer: ast.expr) -> set[str]:
     """Names that are multiplied for an address, also of a pointer that a loop carries."""
     pending, seen, found = list[ast.AST]([pointer]), set[str](), set[str]()
+    every = list(_given(kernel))
     while pending:
         node = pending.pop()
         if isinstance(node, ast.Call) and is_call(node, "load"):
@@ -89,17 +91,17 @@ def _factors(kernel: Kernel, pointer: ast.expr) -> set[str]:
             found |= {n.id for n in (node.left, node.right) if isinstance(n, ast.Name)}
         if isinstance(node, ast.Name) and node.id not in seen:
             seen.add(node.id)
-            pending += [given for name, given in _given(kernel) if name == node.id]
+            pending += [given for name, given in every if name == node.id]
     return found
 
 
 def _given(kernel: Kernel) -> Iterator[tuple[str, ast.expr]]:
     """Every value that a name is assigned."""
-    for node in ast.walk(kernel.function):
+    for node in walk(kernel.function):
         match node:
             case ast.Assign(targets=[*targets], value=value):
                 for target in targets:
-                    yield from ((n.id, value) for n in ast.walk(target) if isinstance(n, ast.Name))
+                    yield from ((n.id, value) for n in walk(target) if isinstance(n, ast.Name))
             case ast.AugAssign(target=ast.Name(id=name), value=value):
                 yield name, value
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):

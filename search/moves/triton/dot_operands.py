@@ -10,6 +10,7 @@ from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
 from .parts.arguments import Arguments
 from .parts.matmuls import Matmul, Operand, matmul_of
+from .parts.nodes import walk
 from .parts.source import argument, is_call
 from .parts.values import Definition
 
@@ -87,7 +88,7 @@ def _widened(found: Matmul, operand: Operand) -> list[ast.Call] | None:
 
 def _reads(found: Matmul, name: str, of: Definition) -> int:
     """How often the value of one assignment is read."""
-    names = (n for n in ast.walk(found.kernel.function) if isinstance(n, ast.Name))
+    names = (n for n in walk(found.kernel.function) if isinstance(n, ast.Name))
     reads = (n for n in names if n.id == name and isinstance(n.ctx, ast.Load))
     defined = (found.values.definition(name, found.values.statement(n)) for n in reads)
     return sum(d is not None and d.statement is of.statement for d in defined)

@@ -7,6 +7,7 @@ import ast
 from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from .parts.kernels import kernels_of
+from .parts.nodes import walk
 from .parts.source import argument, is_call
 from .parts.values import Values
 
@@ -22,7 +23,7 @@ def _write(state: State) -> Proposals:
         kernel.source.replace(node, f"tl.dot({kernel.source.text(a)}, {kernel.source.text(b)}"
                                     f"{precision})")
         for kernel in kernels
-        for node in ast.walk(kernel.function)
+        for node in walk(kernel.function)
         if isinstance(node, ast.Call) and (pair := _pair(Values(kernel), node)) is not None
         for a, b in [pair]
     ]  # fmt: skip

@@ -10,6 +10,7 @@ from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
 from .parts.kernels import Kernel, Launch, launch_of
 from .parts.matmuls import matmul_of
+from .parts.nodes import walk
 from .parts.source import argument, is_call, same
 from .parts.texts import primary
 from .parts.values import Values
@@ -24,7 +25,7 @@ def _write(state: State) -> Proposals:
     if isinstance(found, NotApplicable):
         return found
     kernel, values = found.kernel, found.values
-    if any(is_call(n, "swizzle2d", "minimum") or _is_min(n) for n in ast.walk(kernel.function)):
+    if any(is_call(n, "swizzle2d", "minimum") or _is_min(n) for n in walk(kernel.function)):
         return GROUPED
     group = kernel.fresh("GROUP_M")
     axes = {a for a, _ in _programs(kernel)}
@@ -59,7 +60,7 @@ def _is_min(node: ast.AST) -> bool:
 def _programs(kernel: Kernel) -> list[tuple[int, ast.Call]]:
     """Every `tl.program_id(axis)`."""
     found = list[tuple[int, ast.Call]]()
-    for node in ast.walk(kernel.function):
+    for node in walk(kernel.function):
         if isinstance(node, ast.Call) and is_call(node, "program_id"):
             axis = argument(node, 0, "axis")
             number = axis.value if isinstance(axis, ast.Constant) else None
@@ -106,7 +107,7 @@ class Split:
 
 def _pair(kernel: Kernel) -> tuple[Split, Split] | None:
     found: dict[type[ast.operator], list[Split]] = {ast.FloorDiv: [], ast.Mod: []}
-    for node in ast.walk(kernel.function):
+    for node in walk(kernel.function):
         if not isinstance(node, ast.Assign) or len(node.targets) != 1:
             continue
         for name, value in _named(node.targets[0], node.value):

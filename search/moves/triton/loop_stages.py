@@ -9,6 +9,7 @@ from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from .parts.kernels import Kernel, kernels_of
 from .parts.loops import innermost, options_of, with_option
+from .parts.nodes import walk
 from .parts.source import is_call
 
 STAGES = ((3, 0.2), (2, 0.15), (4, 0.12))
@@ -47,10 +48,10 @@ def _specialised(state: State, kernel: Kernel) -> Iterator[Candidate]:
     for loop in innermost(kernel):
         if not _multiplies(loop) or "warp_specialize" in options_of(loop):
             continue
-        described = [n for n in ast.walk(loop) if _is_descriptor_load(n)]
+        described = [n for n in walk(loop) if _is_descriptor_load(n)]
         if len(described) < 2:
             continue
-        branches = [n.test for n in ast.walk(loop) if isinstance(n, ast.IfExp)]
+        branches = [n.test for n in walk(loop) if isinstance(n, ast.IfExp)]
         flags = {t.id for t in branches if isinstance(t, ast.Name)}
         value = flags.pop() if len(flags) == 1 else "True"
         edits = with_option(kernel, loop, "warp_specialize", value)
@@ -66,7 +67,7 @@ def _specialised(state: State, kernel: Kernel) -> Iterator[Candidate]:
 
 
 def _multiplies(loop: ast.For) -> bool:
-    return any(is_call(n, "dot") for n in ast.walk(loop))
+    return any(is_call(n, "dot") for n in walk(loop))
 
 
 def _is_descriptor_load(node: ast.AST) -> bool:

@@ -12,6 +12,7 @@ from ..shared.edits import Edit
 from .parts.arguments import Arguments
 from .parts.kernels import Kernel, kernel_of, kernels_of
 from .parts.masks import stays_below
+from .parts.nodes import walk
 from .parts.repeated_loads import loaded_once
 from .parts.source import is_call
 from .parts.tiles import Main, is_access, main_of
@@ -34,7 +35,7 @@ def _write(state: State) -> Proposals:
     kernel = kernel_of(state)
     if isinstance(kernel, NotApplicable):
         return kernel
-    if any(is_call(n, "dot") for n in ast.walk(kernel.function)):
+    if any(is_call(n, "dot") for n in walk(kernel.function)):
         return NotApplicable("its loop multiplies matrices: K in one block does not fit the chip")
     loops = row_loops(Values(kernel))
     if isinstance(loops, NotApplicable):
@@ -44,7 +45,7 @@ def _write(state: State) -> Proposals:
     if not isinstance(row, ast.Name) or row.id not in kernel.parameters:
         return NotApplicable("the length of the rows is no parameter of the kernel")
     values = Values(kernel)
-    accesses = (n for n in ast.walk(kernel.function) if isinstance(n, ast.Call) and is_access(n))
+    accesses = (n for n in walk(kernel.function) if isinstance(n, ast.Call) and is_access(n))
     if not all(stays_below(values, access, row.id) for access in accesses):
         return NotApplicable(f"a load or store has no mask that keeps it below `{row.id}`")
     size = arguments.symbol(row.id)
@@ -86,7 +87,7 @@ def _told(passes: int) -> str:
 def row_loops(values: Values) -> list[Main] | NotApplicable:
     """All loops of the kernel, if each walks along the same row."""
     kernel = values.kernel
-    loops = [n for n in ast.walk(kernel.function) if isinstance(n, ast.For | ast.While)]
+    loops = [n for n in walk(kernel.function) if isinstance(n, ast.For | ast.While)]
     found = [main_of(values, loop) for loop in loops if isinstance(loop, ast.For)]
     mains = [m for m in found if m is not None and m.loop in kernel.body and not m.counts_tiles]
     if not mains or len(mains) != len(loops):
@@ -95,7 +96,7 @@ def row_loops(values: Values) -> list[Main] | NotApplicable:
     block = mains[0].block
     if len(alike) > 1 or block not in kernel.constexprs:
         return NotApplicable("its loops do not all walk along one size in blocks of one constexpr")
-    if not all(_is_length(values, n) for n in ast.walk(kernel.function) if _named(n, block)):
+    if not all(_is_length(values, n) for n in walk(kernel.function) if _named(n, block)):
         return NotApplicable(f"`{block}` is more than the length of blocks along the row")
     return mains
 
@@ -128,7 +129,7 @@ def _straight(kernel: Kernel, loops: list[Main], row: str, *, warps: bool = Fals
     edits += [
         source.replace(node, whole)
         for statement in kernel.body
-        for node in ast.walk(statement)
+        for node in walk(statement)
         if isinstance(node, ast.Name) and node.id == block and not _in_header(node, loops)
     ]
     size = f'triton.next_power_of_2(args["{row}"])'
@@ -140,7 +141,7 @@ def _straight(kernel: Kernel, loops: list[Main], row: str, *, warps: bool = Fals
 
 
 def _in_header(node: ast.Name, loops: list[Main]) -> bool:
-    return any(node in ast.walk(main.loop.iter) for main in loops)
+    return any(node in walk(main.loop.iter) for main in loops)
 
 
 def _loaded_once(state: State, text: str) -> str:

@@ -9,6 +9,7 @@ from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
 from .parts.kernels import Kernel, Launch, kernel_of, launch_of
+from .parts.nodes import walk
 from .parts.source import INDENT, argument, is_call, names_in
 from .parts.texts import primary
 
@@ -65,16 +66,16 @@ def looped(state: State, kernel: Kernel, shape: Shape) -> str | NotApplicable:
 
 
 def _multiplies(kernel: Kernel) -> bool:
-    return any(is_call(n, "dot") for n in ast.walk(kernel.function))
+    return any(is_call(n, "dot") for n in walk(kernel.function))
 
 
 def _unfit(kernel: Kernel, launch: Launch) -> str | None:
     """Why the kernel's body cannot be repeated in a loop."""
-    nodes = list(ast.walk(kernel.function))
+    nodes = list(walk(kernel.function))
     if any(isinstance(n, ast.Return) for n in nodes):
         return "the kernel returns early"
     loops = (n.iter for n in nodes if isinstance(n, ast.For))
-    if any(is_call(n, "num_programs") for i in loops for n in ast.walk(i)):
+    if any(is_call(n, "num_programs") for i in loops for n in walk(i)):
         return "its programs loop over the work already"
     axes = {_axis(n) for n in nodes if is_call(n, "program_id", "num_programs")}
     if not axes or not axes <= set(range(len(launch.grid))):
@@ -147,7 +148,7 @@ def _source(kernel: Kernel, launch: Launch, counts: Counts, shape: Shape) -> str
     numbers, lines = _numbers(kernel, program, counts.inside)
     edits = [source.before(first, *above, header, *(f"{INDENT}{line}" for line in lines))]
     edits += _nested(kernel, hoisted)
-    for node in ast.walk(kernel.function):
+    for node in walk(kernel.function):
         if isinstance(node, ast.Call) and is_call(node, "program_id", "num_programs"):
             texts = numbers if is_call(node, "program_id") else counts.inside
             edits.append(source.replace(node, primary(texts[_axis(node)])))
@@ -203,7 +204,7 @@ def _launched(launch: Launch, counts: Counts, a_processor: int) -> list[Edit]:
     """The grid of at most so many programs; the number is a constant that can be tuned."""
     source = launch.source
     statement = next(
-        s for s in launch.function.body if launch.call in ast.walk(s) or launch.tuple in ast.walk(s)
+        s for s in launch.function.body if launch.call in walk(s) or launch.tuple in walk(s)
     )
     many = " * ".join(map(primary, counts.outside))
     lines = (f"BLOCKS_A_PROCESSOR = {a_processor}", f"processors = {PROCESSORS}")

@@ -10,6 +10,7 @@ from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from .parts.arguments import Arguments
 from .parts.kernels import kernel_of, launch_of
+from .parts.nodes import walk
 from .parts.rows import Rows
 from .parts.shifted_loads import QUAD, Shifts
 from .parts.source import argument, is_call
@@ -118,7 +119,7 @@ def columns_fastest(state: State, found: Neighbours, many: int) -> str:
     if not _few(found.arguments, found.rows.count, many):
         return state.source
     source, edits = kernel.source, list[tuple[ast.expr, str]]()
-    for node in ast.walk(kernel.function):
+    for node in walk(kernel.function):
         if isinstance(node, ast.Call) and is_call(node, "program_id", "num_programs"):
             axis = argument(node, 0, "axis")
             if not isinstance(axis, ast.Constant) or axis.value not in (0, 1):

@@ -18,6 +18,7 @@ from .parts.arguments import Arguments
 from .parts.histogram_ptx import Counted, text_of
 from .parts.kernels import Kernel, Launch, kernel_of, launch_of
 from .parts.masks import bounds_of
+from .parts.nodes import walk
 from .parts.source import argument, is_call
 from .parts.texts import primary
 from .parts.tiles import pointer_of
@@ -54,7 +55,7 @@ def _write(state: State) -> Proposals:
     kernel = kernel_of(state)
     if isinstance(kernel, NotApplicable):
         return kernel
-    if not any(is_call(n, "atomic_add") for n in ast.walk(kernel.function)):
+    if not any(is_call(n, "atomic_add") for n in walk(kernel.function)):
         return NotApplicable("the kernel has no tl.atomic_add")
     launch = launch_of(state, kernel)
     if isinstance(launch, NotApplicable):
@@ -70,7 +71,7 @@ def _write(state: State) -> Proposals:
 
 def _unfit(kernel: Kernel) -> str | None:
     """Why the kernel's body cannot be what is done with the last values."""
-    nodes = [n for s in kernel.body for n in ast.walk(s)]
+    nodes = [n for s in kernel.body for n in walk(s)]
     if any(isinstance(n, ast.For | ast.While | ast.If | ast.Return) for n in nodes):
         return "its programs do more than one block of values"
     calls = [n for n in nodes if isinstance(n, ast.Call)]
@@ -203,7 +204,7 @@ def _rewritten(kernel: Kernel, found: Counted, member: Member) -> list[Edit]:
     """What was the body does the last values, in a loop behind all whole blocks of words."""
     lines, names = text_of(found, kernel.fresh, ahead=member.ahead)
     source, body = kernel.source, kernel.body
-    numbers = (n for s in body for n in ast.walk(s) if isinstance(n, ast.Call))
+    numbers = (n for s in body for n in walk(s) if isinstance(n, ast.Call))
     return [
         kernel.constant(f"{names['WORDS']}: tl.constexpr = {member.words}"),
         source.before(body[0], *lines),
@@ -215,7 +216,7 @@ def _rewritten(kernel: Kernel, found: Counted, member: Member) -> list[Edit]:
 def _launched(launch: Launch, member: Member) -> list[Edit]:
     source = launch.source
     statement = next(
-        s for s in launch.function.body if launch.call in ast.walk(s) or launch.tuple in ast.walk(s)
+        s for s in launch.function.body if launch.call in walk(s) or launch.tuple in walk(s)
     )
     lines = (f"BLOCKS_A_PROCESSOR = {member.programs}", f"processors = {PROCESSORS}")
     many = primary(source.text(launch.grid[0]))

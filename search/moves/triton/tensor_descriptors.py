@@ -14,6 +14,7 @@ from ..shared.edits import Edit
 from .parts.arguments import Arguments
 from .parts.kernels import Kernel
 from .parts.matmuls import Matmul, matmul_of
+from .parts.nodes import walk
 from .parts.source import INDENT, Source, is_call
 from .parts.texts import text_of
 from .parts.tiles import ONE, Tile, divided, tile_of
@@ -58,7 +59,7 @@ def _write(state: State) -> Proposals:
     found = matmul_of(state)
     if isinstance(found, NotApplicable):
         return found
-    if any(is_call(n, "make_tensor_descriptor") for n in ast.walk(found.kernel.function)):
+    if any(is_call(n, "make_tensor_descriptor") for n in walk(found.kernel.function)):
         return NotApplicable("it loads through tensor descriptors already")
     arguments = Arguments(state, found.kernel)
     made = list[Described]()
@@ -86,7 +87,7 @@ def _write(state: State) -> Proposals:
 
 def _stored(found: Matmul, arguments: Arguments) -> Described | None:
     """The one store of the kernel, where it can go through a descriptor as well."""
-    stores = [n for n in ast.walk(found.kernel.function) if is_call(n, "store")]
+    stores = [n for n in walk(found.kernel.function) if is_call(n, "store")]
     if len(stores) != 1 or not isinstance(stores[0], ast.Call):
         return None
     tile = tile_of(found.values, stores[0])

@@ -8,6 +8,7 @@ from ....runners.model import Candidate
 from ..shared.base import Move, NotApplicable, Proposals, State
 from .parts.kernels import kernels_of
 from .parts.loops import innermost, options_of, with_option
+from .parts.nodes import walk
 from .parts.source import is_call
 
 FACTORS = ((2, 0.15), (4, 0.15), (8, 0.05))
@@ -37,7 +38,7 @@ def _write(state: State) -> Proposals:
 
 def _open(loop: ast.For) -> bool:
     decided = {"loop_unroll_factor", "num_stages"} & options_of(loop).keys()
-    return not decided and not any(is_call(n, "dot") for n in ast.walk(loop))
+    return not decided and not any(is_call(n, "dot") for n in walk(loop))
 
 
 MOVE = Move(

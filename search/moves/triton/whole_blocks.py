@@ -11,6 +11,7 @@ from ..shared.edits import Edit
 from .parts.arguments import Arguments
 from .parts.kernels import Kernel, kernel_of, launch_of
 from .parts.masks import Bound, bounds_of
+from .parts.nodes import walk
 from .parts.source import argument, is_call
 from .parts.tiles import ONE, main_of
 from .parts.values import Values, block_of, lanes
@@ -24,7 +25,7 @@ def _write(state: State) -> Proposals:
     blocks = Blocks(state, kernel)
     edits, conditions = list[Edit](), dict[str, None]()
     flag = kernel.fresh("WHOLE")
-    for node in ast.walk(kernel.function):
+    for node in walk(kernel.function):
         if isinstance(node, ast.Call) and is_call(node, "load", "store"):
             told = blocks.conditions(node)
             if told:
@@ -61,7 +62,7 @@ class Blocks:
     def __init__(self, state: State, kernel: Kernel) -> None:
         self.state, self.kernel = state, kernel
         self.values, self.arguments = Values(kernel), Arguments(state, kernel)
-        self.multiplies = any(is_call(n, "dot") for n in ast.walk(kernel.function))
+        self.multiplies = any(is_call(n, "dot") for n in walk(kernel.function))
 
     def conditions(self, access: ast.Call) -> list[str] | None:
         """Over `args` of a launch: with all of them, an access needs no mask; None: unknown."""

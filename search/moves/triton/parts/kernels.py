@@ -9,6 +9,7 @@ from functools import cached_property
 
 from ...shared.base import NotApplicable, State
 from ...shared.edits import Edit
+from .nodes import walk
 from .source import INDENT, Source, read
 
 Function = ast.FunctionDef
@@ -56,8 +57,8 @@ class Kernel:
     def taken(self) -> frozenset[str]:
         """Names that mean something somewhere in the source."""
         tree = self.source.tree
-        names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-        return frozenset(names | {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)})
+        names = {n.id for n in walk(tree) if isinstance(n, ast.Name)}
+        return frozenset(names | {n.arg for n in walk(tree) if isinstance(n, ast.arg)})
 
     def fresh(self, name: str) -> str:
         """The name, or with a number behind it where it is taken."""
@@ -204,7 +205,7 @@ def launch_of(state: State, kernel: Kernel) -> Launch | NotApplicable:
         (function, call)
         for function in kernel.source.tree.body
         if isinstance(function, ast.FunctionDef) and function is not kernel.function
-        for call in ast.walk(function)
+        for call in walk(function)
         if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Subscript)
         and isinstance(call.func.value, ast.Name)
@@ -238,13 +239,13 @@ def _grid(node: ast.expr, function: ast.FunctionDef) -> tuple[ast.Tuple, str | N
 
 
 def _reads(function: ast.FunctionDef, name: str) -> int:
-    names = (n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name)
+    names = (n for n in walk(function) if isinstance(n, ast.Name) and n.id == name)
     return sum(isinstance(n.ctx, ast.Load) for n in names)
 
 
 def _named_grid(name: str, function: ast.FunctionDef) -> tuple[ast.Tuple, str | None] | None:
     found = list[tuple[ast.Tuple, str | None] | None]()
-    for node in ast.walk(function):
+    for node in walk(function):
         match node:
             case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
                 found.append(None if isinstance(value, ast.Name) else _grid(value, function))

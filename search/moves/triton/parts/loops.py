@@ -6,16 +6,17 @@ import ast
 
 from ...shared.edits import Edit
 from .kernels import Kernel
+from .nodes import walk
 from .source import is_call
 
 
 def innermost(kernel: Kernel) -> list[ast.For]:
     """Loops over `range` or `tl.range` that hold no other loop and load something."""
-    loops = [n for n in ast.walk(kernel.function) if isinstance(n, ast.For) and _ranged(n)]
+    loops = [n for n in walk(kernel.function) if isinstance(n, ast.For) and _ranged(n)]
     return [
         loop
         for loop in loops
-        if not any(isinstance(n, ast.For | ast.While) for s in loop.body for n in ast.walk(s))
+        if not any(isinstance(n, ast.For | ast.While) for s in loop.body for n in walk(s))
         and loads_in(loop)
     ]
 
@@ -30,7 +31,7 @@ def loads_in(loop: ast.For) -> list[ast.Call]:
     """`tl.load`, and loads from tensor descriptors."""
     return [
         n
-        for n in ast.walk(loop)
+        for n in walk(loop)
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "load"
     ]
 

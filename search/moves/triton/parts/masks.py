@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ...shared.affine import Form
+from .nodes import walk
 from .source import argument, is_call
 from .values import Values, lanes
 
@@ -24,7 +25,7 @@ def stays_below(values: Values, access: ast.Call, size: str) -> bool:
 
 
 def _has_lanes(values: Values, node: ast.expr, at: ast.stmt) -> bool:
-    return any(is_call(n, "arange") for n in ast.walk(values.expanded(node, at)))
+    return any(is_call(n, "arange") for n in walk(values.expanded(node, at)))
 
 
 def bounds_of(values: Values, access: ast.Call, *, always: bool = True) -> list[Bound | None]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...shared.base import NotApplicable, State
 from .kernels import Kernel, kernels_of
+from .nodes import walk
 from .source import argument, is_call
 from .texts import text_of
 from .tiles import Main, Tile, main_of, tile_of
@@ -74,7 +75,7 @@ def matmul_of(state: State) -> Matmul | NotApplicable:
     kernels = kernels_of(state)
     if isinstance(kernels, NotApplicable):
         return kernels
-    found = [(k, d) for k in kernels for d in ast.walk(k.function) if is_call(d, "dot")]
+    found = [(k, d) for k in kernels for d in walk(k.function) if is_call(d, "dot")]
     if len(found) != 1:
         words = "no tl.dot" if not found else "more than one tl.dot"
         return NotApplicable(f"the source has {words}")

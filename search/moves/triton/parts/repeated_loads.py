@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from ...shared.edits import Edit
 from .kernels import Kernel
+from .nodes import walk
 from .source import argument, is_call
 from .tiles import pointer_of
 from .values import Values
@@ -23,7 +24,7 @@ def loaded_once(kernel: Kernel, arrays: Iterable[str]) -> list[Edit]:
     for statement in kernel.body:
         if isinstance(statement, ast.For | ast.While | ast.If):
             continue
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.Call) and is_call(node, "load"):
                 if pointer_of(values, node) in own:
                     groups.setdefault(_place(values, node, statement), []).append(node)

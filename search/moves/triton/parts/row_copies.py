@@ -285,7 +285,9 @@ class Copies:
 
 def free(name: str, taken: set[str]) -> str:
     """The name, or with a number behind it where it is taken; it is taken from now on."""
-    found = next(n for n in (name, *(f"{name}_{i}" for i in range(2, 999))) if n not in taken)
+    found, number = name, 1
+    while found in taken:
+        found, number = f"{name}_{number + 1}", number + 1
     taken.add(found)
     return found
 

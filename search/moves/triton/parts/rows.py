@@ -12,6 +12,7 @@ from math import gcd
 from ...shared.affine import Form
 from .kernels import Kernel
 from .masks import Bound, bounds_of
+from .nodes import walk
 from .source import argument, is_call, names_in
 from .tiles import pointer_of
 from .values import DEEP, Values
@@ -68,13 +69,13 @@ class Rows:
     @cached_property
     def calls(self) -> tuple[ast.Call, ...]:
         """Where the kernel asks for the row."""
-        calls = (n for n in ast.walk(self.kernel.function) if isinstance(n, ast.Call))
+        calls = (n for n in walk(self.kernel.function) if isinstance(n, ast.Call))
         return tuple(n for n in calls if is_row(n, self.axis))
 
     @cached_property
     def varying(self) -> frozenset[str]:
         """Names whose values are another row's in another program."""
-        return self.reached(lambda node: any(is_row(n, self.axis) for n in ast.walk(node)))
+        return self.reached(lambda node: any(is_row(n, self.axis) for n in walk(node)))
 
     @cached_property
     def loaded(self) -> frozenset[str]:
@@ -97,7 +98,7 @@ class Rows:
         return tuple(
             self._load(node, statement)
             for statement in self.kernel.body
-            for node in ast.walk(statement)
+            for node in walk(statement)
             if isinstance(node, ast.Call) and is_call(node, "load")
         )
 
@@ -118,7 +119,7 @@ class Rows:
         """Of program numbers, lanes and parameters; None also where lanes wrap around a size."""
         expanded = self.values.expanded(node, at)
         divides = (ast.Mod, ast.FloorDiv)
-        if any(isinstance(n, ast.BinOp) and isinstance(n.op, divides) for n in ast.walk(expanded)):
+        if any(isinstance(n, ast.BinOp) and isinstance(n.op, divides) for n in walk(expanded)):
             return None
         form = self.values.form(node, at)
         whole = None if form is None else self.whole(form)
@@ -167,7 +168,7 @@ def is_row(node: ast.AST, axis: int) -> bool:
 
 def has_load(node: ast.AST) -> bool:
     """Whether a `tl.load` stands in a node."""
-    return any(is_call(n, "load") for n in ast.walk(node))
+    return any(is_call(n, "load") for n in walk(node))
 
 
 def target_of(statement: ast.Assign) -> str:
@@ -184,7 +185,7 @@ def unfit(kernel: Kernel) -> str | None:
     names = [target_of(s) for s in kernel.body if isinstance(s, ast.Assign)]
     if len(set(names)) < len(names) or set(names) & set(kernel.parameters):
         return "it assigns a name twice"
-    nodes = list(ast.walk(kernel.function))
+    nodes = list(walk(kernel.function))
     if any(is_call(n, "num_programs") or _has_effect(n) for n in nodes):
         return "it does more than load, compute and store"
     if not all(_is_readable(n) for n in nodes if isinstance(n, ast.Call)):

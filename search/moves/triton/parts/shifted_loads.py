@@ -10,6 +10,7 @@ from functools import cached_property
 from ...shared.affine import Form
 from ...shared.edits import Edit, spliced
 from .masks import follow
+from .nodes import walk
 from .row_copies import free
 from .rows import Load, Rows, has_load, target_of
 from .source import argument, is_call, names_in
@@ -73,7 +74,7 @@ class Shifts:
     @cached_property
     def _block(self) -> str:
         """The number of lanes; empty: not the same everywhere."""
-        made = (n for n in ast.walk(self.rows.kernel.function) if is_call(n, "arange"))
+        made = (n for n in walk(self.rows.kernel.function) if is_call(n, "arange"))
         ends = {ast.unparse(n.args[-1]) for n in made if isinstance(n, ast.Call) and n.args}
         return ends.pop() if len(ends) == 1 else ""
 
@@ -106,7 +107,7 @@ class Shifts:
         """Whether its place and mask can be worked out for some elements alone."""
         needed = self._needed([call])
         values = [s.value for s in self._assigned if target_of(s) in needed]
-        nodes = [n for v in (*values, *_parts(call)) for n in ast.walk(v)]
+        nodes = [n for v in (*values, *_parts(call)) for n in walk(v)]
         return all(_is_plain_call(n) for n in nodes if isinstance(n, ast.Call))
 
     # --- names
@@ -118,7 +119,7 @@ class Shifts:
     @cached_property
     def _of_lanes(self) -> frozenset[str]:
         """Names whose values are another lane's in another lane."""
-        made = self.rows.reached(lambda n: any(is_call(m, "arange") for m in ast.walk(n)))
+        made = self.rows.reached(lambda n: any(is_call(m, "arange") for m in walk(n)))
         return made - self.rows.loaded
 
     def _needed(self, calls: list[ast.Call]) -> frozenset[str]:

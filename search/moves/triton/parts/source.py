@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...shared.edits import Edit, spliced
+from .nodes import walk
 from .one_a_line import INDENT, line_starts, one_a_line
 
 
@@ -103,7 +104,7 @@ class Source:
         """Lines that begin within a string: blanks before them belong to it."""
         return frozenset(
             line
-            for node in ast.walk(self.tree)
+            for node in walk(self.tree)
             if isinstance(node, ast.Constant | ast.JoinedStr)
             for line in range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
         )
@@ -180,10 +181,10 @@ def argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
 
 def names_in(node: ast.AST) -> frozenset[str]:
     """Every name that is read or written below a node."""
-    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+    return frozenset(n.id for n in walk(node) if isinstance(n, ast.Name))
 
 
 def written(node: ast.AST) -> frozenset[str]:
     """Every name that is written below a node."""
-    found = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+    found = (n for n in walk(node) if isinstance(n, ast.Name))
     return frozenset(n.id for n in found if isinstance(n.ctx, ast.Store))

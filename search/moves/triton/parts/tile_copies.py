@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ...shared.affine import Form
 from ...shared.edits import Edit
 from .masks import implied
+from .nodes import walk
 from .row_copies import Place
 from .rows import Load, Rows
 from .source import argument, is_call
@@ -70,10 +71,10 @@ class TileCopies(WideCopies):
 
 def no_tile(rows: Rows) -> str | None:
     """Why a kernel of rows cannot work on tiles as it is."""
-    nodes = list(ast.walk(rows.kernel.function))
-    if any(isinstance(n, ast.Subscript) for s in rows.kernel.body for n in ast.walk(s)):
+    nodes = list(walk(rows.kernel.function))
+    if any(isinstance(n, ast.Subscript) for s in rows.kernel.body for n in walk(s)):
         return "it works on tiles already"
-    calls = (n for s in rows.kernel.body for n in ast.walk(s) if isinstance(n, ast.Call))
+    calls = (n for s in rows.kernel.body for n in walk(s) if isinstance(n, ast.Call))
     if not all(is_call(c, *ELEMENTWISE) or _converts(c) for c in calls):
         return "not all that it computes is computed element by element"
     if sum(is_call(n, "arange") for n in nodes) != 1:

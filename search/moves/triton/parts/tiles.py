@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...shared.affine import Form
 from .masks import Bound, bounds_of
+from .nodes import walk
 from .source import argument, is_call
 from .values import LANE, Definition, Values, block_of, lanes
 
@@ -175,7 +176,7 @@ def pointer_parameters(values: Values) -> frozenset[str]:
     """Parameters that a load, store or atomic starts from: the leftmost of its sum."""
     kernel = values.kernel
     found = set[str]()
-    for node in ast.walk(kernel.function):
+    for node in walk(kernel.function):
         if isinstance(node, ast.Call) and is_access(node):
             found.add(pointer_of(values, node))
     return frozenset(found & set(kernel.parameters))
@@ -261,10 +262,10 @@ def _wrapped(values: Values, pointer: ast.expr, at: ast.stmt, main: Main | None)
         if first is not None:
             pointer, at = first.value, first.statement
     found = dict[str, Form]()
-    for node in ast.walk(values.expanded(pointer, at)):
+    for node in walk(values.expanded(pointer, at)):
         match node:
             case ast.BinOp(left=left, op=ast.Mod(), right=ast.Name(id=size)):
-                for inner in ast.walk(left):
+                for inner in walk(left):
                     if isinstance(inner, ast.Call) and is_call(inner, "arange"):
                         found[ast.unparse(inner.args[-1])] = Form.name(size)
             case _:

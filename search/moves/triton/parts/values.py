@@ -10,6 +10,7 @@ from functools import cached_property
 
 from ...shared.affine import Form
 from .kernels import Kernel
+from .nodes import walk
 from .source import argument, is_call, written
 
 DEEP = 24
@@ -37,7 +38,7 @@ class Values:
         """What each node stands in."""
         return {
             child: node
-            for node in ast.walk(self.kernel.function)
+            for node in walk(self.kernel.function)
             for child in ast.iter_child_nodes(node)
         }
 
@@ -76,7 +77,7 @@ class Values:
     @cached_property
     def _written(self) -> dict[ast.stmt, frozenset[str]]:
         """What each statement writes: names are looked up far more often than there are some."""
-        statements = (n for n in ast.walk(self.kernel.function) if isinstance(n, ast.stmt))
+        statements = (n for n in walk(self.kernel.function) if isinstance(n, ast.stmt))
         return {s: written(s) for s in statements}
 
     def _before(self, statement: ast.stmt) -> list[ast.stmt]:
@@ -116,7 +117,7 @@ class Values:
     @cached_property
     def writes(self) -> Counter[str]:
         """How often each name is written."""
-        found = (n for n in ast.walk(self.kernel.function) if isinstance(n, ast.Name))
+        found = (n for n in walk(self.kernel.function) if isinstance(n, ast.Name))
         return Counter(n.id for n in found if isinstance(n.ctx, ast.Store))
 
     def _named(self, name: str, at: ast.stmt, deep: int) -> Form | None:
@@ -131,7 +132,7 @@ class Values:
     @cached_property
     def blocks(self) -> frozenset[str]:
         """Names that say how many lanes there are: what they multiply is where a tile begins."""
-        made = (n for n in ast.walk(self.kernel.function) if is_call(n, "arange"))
+        made = (n for n in walk(self.kernel.function) if is_call(n, "arange"))
         ends = (argument(n, 1, "end") for n in made if isinstance(n, ast.Call))
         return frozenset(e.id for e in ends if isinstance(e, ast.Name))
 
@@ -147,7 +148,7 @@ class Values:
 
     def _is_tile_number(self, name: str) -> bool:
         """Whether `tl.swizzle2d` wrote it last, before anything else reads it."""
-        nodes = [n for n in ast.walk(self.kernel.function) if isinstance(n, ast.stmt)]
+        nodes = [n for n in walk(self.kernel.function) if isinstance(n, ast.stmt)]
         writing = [
             n
             for n in nodes
@@ -157,8 +158,8 @@ class Values:
         last = max(writing, key=lambda n: n.lineno)
         if not (isinstance(last, ast.Assign) and is_call(last.value, "swizzle2d")):
             return False
-        inside = {m for n in writing if not isinstance(n, ast.For) for m in ast.walk(n)}
-        names = (n for n in ast.walk(self.kernel.function) if isinstance(n, ast.Name))
+        inside = {m for n in writing if not isinstance(n, ast.For) for m in walk(n)}
+        names = (n for n in walk(self.kernel.function) if isinstance(n, ast.Name))
         reads = [n.lineno for n in names if n.id == name and n not in inside]
         return all(line > last.lineno for line in reads)
 

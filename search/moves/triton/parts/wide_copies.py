@@ -8,6 +8,7 @@ from functools import cached_property
 
 from ...shared.affine import Form
 from .masks import follow
+from .nodes import walk
 from .row_copies import Copies, Place
 from .rows import Load
 from .source import names_in
@@ -36,24 +37,25 @@ class WideCopies(Copies):
     def _beyond(self, made: Place) -> str | None:
         """The mask that another row's program gives a load that is made; None: no wider one."""
         many, own = self.many, self.rows.loads[made[0]]
+        if own.address is None:
+            return None
+        here = self.rows.of_row(own.address, made[1], many)
         for load in self.rows.loads:
+            if load.address is None or own.options != load.options or not self._is_shared(load):
+                continue
             for row in (*range(-1, -REACH - 1, -1), *range(many, many + REACH)):
-                if self._is_same(own, made[1], load, row) and self._holds(load, row, made):
+                same = self.rows.of_row(load.address, row, many) == here
+                if same and self._holds(load, row, made):
                     return self._within(load, row)
         return None
 
-    def _is_same(self, own: Load, row: int, load: Load, beyond: int) -> bool:
-        """Whether another load is the same in a row beyond, under a mask that all rows share."""
-        if own.address is None or load.address is None or own.options != load.options:
-            return False
-        if load.mask is not None and self._varies(load.mask):
-            return False
-        here = self.rows.of_row(own.address, row, self.many)
-        return self.rows.of_row(load.address, beyond, self.many) == here
+    def _is_shared(self, load: Load) -> bool:
+        """Whether all rows share the mask of a load."""
+        return load.mask is None or not self._varies(load.mask)
 
     def _varies(self, node: ast.expr) -> bool:
         rows = self.rows
-        return bool(names_in(node) & rows.varying) or any(n in rows.calls for n in ast.walk(node))
+        return bool(names_in(node) & rows.varying) or any(n in rows.calls for n in walk(node))
 
     def _holds(self, load: Load, row: int, made: Place) -> bool:
         """Whether the wider mask holds wherever one of the masks does that it replaces."""

@@ -16,6 +16,7 @@ from ....shared.lifted.c_expressions import Unwritable
 from ....shared.lifted.domains import fits_int
 from ....shared.lifted.names import WORD
 from ...parts.kernels import Launch
+from ...parts.nodes import walk
 from .layout import wrapped
 from .named_masks import with_named_masks
 from .plain import WRITTEN, Plain
@@ -251,7 +252,7 @@ class KernelText:
         for name in added:
             size = launch.grid[self.plain.programs[name]]
             text = launch.source.text(size)
-            if any(isinstance(n, ast.Name) and n.id == launch.meta for n in ast.walk(size)):
+            if any(isinstance(n, ast.Name) and n.id == launch.meta for n in walk(size)):
                 raise Unwritable("its number of programs is made of constants that it loses")
             given.append(f"{name}={_argument(text)}")
         meta = launch.meta or "meta"
