@@ -104,7 +104,8 @@ def decided(found: Draft, beside: str | None = None) -> Json:
         + "\n".join(f"  {line}" for line in found.undecided)
         + f"\nThe spec so far, `{OPEN}` where you decide:\n"
         + written(shown),
-        next_step=f"replace each `{OPEN}`{save} and open that spec; "
+        next_step=f"replace each `{OPEN}`{save} and open that spec, or give it to open_kernel as "
+        "`spec`; "
         f"`kernelwright spec --infer {beside or 'SOURCE'}` prints one for a source file",
     )
 

@@ -1,9 +1,10 @@
 """Every client drives a whole optimization: `python tests/clients/run.py [CLIENT...]`.
 
 Clients: Inspector, both TypeScript SDKs, the Python SDK in both eras, Claude Code (offline); each
-over stdio and over HTTP, on a project of its own. Needs `npm`; what it installs lies in the user's
-cache. Prints a table and writes `benchmarks/results/mcp_clients.json`; ends with 1 unless all
-finished. pytest does not collect it: it needs a network once, and some minutes.
+over stdio and over HTTP, on a project of its own, waiting for no other's timing (so that its times
+are no figures). Needs `npm`; what it installs lies in the user's cache. Prints a table and writes
+`benchmarks/results/mcp_clients.json` after each; ends with 1 unless all finished. pytest does not
+collect it: it needs a network once, and some minutes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from itertools import product
 from pathlib import Path
@@ -69,19 +70,24 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # by way of `finally`
     path = installed(asked.node_folder)
 
-    def row_of(pair: tuple[str, str]) -> Row:
-        row = driven(*pair, asked.limit, asked.node_folder, path)
-        print(line(row), flush=True)
-        return row
+    pairs = list(product(asked.transport or TRANSPORTS, asked.clients or CLIENTS))
+    before = earlier(asked.output, pairs) if asked.add else []
+    rows: list[Row] = []
 
-    pairs = list(product(asked.clients or CLIENTS, asked.transport or TRANSPORTS))
+    def keep() -> Path:
+        kept = {"versions": versions(asked.node_folder), "rows": [*before, *map(asdict, rows)]}
+        return write("mcp_clients", kept, asked.output)
+
     with ThreadPoolExecutor(asked.at_once) as pool:
-        rows = list(pool.map(row_of, pairs))
-    kept = {
-        "versions": versions(asked.node_folder),
-        "rows": [*(earlier(asked.output, rows) if asked.add else ()), *map(asdict, rows)],
-    }
-    print(f"written: {write('mcp_clients', kept, asked.output)}")
+        begun = [
+            pool.submit(driven, client, transport, asked.limit, asked.node_folder, path)
+            for transport, client in pairs
+        ]
+        for done in as_completed(begun):
+            rows.append(done.result())
+            print(line(rows[-1]), flush=True)
+            keep()
+    print(f"written: {keep()}")
     return 0 if all(row.whole for row in rows) else 1
 
 
@@ -121,7 +127,9 @@ def driven(client: str, transport: str, limit: float, node_folder: Path, path: s
     with tempfile.TemporaryDirectory(prefix="kernelwright-client-") as made:
         folder = project(Path(made) / "project")
         try:
-            with target_of(folder, transport) as target:
+            scratch = Path(made) / "tmp"
+            scratch.mkdir()
+            with target_of(folder, transport, scratch) as target:
                 report = reported(CLIENTS[client], target, limit, node_folder, path)
                 if not (folder / "best.cpp").is_file():
                     raise RuntimeError("no file was exported")
@@ -169,12 +177,11 @@ def end(process: subprocess.Popen[str]) -> None:
         pass
 
 
-def earlier(path: Path | None, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The file's rows of clients and transports that were not driven now."""
+def earlier(path: Path | None, pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    """The file's rows of transports and clients that are not driven now."""
     path = path or RESULTS / "mcp_clients.json"
-    driven_now = {(row.client, row.transport) for row in rows}
     kept = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else ()
-    return [row for row in kept if (row["client"], row["transport"]) not in driven_now]
+    return [row for row in kept if (row["transport"], row["client"]) not in pairs]
 
 
 def line(row: Row) -> str:

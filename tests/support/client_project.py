@@ -39,16 +39,21 @@ def project(folder: Path) -> Path:
 
 
 @contextmanager
-def target_of(folder: Path, transport: str) -> Generator[Target]:
-    """What a client connects to; its broker is stopped afterwards."""
+def target_of(folder: Path, transport: str, scratch: Path | None = None) -> Generator[Target]:
+    """What a client connects to; its broker is stopped afterwards.
+
+    With `scratch` the server keeps temporary files there, and with them the lock on timing: it
+    waits for no other server of this machine, and its times are no figures.
+    """
     state = ["--outdir", str(folder / "state")]
     serve = ["serve", *state, "--root", str(folder)]
+    start = [COMMAND] if scratch is None else ["/usr/bin/env", f"TMPDIR={scratch}", COMMAND]
     try:
         if transport == "stdio":
-            yield {"transport": "stdio", "command": COMMAND, "args": serve}
+            yield {"transport": "stdio", "command": start[0], "args": [*start[1:], *serve]}
         else:
             token = said_by("token", "make", "matrix", *state).split()[-1]
-            with served([COMMAND, *serve, "--http", "0"]) as url:
+            with served([*start, *serve, "--http", "0"]) as url:
                 yield {"transport": "http", "url": url, "token": token}
     finally:
         said_by("broker", "stop", *state)
