@@ -32,21 +32,22 @@ def gpu_registry() -> Path:
 def timing_lock(device: str, waiting: Callable[[str], None] | None = None) -> Generator[None]:
     """Hold a device (`host`, or a GPU's UUID) while timing on it.
 
-    `waiting` is told who holds it, once, if that is somebody else. The kernel frees the lock
-    when its holder dies. Raises KernelwrightError after ten minutes.
+    `waiting` is told who holds it, once, if that is somebody else. Who has just held it comes after
+    those who wait. The kernel frees the lock when its holder dies. Raises KernelwrightError after
+    ten minutes.
     """
-    lock, holder = FileLock(lock_folder() / f"{device}.lock"), lock_folder() / f"{device}.holder"
+    door, lock = (FileLock(lock_folder() / f"{device}.{part}") for part in ("door", "lock"))
+    holder = lock_folder() / f"{device}.holder"
     try:
-        lock.acquire(timeout=ASK_S)
+        _enter(door, lock, ASK_S)
     except Timeout:
-        who = f"process {_read(holder)} is timing on {device}"
         if waiting is not None:
-            waiting(f"waiting: {who}")
+            waiting(f"waiting: process {_read(holder)} is timing on {device}")
         try:
-            lock.acquire(timeout=WAIT_S)
+            _enter(door, lock, WAIT_S)
         except Timeout as error:
             raise KernelwrightError(
-                f"{who}, and has been for {WAIT_S:g} s",
+                f"{device} was not free for {WAIT_S:g} s; process {_read(holder)} is timing on it",
                 next_step="wait for it, or end it",
             ) from error
     try:
@@ -54,6 +55,16 @@ def timing_lock(device: str, waiting: Callable[[str], None] | None = None) -> Ge
         yield
     finally:
         lock.release()
+
+
+def _enter(door: FileLock, lock: FileLock, patience: float) -> None:
+    """Take the lock from within the door, so that a waiter there is next. Raises Timeout.
+
+    Waiters ask again and again: without a door, a process that times again and again would mostly
+    have taken the lock anew before one of them asked.
+    """
+    with door.acquire(timeout=patience):
+        lock.acquire(timeout=patience)
 
 
 def _read(holder: Path) -> str:
