@@ -23,6 +23,8 @@ RESERVED_SHARED = 1024
 NOP = 0x918
 LOCAL_ACCESSES = frozenset({0x983, 0x387, 0x987})
 """LDL and the two forms of STL: loads from and stores to local memory"""
+REACHES_LOCAL = frozenset({0x183, 0x187, 0x180, 0x185, 0x18A})
+"""LDL, STL, and LD, ST, ATOM, whose address may be one of local memory; by the lowest 9 bits"""
 WIDTHS = (1, 1, 2, 2, 4, 8, 16, 16)
 """bytes of such an access, by the three bits that say so; as `nvdisasm` prints them, sm_75 on"""
 WRITABLE = ".nv.global"
@@ -117,6 +119,12 @@ def local_bytes(image: bytes) -> dict[str, int]:
         for section in read_sections(image)
         if section.name.startswith(text)
     }
+
+
+def reaches_local(image: bytes) -> bool:
+    """Whether any instruction may read or write local memory, by its name or by an address."""
+    code = (s.content for s in read_sections(image) if s.name.startswith(".text."))
+    return any(low & 0x1FF in REACHES_LOCAL for each in code for low, _ in _words(each))
 
 
 def capability(image: bytes) -> int:
@@ -266,6 +274,11 @@ def _opcode(code: bytes, index: int) -> int:
 
 
 def _local_bytes(code: bytes) -> int:
+    words = _words(code)
+    return sum(WIDTHS[high >> 9 & 7] for low, high in words if low & 0xFFF in LOCAL_ACCESSES)
+
+
+def _words(code: bytes) -> Iterator[tuple[int, int]]:
+    """The low and the high half of each instruction."""
     whole = len(code) // INSTRUCTION_BYTES * INSTRUCTION_BYTES
-    pairs = struct.iter_unpack("<QQ", memoryview(code)[:whole])
-    return sum(WIDTHS[high >> 9 & 7] for low, high in pairs if low & 0xFFF in LOCAL_ACCESSES)
+    return struct.iter_unpack("<QQ", memoryview(code)[:whole])

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ...errors import SpecError
-from ...machine_code.cubin import CubinInfo, local_bytes, read_cubin
+from ...machine_code.cubin import CubinInfo, reaches_local, read_cubin
 from ...plans.plan import Launch, LaunchPlan, PlanKernel, SetSymbol
 from . import driver, modules
 from .faults import DriverFault, RunFault, fault_of
@@ -120,7 +120,7 @@ def _local_bytes(image: bytes) -> int:
     """Of the kernel with the largest stack; where none has one, instructions may reach what the
     driver keeps ready for each thread."""
     stack = max((entry.stack for entry in _read(image).entries.values()), default=0)
-    return max(stack, LOCAL_BYTES) if stack or any(local_bytes(image).values()) else 0
+    return max(stack, LOCAL_BYTES) if stack or reaches_local(image) else 0
 
 
 def keeps_state(plan: LaunchPlan, infos: Iterable[CubinInfo]) -> bool:

@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 
 from kernelwright.runners.device.cuda_driver.code import keeps_state
 from kernelwright.runners.errors import SpecError
-from kernelwright.runners.machine_code.cubin import CubinInfo, read_cubin, read_symbols
+from kernelwright.runners.machine_code.cubin import (
+    CubinInfo,
+    reaches_local,
+    read_cubin,
+    read_symbols,
+)
 from kernelwright.runners.machine_code.cubin_check import check_cubin
 from kernelwright.runners.machine_code.cubin_hash import device_code_hash, entry_hash
 from kernelwright.runners.machine_code.elf import read_sections
@@ -346,3 +351,20 @@ def test_kernels_that_share_variables_are_not_those_that_have_their_own(image: b
 def test_the_hash_of_a_plan_without_its_module_is_refused() -> None:
     with pytest.raises(SpecError, match="in no module"):
         device_code_hash({"main": plan()}, {})
+
+
+@pytest.mark.parametrize(
+    ("statement", "reaches"),
+    [
+        ("*y = *x; atomicAdd(y, *x);", False),
+        (
+            'asm volatile("{ .reg .b64 a; cvta.local.u64 a, 512; st.f32 [a], %0; }" :: "f"(*x));',
+            True,
+        ),
+    ],
+)
+def test_local_memory_is_reached_by_its_name_and_by_an_address(
+    tmp_path: Path, statement: str, reaches: bool
+) -> None:
+    source = f'extern "C" __global__ void k(const float* x, float* y) {{ {statement} }}'
+    assert reaches_local(build(tmp_path, source)) is reaches
