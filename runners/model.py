@@ -78,7 +78,7 @@ class Variant(Record):
     source_key: str
     """hash of the normalised source: layout and comments left out (`normalise.source_key`)"""
     plan: dict[str, Any] | None = None
-    """a launch plan in place of the spec's"""
+    """a launch plan, or Triton's launch, in place of the spec's"""
     options: BuildOptions = BuildOptions()
     parameters: dict[str, int] = Field(default_factory=dict[str, int])
 

@@ -42,7 +42,8 @@ class CompileVariantArguments(WorkArguments):
     diff: str | None = None
     """unified diff against the base's source; line numbers need not be exact"""
     plan: dict[str, Any] | None = None
-    """CUDA: launched in place of the spec's, {"grid", "block", ...} or {"steps": [...]}"""
+    """launched in place of the spec's: CUDA {"grid", "block", ...} or {"steps": [...]}, Triton
+    {"grid", "constexprs", ...}"""
     parameters: dict[str, int] | None = None
     """values that change; the others stay as in the base"""
     options: BuildOptions | None = None

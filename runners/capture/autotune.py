@@ -13,10 +13,11 @@ from typing import Any
 
 from ..errors import SpecError
 from ..model import ordered
+from ..specs.declared_plan_model import TRITON_OPTIONS
 from ..specs.spec import Parameter
 from .libraries import load, triton_jit
 
-OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+OPTIONS = TRITON_OPTIONS
 DEFAULT_OF_OPTION = {"num_warps": 4, "num_stages": 3}
 VALUES_OF_OPTION = {"num_warps": (1, 2, 4, 8, 16), "num_stages": (1, 2, 3, 4, 5)}
 NO_LIMIT = 0

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import SpecError
+from ..errors import ExpressionError, SpecError
 from ..specs.contract import BoundArgument, BoundContract
 from ..specs.expressions import Number, evaluate, evaluate_int, names_in
 from .autotune import OPTIONS
@@ -139,9 +139,20 @@ def _kernel_call(entry: Any, name: str, values: Values, launch: Mapping[str, Any
 
     def sizes(meta: Mapping[str, Any]) -> tuple[int, ...]:
         bound = {n: v for n, v in meta.items() if isinstance(v, int | float)}
-        return tuple(evaluate_int(each, {**numbers, **bound}) for each in grid)
+        return tuple(_programs(each, {**numbers, **bound}) for each in grid)
 
     return Call(name, entry[sizes], (), {**given, **options}, taken, is_kernel=True)
+
+
+def _programs(size: str | int, names: Mapping[str, Number]) -> int:
+    try:
+        return evaluate_int(size, names)
+    except ExpressionError as error:
+        raise ExpressionError(
+            f"the launch's grid: {error.message}",
+            valid=error.valid,
+            next_step="it may name symbols, parameters, scalars, and constexprs of the kernel",
+        ) from error
 
 
 def _launch_fields(

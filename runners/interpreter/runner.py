@@ -12,6 +12,7 @@ from ..errors import KernelwrightError
 from ..forking.starting import start_python
 from ..loading.files import LoadedKernel
 from ..model import Variant
+from ..plans.launch_in_force import launch_fields
 from ..plans.plan import LaunchPlan
 from ..processes.process import Child, Limits, clean_environment
 from ..protocol.messages import Block, BlockResult
@@ -33,8 +34,11 @@ class InterpreterRunner(ProcessRunner):
     """
 
     def prepare(self, variant: Variant, kernel: LoadedKernel, device: DeviceFacts) -> None:
-        """Make a variant known as source. `device`: what its wrapper is told of the GPU."""
-        spec, launch = kernel.spec, kernel.spec.kernel.launch
+        """Make a variant known as source. `device`: what its wrapper is told of the GPU.
+
+        Raises SpecError for a plan that is no launch of it.
+        """
+        spec = kernel.spec
         request = CaptureRequest(
             source_path=kernel.source_name,
             entry=spec.kernel.metadata.kernel_name,
@@ -43,7 +47,7 @@ class InterpreterRunner(ProcessRunner):
             label="",
             device=device,
             parameters=variant.parameters,
-            launch=None if launch is None else launch.model_dump(exclude_none=True),
+            launch=launch_fields(spec.kernel, variant.plan),
             defines=spec.kernel.defines,
         )
         program = Program(

@@ -16,6 +16,7 @@ from ..dtypes import DTYPES
 from ..errors import SpecError
 from ..specs.contract import BoundContract, workload_contracts
 from ..specs.declared_plan_model import (
+    TRITON_OPTIONS,
     CudaLaunch,
     DeclaredPlan,
     FillStep,
@@ -101,7 +102,7 @@ def _check_triton(launch: TritonLaunch, contract: BoundContract, values: Mapping
         name: scope.number(f"constexprs.{name}", text) for name, text in launch.constexprs.items()
     }
     scope.inner(made).axes("grid", launch.grid)
-    for field in ("num_warps", "num_stages", "num_ctas", "maxnreg"):
+    for field in TRITON_OPTIONS:
         text = getattr(launch, field)
         if text is not None and scope.whole(field, text) < 1:
             raise SpecError(f"{scope.where}, {field}: `{text}`", valid="1 or more")

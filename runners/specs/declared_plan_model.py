@@ -222,7 +222,7 @@ class TritonLaunch(Part):
     constexprs: dict[Name, Expression | bool | Finite] = Field(
         default_factory=dict[str, Expression | bool | float]
     )
-    """tl.constexpr arguments that are neither symbols nor tunable parameters"""
+    """the kernel's parameters that are neither arguments nor tunable parameters"""
     num_warps: Expression | None = None
     """None: Triton's default; likewise below"""
     num_stages: Expression | None = None
@@ -230,6 +230,8 @@ class TritonLaunch(Part):
     maxnreg: Expression | None = None
 
 
+TRITON_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+"""of a Triton launch, for its compiler"""
 _LAUNCHES: Mapping[LaunchForm | None, type[Part]] = {"cuda": CudaLaunch, "triton": TritonLaunch}
 
 

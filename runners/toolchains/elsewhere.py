@@ -14,6 +14,7 @@ from typing import Any
 
 from ..inferring.triton_signature import is_jit
 from ..plans.declared_plan import declared_plan
+from ..plans.launch_in_force import launch_in_force, names_used, written
 from .base import BuildRequest
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -23,16 +24,23 @@ def launches(request: BuildRequest) -> Any:
     """The launching part of a variant: equal ones launch alike at every shape, as far as device
     code does not tell them apart."""
     language, variant = request.kernel.spec.kernel.language, request.variant
-    text = ""
     if language.launches_itself:
+        kernel = request.kernel.spec.kernel
         text = _without_device_code(variant.source)
-    elif language.planned:
+        launch = launch_in_force(kernel, variant.plan)
+        words = {*_WORD.findall(text)}
+        if launch is not None:
+            words |= names_used(launch)
+            if launch != kernel.launch:
+                text += json.dumps(written(launch), sort_keys=True)
+        return [text, _named(variant.parameters, words)]
+    if language.planned:
         declared = declared_plan(request.kernel.spec.kernel, variant.plan)
         text = json.dumps(declared.model_dump(mode="json", exclude={"defines"}), sort_keys=True)
         words = {*_WORD.findall(text)}
         defines = {n: v for n, v in declared.defines.items() if n in words}
         return [text, defines, _named(variant.parameters, words)]
-    return [text, _named(variant.parameters, {*_WORD.findall(text)})]
+    return ["", {}]
 
 
 def _named(parameters: Any, words: set[str]) -> dict[str, Any]:

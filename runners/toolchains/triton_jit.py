@@ -22,6 +22,7 @@ from ..capture.messages import CaptureRequest, CaptureResult
 from ..errors import SpecError, ToolchainMissing
 from ..machine_code.cubin import local_bytes, read_cubin
 from ..model import BuildFacts, KernelFacts, ordered
+from ..plans.launch_in_force import launch_fields
 from ..plans.plan import Artifact, LaunchPlan, Module, PlanKernel, module_name
 from ..processes import huge_pages
 from ..processes.source_files import write_sources
@@ -104,11 +105,6 @@ def preload() -> None:
 
 def _check_request(request: BuildRequest) -> None:
     variant = request.variant
-    if variant.plan is not None:
-        raise SpecError(
-            "a Triton kernel's plan is captured from its launch or wrapper",
-            valid="another source, or another kernel.launch in the spec",
-        )
     if variant.options.flags or variant.options.compiler:
         raise SpecError(
             "Triton takes no compiler and no flags",
@@ -124,7 +120,7 @@ def _write_sources(request: BuildRequest, work: Path) -> None:
 
 def _capture_requests(request: BuildRequest) -> list[CaptureRequest]:
     spec = request.kernel.spec
-    launch = spec.kernel.launch
+    launch = launch_fields(spec.kernel, request.variant.plan)
     return [
         CaptureRequest(
             source_path=request.kernel.source_name,
@@ -134,7 +130,7 @@ def _capture_requests(request: BuildRequest) -> list[CaptureRequest]:
             label=shape.label,
             device=_device(request),
             parameters=request.variant.parameters,
-            launch=None if launch is None else launch.model_dump(mode="json", exclude_none=True),
+            launch=launch,
             defines=spec.kernel.defines,
         )
         for shape in request.shapes

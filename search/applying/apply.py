@@ -9,6 +9,8 @@ from pathlib import Path
 from ...runners.errors import SpecError
 from ...runners.loading.files import MAX_SOURCE
 from ...runners.model import Candidate, ordered
+from ...runners.plans.launch_in_force import launch_in_force
+from ...runners.specs.declared_plan_model import TRITON_OPTIONS
 from ...runners.wording import cut
 from ..moves.shared.base import State, broken_constraints
 from ..moves.shared.knobs_python import named_integers
@@ -24,13 +26,9 @@ def apply(candidate: Candidate, state: State, scratch: Path | None = None) -> St
     Raises SpecError for a diff that does not fit, a source that is empty, over 1 MiB or has words
     in place of code,
     parameters that are unknown, not listed or against a constraint, compiler flags outside
-    the allow-list, a plan for a kernel that has none.
+    the allow-list, a plan for a kernel that has none, and one that is no launch of a Triton kernel.
     """
-    if candidate.plan is not None and not state.language.planned:
-        raise SpecError(
-            f"a launch plan for a {state.kernel_type} kernel",
-            valid="source, diff, options and parameters; plans belong to CUDA kernels",
-        )
+    _check_plan(candidate, state)
     if candidate.options is not None:
         check_options(candidate.options, state)
     source = _source(candidate, state, scratch)
@@ -41,6 +39,18 @@ def apply(candidate: Candidate, state: State, scratch: Path | None = None) -> St
         options=candidate.options or state.options,
         plan=candidate.plan if candidate.plan is not None else state.plan,
     )
+
+
+def _check_plan(candidate: Candidate, state: State) -> None:
+    language = state.language
+    if candidate.plan is None or language.planned:
+        return
+    if language.launch is None:
+        raise SpecError(
+            f"a launch plan for a {state.kernel_type} kernel",
+            valid="source, diff, options and parameters; plans belong to kernels that are launched",
+        )
+    launch_in_force(state.spec.kernel, candidate.plan)
 
 
 def _source(candidate: Candidate, state: State, scratch: Path | None) -> str:
@@ -84,7 +94,7 @@ def _parameters(candidate: Candidate, state: State, source: str) -> dict[str, in
                 f"{name}={value} is not among the values that it may have",
                 valid=", ".join(map(str, declared[name].values)),
             )
-    own = state.found if candidate.plan is not None else _chosen_anew(state, source)
+    own = _chosen_anew(candidate, state, source)
     kept = {n: v for n, v in state.chosen.items() if n not in own}
     merged = kept | (candidate.parameters or {})
     full = state.assignment | merged
@@ -97,13 +107,25 @@ def _parameters(candidate: Candidate, state: State, source: str) -> dict[str, in
     return merged
 
 
-def _chosen_anew(state: State, source: str) -> frozenset[str]:
-    """Found parameters that a new source gives other values of its own (`num_warps=8` in a launch):
-    those count then, and not what was tuned for the source before."""
-    if not state.language.launches_itself or source == state.source:
+def _chosen_anew(candidate: Candidate, state: State, source: str) -> frozenset[str]:
+    """Found parameters that a new source or launch gives other values of its own (`num_warps=8`):
+    those count then, and not what was tuned before."""
+    if not state.language.launches_itself:
+        return frozenset() if candidate.plan is None else state.found
+    by_source = frozenset[str]()
+    if source != state.source:
+        before, after = (_values(text) for text in (state.source, source))
+        by_source = frozenset(n for n in state.found if before.get(n) != after.get(n))
+    return by_source | _launched_anew(candidate, state)
+
+
+def _launched_anew(candidate: Candidate, state: State) -> frozenset[str]:
+    if candidate.plan is None:
         return frozenset()
-    before, after = (_values(text) for text in (state.source, source))
-    return frozenset(n for n in state.found if before.get(n) != after.get(n))
+    kernel = state.spec.kernel
+    before, after = (launch_in_force(kernel, plan) for plan in (state.plan, candidate.plan))
+    options = state.found & {*TRITON_OPTIONS}
+    return frozenset(n for n in options if getattr(before, n) != getattr(after, n))
 
 
 def _values(source: str) -> dict[str, list[int]]:

@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.loading.files import MAX_SOURCE
 from kernelwright.runners.model import BuildOptions, Candidate
+from kernelwright.runners.plans.launch_in_force import launch_fields
 from kernelwright.runners.specs.spec import KernelSpec, Parameter
 from kernelwright.search.applying import diffs
 from kernelwright.search.applying.apply import apply
 from kernelwright.search.applying.diffs import apply_diff
 from kernelwright.search.moves import MOVES, NotApplicable, State
+from kernelwright.search.moves.shared.live_parameters import live_parameters
 
 SOURCE = """\
 #define TILE 32
@@ -262,6 +264,52 @@ def test_a_plan_brings_its_own_sizes_in_place_of_tuned_ones() -> None:
     assert after["BLOCK_X"] == 8 and "block_x" not in after
     both = candidate(plan={"grid": 1, "block": 256}, parameters={"block_x": 512})
     assert apply(both, tuned).parameters["block_x"] == 512
+
+
+TRITON: dict[str, Any] = {
+    "kernel_type": "triton",
+    "launch": {"grid": ["BLOCK_X"], "constexprs": {"TILE": 64}, "num_warps": 4},
+}
+
+
+def test_a_launch_replaces_that_of_a_triton_spec_whole() -> None:
+    plan = {"grid": ["BLOCK_X", 2]}
+    after = apply(candidate(plan=plan), state(**TRITON))
+    assert after.plan == plan and launch_fields(after.spec.kernel, after.plan) == plan
+    assert live_parameters(replace(after, source="")) == {"BLOCK_X"}
+
+
+def test_a_launch_brings_its_own_warps_in_place_of_tuned_ones_where_it_changes_them() -> None:
+    start = state(**TRITON)
+    found = {n: Parameter(values=(2, 4, 8)) for n in ("num_warps", "num_stages")}
+    spec = start.spec.model_copy(update={"parameters": {**start.spec.parameters, **found}})
+    chosen = {"num_warps": 8, "num_stages": 2}
+    tuned = replace(start, spec=spec, parameters=chosen, found=frozenset(found))
+    for warps, kept in ((4, chosen), (2, {"num_stages": 2})):
+        after = apply(candidate(plan={"grid": [1], "num_warps": warps}), tuned).parameters
+        assert {n: v for n, v in after.items() if n in found} == kept
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        ({"grid": 1, "block": 64}, "`block` belongs to a launch of a cuda kernel"),
+        ({"gird": 1}, "did you mean `grid`"),
+        ({"grid": ["n +"]}, "`n \\+` is not an expression"),
+        ({}, "grid: required, and missing"),
+    ],
+)
+def test_a_plan_that_is_no_launch_of_a_triton_kernel_is_refused(
+    plan: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SpecError, match=message) as error:
+        apply(candidate(plan=plan), state(**TRITON))
+    assert "a whole kernel.launch in place of the spec's" in str(error.value)
+
+
+def test_a_plan_is_refused_where_a_triton_source_launches() -> None:
+    with pytest.raises(SpecError, match="that its source launches"):
+        apply(candidate(plan={"grid": 1}), state(kernel_type="triton"))
 
 
 ALLOWED = """

@@ -10,6 +10,7 @@ import re
 from ....runners.errors import SpecError
 from ....runners.inferring.found_parameters import find_parameters
 from ....runners.plans.declared_plan import declared_plan
+from ....runners.plans.launch_in_force import launch_in_force, names_used
 from .base import State
 
 BY_THE_COMPILER = frozenset({"num_warps", "num_ctas", "maxnreg"})
@@ -30,7 +31,9 @@ def live_parameters(state: State) -> frozenset[str]:
     live = names & _words(state.source)
     language = state.language
     if language.launches_itself:
-        return _with_options(state, names, live)
+        launch = launch_in_force(state.spec.kernel, state.plan)
+        named = names & names_used(launch) if launch is not None else live
+        return _with_options(state, names, live | named)
     return live | _of_the_launch(state, names) if language.planned else live
 
 

@@ -102,10 +102,10 @@ class InterpreterBench:
         return loaded
 
     def check_variant(
-        self, loaded: LoadedKernel, source: str, timeout_s: float = 20.0
+        self, loaded: LoadedKernel, source: str, timeout_s: float = 20.0, **changes: Any
     ) -> GateResult:
         """The logic check of another source of the same kernel."""
-        changed = {"source": source, "source_key": source_key(source, "triton")}
+        changed = {"source": source, "source_key": source_key(source, "triton")} | changes
         variant = loaded.baseline().model_copy(update=changed)
         return logic_check(
             loaded, variant, DEVICE, runner=self.runner, oracle=self.oracle, timeout_s=timeout_s
@@ -149,6 +149,15 @@ def test_a_right_kernel_passes_and_the_message_says_what_that_is_worth(
     assert found.message.startswith("at n = 4099: 2 runs, ")
     assert LOGIC_ONLY in found.message
     assert found.evidence["symbols"] == {"n": 4099}
+
+
+def test_a_variant_is_interpreted_with_its_own_launch(bench: InterpreterBench) -> None:
+    loaded = bench.load(ADD)
+    source = ADD.replace("BLOCK: tl.constexpr", "TILE: tl.constexpr = 64").replace("BLOCK", "TILE")
+    right = bench.check_variant(loaded, source, plan={"grid": ["cdiv(n, TILE)"]})
+    assert right.outcome == "passed", right.message
+    few = bench.check_variant(loaded, source, plan={"grid": ["n // TILE"]})
+    assert few.outcome == "failed", "the last elements have no program"
 
 
 def test_a_wrong_kernel_fails_with_the_worst_index(bench: InterpreterBench) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from triton_adds import WRAPPER, request_of, spec
+from triton_adds import ADD, WRAPPER, request_of, spec
 
 from kernelwright.runners.loading.files import Roots, load_data
 from kernelwright.runners.specs.devices import PROFILES
@@ -27,6 +27,22 @@ def test_a_grid_that_fits_the_known_sizes_alone_is_no_grid_for_all() -> None:
 def test_what_device_code_and_comments_say_is_for_the_machine_code_to_tell_apart() -> None:
     other = WRAPPER.replace("tl.store", "# in order\n    tl.store", 1)
     assert wrapped(other + "\n# the end\n") == wrapped(WRAPPER)
+
+
+def launched(plan: dict[str, Any] | None, **parameters: int) -> Any:
+    return launches(request_of(spec(ADD, "add"), plan=plan, parameters=parameters))
+
+
+def test_a_launch_of_a_variants_own_counts_unless_it_is_the_specs() -> None:
+    own = {"grid": ["cdiv(n, BLOCK)"], "constexprs": {"BLOCK": 512}}
+    assert launched(own) == launched(None)
+    assert launched(own | {"grid": ["min(cdiv(n, BLOCK), 8)"]}) != launched(None)
+
+
+def test_a_parameter_counts_where_the_launch_names_it_alone() -> None:
+    plan = {"grid": ["cdiv(n, BLOCK) * PARTS"], "constexprs": {"BLOCK": 512}}
+    assert launched(plan, PARTS=1) != launched(plan, PARTS=2)
+    assert launched(None, PARTS=1) == launched(None, PARTS=2)
 
 
 def planned(**changes: Any) -> Any:

@@ -112,6 +112,41 @@ def test_a_wrapper_is_built(builder: Builder, three: BuildOutcome) -> None:
     assert artifact.plans["main"].launches[0].grid == (8, 1, 1)
 
 
+HALVES = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def add(x, y, out, most, HALF: tl.constexpr = 64):
+    i = (2 * tl.program_id(0) + tl.program_id(1)) * HALF + tl.arange(0, HALF)
+    tl.store(out + i, tl.load(x + i, i < most) + tl.load(y + i, i < most), i < most)
+"""
+
+
+def test_a_variant_is_launched_as_its_own_plan_says(builder: Builder, three: BuildOutcome) -> None:
+    """Over a constant that has its value in the source alone, with a size handed over."""
+    plan = {"grid": ["cdiv(n, 2 * HALF)", 2], "constexprs": {"most": "n"}, "num_warps": 2}
+    request = request_of(spec(ADD, "add"), ("main", "odd"), source=HALVES, plan=plan)
+    plans = artifact_of(builder.build(request)).plans
+    grids = {label: each.launches[0].grid for label, each in plans.items()}
+    assert grids == {"main": (32, 2, 1), "odd": (33, 2, 1)}
+    assert plans["main"].kernels[0].block == (64, 1, 1)
+    assert artifact_of(three).plans["main"].launches[0].grid == (8, 1, 1)
+
+
+def test_a_parameter_that_the_plan_names_is_followed(builder: Builder) -> None:
+    data = spec(ADD, "add", parameters={"PARTS": {"values": [1, 2]}})
+    plan = {"grid": ["cdiv(n, BLOCK)"], "constexprs": {"BLOCK": "1024 // PARTS"}}
+    grids = [
+        artifact_of(builder.build(request_of(data, plan=plan, parameters={"PARTS": parts})))
+        .plans["main"]
+        .launches[0]
+        .grid
+        for parts in (1, 2)
+    ]
+    assert grids == [(4, 1, 1), (8, 1, 1)]
+
+
 def test_parameters_found_in_a_source_can_be_set(builder: Builder, three: BuildOutcome) -> None:
     assert {"num_warps", "num_stages"} <= three.parameters.keys()
     wide = builder.build(request_of(spec(ADD, "add"), parameters={"num_warps": 8}))
@@ -181,6 +216,25 @@ def test_a_source_that_does_not_build_says_why(builder: Builder, what: str) -> N
     assert "build-" not in outcome.message, "the name of a private folder tells nobody anything"
 
 
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ({"grid": ["cdiv(n, BLOK)"]}, ["the launch's grid: `BLOK` is not a known name", "BLOCK"]),
+        (
+            {"grid": [8], "block": [128]},
+            ["`block` belongs to a launch of a cuda kernel", "a whole"],
+        ),
+    ],
+)
+def test_a_plan_that_launches_nothing_is_rejected_with_what_is_valid(
+    builder: Builder, plan: dict[str, Any], words: list[str]
+) -> None:
+    source = ADD.replace("constexpr)", "constexpr = 512)")
+    outcome = builder.build(request_of(spec(ADD, "add"), source=source, plan=plan))
+    assert outcome.rejected or outcome.artifact is None
+    assert [word for word in words if word not in outcome.message] == []
+
+
 REJECTED: dict[str, tuple[str, dict[str, Any], str]] = {
     "work of torch on the device": (
         WRAPPER.replace("return out", "return out + 1"),
@@ -195,7 +249,11 @@ REJECTED: dict[str, tuple[str, dict[str, Any], str]] = {
         "not deterministic: step 0, argument a: 0.",
     ),
     "a compiler's flags": (WRAPPER, {"options": BuildOptions(flags=("-O3",))}, "no flags"),
-    "a declared plan": (WRAPPER, {"plan": {"steps": []}}, "captured from its launch"),
+    "a plan where the source launches": (
+        WRAPPER,
+        {"plan": {"grid": [1]}},
+        "that its source launches",
+    ),
 }
 
 
