@@ -20,14 +20,14 @@ _INCLUDED = re.compile(r"""^\s*["<](?P<path>[^">]+)""")
 _ASSEMBLED = re.compile(r"""\.inc(?:bin|lude)\s+\\?"(?P<path>[^"\\]+)""")
 _ELSEWHERE = re.compile(r"(?:^|/)\.\.(?:/|$)|^/")
 REASON = "is a file outside of the kernel's folders"
-_HELD = r"""(?!<(?!kernelwright)|"/)"""
+_HELD = r"""(?!<(?!kernelwright|/|[^>]*\.\.))"""
 _ASKED = re.compile(
     rf"""\b__has_include(?:_next)?+\s*+\(\s*+{_HELD}"""
     rf"""|#\s*define\b.*\b__has_include(?:_next)?+\s*+(?!\(\s*+(?!{_HELD}))"""
 )
-"""whether a file lies beside it that is ours; of a path it is told nothing (`foreign_files`), and
-what the system has, or whether it may ask at all, it may ask for"""
-ASKS = "asks which files lie beside it, and so by whom it is built"
+"""whether a file lies beside it that is ours, or anywhere by its place: nvcc answers that of files
+that no kernel may read. What the system has by name, or whether it may ask at all, it may ask for"""
+ASKS = "asks which files there are, and so by whom it is built and where"
 
 
 def foreign_files(root: Node) -> Iterator[Finding]:

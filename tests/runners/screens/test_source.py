@@ -262,6 +262,9 @@ def test_every_row_gives_a_reason() -> None:
         "#if __INCLUDE_LEVEL__",
         '#if __has_include("kernelwright_shim.cpp")',
         "#if __has_include(<kernelwright_shim.cpp>)",
+        '#if __has_include("/usr/bin/env")',
+        "#if __has_include(</usr/bin/env>)",
+        "#if __has_include(<../../usr/bin/env>)",
         "#if __has_include (BESIDE)",
         "#ifdef A\n#elif __has_include_next(BESIDE)",
         "#define THERE __has_include\n#if THERE(BESIDE)",
@@ -278,6 +281,7 @@ def test_a_source_does_not_ask_how_it_is_built(line: str) -> None:
     "line",
     [
         "#if __has_include(<omp.h>)",
+        "#if __has_include(<cuda/std/array>)",
         "#if defined(__has_include) && __has_include( <omp.h> )",
         "#ifdef __has_include",
         "#define OMP __has_include(<omp.h>)\n#if OMP",
