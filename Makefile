@@ -20,12 +20,14 @@ GPU_READY := $(if $(filter $(VENV)/bin,$(BIN)),$(VENV)/gpu.stamp)
 setup: $(VENV)/dev.stamp
 
 demo: $(VENV)/package.stamp
-	@echo "Searching for a faster matmul (examples/matmul): 24 builds at most, about five minutes;" \
+	@echo "Searching for a faster matmul (examples/matmul/plain.json): 12 builds at most, some minutes;" \
 		"steps say how long it may still take."
 	@rm -rf $(DEMO)
-	@$(BIN)/kernelwright optimize --input examples/matmul/spec.json --outdir $(DEMO) \
-		--budget-builds 24 --no-llm
-	@echo "More: $(BIN)/kernelwright show $(DEMO) matmul; the whole story: $(DEMO)/kernels/matmul/trace.md"
+	@$(BIN)/kernelwright optimize --input examples/matmul/plain.json --outdir $(DEMO) \
+		--budget-builds 12 --no-llm
+	@echo "More: $(BIN)/kernelwright show $(DEMO) matmul_plain; the whole story:" \
+		"$(DEMO)/kernels/matmul_plain/trace.md; the line that builds the winner:" \
+		"$(DEMO)/kernels/matmul_plain/best/build.sh"
 
 gpu-demo: $(GPU_READY)
 	@$(BIN)/python3 benchmarks/gpu_examples.py $(ARGS)

@@ -156,7 +156,7 @@ class LiveView(Display):
     def _show(self, event: Event) -> None:
         match event:
             case Opening(path):
-                self._start(f"{path}: building, checking and timing the baseline")
+                self._start(f"{path}: reading it; then its baseline is built, checked and timed")
             case Opened(kernel):
                 self._live.console.print(*opening_notes(event), sep="\n", **PLAIN)
                 self._baseline = kernel.baseline
@@ -247,7 +247,7 @@ def lines_of(event: Event, baseline: str | None = None, left: str = "") -> list[
     `left`: how long the search may still take."""
     match event:
         case Opening(path):
-            return [f"{path}: building, checking and timing the baseline"]
+            return [f"{path}: reading it; then its baseline is built, checked and timed"]
         case Opened(kernel, known):
             name = kernel.loaded.spec.name
             head = f"{name}: baseline {_baseline(kernel.baseline_ms)}{_known(known)}"

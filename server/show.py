@@ -25,6 +25,11 @@ from .tables import gate_table, kernel_table, search_table, variant_table
 from .terminal.grid import console
 from .terminal.reports import markdown
 
+NOTHING_YET = (
+    "no kernel was opened here yet: `optimize` was stopped before its baseline was built, checked "
+    "and timed; the same call begins with that, also with --resume"
+)
+
 
 def show_handle(outdir: Path, handle: str) -> None:
     """Print tables of the state folder, or of one kernel, variant or search in it.
@@ -113,6 +118,9 @@ def show_brief(outdir: Path, kernel: str, variant: str, as_json: bool) -> None:
 
 def _show_all(store: Store) -> None:
     known = kernel_records(store)
+    if not known:
+        print(NOTHING_YET)
+        return
     console().print(kernel_table([(k, figure_of(store, k.incumbent)) for k in known]))
     console().print(search_table([s for k in known for s in searches(store, k.kernel_id)]))
 

@@ -12,6 +12,8 @@ from kernelwright.search.settings import Settings
 from kernelwright.server import cli
 from kernelwright.server.headless import Headless, Stopped, say_how_to_resume
 from kernelwright.server.options.paths import file_there, folder_there, there
+from kernelwright.server.show import NOTHING_YET, show_handle
+from kernelwright.store.store import STATE_FILE, Store
 
 
 @pytest.fixture
@@ -111,3 +113,11 @@ def test_how_to_go_on_names_the_program_as_it_was_called_and_all_that_it_may_rea
         "go on with: .venv/bin/kernelwright optimize --input 'a b.json' --outdir out --resume "
         f"--root {roots[0]} --gpus 0,1"
     )
+
+
+def test_a_folder_in_which_nothing_was_opened_yet_is_told_as_that(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Store.open(folder / STATE_FILE).close()
+    show_handle(folder, "")
+    assert capsys.readouterr().out == f"{NOTHING_YET}\n"
