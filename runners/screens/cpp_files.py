@@ -26,7 +26,7 @@ _ASKED = re.compile(
     rf"""|#\s*define\b.*\b__has_include(?:_next)?+\s*+(?!\(\s*+(?!{_HELD}))"""
 )
 """whether a file lies beside it that is ours, or anywhere by its place: nvcc answers that of files
-that no kernel may read. What the system has by name, or whether it may ask at all, it may ask for"""
+that no kernel may read. What the system has by name, or whether it may ask, it may ask for"""
 ASKS = "asks which files there are, and so by whom it is built and where"
 
 
