@@ -18,6 +18,11 @@ _PLACE = re.compile(r"^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:\d+:)? (?P<kind>[A
 """any tool's message about a line of a file; the assembler begins its kinds in capitals"""
 _EXCERPT = re.compile(r"^ *\d* \| |^\s|^$")
 UNTOLD = "what is said of a file that is not the kernel's is not told"
+UNREAD = "is not there, or no file that a kernel may read"
+_BY_ITS_PLACE = re.compile(
+    r"(\bfatal error: (?:/|\S*\.\./)[^:\n]*): (?:No such file or directory|Permission denied)$"
+)
+"""which of both it is would tell which files there are"""
 _TOOL = re.compile(
     r"undefined reference|ld returned|cannot find -l|collect2:"
     r"|^(?:ptxas|nvcc|nvrtc|nvlink|cicc)\b.*\b(?:error|fatal)\b"
@@ -39,7 +44,7 @@ def told_of(output: str, readable: Callable[[str], bool]) -> str:
                     continue
         elif hidden and _EXCERPT.match(line) and not line.startswith("                 from "):
             continue
-        kept.append(line)
+        kept.append(_BY_ITS_PLACE.sub(rf"\1: {UNREAD}", line))
     return "\n".join(kept)
 
 

@@ -103,3 +103,12 @@ def test_a_message_is_no_longer_than_a_person_reads(built: Builder, tmp_path: Pa
 def test_a_flag_that_waits_for_a_make_is_refused_in_a_spec(built: Builder, tmp_path: Path) -> None:
     outcome = build(built, FUNCTION, tmp_path, flags=["-O2", "-flto=jobserver"])
     assert outcome.rejected and "-flto=jobserver" in outcome.message
+
+
+def test_a_message_does_not_tell_which_files_there_are() -> None:
+    said = "kernel.cu:1:11: fatal error: {}: {}"
+    there = said.format("/home/someone/notes", "Permission denied")
+    nowhere = said.format("/home/someone/notes", "No such file or directory")
+    assert told_of(there, lambda file: True) == told_of(nowhere, lambda file: True)
+    by_name = said.format("no_such_header.h", "No such file or directory")
+    assert told_of(by_name, lambda file: True) == by_name
