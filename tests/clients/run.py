@@ -78,7 +78,8 @@ def main() -> int:
         kept = {"versions": versions(asked.node_folder), "rows": [*before, *map(asdict, rows)]}
         return write("mcp_clients", kept, asked.output)
 
-    with ThreadPoolExecutor(asked.at_once) as pool:
+    pool = ThreadPoolExecutor(asked.at_once)
+    try:
         begun = [
             pool.submit(driven, client, transport, asked.limit, asked.node_folder, path)
             for transport, client in pairs
@@ -87,6 +88,8 @@ def main() -> int:
             rows.append(done.result())
             print(line(rows[-1]), flush=True)
             keep()
+    finally:
+        pool.shutdown(cancel_futures=True)
     print(f"written: {keep()}")
     return 0 if all(row.whole for row in rows) else 1
 
