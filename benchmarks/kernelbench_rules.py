@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import math
 import queue
+import shutil
 import sys
 import threading
 import time
@@ -74,6 +75,10 @@ def solve_one(given: argparse.Namespace) -> None:
         builds=given.builds,
         seconds=given.search_seconds,
     )
+
+    shutil.rmtree(
+        wanted.outdir, ignore_errors=True
+    )  # a search that was begun would be gone on with
 
     def solved() -> dict[str, Any]:
         found = solve(wanted, lambda event: None)

@@ -88,7 +88,7 @@ def _operator(
     if not arguments.variant_id:
         raise SpecError("in an operator's place goes a variant", valid="variant_id")
     winner = outdir / "winners" / arguments.variant_id
-    export_winner(bench, outdir, arguments.label, winner, arguments.variant_id)
+    export_winner(bench, outdir, [arguments.label], winner, arguments.variant_id)
     tell("the program runs in pairs")
     return verified_operator(
         program_again(outdir),

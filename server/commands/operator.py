@@ -31,7 +31,9 @@ Winner = Annotated[
 def export(
     outdir: Annotated[Path, typer.Argument(callback=there, help="The --outdir of a search.")],
     recording: Recorded,
-    label: Annotated[str, typer.Argument(help="The operator's label in the report.")],
+    labels: Annotated[
+        list[str], typer.Argument(help="Labels of one operator in the report, a shape each.")
+    ],
     to: Annotated[Path, typer.Option(help="Folder of the winner; files in it are replaced.")],
     variant: Annotated[str, typer.Option(help="Default: the fastest of its kernel.")] = "",
 ) -> None:
@@ -42,7 +44,7 @@ def export(
 
     state_file(outdir)
     with Workbench(outdir, [Path.cwd()]) as bench:
-        chosen = export_winner(bench, recording.absolute(), label, to.absolute(), variant)
+        chosen = export_winner(bench, recording.absolute(), labels, to.absolute(), variant)
     print(f"written: {to} ({', '.join(chosen)})")
     print(f"next: kernelwright operator verify {recording} {to} --install")
 

@@ -132,57 +132,52 @@ def _printed(place: Path, folder: str = "run/output") -> str:
     return (place / folder / "program.stdout").read_text().splitlines()[-1]
 
 
-NORMS = """
+SPREADS = """
 import torch
 
 torch.set_num_threads(1)
 x = torch.randn(16, 96, generator=torch.Generator().manual_seed(0))
-weight, bias = torch.linspace(0.5, 1.5, 96), torch.linspace(-1, 1, 96)
 for _ in range(3):
-    torch.native_layer_norm(x, [96], weight, bias, 1e-5)
-    torch.softmax(x, -1)
+    for rows in (x, x[:8].clone()):
+        torch.var_mean(rows, 1, correction=1)
     torch.topk(x, 2)
 print("done")
 """
 
 
-def test_an_operator_of_several_kernels_or_results_is_opened_and_put_in_place_as_a_whole(
+def test_several_kernels_results_and_shapes_of_an_operator_become_one_winner(
     tmp_path: Path, brief_timing: None
 ) -> None:
     torch = importlib.import_module("torch")
-    (tmp_path / "norms.py").write_text(NORMS)
+    (tmp_path / "spreads.py").write_text(SPREADS)
+    place, winner = tmp_path / "r", tmp_path / "winner"
     with Workbench(tmp_path / "state", [tmp_path]) as bench:
-        command = (sys.executable, "norms.py")
+        command = (sys.executable, "spreads.py")
         told = record_program(
             bench, RecordProgramArguments(command=command, recording="r", front="torch", keep=True)
         )
-        labels = {k.name.split(" ")[0]: k.label for k in told.kernels}
-        folders = dict[str, Path]()
-        for name in ("native_layer_norm", "_softmax"):
-            label = labels[f"aten::{name}"]
-            to = f"opened{name}"
-            opened = open_recorded(bench, OpenRecordedArguments(recording="r", label=label, to=to))
+        every = {k.name: k.label for k in told.kernels}
+        labels = [label for name, label in every.items() if name.startswith("aten::var_mean")]
+        assert len(labels) == 2
+        for label in labels:
+            opened = open_recorded(
+                bench, OpenRecordedArguments(recording="r", label=label, to=label)
+            )
             assert len(opened.next) > 1 and f"{len(opened.next)} kernels" in opened.notes[-1]
             with pytest.raises(SpecError, match="was opened from"):
-                export_winner(bench, tmp_path / "r", label, tmp_path / "none")
-            for spec in sorted((tmp_path / to).glob("*/spec.json")):
+                export_winner(bench, place, [label], winner)
+            for spec in sorted((tmp_path / label).glob("*/spec.json")):
                 open_kernel(bench, OpenKernelArguments(spec_path=str(spec)))
-            folders[name] = tmp_path / f"winner{name}"
-            export_winner(bench, tmp_path / "r", label, folders[name])
+        export_winner(bench, place, labels, winner)
+        (top,) = (label for name, label in every.items() if name.startswith("aten::topk"))
         with pytest.raises(SpecError, match=r"no kernel is written for aten\.topk"):
-            open_recorded(
-                bench, OpenRecordedArguments(recording="r", label=labels["aten::topk"], to="topk")
-            )
+            open_recorded(bench, OpenRecordedArguments(recording="r", label=top, to="topk"))
+        with pytest.raises(SpecError, match="are of several"):
+            export_winner(bench, place, [labels[0], top], winner)
     x = torch.randn(16, 96, generator=torch.Generator().manual_seed(1))
-    weight, bias = torch.linspace(0.5, 1.5, 96), torch.linspace(-1, 1, 96)
-    calls = {
-        "native_layer_norm": lambda: torch.native_layer_norm(x, [96], weight, bias, 1e-5),
-        "_softmax": lambda: (torch.softmax(x, -1),),
-    }
-    for name, call in calls.items():
-        wanted = call()
-        with deploy.installed(folders[name]) as operator:
-            found = call()
+    for rows in (x, x[:8].clone()):
+        wanted = torch.var_mean(rows, 1, correction=1)
+        with deploy.installed(winner) as operator:
+            found = torch.var_mean(rows, 1, correction=1)
         assert operator.uses == 1
-        for one, other in zip(found, wanted, strict=True):
-            torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)

@@ -38,37 +38,44 @@ FILLS = (1, 2, 4)
 
 
 def export_winner(
-    bench: Workbench, recording: Path, label: str, to: Path, variant_id: str = ""
+    bench: Workbench, recording: Path, labels: Sequence[str], to: Path, variant_id: str = ""
 ) -> tuple[str, ...]:
-    """Write what runs for the recorded calls of an operator: of each kernel that it was opened as
-    the fastest variant, or `variant_id` where it is one of that kernel. Returns their ids.
+    """Write what runs for the recorded calls of an operator, of one label or of several: for each
+    the fastest variant of every kernel that it was opened as, or `variant_id` where it is one of
+    that kernel. Returns their ids.
 
-    Raises HandleUnknown, and SpecError for a variant of another kernel, one that does not build,
-    and one that takes what the loader cannot do.
+    Raises HandleUnknown, and SpecError for labels of several operators, a variant of another
+    kernel, one that does not build, and one that takes what the loader cannot do.
     """
-    seen = operators_of(recording / COUNT).labelled(label)
-    whole = composition_of(recording, label)
-    chosen = _chosen(bench, seen, whole, variant_id)
-    built = [_built(bench, each, seen) for each in chosen]
-    suffix = "cubin" if seen.device == "cuda" else "so"
+    found = operators_of(recording / COUNT)
+    calls = [found.labelled(label) for label in labels]
+    first = calls[0]
+    if len({(each.operator, each.device) for each in calls}) > 1:
+        raise SpecError(
+            f"a winner is of one operator, and {', '.join(labels)} are of several",
+            valid=", ".join(each.label for each in found.rows if each.operator == first.operator),
+        )
+    suffix = "cubin" if first.device == "cuda" else "so"
+    cases, chosen, built = list[dict[str, Any]](), list[str](), list[_Built]()
+    for seen in calls:
+        whole = composition_of(recording, seen.label)
+        ids = _chosen(bench, seen, whole, variant_id)
+        made = [_built(bench, each, seen) for each in ids]
+        cases.append(_case(seen, whole, made, suffix))
+        chosen += ids
+        built += made
     to.mkdir(parents=True, exist_ok=True, mode=0o700)
-    files = dict[str, str]()
-    for kernel in (kernel for each in built for kernel in each.plan.kernels):
-        name = f"{kernel.sha256[:16]}.{suffix}"
-        content = (bench.outdir / "modules" / f"{kernel.sha256}.{suffix}").read_bytes()
-        write_whole(to / name, content)
-        files[name] = hashlib.sha256(content).hexdigest()
     told = {
         "format": FORMAT,
-        "operator": seen.operator,
-        "device": seen.device,
-        "target": built[0].target if seen.device == "cuda" else processor(),
-        "files": files,
-        "cases": [_case(seen, whole, built, suffix)],
+        "operator": first.operator,
+        "device": first.device,
+        "target": built[0].target if first.device == "cuda" else processor(),
+        "files": _write_code(bench.outdir / "modules", built, suffix, to),
+        "cases": cases,
         "variant": " ".join(chosen),
     }
     write_whole(to / OPERATOR_JSON, json.dumps(told, indent=1) + "\n")
-    return chosen
+    return tuple(chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +128,17 @@ def _built(bench: Workbench, variant_id: str, seen: SeenOperator) -> _Built:
         raise SpecError(f"{variant_id} runs on another device than {seen.label} ({seen.device})")
     aligns = {each.name: each.align for each in spec.io.arguments}
     return _Built(built.artifact.plans[seen.label], built.artifact.target, aligns)
+
+
+def _write_code(modules: Path, built: Sequence[_Built], suffix: str, to: Path) -> dict[str, str]:
+    """Copy the machine code of all kernels; hashes by name."""
+    files = dict[str, str]()
+    for kernel in (kernel for each in built for kernel in each.plan.kernels):
+        name = f"{kernel.sha256[:16]}.{suffix}"
+        content = (modules / f"{kernel.sha256}.{suffix}").read_bytes()
+        write_whole(to / name, content)
+        files[name] = hashlib.sha256(content).hexdigest()
+    return files
 
 
 def _case(
