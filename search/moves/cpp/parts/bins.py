@@ -20,7 +20,9 @@ from .scope import SIZE, Scope
 from .types import named_kind
 
 MOST_BYTES: Final = 1 << 16
-"""of the bins of one thread, which lie on its stack and in its caches"""
+"""of the bins of one thread on any workload: they stay in its caches"""
+STACK_BYTES: Final = 1 << 20
+"""of the same for any legal sizes: half of the least stack that a thread usually has"""
 WIDEST: Final = 8
 """bytes of an element"""
 ADDED_EACH: Final = 4
@@ -57,7 +59,12 @@ def bins_of(array: str, loop: Loop, effects: Effects, scope: Scope) -> Bins | st
     spelled = None if length is None else scope.spelled(length)
     if length is None or spelled is None:
         return f"neither the contract nor an argument says how many elements `{array}` has"
-    for workload in scope.spec.workloads:
+    if (most := length.value(_largest(scope))) * WIDEST > STACK_BYTES:
+        return (
+            f"`{array}` may have {most} elements by `symbols`, too many for each thread's stack: "
+            f"up to {STACK_BYTES // WIDEST} are divided"
+        )
+    for workload in (each for each in scope.spec.workloads if not each.held_out):
         sizes = {SIZE + name: value for name, value in workload.symbols.items()}
         elements = length.value(sizes)
         added = sum(_times(access, loop, scope, sizes) for access in accesses if access.writes)
@@ -68,6 +75,15 @@ def bins_of(array: str, loop: Loop, effects: Effects, scope: Scope) -> Bins | st
                 f"`{workload.name}` it has {elements}, and {added} sums are known to go into them"
             )
     return Bins(array, spelled, scope.arrays[array])
+
+
+def _largest(scope: Scope) -> dict[str, int]:
+    """The largest legal value of each size."""
+    spec = scope.spec
+    return {
+        SIZE + name: max(w.symbols[name] for w in spec.workloads) if symbol is None else symbol.max
+        for name, symbol in spec.symbols.items()
+    }
 
 
 def _times(access: Access, loop: Loop, scope: Scope, sizes: dict[str, int]) -> int:

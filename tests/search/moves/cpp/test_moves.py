@@ -399,6 +399,11 @@ def test_many_bins_and_bins_that_round_are_left_alone_and_said_why() -> None:
     assert "`io.deterministic` false would allow" in told("8", "float32")
 
 
+def test_bins_that_could_overflow_a_stack_at_a_legal_size_are_left_alone() -> None:
+    legal = dataclasses.replace(hk.KEYS, symbols={"K": {"min": 1, "max": 1_000_000}})
+    assert "reduction" not in first(THREADS.propose(legal.state()))
+
+
 def test_threads_take_rows_and_never_the_lanes_of_a_vector() -> None:
     source = hk.SOFTMAX.source
     for move in (KEEP_TERMS, EXACT_EXP, PARTIAL_SUMS, THREADS):
