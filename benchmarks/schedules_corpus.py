@@ -12,6 +12,7 @@ from typing import Any
 
 import cuda_rewrites_kernels
 import schedules_kernels
+import triton_more_kernels
 import triton_plain_kernels
 from schedules_at_limit import AT_LIMIT
 from schedules_torch_calls import CUDA, TRITON
@@ -80,6 +81,8 @@ def _triton() -> Iterator[Searched]:
     for kind, kernels in (
         ("developed", triton_plain_kernels.DEVELOPED),
         ("held out", triton_plain_kernels.HELD_OUT),
+        ("developed", triton_more_kernels.OPEN),
+        ("held out", triton_more_kernels.THIRD),
     ):
         for name, kernel in kernels.items():
             yield Searched(name, "triton", kind, _sized(_lenient(kernel.spec("f"))), TRITON[name])

@@ -1,6 +1,7 @@
 """What a person who has torch writes for the kernels of `cuda_rewrites_kernels.py`,
-`schedules_at_limit.py` and `triton_plain_kernels.py`: expressions over the kernel's inputs by name,
-by the kernel's name. Those of `schedules_kernels.py` stand beside their kernels.
+`schedules_at_limit.py`, `triton_plain_kernels.py` and `triton_more_kernels.py`: expressions over
+the kernel's inputs by name, by the kernel's name. Those of `schedules_kernels.py` stand beside
+their kernels.
 
 What a kernel changes in place is returned or changed in place, whichever torch does faster."""
 
@@ -82,4 +83,23 @@ TRITON: Mapping[str, str] = {
     "heads_before_tokens": "src.transpose(1, 2).contiguous()",
     "place_of_the_greatest": "x.argmax(1)",
     "bias_and_gelu_down_columns": "F.gelu(x + bias)",
+    "greatest_and_its_place": "x.max(1)",
+    "place_by_its_own_fold": "x.argmax(1)",
+    "softmax_with_a_running_maximum": "torch.softmax(x, 1)",
+    "log_of_sums_by_lanes": "torch.logsumexp(x, 1)",
+    "running_sums_one_by_one": "x.cumsum(1)",
+    "running_sums_in_blocks": "x.cumsum(1)",
+    "sums_and_squares_of_rows": "(x.sum(1), x.square().sum(1))",
+    "columns_added_by_tiles": "y + x.sum(0)",
+    "a_vector_added_in_place": "y.add_(x, alpha=0.5)",
+    "rows_of_a_table": "F.embedding(at, table)",
+    "least_and_its_place": "src.min(1)",
+    "log_softmax_of_lanes": "torch.log_softmax(src, 1)",
+    "products_so_far": "(src * 0.25).cumsum(1)",
+    "means_and_deviations": "((m := src.mean(1)),"
+    " torch.rsqrt(src.square().mean(1) - m * m + 1e-5))",
+    "gradients_of_a_bias": "db + dout.sum(0)",
+    "a_step_with_momentum": "((v := 0.9 * mom + grad + 0.01 * w), w - 0.1 * v)",
+    "tokens_with_places": "F.embedding(token, table) + place",
+    "places_down_columns": "src.argmax(0)",
 }

@@ -1,5 +1,6 @@
-"""How many plain Triton kernels of `triton_plain_kernels.py` a schedule writes anew, and whether
-its first candidate computes the same under Triton's interpreter at a small shape. Nothing is timed.
+"""How many plain Triton kernels of `triton_plain_kernels.py` and `triton_more_kernels.py` a
+schedule writes anew, and whether its first candidate computes the same under Triton's interpreter
+at a small shape. Nothing is timed.
 
     python benchmarks/triton_rewrites.py
 
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from environment import write
+from triton_more_kernels import OPEN, THIRD
 from triton_plain_kernels import DEVELOPED, HELD_OUT, PlainKernel
 
 from kernelwright.runners.interpreter.logic import logic_check
@@ -35,7 +37,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         rig = _Rig(Path(name))
         try:
-            halves = {"developed": DEVELOPED, "held_out": HELD_OUT}
+            halves = {"developed": DEVELOPED, "held_out": HELD_OUT, "open": OPEN, "third": THIRD}
             result = {half: _half(kernels, rig) for half, kernels in halves.items()}
         finally:
             rig.close()

@@ -94,11 +94,8 @@ def _asked(torch: Any, call: Callable[..., Any], contract: BoundContract, given:
             tensors[each.name] = tensors[each.name].bfloat16()
     scalars = {a.name: a.value for a in contract.arguments if a.value is not None}
     returned = call(**tensors, **scalars)
-    found = (
-        {f"{at}": each for at, each in enumerate(returned)}
-        if isinstance(returned, tuple)
-        else {"0": returned}
-    )
+    several = [returned] if torch.is_tensor(returned) else returned
+    found = {str(at): each for at, each in enumerate(several)}
     changed = {a.name: tensors[a.name] for a in contract.arrays if a.argument.role == "inout"}
     return {n: _told(each) for n, each in {**found, **changed}.items()}
 
@@ -145,7 +142,13 @@ ROW: dict[str, Any] = {
 }  # fmt: skip
 LEVEL = {**ROW, "kernel": "b", "accepted": False, "baseline_ms": {"main": 0.1}, "speedup": 1.0}
 BEHIND = {**ROW, "kernel": "c", "best_ms": {"main": 0.2}, "speedup": 2.0}
-FAILED = {"kernel": "d", "corpus": "plain", "kind": "held out", "error": "no", "torch_ms": {}}
+FAILED: dict[str, Any] = {
+    "kernel": "d",
+    "corpus": "plain",
+    "kind": "held out",
+    "error": "no",
+    "torch_ms": {},
+}
 
 
 def test_a_kind_is_told_beside_the_faster_of_eager_and_compiled(

@@ -3,20 +3,20 @@
 A sum of exponentials under the maximum so far, rescaled whenever that grows, is the sum under the
 whole maximum, whatever the order and however many partial sums are joined:
 `s * exp(m - n) + exp(x - n)` leaves `sum(exp(x - max(x)))`, and so do sums of blocks, and of lanes
-that are scaled to the greatest of their maxima in the end. An extreme that each lane kept with its
-place, and the first place of those that are as great, are one fold of both.
+that are scaled to the greatest of their maxima in the end. An extreme that lanes or blocks kept
+with its place is one fold of both (`extremes.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .....analysis.lift.expressions import Call, Carried, Expr, Fold, Name, Number, names_in
-from .....analysis.lift.fold_laws import as_one_place, merged, plain_fold, term_of
+from .....analysis.lift.fold_laws import merged, plain_fold, term_of
 from .....analysis.lift.folding import combination
 from .....analysis.lift.rewriting import rebuilt, substitute
 from .....analysis.lift.statements import Body, changed
+from .extremes import PLACES
 
 _EXPONENTIALS = ("exp", "fast_exp", "exp2", "fast_exp2")
 
@@ -31,7 +31,7 @@ def _plain(expr: Expr) -> Expr:
     made = rebuilt(expr, _plain)
     if not isinstance(made, Fold):
         return made
-    for law in (_without_running_maximum, _of_scaled_sums, _first_place):
+    for law in (_without_running_maximum, _of_scaled_sums, *PLACES):
         found = law(made)
         if found is not None:
             return found
@@ -136,84 +136,3 @@ def _of_scaled_sums(fold: Fold) -> Expr | None:
             one = fold.carried[0]
             return merged(plain_fold("sum", fold.index, fold.count, one.first, one.name, found))
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Lanes:
-    """What `min(lanes: select(best == extreme, place, beyond))` is made of."""
-
-    lanes: Fold
-    """the fold over lanes"""
-    best: Fold
-    """of one lane"""
-    extreme: Fold
-    """of all"""
-    pair: Fold
-    """of one lane: the place that goes with `best`"""
-
-
-def _first_place(fold: Fold) -> Expr | None:
-    """The first place of those at which lanes found what is the extreme of all."""
-    found = _lanes(fold)
-    if found is None:
-        return None
-    kind, place = found.best.kind, found.pair.carried[found.pair.which]
-    value = next(each for each in found.pair.carried if each is not place)
-    term, whole = term_of(found.best), term_of(found.extreme)
-    best = combination(value)
-    if term is None or whole is None or best is None or not isinstance(place.next, Call):
-        return None
-    own = {found.pair.index: Name(found.best.index)}
-    if found.pair.count != found.best.count or substitute(best[1], own) != term:
-        return None
-    if not _is_all_of(found, kind) or not _counts_places(
-        found, substitute(place.next.args[1], own)
-    ):
-        return None
-    k, q, b = found.extreme.index, Name(place.name), Name(value.name, value.dtype)
-    order = Call("gt" if kind == "max" else "lt", (whole, b), "bool")
-    carried = (
-        Carried(q.name, "int", place.first, Call("select", (order, Name(k), q), "int")),
-        Carried(b.name, b.dtype, found.extreme.carried[0].first,
-                Call("select", (order, whole, b), b.dtype)),
-    )  # fmt: skip
-    return Fold(f"arg{kind}", k, found.extreme.count, carried, 0)
-
-
-def _lanes(fold: Fold) -> _Lanes | None:
-    term = term_of(fold) if fold.kind == "min" and fold.dtype == "int" else None
-    match term:
-        case Call("select", (Call("eq", pair), Fold() as place, _)) if place.kind.startswith("arg"):
-            pass
-        case _:
-            return None
-    for best, extreme in (pair, pair[::-1]):
-        if not (isinstance(best, Fold) and isinstance(extreme, Fold)):
-            continue
-        mine = fold.index in names_in(best) and fold.index not in names_in(extreme)
-        if mine and best.kind == extreme.kind == place.kind.removeprefix("arg"):
-            return _Lanes(fold, best, extreme, place)
-    return None
-
-
-def _is_all_of(found: _Lanes, kind: str) -> bool:
-    """Whether the extreme is that of all lanes."""
-    first = found.best.carried[0].first
-    all_lanes = merged(
-        plain_fold(kind, found.lanes.index, found.lanes.count, first, "~all", found.best)
-    )
-    if not isinstance(all_lanes, Fold) or all_lanes.count != found.extreme.count:
-        return False
-    mine, other = term_of(all_lanes), term_of(found.extreme)
-    same = {all_lanes.index: Name(found.extreme.index)}
-    return mine is not None and substitute(mine, same) == other
-
-
-def _counts_places(found: _Lanes, place: Expr) -> bool:
-    """Whether what a lane keeps is the place among all, in the order in which it goes."""
-    lane, turn = found.lanes.index, found.best.index
-    ways: tuple[Callable[[], Expr | None], ...] = (
-        lambda: as_one_place(place, lane, turn, found.lanes.count),
-        lambda: as_one_place(place, turn, lane, found.best.count),
-    )
-    return any(way() in (Name(lane), Name(turn)) for way in ways)

@@ -11,7 +11,7 @@ import pytest
 from triton_bench import TritonBench
 
 from kernelwright.runners.interpreter.runner import interpreter_missing
-from kernelwright.runners.loading.files import Roots, load_data
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import BuildOptions
 from kernelwright.search.moves.shared.base import NotApplicable, State
 from kernelwright.search.moves.triton.schedules import MOVES
@@ -23,8 +23,11 @@ Script = Callable[[str], Any]
 BY_ID = {move.id: move for move in MOVES}
 WRITES = {
     "greatest_and_its_place": ("row_blocks", "tl.min(tl.where("),
+    "place_by_its_own_fold": ("row_blocks", "tl.min(tl.where("),
     "softmax_with_a_running_maximum": ("row_blocks", "tl.max("),
     "log_of_sums_by_lanes": ("row_blocks", "tl.max("),
+    "running_sums_one_by_one": ("scan_blocks", "tl.cumsum("),
+    "running_sums_in_blocks": ("scan_blocks", "tl.cumsum("),
     "columns_added_by_tiles": ("column_blocks", "tl.atomic_add("),
 }
 
@@ -34,15 +37,42 @@ def test_what_a_schedule_writes_computes_the_same(
     script: Script, bench: TritonBench, name: str
 ) -> None:
     plain = script("triton_more_kernels").OPEN[name]
-    small = replace(plain, symbols=dict.fromkeys(plain.symbols, 44))
-    whole, few = (
-        load_data(each.spec(name), bench.folder, Roots([bench.folder])) for each in (plain, small)
-    )
-    start = State("triton", whole.spec.kernel.source_code or "", {}, BuildOptions(), whole.spec)
     move, word = WRITES[name]
-    found = BY_ID[move].propose(start)
+    texts = _right(bench, plain, move, dict.fromkeys(plain.symbols, 44))
+    assert all(word in each for each in texts)
+
+
+def test_rows_that_no_block_holds_carry_their_sums_from_block_to_block(
+    script: Script, bench: TritonBench
+) -> None:
+    plain = script("triton_more_kernels").OPEN["running_sums_in_blocks"]
+    long = replace(plain, symbols={"rows": 64, "cols": 1 << 20})
+    texts = _right(bench, long, "scan_blocks", {"rows": 8, "cols": 20004})
+    assert len(texts) == 2 and all("before += tl.sum(here, axis=0)" in each for each in texts)
+
+
+def test_sums_that_began_with_something_are_left_alone(script: Script, bench: TritonBench) -> None:
+    plain = script("triton_more_kernels").OPEN["running_sums_one_by_one"]
+    begun = replace(plain, source=plain.source.replace("total = 0.0", "total = 1.0"))
+    kernel = load_data(begun.spec("begun"), bench.folder, Roots([bench.folder]))
+    found = BY_ID["scan_blocks"].propose(_start(kernel))
+    assert isinstance(found, NotApplicable) and "begins with something" in found.reason
+
+
+def _right(bench: TritonBench, plain: Any, move: str, few: dict[str, int]) -> list[str]:
+    """What a move writes of a kernel; all of it is right with workloads of a quarter of `few`."""
+    small = replace(plain, symbols=few)
+    whole, tried = (
+        load_data(each.spec("f"), bench.folder, Roots([bench.folder])) for each in (plain, small)
+    )
+    found = BY_ID[move].propose(_start(whole))
     assert not isinstance(found, NotApplicable), found.reason
-    bench.oracle.open(few)
-    for each in found:
-        assert each.source is not None and word in each.source
-        bench.must_pass(few, replace(start, source=each.source, spec=few.spec))
+    bench.oracle.open(tried)
+    texts = [each.source or "" for each in found]
+    for each in texts:
+        bench.must_pass(tried, replace(_start(tried), source=each))
+    return texts
+
+
+def _start(kernel: LoadedKernel) -> State:
+    return State("triton", kernel.spec.kernel.source_code or "", {}, BuildOptions(), kernel.spec)

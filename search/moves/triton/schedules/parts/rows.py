@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ......analysis.lift.expressions import Number, call, names_in
+from ......analysis.lift.expressions import Expr, Number, call, names_in
 from ......analysis.lift.statements import Dim, Scatter
 from ......analysis.lift.sums import total
 from ......runners.model import Candidate
@@ -45,12 +45,12 @@ def _rows(plain: Plain) -> Iterator[Candidate]:
         raise Unwritable("what it folds does not lie side by side in a row")
     usual = max(workload_values(program.columns, plain), default=LOOPED)
     warps = max(1, min(MOST_WARPS, next_pow2(usual) // (WARP * A_THREAD)))
-    if _held(plain, program):
+    if is_held(plain, program.columns):
         if usual <= SHORT and program.outer:
             some = max(2, SHORT // next_pow2(usual))
             yield _row_candidate(plain, program, some, 4, 0.45)
         yield _row_candidate(plain, program, 1, warps, 0.55)
-    if usual > LOOPED or not _held(plain, program):
+    if usual > LOOPED or not is_held(plain, program.columns):
         yield _row_candidate(plain, program, 0, min(8, warps), 0.3)
 
 
@@ -61,11 +61,11 @@ def _program(plain: Plain) -> RowProgram:
     return row_program(plain)
 
 
-def _held(plain: Plain, program: RowProgram) -> bool:
+def is_held(plain: Plain, columns: Expr) -> bool:
     """Whether a row surely fits in a block whose length a launch can work out."""
     by_launch = plain.launch is not None
-    known = by_launch or not (names_in(program.columns) & plain.programs.keys())
-    return known and largest(program.columns, plain) <= LONGEST
+    known = by_launch or not (names_in(columns) & plain.programs.keys())
+    return known and largest(columns, plain) <= LONGEST
 
 
 def _row_candidate(
