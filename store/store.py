@@ -152,7 +152,7 @@ class Store:
             known = ", ".join(matches) if matches else self._newest(table)
             raise HandleUnknown(
                 f"`{table}` holds no {key!r}{self._otherwise(table, key)}.",
-                valid=known + _ALSO.get(table, ""),
+                valid=known + (_ALSO.get(table, "") if self.count(table) else ""),
                 next_step=_NEXT_STEP.get(table, _LIST),
             )
         return value
