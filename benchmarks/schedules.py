@@ -32,6 +32,7 @@ from kernelwright.search.session.optimize import Failed, Finished, optimize
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
 from kernelwright.search.stored.graph import graph_of
+from kernelwright.search.stored.records import StepReport
 
 RESULT = "schedules"
 TORCH_S = 420.0
@@ -118,16 +119,30 @@ def _row_of(bench: Workbench, each: Searched, file: Path, settings: Settings) ->
 
 
 def _searched(bench: Workbench, spec: Path, settings: Settings) -> dict[str, Any]:
-    began = time.monotonic()
+    began, steps = time.monotonic(), list[dict[str, Any]]()
     try:
         for event in optimize(bench, [spec], settings):
+            if isinstance(event, StepReport):
+                steps.append(_step(bench, event))
             if isinstance(event, Failed):
                 raise event.error
             if isinstance(event, Finished):
-                return _row(bench, event, time.monotonic() - began)
+                return {**_row(bench, event, time.monotonic() - began), "steps": steps}
     except KernelwrightError as error:
         return {"error": str(error)}
     return {"error": "a search ended without a result"}
+
+
+def _step(bench: Workbench, step: StepReport) -> dict[str, Any]:
+    """What was tried and how it ended, with the seconds of its stages."""
+    told = {"method": step.method, "detail": step.detail, "ending": step.ending.value}
+    found = step.variant_id and bench.evaluator.evaluation(step.variant_id)
+    return {
+        **told,
+        "speedup": step.speedup,
+        "message": step.message[:400],
+        "seconds": found.seconds if found else {},
+    }
 
 
 def _row(bench: Workbench, event: Finished, seconds: float) -> dict[str, Any]:
