@@ -11,6 +11,7 @@ from functools import lru_cache
 from ......analysis.lift import Argument, Lifted, lift
 from ......analysis.lift.expressions import Call, Expr, Name, Number, Unreadable, names_in
 from ......analysis.lift.normal import normal
+from ......analysis.lift.normal.gathered import gathered
 from ......analysis.lift.rewriting import substitute
 from ......analysis.lift.statements import Body, Dim, changed, expressions_in
 from ......analysis.lift.sums import difference, divided, product, total
@@ -220,7 +221,7 @@ def _lifted(
         if found.opaque:
             return NotApplicable(f"not all of it is understood: {'; '.join(found.opaque[:2])}")
         sizes = _Sizes(state.spec, given.sizes, numbers)
-        lifted = sizes.without_launch(normal(found), launch)
+        lifted = gathered(sizes.without_launch(normal(found), launch))
         lifted = with_whole_quotients(lifted, given.sizes, state.spec)
     except (Unreadable, ExpressionError, SyntaxError) as error:
         return NotApplicable(f"what it computes is not understood: {error}")
