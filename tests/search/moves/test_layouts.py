@@ -16,6 +16,7 @@ from host_harness import compiled, run
 from idiom_sources import SOURCES, TENSOR
 from layouts import c_on_one_line, c_with_comments, python_on_few_lines, python_with_comments
 from tiled_products import TILED, product
+from triton_more_kernels import OPEN
 from triton_moves import SPECS, sized, state_of_file
 from triton_moves import state as triton_state
 from triton_plain_kernels import DEVELOPED
@@ -67,7 +68,7 @@ def _triton(name: str) -> Callable[[], State]:
 
 def _plain_triton(name: str) -> Callable[[], State]:
     def state() -> State:
-        loaded = load_data(DEVELOPED[name].spec(name), Path(), Roots([Path()]))
+        loaded = load_data({**DEVELOPED, **OPEN}[name].spec(name), Path(), Roots([Path()]))
         assert loaded.source is not None
         return State("triton", loaded.source, {}, BuildOptions(), loaded.spec)
 
@@ -103,6 +104,7 @@ KERNELS: Mapping[str, Callable[[], State]] = {
     "row_blocks": _plain_triton("softmax_in_three_passes"),
     "column_blocks": _plain_triton("column_sum_by_columns"),
     "turned_blocks": _plain_triton("transpose_by_places"),
+    "scan_blocks": _plain_triton("running_sums_in_blocks"),
     "elementwise_blocks": _plain_triton("one_element_a_program"),
     "dot_products": _triton("products"),
     "matmul_tiles": _triton("tutorial"),
