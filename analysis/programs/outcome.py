@@ -6,7 +6,8 @@ from typing import Literal
 
 from ...runners.model import Record
 
-Outcome = Literal["faster", "slower", "tie", "unstable", "not equal", "never used", "failed"]
+Outcome = Literal["faster", "slower", "tie", "unstable", "few", "not equal", "never used", "failed"]
+"""`few`: faster in each of less than 4 pairs, which noise can be"""
 
 
 class ProgramVerdict(Record):

@@ -13,7 +13,8 @@ RESOLUTION = 0.002
 """relative: less than this no two programs are told apart"""
 WIDEST_TIE = 0.02
 FEWEST = 4
-"""pairs, for an interval"""
+"""Pairs, for an interval and for a gain: of two that noise alone decides, both are faster one time
+in four."""
 
 
 def verdict(found: Paired, predicted: float | None = None) -> ProgramVerdict:
@@ -51,7 +52,8 @@ def _outcome(
         return speedup, interval, "never used"
     if not all(run.equal for run in (*found.replaced, *found.without)):
         return speedup, interval, "not equal"
-    return speedup, interval, judgement(told, RESOLUTION, WIDEST_TIE)
+    found = judgement(told, RESOLUTION, WIDEST_TIE)
+    return speedup, interval, "few" if found == "faster" and ask is extent else found
 
 
 def _told(
@@ -65,6 +67,7 @@ def _told(
         "slower": "refused: the program is slower with it",
         "tie": "refused: the program is as fast without it",
         "unstable": "refused: the runs vary too much to tell; take more pairs or a longer run",
+        "few": f"refused: faster in each pair, and fewer than {FEWEST} show no gain; take more pairs",
         "not equal": "refused: the outputs are others (`--compare` names what decides that)",
         "never used": "refused: the replacement never ran; its notes say why",
         "failed": "refused: the program failed with it",

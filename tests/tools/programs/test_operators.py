@@ -93,7 +93,7 @@ def test_a_program_gets_a_winner_in_an_operators_place_with_proof_and_is_given_b
         refused = verify(STEPS, 2)
         assert (refused.outcome, refused.used, refused.installed) == ("tie", 60, False), refused
         assert installed_operators(place) == (None, {})
-        found = verify(NORM, 3)
+        found = verify(NORM, 4)
         assert (found.outcome, found.installed, found.used) == ("faster", True, 60), found
         assert found.interval is not None and found.interval[0] > 1
         assert found.predicted is not None and found.predicted > 1
