@@ -60,7 +60,8 @@ class _Rig:
     def outcome(self, kernel: LoadedKernel, candidate: Candidate) -> str:
         """passed, failed or skipped."""
         source = candidate.source or ""
-        changed = {"source": source, "source_key": source_key(source, "triton")}
+        key = source_key(source, "triton")
+        changed = {"source": source, "source_key": key, "plan": candidate.plan}
         variant = kernel.baseline().model_copy(update=changed)
         return logic_check(
             kernel, variant, PROFILES[0][0], runner=self.runner, oracle=self.oracle, timeout_s=60.0

@@ -5,7 +5,7 @@ A CUDA variant's is `declared_plan.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -59,6 +59,15 @@ def names_used(launch: TritonLaunch) -> frozenset[str]:
     options = (getattr(launch, name) for name in TRITON_OPTIONS)
     texts = (*launch.grid, *launch.constexprs.values(), *options)
     return frozenset[str]().union(*(names_in(each) for each in texts if each is not None))
+
+
+def with_constants_of(launch: TritonLaunch, parameters: Collection[str]) -> TritonLaunch:
+    """The launch for a kernel that has these parameters left: without constexprs of others, as far
+    as its options are not made of them."""
+    options = launch.model_copy(update={"grid": (1, 1, 1), "constexprs": {}})
+    wanted = {*parameters, *names_used(options)}
+    kept = {name: value for name, value in launch.constexprs.items() if name in wanted}
+    return launch.model_copy(update={"constexprs": kept})
 
 
 def _parsed(kernel: Kernel, plan: Mapping[str, Any]) -> TritonLaunch:

@@ -57,6 +57,10 @@ def variant(kernel: LoadedKernel, found: State, **parameters: int) -> Variant:
     """A state as a variant of a loaded kernel."""
     base = kernel.baseline()
     declared = {n: v for n, v in found.parameters.items() if n in base.parameters}
-    changed = {"source": found.source, "source_key": source_key(found.source, "triton")}
+    changed = {
+        "source": found.source,
+        "source_key": source_key(found.source, "triton"),
+        "plan": None if found.plan is None else dict(found.plan),
+    }
     chosen = {**base.parameters, **declared, **parameters}
     return base.model_copy(update=changed | {"parameters": chosen})

@@ -201,7 +201,8 @@ def reason(move: str, start: State) -> str:
 def applied(start: State, candidate: Candidate) -> State:
     """The state that a candidate leads to."""
     parameters = {**start.parameters, **(candidate.parameters or {})}
-    return replace(start, source=candidate.source or start.source, parameters=parameters)
+    source, plan = candidate.source or start.source, candidate.plan or start.plan
+    return replace(start, source=source, plan=plan, parameters=parameters)
 
 
 def chain(name: str, *moves: str) -> State:

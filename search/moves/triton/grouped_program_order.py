@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from ....runners.model import Candidate
+from ....runners.plans.launch_in_force import launch_in_force
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
 from .parts.kernels import Kernel, Launch, launch_of
@@ -144,12 +145,13 @@ def _count(state: State, values: Values, tile: ast.expr, at: ast.stmt) -> str | 
             if loop.target.id == number.id and isinstance(loop.iter, ast.Call):
                 end = loop.iter.args[min(1, len(loop.iter.args) - 1)]
                 return primary(values.kernel.source.text(end)) if _is_product(end) else None
-    launch, spec = launch_of(state, values.kernel), state.spec.kernel.launch
+    launch = launch_of(state, values.kernel)
     if isinstance(launch, Launch):
         whole = len(launch.grid) == 1 and _is_product(launch.grid[0])
     else:
-        grid = getattr(spec, "grid", ())
-        whole = len(grid) == 1 and _is_product(ast.parse(str(grid[0]), mode="eval").body)
+        ours = launch_in_force(state.spec.kernel, state.plan)
+        size, *others = (1, 1) if ours is None else ours.grid
+        whole = all(n == 1 for n in others) and _is_product(ast.parse(str(size), mode="eval").body)
     return "tl.num_programs(0)" if whole else None
 
 

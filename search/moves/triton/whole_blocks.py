@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from ....runners.model import Candidate
+from ....runners.plans.launch_in_force import launch_in_force
 from ..shared.affine import Form
 from ..shared.base import Move, NotApplicable, Proposals, State
 from ..shared.edits import Edit
@@ -112,10 +113,9 @@ class Blocks:
 
     def _programs(self, axis: int) -> str | None:
         """Programs along an axis in the kernel's names."""
-        spec = self.state.spec.kernel.launch
-        if spec is not None:
-            grid = spec.grid
-            return f"tl.{grid[axis]}" if axis < len(grid) else None
+        ours = launch_in_force(self.state.spec.kernel, self.state.plan)
+        if ours is not None:
+            return f"tl.{ours.grid[axis]}"
         launch = launch_of(self.state, self.kernel)
         if isinstance(launch, NotApplicable) or axis >= len(launch.grid):
             return None

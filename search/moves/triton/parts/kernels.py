@@ -198,8 +198,7 @@ def launch_of(state: State, kernel: Kernel) -> Launch | NotApplicable:
     """The one launch of a kernel in its source, with a grid that is written as a tuple."""
     if state.spec.kernel.launch is not None:
         return NotApplicable(
-            f"the spec launches `{kernel.name}`: its grid can only be changed where a Python "
-            "function of the source launches it"
+            f"the spec launches `{kernel.name}`: this rewrite changes launches in Python alone"
         )
     calls = [
         (function, call)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from triton_bench import TritonBench
+from triton_moves import applied
 
 from kernelwright.runners.interpreter.runner import interpreter_missing
 from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
@@ -68,10 +69,9 @@ def _right(bench: TritonBench, plain: Any, move: str, few: dict[str, int]) -> li
     found = BY_ID[move].propose(_start(whole))
     assert not isinstance(found, NotApplicable), found.reason
     bench.oracle.open(tried)
-    texts = [each.source or "" for each in found]
-    for each in texts:
-        bench.must_pass(tried, replace(_start(tried), source=each))
-    return texts
+    for each in found:
+        bench.must_pass(tried, applied(_start(tried), each))
+    return [each.source or "" for each in found]
 
 
 def _start(kernel: LoadedKernel) -> State:

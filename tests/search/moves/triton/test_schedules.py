@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from triton_bench import DEVICE, TritonBench, variant
-from triton_moves import state
+from triton_moves import applied, state
 
 from kernelwright.runners.interpreter.runner import interpreter_missing
 from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
@@ -39,6 +39,52 @@ def _loaded(script: Script, bench: TritonBench, name: str) -> LoadedKernel:
     return load_data(kernel.spec(name), bench.folder, Roots([bench.folder]))
 
 
+BY_SPEC: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
+    "row_sum_by_scalars": ("row_sum", {"grid": ["rows"], "num_warps": 2}, ()),
+    "one_element_a_program": ("squash_kernel", {"grid": ["n"]}, ("n",)),
+    "column_sum_by_columns": (
+        "column_sum",
+        {"grid": ["cols"], "constexprs": {"BLOCK": 128}, "num_stages": 2},
+        (),
+    ),
+    "product_by_sums": (
+        "product_kernel",
+        {"grid": ["m", "cdiv(n, BLOCK)"], "constexprs": {"BLOCK": 64}},
+        ("m", "n", "k"),
+    ),
+    "transpose_by_places": (
+        "turn",
+        {"grid": ["cdiv(rows * cols, BLOCK)"], "constexprs": {"BLOCK": 256}},
+        ("rows", "cols"),
+    ),
+}
+"""entry, launch of the spec, sizes that the kernel is given beside what its spec says"""
+NEW_LAUNCHES: dict[str, dict[str, Any]] = {
+    "row_sum_by_scalars": {
+        "grid": ["cdiv(rows, ROWS)"],
+        "constexprs": {"rows": "rows"},
+        "num_warps": 2,
+    },
+    "one_element_a_program": {"grid": ["cdiv(n, BLOCK)"]},
+    "column_sum_by_columns": {"grid": ["cdiv(cols, BLOCK_COLUMNS)"], "num_stages": 2},
+    "product_by_sums": {"grid": ["cdiv(m, BLOCK_M) * cdiv(n, BLOCK_N)"]},
+    "transpose_by_places": {"grid": ["cdiv(cols, BLOCK_ROWS) * cdiv(rows, BLOCK_COLUMNS)"]},
+}
+
+
+def _by_spec(script: Script, bench: TritonBench, name: str) -> LoadedKernel:
+    entry, launch, sizes = BY_SPEC[name]
+    data = script("triton_plain_kernels").DEVELOPED[name].spec(name)
+    data["kernel"] |= {"metadata": {"kernel_name": entry}, "launch": launch}
+    data["io"]["arguments"] += [
+        {"name": size, "role": "scalar", "dtype": "int32", "value": size} for size in sizes
+    ]
+    truth: str = data["reference"]["source_code"]
+    if sizes:
+        data["reference"] = {"source_code": truth.replace("):", ", **_):", 1)}
+    return load_data(data, bench.folder, Roots([bench.folder]))
+
+
 def _start(kernel: LoadedKernel) -> State:
     text = kernel.spec.kernel.source_code
     assert text is not None
@@ -60,12 +106,12 @@ def test_what_a_schedule_writes_computes_the_same_and_compiles(
     found = _candidates(BY_ID[WRITES[name]], start)
     bench.oracle.open(kernel)
     for each in found:
-        bench.must_pass(kernel, replace(start, source=each.source))
+        bench.must_pass(kernel, applied(start, each))
     (work,) = kernel.spec.workloads
     outcome = bench.builder.build(
         BuildRequest(
             kernel=kernel,
-            variant=variant(kernel, replace(start, source=found[0].source)),
+            variant=variant(kernel, applied(start, found[0])),
             shapes=(Shape(label=work.name, symbols=work.symbols),),
             device=DEVICE,
         )
@@ -82,7 +128,7 @@ def test_one_schedule_writes_a_kernel_and_the_others_say_why_not(
     answers = {move.id: move.propose(start) for move in MOVES}
     written = [n for n, each in answers.items() if not isinstance(each, NotApplicable)]
     assert written == [WRITES[name]]
-    again = replace(start, source=_candidates(BY_ID[WRITES[name]], start)[0].source)
+    again = applied(start, _candidates(BY_ID[WRITES[name]], start)[0])
     for move in MOVES:
         assert move.propose(again) == NotApplicable("a schedule has written it")
 
@@ -96,14 +142,55 @@ def test_a_launch_of_the_source_gets_a_grid_of_the_new_blocks(
     assert call in text
 
 
-def test_a_launch_of_the_spec_keeps_its_grid_and_its_programs_share_the_tiles(
+@pytest.mark.parametrize("name", BY_SPEC)
+def test_a_launch_of_the_spec_gets_a_program_a_tile_and_no_constants_that_are_gone(
+    script: Script, bench: TritonBench, name: str
+) -> None:
+    kernel = _by_spec(script, bench, name)
+    start = _start(kernel)
+    found = _candidates(BY_ID[WRITES[name]], start)
+    assert found[0].plan == NEW_LAUNCHES[name]
+    bench.oracle.open(kernel)
+    for each in found:
+        bench.must_pass(kernel, applied(start, each))
+
+
+def test_the_grid_that_a_schedule_gives_is_the_one_that_is_captured(
     script: Script, bench: TritonBench
 ) -> None:
-    start = _start(_loaded(script, bench, "column_sum_by_columns"))
-    text = _candidates(BY_ID["column_blocks"], start)[0].source or ""
-    loop = "range(tl.program_id(0), tl.cdiv(cols, BLOCK_COLUMNS), tl.num_programs(0))"
-    assert f"for tile in {loop}:" in text
-    assert "def column_sum(x, y, rows, cols, BLOCK" in text
+    kernel = _by_spec(script, bench, "product_by_sums")
+    start = _start(kernel)
+    outcome = bench.builder.build(
+        BuildRequest(
+            kernel=kernel,
+            variant=variant(kernel, applied(start, _candidates(BY_ID["dot_blocks"], start)[0])),
+            shapes=(Shape(label="some", symbols={"m": 512, "n": 65, "k": 32}),),
+            device=DEVICE,
+        )
+    )
+    assert outcome.artifact is not None, outcome.message
+    assert outcome.artifact.plans["some"].launches[0].grid == (8 * 2, 1, 1)
+
+
+def test_a_value_that_the_old_kernel_had_alone_is_handed_to_the_new_one(
+    script: Script, bench: TritonBench
+) -> None:
+    kernel = _by_spec(script, bench, "one_element_a_program")
+    start = _start(kernel)
+    text = start.source.replace("x, y, n):", "x, y, n, one=1.0):", 1).replace("(1.0 +", "(one +")
+    (first, *_) = _candidates(BY_ID["elementwise_blocks"], replace(start, source=text))
+    assert first.plan == {"grid": ["cdiv(n, BLOCK)"], "constexprs": {"one": 1.0}}
+    bench.oracle.open(kernel)
+    bench.must_pass(kernel, applied(start, first))
+
+
+def test_the_launch_of_a_plan_is_the_one_that_is_read(script: Script, bench: TritonBench) -> None:
+    """Not the spec's, which this source would not do all its work with."""
+    kernel = _by_spec(script, bench, "one_element_a_program")
+    pairs = _start(kernel).source.replace("at = tl.program_id(0)", "at = tl.program_id(1)", 1)
+    start = replace(_start(kernel), source=pairs, plan={"grid": [1, "n"]})
+    assert [each.launch for each in requests_of(start)] == [{"grid": [1, "n"]}] * 3
+    assert _candidates(BY_ID["elementwise_blocks"], start)[0].plan == {"grid": ["cdiv(n, BLOCK)"]}
 
 
 def test_products_of_float32_are_in_tf32_only_where_the_contract_allows_it(

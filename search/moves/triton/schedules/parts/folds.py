@@ -28,7 +28,8 @@ from ......analysis.lift.statements import Body, When, expressions_in
 from ......analysis.lift.sums import coefficient
 from ....shared.lifted.c_expressions import Unwritable, folds_of
 from ....shared.lifted.row_program import COLUMN, Reduction, RowProgram
-from .kernel_text import KernelText, Tile
+from .grids import Tile
+from .kernel_text import KernelText
 from .plain import Plain
 from .tile_text import VALUES, Index, number_text
 

@@ -17,8 +17,9 @@ from ....shared.lifted.c_expressions import Unwritable
 from ....shared.lifted.domains import workload_values
 from ....shared.lifted.flat import all_dims, joined, ordered
 from ....shared.lifted.two_places import with_rows
-from .kernel_text import KernelText, Tile
-from .options import with_options
+from .candidates import candidate_of
+from .grids import Tile
+from .kernel_text import KernelText
 from .plain import Plain, written_from
 
 ELEMENTS = 1024
@@ -142,13 +143,4 @@ def _candidate(
     if second is not None:
         what = "read along one side and written along the other" if method == TURNED else "at once"
         told = f"tiles of {sizes[0]} x {sizes[1]} places, {what}"
-    return with_options(
-        plain,
-        Candidate(
-            method=method,
-            detail=f"written from what it computes: {told}",
-            source=text.source(told, tiles),
-            prior=prior,
-        ),
-        warps=4,
-    )
+    return candidate_of(text, tiles, told, method=method, prior=prior, warps=4)

@@ -21,6 +21,8 @@ from ......analysis.lift.sums import total
 from ......analysis.lift.ttir import lift_ttir
 from ......runners.building.plain_triton import launched_plainly
 from ......runners.capture.launches import Handed, ReadLaunch
+from ......runners.plans.launch_in_force import launch_in_force, with_constants_of
+from ......runners.specs.declared_plan_model import TritonLaunch
 from ......runners.specs.part import Expression
 from ......runners.specs.spec import KernelSpec
 from ....shared.base import NotApplicable, Proposals, State
@@ -50,7 +52,9 @@ class Plain:
 
     kernel: Kernel
     launch: Launch | None
-    """where the source launches it; None: the spec does, and its grid stays"""
+    """where the source launches it; None: the spec does, or a plan in its place"""
+    by_spec: TritonLaunch | None
+    """that launch, without the constants that only the old kernel has; None: the source does"""
     spec: KernelSpec
     lifted: Lifted
     arrays: Mapping[str, Memory]
@@ -71,8 +75,7 @@ class Plain:
         _, end = source.span(function)
         around = (source.raw[:start] + source.raw[end:]).decode()
         spec = self.spec
-        launch = spec.kernel.launch
-        constants = getattr(launch, "constexprs", {}) if launch is not None else {}
+        constants = {} if self.by_spec is None else self.by_spec.constexprs
         taken = {*spec.symbols, *spec.parameters, *spec.kernel.defines, *constants}
         return Names(around, [*self.runtime, *self.programs, *(taken - self.sizes.keys())])
 
@@ -107,7 +110,7 @@ class _Key:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._text = repr((state.source, state.spec, sorted(state.chosen.items())))
+        self._text = repr((state.source, state.spec, state.plan, sorted(state.chosen.items())))
 
     def __hash__(self) -> int:
         return hash(self._text)
@@ -141,15 +144,18 @@ def _plain(key: _Key, name: str, by_spec: bool) -> Plain | NotApplicable:
     assert isinstance(kernel, Kernel) and not isinstance(launch, NotApplicable)
     lifted, sizes, programs = made
     text = launches[0].ttir
+    runtime = tuple(h.name for h in launches[0].handed if h.type)
+    ours = launch_in_force(state.spec.kernel, state.plan)
     return Plain(
         kernel=kernel,
         launch=launch,
+        by_spec=None if ours is None else with_constants_of(ours, runtime),
         spec=state.spec,
         lifted=lifted,
         arrays=reading.arrays,
         sizes=sizes,
         programs=programs,
-        runtime=tuple(h.name for h in launches[0].handed if h.type),
+        runtime=runtime,
         words=frozenset(w for w in ("tt.precise_sqrt", "tt.precise_divf") if w in text),
     )
 

@@ -15,8 +15,9 @@ from ....shared.base import Proposals, State
 from ....shared.lifted.c_expressions import Unwritable
 from ....shared.lifted.contraction import Contraction, contraction
 from ....shared.lifted.row_program import COLUMN
-from .kernel_text import KernelText, Tile
-from .options import with_options
+from .candidates import candidate_of
+from .grids import Tile
+from .kernel_text import KernelText
 from .plain import Plain, written_from
 from .tile_text import Index
 
@@ -110,13 +111,15 @@ def _candidate(plain: Plain, sizes: Sizes, precision: str) -> Candidate:
     _sum(text, found, (m, n, k), precision)
     text.lines.statements(found.body)
     told = f"tiles of {sizes.rows} x {sizes.columns} by tl.dot, {sizes.depth} of the sum at a time"
-    candidate = Candidate(
+    return candidate_of(
+        text,
+        tiles,
+        told,
         method=METHOD,
-        detail=f"written from what it computes: {told}",
-        source=text.source(told, tiles),
         prior=sizes.prior,
+        warps=sizes.warps,
+        stages=sizes.stages,
     )
-    return with_options(plain, candidate, sizes.warps, sizes.stages)
 
 
 def _sum(

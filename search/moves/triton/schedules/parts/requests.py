@@ -4,6 +4,7 @@ what a number stands for can be told from its values."""
 from __future__ import annotations
 
 from ......runners.capture.messages import CaptureRequest
+from ......runners.plans.launch_in_force import launch_fields
 from ......runners.specs.devices import PROFILES
 from ......runners.specs.spec import KernelSpec
 from ....shared.base import State
@@ -17,7 +18,7 @@ SCALES = (1, 1, 16)
 def requests_of(state: State) -> list[CaptureRequest]:
     """What the reader is asked for: the source's call at each shape, with the state's values."""
     spec = state.spec
-    launch = spec.kernel.launch
+    launch = launch_fields(spec.kernel, state.plan)
     return [
         CaptureRequest(
             source_path="kernel_module.py",
@@ -27,7 +28,7 @@ def requests_of(state: State) -> list[CaptureRequest]:
             label="read",
             device=PROFILES[0][0],
             parameters=state.chosen,
-            launch=None if launch is None else launch.model_dump(mode="json", exclude_none=True),
+            launch=launch,
             defines=spec.kernel.defines,
         )
         for symbols in _shapes(spec)

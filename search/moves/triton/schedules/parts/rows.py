@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ......analysis.lift.expressions import Expr, Number, call, names_in
+from ......analysis.lift.expressions import Expr, Number, call
 from ......analysis.lift.statements import Dim, Scatter
 from ......analysis.lift.sums import total
 from ......runners.model import Candidate
@@ -13,9 +13,10 @@ from ....shared.base import Proposals, State
 from ....shared.lifted.c_expressions import Unwritable
 from ....shared.lifted.domains import largest, workload_values
 from ....shared.lifted.row_program import COLUMN, RowProgram, row_program
+from .candidates import candidate_of
 from .folds import SHARE, FoldText, Shape, side_by_side
-from .kernel_text import KernelText, Tile
-from .options import with_options
+from .grids import Tile
+from .kernel_text import KernelText
 from .plain import Plain, written_from
 from .products import is_contraction
 
@@ -62,10 +63,8 @@ def _program(plain: Plain) -> RowProgram:
 
 
 def is_held(plain: Plain, columns: Expr) -> bool:
-    """Whether a row surely fits in a block whose length a launch can work out."""
-    by_launch = plain.launch is not None
-    known = by_launch or not (names_in(columns) & plain.programs.keys())
-    return known and largest(columns, plain) <= LONGEST
+    """Whether a row surely fits in a block."""
+    return largest(columns, plain) <= LONGEST
 
 
 def _row_candidate(
@@ -80,18 +79,13 @@ def _row_candidate(
         block = text.constant("ROWS", several) if last and several > 1 else ""
         tiles.append(Tile(dim, called, block, 0 if block else None))
     if several:
-        columns = program.columns
-        if isinstance(columns, Number):
-            block = text.constant("COLUMNS_HELD", max(16, next_pow2(int(columns.value))))
-        else:
-            size = text.size(columns, "args")
-            block = text.at_launch("COLUMNS_HELD", f"triton.next_power_of_2({size})")
+        block = text.held(program.columns)
         told = f"a row in one block, {several} a program" if several > 1 else "a row in one block"
     else:
         block = text.constant("BLOCK", LOOPED)
         told = f"a row in blocks of {LOOPED}, partial results in every lane"
     shape = Shape(tuple(tiles), text.rank - 1, block, whole=several > 0)
-    return _written(plain, program, text, shape, told, "coalesce_global_accesses", warps, prior)
+    return _written(program, text, shape, told, "coalesce_global_accesses", warps, prior)
 
 
 def _columns(plain: Plain) -> Iterator[Candidate]:
@@ -146,11 +140,10 @@ def _column_candidate(
         told += f", {SHARE} a program"
     tiles.append(Tile(beside, text.names.fresh("place"), across, 1))
     shape = Shape(tuple(tiles), 0, down, whole=False, share=share)
-    return _written(plain, program, text, shape, told, "coalesce_global_accesses", 4, prior)
+    return _written(program, text, shape, told, "coalesce_global_accesses", 4, prior)
 
 
 def _written(
-    plain: Plain,
     program: RowProgram,
     text: KernelText,
     shape: Shape,
@@ -160,10 +153,4 @@ def _written(
     prior: float,
 ) -> Candidate:
     FoldText(text, program, shape).write()
-    candidate = Candidate(
-        method=method,
-        detail=f"written from what it computes: {told}",
-        source=text.source(told, shape.tiles),
-        prior=prior,
-    )
-    return with_options(plain, candidate, warps)
+    return candidate_of(text, shape.tiles, told, method=method, prior=prior, warps=warps)

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ......analysis.lift.expressions import Expr, Fold, Load, Number
+from ......analysis.lift.expressions import Expr, Fold, Load
 from ......runners.model import Candidate
 from ......runners.specs.expressions import next_pow2
 from ....shared.base import Proposals, State
 from ....shared.lifted.c_expressions import Unwritable
 from ....shared.lifted.domains import workload_values
 from ....shared.lifted.prefixes import PrefixRows, prefix_rows
-from .kernel_text import KernelText, Tile
-from .options import with_options
+from .candidates import candidate_of
+from .grids import Tile
+from .kernel_text import KernelText
 from .plain import Plain, written_from
 from .rows import A_THREAD, LOOPED, MOST_WARPS, WARP, is_held
 from .tile_text import Index
@@ -56,23 +57,11 @@ def _candidate(plain: Plain, found: PrefixRows, block: int, warps: int, prior: f
     else:
         told = "running sums of a row in one block"
         _at_once(text, found)
-    candidate = Candidate(
-        method=METHOD,
-        detail=f"written from what it computes: {told}",
-        source=text.source(told, tiles),
-        prior=prior,
-    )
-    return with_options(plain, candidate, warps)
+    return candidate_of(text, tiles, told, method=METHOD, prior=prior, warps=warps)
 
 
 def _at_once(text: KernelText, found: PrefixRows) -> None:
-    columns = found.columns
-    if isinstance(columns, Number):
-        held = text.constant("COLUMNS_HELD", max(16, next_pow2(int(columns.value))))
-    else:
-        size = f"triton.next_power_of_2({text.size(columns, 'args')})"
-        held = text.at_launch("COLUMNS_HELD", size)
-    _columns(text, found, f"tl.arange(0, {held})")
+    _columns(text, found, f"tl.arange(0, {text.held(found.columns)})")
     for fold, term in found.terms.items():
         called = text.names.fresh("so_far")
         text.lines.add(f"{called} = tl.cumsum({_added(text, found, term)}, axis=0)")
