@@ -47,7 +47,7 @@ def gain_of(seen: SeenOperator, winner: Path) -> float | None:
     positional = [value_of(each, given, torch) for each in args]
     keywords = {name: value_of(each, given, torch) for name, each in named}
     operator = _operator(torch, seen.operator)
-    on_gpu = seen.device == "cuda"
+    on_gpu = seen.device != "cpu"
 
     def call() -> None:
         operator(*positional, **keywords)
