@@ -23,7 +23,7 @@ def test_fast_1_is_of_all_problems_and_the_mean_of_those_that_are_right(
         "wrong": solved(False, 9.0, 9.0),
         "late": {"ended": "by its limit of 110 s"},
     }
-    told = {
+    told: dict[str, Any] = {
         "problems": problems,
         "summary": {
             side: {
