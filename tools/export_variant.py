@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from ..evaluation.difference import launch_words
 from ..runners import progress
 from ..runners.errors import KernelwrightError, SpecError
 from ..runners.model import Record, Variant, ordered
+from ..runners.plans.launch_in_force import launch_fields
 from ..runners.specs.normalise import source_key
 from ..store.records import Confirmation, KernelRecord, VariantRecord
 from .base import Tool, WorkArguments
@@ -50,6 +52,8 @@ class ExportedVariant(Record):
     """the command that builds the file so; None where no compiler is called by hand"""
     launch: dict[str, int] = Field(default_factory=dict[str, int])
     """GPU kernels: values that your launch must use, as they have no place in the source"""
+    plan: dict[str, Any] | None = None
+    """GPU kernels: the variant's own launch, where it is not the spec's: yours must be so"""
     compiler: str | None = None
     confirmation: str
     verified: str
@@ -199,6 +203,8 @@ def _told(
     line = build_line(kernel.loaded, record.variant, flags, written.path)
     needed = "" if line is None else f"; build it with: {line}"
     needed += f"; launch it with {ordered(launch)}" if launch else ""
+    plan = _own_plan(kernel, record)
+    needed += f"; its launch is another one: {launch_words(plan)}" if plan else ""
     return ExportedVariant(
         path=str(written.path),
         backup=None if written.backup is None else str(written.backup),
@@ -207,11 +213,20 @@ def _told(
         build_flags=flags,
         build_line=line,
         launch=launch,
+        plan=plan,
         compiler=options.compiler if options.compiler != spec.compiler else None,
         confirmation=confirmation,
         verified=verified,
         advice=f"run the project's own tests{needed}",
     )
+
+
+def _own_plan(kernel: KernelRecord, record: VariantRecord) -> dict[str, Any] | None:
+    plan, baseline = record.variant.plan, kernel.loaded.baseline().plan
+    spec = kernel.loaded.spec.kernel
+    if plan is None or plan == baseline or plan == launch_fields(spec, None):
+        return None
+    return plan
 
 
 def _left(kernel: KernelRecord, values: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:

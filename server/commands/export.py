@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...evaluation.difference import launch_words
 from ..options.gpus import GpuNames, gpu_names
 from ..options.paths import there
 
@@ -103,4 +104,6 @@ def _told(written: ExportedVariant) -> str:
     if written.launch:
         values = " ".join(f"{name}={value}" for name, value in written.launch.items())
         lines.append(f"launch it with: {values}")
+    if written.plan:
+        lines.append(f"its launch is another one: {launch_words(written.plan)}")
     return "\n".join(lines)

@@ -16,15 +16,20 @@ from kernelwright.runners.device.cuda_driver import driver
 from kernelwright.runners.device.presence.probe import probe
 from kernelwright.runners.errors import BaselineRefused, DeviceMissing
 from kernelwright.runners.loading.files import load_data
+from kernelwright.runners.model import Comparison, Ending, Evaluation
 from kernelwright.runners.specs.devices import PROFILES
+from kernelwright.search.outdir.kernel_files import KernelFiles
 from kernelwright.search.session.optimize import Opened
+from kernelwright.search.session.replay import recorded
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.server.live import lines_of
+from kernelwright.store.evaluations import put_evaluation
 from kernelwright.tools.compile_variant import (
     CompiledVariant,
     CompileVariantArguments,
     compile_variant,
 )
+from kernelwright.tools.export_variant import ExportVariantArguments, export_variant
 from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
 from kernelwright.tools.time_variant import TimeVariantArguments, time_variant
 
@@ -116,6 +121,65 @@ def test_a_kernel_for_a_gpu_that_is_not_this_one_says_both_names() -> None:
     )
 
 
+TILED = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def vector_add(x, y, out, most, TILE: tl.constexpr = 64):
+    at = (2 * tl.program_id(0) + tl.program_id(1)) * TILE + tl.arange(0, TILE)
+    sums = tl.load(x + at, mask=at < most) + tl.load(y + at, mask=at < most)
+    tl.store(out + at, sums, mask=at < most)
+"""
+
+
+@needs_triton
+def test_a_triton_variant_keeps_its_own_launch_and_an_export_tells_it(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES / "triton_vector_add", tmp_path / "add")
+    plan = {"grid": ["cdiv(n, 2 * TILE)", 2], "constexprs": {"most": "n"}}
+    with Workbench(tmp_path / "out", [tmp_path / "add"]) as bench:
+        if bench.gpus.present():
+            pytest.skip("a GPU is here: tests/gpu go further")
+        opened = open_kernel(bench, OpenKernelArguments(spec_path="spec.json"))
+        wanted = CompileVariantArguments(kernel_id=opened.kernel_id, source=TILED, plan=plan)
+        built = compile_variant(bench, wanted)
+        assert built.ok, built.diagnostics
+        assert (built.logic or "").startswith("passed")
+        assert built.changed.endswith("launch (grid cdiv(n, 2 * TILE) x 2, constexprs most=n)")
+
+        _told_to_be_faster(bench, opened.kernel_id, built.variant_id)
+        files = KernelFiles(bench.store, bench.outdir).write(opened.kernel_id)
+        again = recorded(files / "variants" / built.variant_id).variant
+        assert again.plan == plan and again.variant_id == built.variant_id
+
+        exported = export_variant(
+            bench,
+            ExportVariantArguments(variant_id=built.variant_id, confirm=False, force=True),
+        )
+    assert exported.plan == plan and "the same machine code" in exported.verified
+    words = "its launch is another one: grid cdiv(n, 2 * TILE) x 2, constexprs most=n"
+    assert words in exported.advice
+
+
+def _told_to_be_faster(bench: Workbench, kernel_id: str, variant_id: str) -> None:
+    """What only a GPU could find."""
+    timed = Comparison(
+        candidate=variant_id, ratios=(), workloads=(), resolution=0.01, samples=0, seconds=0.0
+    )
+    found = Evaluation(
+        evaluation_id=f"{variant_id}/0001",
+        variant_id=variant_id,
+        kernel_id=kernel_id,
+        ending=Ending.faster,
+        tier="device",
+        message="faster",
+        comparison=timed,
+        speedup=2.0,
+    )
+    with bench.store.transaction() as writer:
+        put_evaluation(writer, found)
+
+
 @needs_cuda
 def test_a_plan_of_ones_own_is_built_and_one_that_does_not_fit_says_why(bench: Workbench) -> None:
     opened = open_kernel(bench, OpenKernelArguments(spec_path="cuda_scale/spec.json"))
@@ -126,7 +190,11 @@ def test_a_plan_of_ones_own_is_built_and_one_that_does_not_fit_says_why(bench: W
 
     grid = ["cdiv(n, BLOCK * ITEMS_PER_THREAD)"]
     right = built(grid=grid, block=["BLOCK"], shared=1024)
-    assert right.ok and right.changed == "plan" and right.kernels[0].dynamic_shared == 1024
+    assert (
+        right.ok
+        and right.changed == "launch (shared 1024)"
+        and right.kernels[0].dynamic_shared == 1024
+    )
     wrong = built(grid=grid, block=["BLOCK"], args=["x", "n"])
     assert wrong.ending == "rejected" and "2 parameters for `scale`" in (wrong.diagnostics or "")
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from kernelwright.evaluation.difference import changed_between, source_diff
+from kernelwright.evaluation.difference import changed_between, launch_words, source_diff
 from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import (
     BuildFacts,
@@ -445,3 +445,19 @@ def test_the_difference_of_two_variants_is_told_in_words() -> None:
     simd = child(loaded, source=FASTER)
     assert changed_between(base, simd) == "source (+1 -0 lines)"
     assert source_diff(base.source, simd.source, "k.cpp").startswith("--- a/k.cpp\n+++ b/k.cpp\n")
+
+
+def test_what_launches_is_told_as_far_as_it_changed() -> None:
+    base = kernel().baseline()
+    first = base.model_copy(update={"plan": {"grid": ["cdiv(n, TILE)", 2], "num_warps": 4}})
+    second = base.model_copy(update={"plan": {**(first.plan or {}), "num_warps": 8}})
+    told = [changed_between(*pair) for pair in ((base, first), (first, second), (second, base))]
+    assert told == [
+        "launch (grid cdiv(n, TILE) x 2, num_warps 4)",
+        "launch (num_warps 8)",
+        "launch (the spec's)",
+    ]
+    steps = [{"fill": "total"}, {"launch": "sum", "grid": [8, 1, 1], "block": 64, "args": ["x"]}]
+    assert launch_words({"steps": steps, "defines": {"TILE": 64}}) == (
+        "steps fill total; launch sum grid 8 block 64, defines TILE=64"
+    )
