@@ -12,12 +12,12 @@ from ..evaluation.difference import launch_words
 from ..runners import progress
 from ..runners.errors import KernelwrightError, SpecError
 from ..runners.model import Record, Variant, ordered
-from ..runners.plans.launch_in_force import launch_fields
 from ..runners.specs.normalise import source_key
 from ..store.records import Confirmation, KernelRecord, VariantRecord
 from .base import Tool, WorkArguments
 from .parts.baked_parameters import Baked, bake
 from .parts.build_line import build_line, flags_for
+from .parts.own_launch import own_launch
 from .parts.written_file import Written, write_with_backup
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def _told(
     line = build_line(kernel.loaded, record.variant, flags, written.path)
     needed = "" if line is None else f"; build it with: {line}"
     needed += f"; launch it with {ordered(launch)}" if launch else ""
-    plan = _own_plan(kernel, record)
+    plan = own_launch(kernel.loaded, record.variant)
     needed += f"; its launch is another one: {launch_words(plan)}" if plan else ""
     return ExportedVariant(
         path=str(written.path),
@@ -219,14 +219,6 @@ def _told(
         verified=verified,
         advice=f"run the project's own tests{needed}",
     )
-
-
-def _own_plan(kernel: KernelRecord, record: VariantRecord) -> dict[str, Any] | None:
-    plan, baseline = record.variant.plan, kernel.loaded.baseline().plan
-    spec = kernel.loaded.spec.kernel
-    if plan is None or plan == baseline or plan == launch_fields(spec, None):
-        return None
-    return plan
 
 
 def _left(kernel: KernelRecord, values: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:

@@ -18,7 +18,7 @@ from .diffs import apply_diff
 SOURCE, MEMO = ("source", "full_source", "code"), ("detail", "why", "think")
 """names under which a model may send a field, ours first"""
 MEMO_LENGTH = 400
-OF_A_PLAN = frozenset({*LaunchStep.model_fields, *DeclaredPlan.model_fields, "args"})
+OF_A_PLAN = frozenset({*LaunchStep.model_fields, *DeclaredPlan.model_fields, "args", "constexprs"})
 FENCE = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
 OPEN = re.compile(r"\A\s*```[^\n`]*\n")
 CODE = re.compile(r"[{};]|^\s*(#|//|/\*|import |from |def |@|\"\"\"|''')", re.MULTILINE)

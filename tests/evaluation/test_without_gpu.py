@@ -24,6 +24,7 @@ from kernelwright.search.session.replay import recorded
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.server.live import lines_of
 from kernelwright.store.evaluations import put_evaluation
+from kernelwright.tools.brief.assemble import brief_of
 from kernelwright.tools.compile_variant import (
     CompiledVariant,
     CompileVariantArguments,
@@ -146,6 +147,9 @@ def test_a_triton_variant_keeps_its_own_launch_and_an_export_tells_it(tmp_path: 
         assert built.ok, built.diagnostics
         assert (built.logic or "").startswith("passed")
         assert built.changed.endswith("launch (grid cdiv(n, 2 * TILE) x 2, constexprs most=n)")
+
+        standing = [s for s in brief_of(bench, built.variant_id).sections if s.name == "standing"]
+        assert f"by its plan: {json.dumps(plan)}" in standing[0].text
 
         _told_to_be_faster(bench, opened.kernel_id, built.variant_id)
         files = KernelFiles(bench.store, bench.outdir).write(opened.kernel_id)

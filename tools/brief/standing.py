@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from ...search.planning.brief import code_block, tokens_of
 from ...store.variants import known_artifact
 from ..parts.build_line import flags_for
 from ..parts.describing import advice, failed_gate
+from ..parts.own_launch import own_launch
 
 if TYPE_CHECKING:
     from ...evaluation.bench import Bench
@@ -29,6 +31,9 @@ def standing_blocks(bench: Bench, kernel: KernelRecord, record: VariantRecord) -
         f"{' '.join(flags) or 'the default'}",
         f"- speedup over the baseline: {_speedup(bench, kernel, record)}",
     ]
+    launch = own_launch(kernel.loaded, variant)
+    if launch is not None:
+        told.append(f"- launched not as the spec says, but by its plan: {json.dumps(launch)}")
     steps = [
         f"{each.method} ({_ended(bench, each.variant.variant_id)})"
         for each in lineage(bench, record)

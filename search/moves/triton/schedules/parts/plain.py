@@ -68,11 +68,9 @@ class Plain:
     """operations of the kernel's TTIR that have more than one spelling in Triton"""
 
     def names(self) -> Names:
-        """Names beside those of the file and of the spec; those of the kernel's old body are
-        free."""
-        source, function = self.kernel.source, self.kernel.function
-        start, _ = source.span(function.body[0])
-        _, end = source.span(function)
+        """Names beside those of the file and of the spec; those of the old kernel are free."""
+        source = self.kernel.source
+        start, end = source.span(self.kernel.function)
         around = (source.raw[:start] + source.raw[end:]).decode()
         spec = self.spec
         constants = {} if self.by_spec is None else self.by_spec.constexprs
