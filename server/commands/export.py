@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...evaluation.difference import launch_words
 from ..options.gpus import GpuNames, gpu_names
 from ..options.paths import there
 
@@ -92,6 +91,8 @@ def _meant(store: Store, kernel: str, variant: str) -> tuple[str, str]:
 
 
 def _told(written: ExportedVariant) -> str:
+    from ...evaluation.difference import launch_words
+
     lines = [f"written: {written.path} ({written.variant_id})"]
     lines += [f"backup: {written.backup}"] if written.backup else []
     lines += [f"note: {written.note}"] if written.note else []
