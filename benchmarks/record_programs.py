@@ -167,7 +167,7 @@ def round_trip() -> dict[str, Any]:
     before = plain_output(program)
     beside = shadowed(program, outdir, label, fast, 2)
     better = verified(program, outdir, label, fast, judged, pairs=ROUNDS, wanted=True)
-    again = drifted(program, outdir, judged, pairs=2)
+    again = drifted(program, outdir, judged, pairs=4)
     taken_out = roll_back(outdir)
     refused = verified(program, outdir, label, same, judged, pairs=ROUNDS, wanted=True)
     after = plain_output(program)

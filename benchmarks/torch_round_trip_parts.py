@@ -238,6 +238,7 @@ def _recorded_compiled(ran: Program, place: Path) -> dict[str, Any]:
     triton = [r for r in report.kernels if r.name.startswith("triton_") and r.ordinal]
     often = max((r.count for r in triton), default=0)
     steady = [r for r in triton if 2 * r.count >= often]  # and no launch of Inductor's tuning
+    steady.sort(key=lambda r: not r.source)  # only of what has a source a spec can be written
     shown = [[r.label, r.name, r.share, r.count, r.typical_us, r.source] for r in steady[:8]]
     return {"kernel_ms": report.kernel_ms, "triton": [r.label for r in steady], "first": shown}
 
