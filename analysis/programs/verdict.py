@@ -67,7 +67,7 @@ def _told(
         "slower": "refused: the program is slower with it",
         "tie": "refused: the program is as fast without it",
         "unstable": "refused: the runs vary too much to tell; take more pairs or a longer run",
-        "few": f"refused: faster in each pair, and fewer than {FEWEST} show no gain; take more pairs",
+        "few": f"refused: fewer than {FEWEST} pairs show no gain, though each is; take more pairs",
         "not equal": "refused: the outputs are others (`--compare` names what decides that)",
         "never used": "refused: the replacement never ran; its notes say why",
         "failed": "refused: the program failed with it",

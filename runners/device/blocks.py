@@ -15,8 +15,6 @@ from .side import Side
 from .stage import Stage
 
 WARM_UP_SLOT = 0
-EARLY_AMONG = 0.25
-"""of blocks, in which outputs are looked at early"""
 DRAWN = random.SystemRandom()
 
 
@@ -122,10 +120,10 @@ class _Plan:
         return made
 
     def early(self) -> list[Sample]:
-        """One more of each side, in some blocks, whose outputs are looked at early and whose time
-        is not: what is queued behind a sample could change it."""
+        """One more of each side where the message says so: what is queued behind a sample, to look
+        at its outputs early, could change its time."""
         message = self.message
-        if message.hot or message.given or message.cycle or DRAWN.random() >= EARLY_AMONG:
+        if message.hot or message.given or message.cycle or not message.early:
             return []
         usable = self._usable
         seeds = {v: [usable[n % len(usable)] for n in self._numbers(v)] for v in self._sides}

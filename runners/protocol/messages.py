@@ -92,6 +92,9 @@ class Block(Record):
     hidden: tuple[tuple[int, ...], ...] = ()
     """by round: seeds that calls at drawn places get in place of their own. No other call of the
     block has one of them, so all that lies beside such a call is as it always is"""
+    early: bool = False
+    """a GPU takes one more sample of each side, whose outputs are looked at early and whose time is
+    not; nowhere but where values lie ready, and are those of seeds that come once"""
     given: Given = ""
     """not `""`: code that works for later calls is wrong where values come late, or slower if it
     looks twice. Calls are so few that what buffers hold until then are seeds of their own."""

@@ -18,7 +18,7 @@ import numpy as np
 from device_kernels import CONTRACT, DeviceBench, N, integer, launch, pointer
 from pretend_gpu import Twins
 
-from kernelwright.runners.device import blocks, keeping, process, support
+from kernelwright.runners.device import keeping, process, support
 from kernelwright.runners.device.cuda_driver import driver
 from kernelwright.runners.plans.plan import LaunchPlan
 from kernelwright.runners.protocol.messages import Block, Check, Load, Pool, RunResult
@@ -108,7 +108,6 @@ def late(runner: process.DeviceProcess) -> dict[str, list[bool]]:
     """What is found where a copy engine, or nobody, writes to an output behind the last event."""
     runs = runner._stage.runs  # pyright: ignore[reportPrivateUsage]
     waits, found = runs._wait, dict[str, list[bool]]()  # pyright: ignore[reportPrivateUsage]
-    blocks.EARLY_AMONG = 1.0
 
     def arrives(sample: Any, timeout_s: float) -> None:
         waits(sample, timeout_s)
@@ -117,7 +116,9 @@ def late(runner: process.DeviceProcess) -> dict[str, list[bool]]:
             driver.Memset(start + nbytes - 4, 1, 0x41, 4, 1).enqueue(runs._stream)  # pyright: ignore[reportPrivateUsage]
 
     for name, runs._wait in (("late", arrives), ("in time", waits)):  # pyright: ignore[reportPrivateUsage]
-        message = Block(pool="k/w", rounds=(("a",),), calls={"a": 2}, poison=0xFF, timeout_s=20.0)
+        message = Block(
+            pool="k/w", rounds=(("a",),), calls={"a": 2}, poison=0xFF, timeout_s=20.0, early=True
+        )
         answer, fd = runner.block(message)
         os.close(fd)
         found[name] = [result.late for result in answer.sides[0].results]

@@ -295,8 +295,9 @@ def test_threads_that_fork_at_once_have_a_child_each(forks: ForkServer, tmp_path
 
 
 OWNER = f"""
-import os, sys
+import os, signal, sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
 from kernelwright.runners.forking.starting import start_python
 from kernelwright.runners.processes.process import Limits, clean_environment
 scratch = Path(sys.argv[1])
