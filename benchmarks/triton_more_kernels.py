@@ -20,7 +20,7 @@ VOCABULARY = 1000
 
 
 def _array(name: str, role: str, *shape: str | int, dtype: str = "float32") -> dict[str, Any]:
-    found = {"name": name, "role": role, "dtype": dtype, "shape": [*shape]}
+    found: dict[str, Any] = {"name": name, "role": role, "dtype": dtype, "shape": [*shape]}
     if dtype == "int32" and role == "input":
         found["init"] = {"kind": "randint", "low": 0, "high": VOCABULARY}
     return found

@@ -52,8 +52,8 @@ def _outcome(
         return speedup, interval, "never used"
     if not all(run.equal for run in (*found.replaced, *found.without)):
         return speedup, interval, "not equal"
-    found = judgement(told, RESOLUTION, WIDEST_TIE)
-    return speedup, interval, "few" if found == "faster" and ask is extent else found
+    judged = judgement(told, RESOLUTION, WIDEST_TIE)
+    return speedup, interval, "few" if judged == "faster" and ask is extent else judged
 
 
 def _told(
