@@ -197,6 +197,11 @@ class Builder:
             except TimeoutError as error:  # the channel is closed: its reader tells all who wait
                 zygote.kill()
                 raise _broken("it does not read what it is sent") from error
+            except ProcessLost as error:  # its reader may have told all who waited before this one
+                self._waiting.pop(number, None)
+                zygote.wait(ENDING_S)
+                returncode = None if zygote.killed else zygote.poll()
+                raise self._ended(zygote, returncode, error.message) from error
         return zygote, future
 
     def _running_zygote(self) -> Child:
