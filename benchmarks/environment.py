@@ -36,11 +36,13 @@ def environment() -> dict[str, Any]:
 
 
 def write(name: str, result: dict[str, Any], path: Path | None = None) -> Path:
-    """Write a result with its environment; `path`: not to `benchmarks/results/<name>.json`."""
+    """Write a result with its environment; `path`: not to `benchmarks/results/<name>.json`. Files
+    of this checkout are named from its root, wherever it lies."""
     path = path or RESULTS / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {"environment": environment(), **result}
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    text = json.dumps(content, indent=1).replace(f"{ROOT}/", "")
+    path.write_text(text + "\n", encoding="utf-8")
     return path
 
 
