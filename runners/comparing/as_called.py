@@ -6,6 +6,7 @@ whose data is in no cache near it and whose team of threads sleeps, as most prog
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -70,7 +71,7 @@ def as_called(
         if looked.broken is not None:
             continue
         asked = _Asked(checker, pool, sides, plan, timeout_s, rng, plan.placing_s / len(pools))
-        found = asked.blocks(told.runs, first_times(pool, looked.seconds, plan).calls, hot=True)
+        found = asked.blocks(told.runs, _repeats(pool, looked.seconds, plan), hot=True)
         if found.blocks_ms:
             told.warm_ms[pool.contract.label] = {v: median(ms) for v, ms in found.blocks_ms.items()}
             warm.append(_workload(pool, found))
@@ -79,6 +80,13 @@ def as_called(
             apart += [_workload(pool, alone)] if alone.blocks_ms else []
     told.warm, told.apart = (_over(found, pools, sides, plan) for found in (warm, apart))
     return told
+
+
+def _repeats(pool: SeedPool, seconds: Mapping[str, float], plan: TimingPlan) -> dict[str, int]:
+    """Calls of a sample with warm caches, by side; `seconds`: of a call."""
+    if not plan.hot_sample_s:
+        return first_times(pool, seconds, plan).calls
+    return {side: math.ceil(plan.hot_sample_s / s) for side, s in seconds.items()}
 
 
 @dataclass(frozen=True)

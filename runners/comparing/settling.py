@@ -81,6 +81,9 @@ class TimingPlan:
     """that this may take beyond the time in which it settled"""
     doubted_s: float = 0.0
     """the same, while one placement more may take away what their middle tells"""
+    hot_sample_s: float = 0.0
+    """of a sample with warm caches, of each side by its own speed: calls on one set of buffers need
+    no seeds, so what a row costs beside its calls can be made little; 0: calls as otherwise"""
     hot_placements: int = 1
     """blocks of each kind of other callers (`as_called.py`), as far as `placing_s` suffices for
     more than the fewest of them"""
@@ -123,6 +126,7 @@ NATIVE = TimingPlan(
     placing_s=0.6,
     doubted_s=3.0,
     hot_times=True,
+    hot_sample_s=0.015,  # waking a team of threads costs some 200 us a row: one percent of it
     hot_placements=8,
     apart_s=0.0002,  # go and done cost a tenth of it
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import cast
 
-from known_times import POOL, Machine
+from known_times import OVERHEAD_NS, POOL, Machine
 
 from kernelwright.runners.comparing.as_called import FEWEST_PLACED, AsCalled, as_called
 from kernelwright.runners.comparing.comparison import compare
@@ -34,6 +34,17 @@ def test_long_calls_are_timed_again_and_again_and_once_between_other_work() -> N
     apart_calls = [c for c, hot in zip(machine.calls, machine.hot, strict=True) if c and not hot]
     assert len(apart_calls) >= FEWEST_PLACED
     assert all(calls == {"a": 1, "b": 1} for calls in apart_calls)
+
+
+def test_samples_with_warm_caches_are_as_long_on_either_side_and_far_longer_than_a_start() -> None:
+    machine = Machine(LONG, {})
+    called(machine)
+    samples = [c for c, hot in zip(machine.calls, machine.hot, strict=True) if hot]
+    assert samples
+    for calls in samples:
+        lengths = [LONG[side] * count for side, count in calls.items()]
+        assert min(lengths) > 500 * OVERHEAD_NS
+        assert max(lengths) < 1.2 * min(lengths)
 
 
 def test_each_of_their_blocks_has_buffers_of_its_own() -> None:
