@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import SpecError
@@ -54,7 +54,7 @@ def assemble(
             renamed[place.buffer.name] = own.name
         changed = {"buffer": place.buffer.name, "offset": place.offset}
         outputs.append(own.model_copy(update=changed))
-    used = _used(recorder, outputs)
+    used = used_buffers(recorder, (o.buffer for o in outputs))
     plan = LaunchPlan(
         label=contract.label,
         kernels=tuple(k for k in kernels if k.id in {s.launch for s in launches}),
@@ -107,11 +107,14 @@ def _named(steps: Sequence[Launch | Fill], setup: Sequence[Fill]) -> frozenset[s
     return frozenset(pointed) | {f.fill for f in fills}
 
 
-def _used(recorder: Recorder, outputs: Sequence[PlanOutput]) -> frozenset[str]:
-    """The buffers that a launch or an output needs; a fill alone is no reason to keep one."""
+def used_buffers(recorder: Recorder, outputs: Iterable[str]) -> frozenset[str]:
+    """The buffers that a launch or an output needs; a fill alone is no reason to keep one.
+
+    `outputs`: the buffers in which they lie.
+    """
     launches = [s for s in recorder.steps if isinstance(s, Launch)]
     arguments = {b.name for b in recorder.buffers if b.role == "argument"}
-    used = _named(launches, ()) | {o.buffer for o in outputs} | arguments
+    used = _named(launches, ()) | frozenset(outputs) | arguments
     while True:
         reached = {p.buffer for b in recorder.buffers if b.name in used for p in b.pointers}
         if reached <= used:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from ..plans.plan import Fill, Launch, PlanBuffer
 from ..specs.contract import BoundContract
 from .calling import Call, result_tensors
 from .device_tensors import DeviceTensors
+from .lent_memory import check_lent
 from .recorder import Place, Recorder
 
 FURTHER = (2, 4)
@@ -101,6 +102,7 @@ def check_further_calls(
     tell. The plan has to be assembled before: steps of these calls take the place of the first's.
     """
     seen = [first]
+    check_lent(recorder, _where_results_lie(seen))
     least, most = FURTHER
     for number in range(2, 2 + least + secrets.randbelow(most - least + 1)):
         recorder.steps = []
@@ -113,6 +115,11 @@ def check_further_calls(
                     next_step=ADVICE,
                 )
         seen.append(other)
+        check_lent(recorder, _where_results_lie(seen))
+
+
+def _where_results_lie(calls: Sequence[Trace]) -> frozenset[str]:
+    return frozenset(place.buffer.name for call in calls for place in call.places.values())
 
 
 def difference(first: Trace, other: Trace) -> str:

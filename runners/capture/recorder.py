@@ -44,6 +44,8 @@ class Recorder:
         """what ran when the source was imported"""
         self.files: dict[str, bytes] = {}
         """constants, by hash"""
+        self.lent: set[str] = set()
+        """buffers that the source handed to Triton as scratch of launches"""
         self.refusal = ""
         self.importing = True
         self.source = source

@@ -19,6 +19,7 @@ from ..machine_code.cubin import read_cubin
 from ..plans.plan import Dim3, Launch, Param, PlanKernel, PointerParam
 from ..specs.devices import DeviceFacts
 from .device_tensors import DeviceTensors
+from .lent_memory import borrow
 from .libraries import load, torch
 from .messages import EntryFacts
 from .parameters import kernel_params
@@ -155,6 +156,7 @@ class RecordingDriver:
         size, name = metadata.global_scratch_size, None
         if size:
             nbytes, align = programs * metadata.num_ctas * size, metadata.global_scratch_align
+            borrow(nbytes, align, self._tensors)
             name = self._recorder.add("launch_scratch", nbytes, align=align).name
         return (
             PointerParam(arg="global_scratch", buffer=name),
