@@ -19,14 +19,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from environment import RESULTS, write
+from recording_overhead import cost_of
 
 from kernelwright.analysis.programs.report import report_text
 from kernelwright.runners.errors import KernelwrightError
-from kernelwright.runners.recording.fronts import Asked, environment_for
+from kernelwright.runners.recording.fronts import Asked
 from kernelwright.runners.recording.library import built_libraries
 from kernelwright.runners.recording.pairs import Judged
 from kernelwright.runners.recording.recording import Program
@@ -191,25 +191,12 @@ def plain_output(program: Program) -> str:
 
 
 def overhead() -> dict[str, Any]:
-    """Milliseconds of a step of the eager block, and of the CUDA program, A B B A."""
-    return {name: overhead_of(name) for name in ("eager", "cuda")}
-
-
-def overhead_of(name: str) -> dict[str, Any]:
-    """Plain and recorded runs, interleaved."""
-    program = program_of(name, iterations=200)
-    found: dict[bool, list[float]] = {False: [], True: []}
-    for recorded in (False, True, True, False):
-        environment = environment_for("cupti", WORK / "cost", Asked()) if recorded else {}
-        ran = run_program(
-            program.command, folder=WORK, scratch=WORK / "cost-output", environment=environment
-        )
-        found[recorded].append(float(re.findall(STEP, ran.stdout)[-1]))
-    plain, counted = median(found[False]), median(found[True])
+    """What recording costs a step of the eager block, and of the CUDA program."""
     return {
-        "plain_ms": found[False],
-        "recorded_ms": found[True],
-        "percent": 100 * (counted / plain - 1),
+        name: cost_of(
+            program_of(name, iterations=200), STEP, WORK / f"cost-{name}", rounds=2
+        ).told()
+        for name in ("eager", "cuda")
     }
 
 

@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from contextlib import closing
 from math import prod
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from limited_parts import Facts
+from recording_overhead import cost_of
 
 from kernelwright.analysis.programs.operators import OperatorRow, operators_text
 from kernelwright.analysis.programs.outcome import ProgramVerdict
 from kernelwright.analysis.programs.report import report_text
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.runners.modules.common.messages import ModuleSource
-from kernelwright.runners.recording.fronts import Asked, environment_for
+from kernelwright.runners.recording.fronts import Asked
 from kernelwright.runners.recording.operators.putting import (
     installed_operators,
     roll_back_operators,
@@ -28,7 +28,6 @@ from kernelwright.runners.recording.operators.putting import (
 )
 from kernelwright.runners.recording.pairs import Judged
 from kernelwright.runners.recording.recording import Program
-from kernelwright.runners.recording.running import run_program
 from kernelwright.search.session.optimize import Finished, optimize
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
@@ -52,7 +51,7 @@ SMALL = 8
 """products with a dimension up to this are none that a library is good at"""
 ELEMENTS = ("aten::add.Tensor", "aten::mul.Tensor", "aten::silu")
 """operators that PyTorch runs as fast as memory is: a kernel for one gains nothing"""
-MOST_OPENED = 3
+MOST_OPENED, OVERHEAD_ROUNDS = 3, 4
 
 
 def program(mode: str, device: str, steps: int) -> Program:
@@ -268,26 +267,12 @@ def _opened_launch(labels: Sequence[str], place: Path, root: Path) -> dict[str, 
 
 
 def overhead(facts: Facts, device: str) -> None:
-    """Median of a training step, plain and recorded, A B B A."""
+    """A training step, plain and recorded, in turns."""
     if device == "cpu":
         facts.step("cost", lambda: {"left": "launches are recorded on a GPU alone"})
         return
-    ran, costs = program("train", device, 100), dict[bool, list[float]]({False: [], True: []})
-
-    def cost() -> dict[str, Any]:
-        for recorded in (False, True, True, False):
-            environment = environment_for("cupti", WORK / "cost", Asked()) if recorded else {}
-            done = run_program(
-                ran.command,
-                folder=ran.folder,
-                scratch=WORK / "cost-output",
-                environment=environment,
-            )
-            costs[recorded].append(float(re.findall(STEP, done.stdout)[-1]))
-        percent = 100 * (median(costs[True]) / median(costs[False]) - 1)
-        return {"plain_ms": costs[False], "recorded_ms": costs[True], "percent": percent}
-
-    facts.step("cost", cost)
+    ran = program("train", device, 100)
+    facts.step("cost", lambda: cost_of(ran, STEP, WORK / "cost", OVERHEAD_ROUNDS).told())
 
 
 def binary(facts: Facts, device: str) -> None:

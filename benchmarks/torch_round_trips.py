@@ -10,7 +10,7 @@ The program is a decoder block that is trained (benchmarks/kernels/recorded/deco
             that gains the program nothing, which has to be refused
   compiled  Inductor's kernels of the same block: specs of them, and on a GPU those of a running
             program recorded, replayed, one opened, searched and verified in its place
-  overhead  a step with and without the recorder (a GPU alone)
+  overhead  a step with and without the recorder, in turns (`recording_overhead.py`; a GPU alone)
   binary    a beginner's kernel of a CUDA program replaced (a GPU alone; `record_programs.py`)
 
 Each part runs in a process of its own, which is ended at its limit; what it had found stays. Where
@@ -37,7 +37,7 @@ NAME = "torch_round_trips"
 PARTS: dict[str, tuple[Callable[[Facts, str], None], float]] = {
     "eager": (eager, 200.0),
     "compiled": (compiled, 170.0),
-    "overhead": (overhead, 60.0),
+    "overhead": (overhead, 170.0),
     "binary": (binary, 60.0),
 }
 """each with its most seconds on a GPU"""
@@ -128,7 +128,11 @@ def line_of(step: dict[str, Any]) -> str:
             f"{step['label']} {step['operator']} {step['shapes']}, {step['share']:.1%} of the time"
         )
     if "percent" in step:
-        return f"{step['percent']:+.2f} %"
+        low, high = step["interval"]
+        return (
+            f"{step['percent']:+.2f} % ({low:+.2f} to {high:+.2f}), times of {step['timed']} of "
+            f"{step['launches']} launches, shares within {step['shares_apart']:.3f}"
+        )
     if "better" in step:
         return f"{step['better']['told']}; {step['refused']['told']}"
     kept = {k: v for k, v in step.items() if k != "seconds" and not isinstance(v, dict)}

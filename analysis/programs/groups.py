@@ -100,10 +100,11 @@ def _placed(recording: Recording) -> tuple[Mapping[int, tuple[int, int]], tuple[
 
 def _groups(c: Configuration, graph_count: int, graph_ns: int) -> list[Group]:
     plain = c.count - c.captured
+    sum_ns = c.sum_ns * max(1.0, plain / c.timed) if c.timed else 0.0  # the others took as long
     times = sorted(ns for _, ns in c.times)
     low, high = _quantile(times, 0.25), _quantile(times, 0.95)
     if len(times) < FEWEST_TIMES or high <= SPLIT_RATIO * low:
-        return [_group(c, WHOLE, c.times, plain, c.sum_ns, graph_count, graph_ns)]
+        return [_group(c, WHOLE, c.times, plain, sum_ns, graph_count, graph_ns)]
     edge = math.sqrt(low * high)
     parts = {
         "slow": [t for t in c.times if t[1] > edge],
@@ -119,7 +120,7 @@ def _groups(c: Configuration, graph_count: int, graph_ns: int) -> list[Group]:
                 bucket,
                 part,
                 round(plain * share),
-                c.sum_ns * time,
+                sum_ns * time,
                 round(graph_count * share),
                 graph_ns * time,
             )
@@ -136,9 +137,6 @@ def _group(
     graph_count: int,
     graph_ns: float,
 ) -> Group:
-    timed = c.timed or len(times)
-    if timed and timed < plain and bucket == WHOLE:  # records were dropped: the rest took as long
-        plain_ns *= plain / timed
     middle = _quantile(sorted(ns for _, ns in times), 0.5)
     if not middle and graph_count:
         middle = graph_ns / graph_count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from ...runners.model import Record
 from ...runners.recording.recorded import Recording
@@ -109,7 +110,7 @@ def program_report(
         representative=tuple(each.group.label for each in representative(told)),
         unplaced_ms=sum(u.sum_ns for u in found.unplaced) / 1e6,
         unplaced=tuple(readable.get(u.name, u.name) for u in found.unplaced[:5]),
-        timeline=tuple(min(1.0, ns / timeline["width_ns"]) for ns in timeline["busy_ns"]),
+        timeline=_worked(timeline),
         problems=dict(recording.problems) | _lacks(recording),
         other_processes=other_processes,
         advice=_advice(found, told, busy),
@@ -153,7 +154,25 @@ def _lacks(recording: Recording) -> dict[str, str]:
         )
     if dropped := recording.summary["records_dropped"]:
         found["dropped"] = f"CUPTI dropped {dropped} records: times of those launches are estimated"
+    plain = sum(c.count - c.captured for c in recording.configurations)
+    timed = sum(c.timed for c in recording.configurations)
+    if recording.has_times and timed < plain and not dropped:
+        found["times"] = (
+            f"times were taken of {timed} of {plain} launches, in windows so that they cost the "
+            "program little: the others are taken to have lasted as long as those of their kind"
+        )
     return found
+
+
+def _worked(timeline: Mapping[str, Any]) -> tuple[float, ...]:
+    """Share of each stretch in which kernels ran; where nobody looked, as in the one before."""
+    busy: Sequence[int] = timeline["busy_ns"]
+    looked: Sequence[int] = timeline.get("looked_ns") or [timeline["width_ns"]] * len(busy)
+    found, last = list[float](), 0.0
+    for ns, of in zip(busy, looked, strict=True):
+        last = min(1.0, ns / of) if of else last
+        found.append(last)
+    return tuple(found)
 
 
 def _advice(found: Grouped, told: Sequence[Share], busy: float | None) -> str:

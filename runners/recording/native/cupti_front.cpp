@@ -3,6 +3,7 @@
 // kernel took; it changes nothing. Only one such subscriber can be in a process.
 #include <cupti.h>
 
+#include "sampling.h"
 #include "writing.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -23,7 +24,8 @@ struct SubscriberParams {  // of CUPTI 13, which may be what this program finds
 #endif
 
 #define KERNELWRIGHT_CUPTI(X)                                                                     \
-    X(cuptiSubscribe) X(cuptiEnableCallback) X(cuptiActivityEnable)                               \
+    X(cuptiSubscribe) X(cuptiEnableCallback) X(cuptiActivityEnable) X(cuptiActivityDisable)       \
+    X(cuptiGetTimestamp)                                                                          \
     X(cuptiActivityRegisterCallbacks) X(cuptiActivityGetNextRecord) X(cuptiActivityFlushAll)      \
     X(cuptiGetResultString) X(cuptiActivityGetNumDroppedRecords)
 #define X(name) static decltype(&name) p_##name;
@@ -32,13 +34,22 @@ KERNELWRIGHT_CUPTI(X)
 
 static CUpti_SubscriberHandle subscriber;
 static thread_local Launch held;
-static bool timing;
 static void* cupti;
+static bool take_times;
+static std::mutex spare_lock;
+static std::vector<uint8_t*> spare;  // buffers that were written to once need no fresh pages
+constexpr size_t kBufferBytes = 1 << 20;  // small, as launches wait while one is read
 
 static void CUPTIAPI give_buffer(uint8_t** buffer, size_t* size, size_t* most) {
-    *size = 8 << 20;
+    *size = kBufferBytes;
     *most = 0;
-    if (posix_memalign((void**)buffer, 8, *size)) *buffer = nullptr;
+    std::lock_guard<std::mutex> guard(spare_lock);
+    if (!spare.empty()) {
+        *buffer = spare.back();
+        spare.pop_back();
+    } else if (posix_memalign((void**)buffer, 8, *size)) {
+        *buffer = nullptr;
+    }
 }
 
 static void add_kernel(const KernelRecord* k) {
@@ -87,7 +98,7 @@ static const char* copy_kind(unsigned kind) {
 static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t* buffer, size_t,
                                  size_t valid) {
     CUpti_Activity* record = nullptr;
-    std::lock_guard<std::mutex> guard(times_lock);
+    std::unique_lock<std::mutex> guard(times_lock);
     while (valid && p_cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
         if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ||
             record->kind == CUPTI_ACTIVITY_KIND_KERNEL) {
@@ -103,7 +114,9 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t* bu
     size_t dropped = 0;
     p_cuptiActivityGetNumDroppedRecords(context, stream, &dropped);
     records_dropped += dropped;
-    free(buffer);
+    guard.unlock();
+    std::lock_guard<std::mutex> returned(spare_lock);
+    spare.push_back(buffer);
 }
 
 template <class P>
@@ -181,6 +194,27 @@ static bool take_memset(CUpti_CallbackId id, const void* params) {
 #undef FILL
 }
 
+static u64 now_of_records() {
+    uint64_t now = 0;
+    p_cuptiGetTimestamp(&now);
+    return now;
+}
+
+static void turn_times(bool on) {
+    static std::mutex turning;
+    std::lock_guard<std::mutex> guard(turning);
+    if (on == timing) return;
+    Inside ours;
+    CUptiResult code = (on ? p_cuptiActivityEnable : p_cuptiActivityDisable)(
+        CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    if (code) return problem("times", "CUPTI does not tell times of kernels: error %d", code);
+    timing = on;
+    std::lock_guard<std::mutex> times(times_lock);
+    u64 now = now_of_records();
+    if (!on) timeline.looked_until(now);
+    timeline.looking_since = on ? now : 0;
+}
+
 static void take_driver_call(CUpti_CallbackId id, const CUpti_CallbackData* data) {
     if (data->callbackSite == CUPTI_API_EXIT) {
         if (pending) end_snapshot(*(CUresult*)data->functionReturnValue);
@@ -188,13 +222,14 @@ static void take_driver_call(CUpti_CallbackId id, const CUpti_CallbackData* data
     }
     if (id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch ||
         id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz) {
+        if (take_times && !all_times.exchange(true)) turn_times(true);
         std::lock_guard<std::recursive_mutex> guard(state_lock);
         ++graph_launches;
         return;
     }
     if (take_memset(id, data->functionParams) || !take_launch(id, data->functionParams)) return;
     Seen seen = see_launch(held);
-    if (!timing) return;
+    if (!take_times || !count_for_times(seen.is_new)) return;
     std::lock_guard<std::mutex> guard(times_lock);
     correlations[data->correlationId] = {seen.configuration, seen.ordinal};
 }
@@ -283,13 +318,21 @@ static void enable() {
     if (p_cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
                               CUPTI_CBID_RESOURCE_MODULE_LOADED))
         problem("callbacks", "CUPTI does not tell of machine code");
-    timing = number("KERNELWRIGHT_TIMES", 1);
-    if (!timing) return;
+    u64 asked = number("KERNELWRIGHT_TIMES", 1);  // 0: none, 2: of every launch
+    if (!asked) return;
     CUptiResult code = p_cuptiActivityRegisterCallbacks(give_buffer, take_buffer);
-    for (CUpti_ActivityKind kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                                    CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET})
+    for (CUpti_ActivityKind kind : {CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET})
         if (!code) code = p_cuptiActivityEnable(kind);
-    if (code) problem("times", "CUPTI does not tell times of kernels: error %d", code);
+    if (code) return problem("times", "CUPTI does not tell times of kernels: error %d", code);
+    take_times = true;
+    all_times = asked == 2;
+    turn_times(true);
+    pthread_t thread;
+    auto run = [](void*) -> void* {
+        take_times_in_windows(turn_times, now_of_records);
+        return nullptr;
+    };
+    if (!all_times && !pthread_create(&thread, nullptr, run, nullptr)) pthread_detach(thread);
 }
 
 static void at_end() {

@@ -179,9 +179,12 @@ static Wish* wish_for(Function* f, const Launch& l, const Configuration* c, cons
     return nullptr;
 }
 
+constexpr u64 kFewLaunches = 8;  // launches of a configuration that ask for its times
+
 struct Seen {
     Configuration* configuration;
     u64 ordinal;
+    bool is_new;  // there were few launches of this configuration so far
 };
 
 // Called before the driver launches.
@@ -202,7 +205,7 @@ static Seen see_launch(const Launch& l) {
     if (!captured && !c->first_plain) c->first_plain = ordinal;
     if (!captured && !f->all->wishes.empty())
         if (Wish* wish = wish_for(f, l, c, scalars)) begin_snapshot(wish, f, l, c, block);
-    return {c, ordinal};
+    return {c, ordinal, c->count <= kFewLaunches};
 }
 
 }  // namespace kernelwright

@@ -143,17 +143,39 @@ struct Timeline {
     static constexpr size_t kBins = 128;
     u64 start = 0, end = 0, width = 1000000;
     u64 busy[kBins] = {};
+    u64 looked[kBins] = {};  // how long times were taken in each
+    u64 looking_since = 0;   // 0: they are not being taken
+
+    void make_room(u64 to) {
+        while ((to - start) / width >= kBins) {
+            for (u64* bins : {busy, looked}) {
+                for (size_t i = 0; i < kBins / 2; ++i) bins[i] = bins[2 * i] + bins[2 * i + 1];
+                for (size_t i = kBins / 2; i < kBins; ++i) bins[i] = 0;
+            }
+            width *= 2;
+        }
+    }
 
     void add(u64 from, u64 to) {
         if (!start) start = from;
         if (from < start || to < from) return;
         end = std::max(end, to);
-        while ((to - start) / width >= kBins) {
-            for (size_t i = 0; i < kBins / 2; ++i) busy[i] = busy[2 * i] + busy[2 * i + 1];
-            for (size_t i = kBins / 2; i < kBins; ++i) busy[i] = 0;
-            width *= 2;
-        }
+        make_room(to);
         busy[(from - start) / width] += to - from;
+    }
+
+    // Times were taken until `to`.
+    void looked_until(u64 to) {
+        u64 from = std::max(looking_since, start);
+        if (!start || !looking_since || to <= from) return;
+        make_room(to);
+        for (u64 at = from; at < to;) {
+            size_t bin = (at - start) / width;
+            u64 next = std::min(to, start + (bin + 1) * width);
+            looked[bin] += next - at;
+            at = next;
+        }
+        looking_since = to;
     }
 };
 

@@ -90,10 +90,13 @@ static std::string summary_text(bool ended) {
                          t.second.first, t.second.second);
     });
     size_t bins = timeline.start ? (timeline.end - timeline.start) / timeline.width + 1 : 0;
-    std::vector<u64> busy(timeline.busy, timeline.busy + std::min(bins, Timeline::kBins));
+    bins = std::min(bins, Timeline::kBins);
+    std::vector<u64> busy(timeline.busy, timeline.busy + bins);
+    std::vector<u64> looked(timeline.looked, timeline.looked + bins);
+    auto number = [](u64 v) { return std::to_string(v); };
     out += formatted(",\n \"timeline\": {\"span_ns\": %llu, \"width_ns\": %llu, \"busy_ns\": ",
                      timeline.end - timeline.start, timeline.width) +
-           joined(busy, [](u64 v) { return std::to_string(v); }) + "}";
+           joined(busy, number) + ", \"looked_ns\": " + joined(looked, number) + "}";
     out += ",\n \"problems\": " + pairs(problems) + ",\n \"replacements\": " +
            joined(replacements, [](const Replacement& r) {
                return formatted("{\"id\": %d, \"uses\": %llu, \"passed\": %llu, \"shadowed\": %d, "
@@ -108,6 +111,7 @@ static void write_recording(bool ended) {
     std::lock_guard<std::mutex> times(times_lock);
     Inside ours;
     if (getpid() != recording_pid) return;  // a fork of the program: what it knows is its parent's
+    timeline.looked_until(timeline.end);
     write_text(settings.folder + "/functions.jsonl", function_rows());
     write_text(settings.folder + "/configurations.jsonl", configuration_rows());
     write_text(settings.folder + "/elsewhere.jsonl", elsewhere_rows());

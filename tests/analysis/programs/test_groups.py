@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -134,3 +135,22 @@ def test_a_program_on_two_gpus_is_told_how_to_use_one() -> None:
 
 def test_the_timeline_shows_where_the_gpu_worked() -> None:
     assert timeline_text((0.0, 0.5, 1.0)) == " ▄█"
+
+
+def test_launches_without_a_time_count_as_long_as_those_of_their_kind() -> None:
+    found = grouped(recording(configuration(0, [97, 359] * 10, count=40)))
+    assert [(g.bucket, g.count, round(g.sum_ns)) for g in found.groups] == [
+        ("slow", 20, 7180),
+        ("fast", 20, 1940),
+    ]
+
+
+def test_a_report_says_how_many_launches_were_timed_and_shows_only_where_they_were() -> None:
+    some = recording(configuration(0, [100] * 10, count=40))
+    timeline = {**some.summary["timeline"], "looked_ns": [5_000, 0]}
+    report = program_report(
+        replace(some, summary={**some.summary, "timeline": timeline}), ["prog"], {}
+    )
+    assert report.timeline == (1.0, 1.0)  # nobody looked at the second stretch
+    assert "10 of 40 launches" in report.problems["times"]
+    assert "times" not in program_report(recording(configuration(0, [100])), ["prog"], {}).problems
