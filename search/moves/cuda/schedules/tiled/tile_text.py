@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from string import Template
 
-from ......analysis.lift.expressions import ONE, ZERO, Expr, Load, Name, names_in, walk
-from ......analysis.lift.rewriting import substitute
-from ......analysis.lift.statements import Dim
-from ......analysis.lift.sums import coefficient
+from ......analysis.lift.expressions import ZERO, Load, Name, names_in, walk
 from ....shared.lifted.contraction import Contraction
 from ....shared.lifted.flat import replaced
 from ....shared.lifted.row_program import COLUMN
 from ..parts.body_text import BodyWriter
 from ..parts.c_text import Writer
 from ..parts.columns import step_text
+from ..parts.helpers import Vectors
 from ..parts.names import Names
 from ..parts.plain import Plain
+from ..parts.writing import chosen, condition, handed, parameters, written
+from .tile_sides import FOUR, SideText, needs_of, sides_of
 
 KERNEL = Template(
     """\
     constexpr int $threads = (TILE_M / PER_M) * (TILE_N / PER_N);
-    // four floats more a row: rows stay aligned, and columns fall into different banks
-$held
     const int $thread = threadIdx.x;
-    const int $row_lane = $thread / (TILE_N / PER_N) * 4;
-    const int $column_lane = $thread % (TILE_N / PER_N) * 4;
+    static_assert(TILE_M / PER_M % 4 == 0 && TILE_N / PER_N % 8 == 0, "whole warps of 4 x 8");
+    // a warp has 4 x 8 threads: it reads 12 fours of shared memory for a step, the fewest there are
+    constexpr int $warps = TILE_N / PER_N / 8;
+    const int $row_lane = ($thread / 32 / $warps * 4 + $thread % 32 / 8) * 4;
+    const int $column_lane = ($thread / 32 % $warps * 8 + $thread % 8) * 4;
     // eight rows of tiles at a time: their blocks read the same columns
     const int $row_tiles = ($rows + TILE_M - 1) / TILE_M;
     const int $column_tiles = ($columns + TILE_N - 1) / TILE_N;
@@ -76,43 +77,60 @@ $stored
 """
 )
 _LOCALS = (
-    "threads thread row_lane column_lane row_tiles column_tiles tile first_row grouped row_begin "
-    "column_begin row_of column_of fetch keep sum step place k m n k_begin buffer more"
+    "threads thread warps row_lane column_lane row_tiles column_tiles tile first_row grouped "
+    "row_begin column_begin row_of column_of fetch keep sum step place k m n k_begin buffer more"
 ).split()
-_FETCHED = Template(
-    """\
-#pragma unroll
-        for (int $n = 0; $n < $tile * TILE_K / $threads; ++$n) {
-            const int $at = $n * $threads + $thread, $place = $place_text, $k = $k_text;
-            const $index $name = $begin + $place, $column = $k_begin + $k;
-            const bool $inside = $name < $extent && $column < $depth;
-$values
-        }"""
-)
-_KEPT = Template(
-    """\
-#pragma unroll
-        for (int $n = 0; $n < $tile * TILE_K / $threads; ++$n) {
-            const int $at = $n * $threads + $thread;
-$values
-        }"""
-)
 
 
 class TileText:
     """The text of one kernel."""
 
     def __init__(self, plain: Plain, found: Contraction, names: Names, index: str) -> None:
-        self._found, self._names, self._index = found, names, index
+        self._plain, self._found, self._names, self._index = plain, found, names, index
         self._dtypes = plain.dtypes
         self._of = {each: names.fresh(each) for each in _LOCALS}
-        sides = (("M", found.rows, found.left), ("N", found.columns, found.right))
-        self._sides = tuple(_Side(*side, names) for side in sides)
+        self._sides = sides_of(plain, found, names)
+        self._vectors = Vectors.named(names)
+        self._needs = needs_of(self._sides)
+        self._function = names.fresh(f"{plain.function.name}_tiles")
+        self._lanes = names.fresh("LANES")
+
+    def prelude(self) -> str:
+        """What stands before the kernel: the function that does its work, for both ways to load."""
+        if not self._needs:
+            return "" if self._needs is None else self._vectors.text
+        tiles = [f"float (&{name}){size}" for name, size in self._tiles()]
+        given = ", ".join([*parameters(self._plain, written(self._plain)), *tiles])
+        head = f"__device__ __forceinline__ void {self._function}({given})"
+        body = self._body(self._lanes)
+        function = f"template <int {self._lanes}>\n{head} {{\n{body}}}"
+        return f"{self._vectors.text}\n\n// {self._lanes} neighbours are loaded as one\n{function}"
 
     def kernel(self) -> str:
         """The body of the kernel."""
+        held = [f"    alignas(16) __shared__ float {name}{size};" for name, size in self._tiles()]
+        lines = [
+            f"    // {FOUR} floats more a row: rows stay aligned, and columns fall into different "
+            "banks",
+            *held,
+        ]
+        if not self._needs:
+            return self._lines([*lines, self._body("1" if self._needs is None else str(FOUR))])
+        given = ", ".join([handed(self._plain), *(name for name, _ in self._tiles())])
+        tests = condition(self._needs, FOUR, self._writer())
+        calls = chosen(tests, lambda lanes: [f"{self._function}<{lanes}>({given});"], FOUR)
+        return self._lines([*lines, *calls])
+
+    def _tiles(self) -> list[tuple[str, str]]:
+        """Names and extents of what is in shared memory."""
+        return [(held, side.held_type()) for side in self._sides for held in side.held]
+
+    def _body(self, lanes: str) -> str:
         found, of, writer = self._found, self._of, self._writer()
-        left, right = self._sides
+        sides = [
+            SideText(side, found, self._names, of, self._vectors, lanes) for side in self._sides
+        ]
+        left, right = sides
         reduction = found.reduction
         return KERNEL.substitute(
             of,
@@ -122,22 +140,13 @@ class TileText:
             columns=writer.text(found.columns.extent, inside=True),
             start=writer.text(reduction.start),
             depth=writer.text(reduction.columns, inside=True),
-            held=self._lines(
-                f"    alignas(16) __shared__ float {held}[2][TILE_K][TILE_{s.letter} + 4];"
-                for s in self._sides
-                for held in s.held
-            ),
-            ahead=self._lines(
-                f"    float {ahead}[TILE_{s.letter} * TILE_K / {of['threads']}];"
-                for s in self._sides
-                for ahead in s.ahead
-            ),
             which_tile=self._which_tile(),
             others=self._lines(self._other_places(writer)),
-            fetched=self._lines(self._fetched(s) for s in self._sides),
-            kept=self._lines(self._kept(s) for s in self._sides),
+            ahead=self._lines(line for side in sides for line in side.ahead()),
+            fetched=self._lines(side.fetched(self._writer(), self._index) for side in sides),
+            kept=self._lines(side.kept() for side in sides),
             begun=self._lines(self._begun(writer)),
-            read=self._lines((self._read(left, "row_of"), self._read(right, "column_of"))),
+            read=self._lines((left.read("row_of"), right.read("column_of"))),
             stepped=self._stepped(),
             taking=f", {self._index} {of['k']}" if self._counts() else "",
             given=f", {of['k_begin']} + {of['place']}" if self._counts() else "",
@@ -165,47 +174,6 @@ class TileText:
             value = left if at == len(others) - 1 else f"{left} % {size}"
             yield f"    const {self._index} {dim.name} = {value};"
             left = f"{left} / {size}"
-
-    def _fetched(self, side: _Side) -> str:
-        of, fresh = self._of, self._names.fresh
-        column, inside = fresh("column"), fresh("inside")
-        writer = self._writer()
-        values = list[str]()
-        for value, ahead in zip(side.values, side.ahead, strict=True):
-            text = writer.text(substitute(value, {COLUMN: Name(column)}), inside=True)
-            values.append(f"            {ahead}[{of['n']}] = {inside} ? {text} : 0.0f;")
-        fast, slow = "% TILE_K", "/ TILE_K"
-        place, k = (slow, fast) if side.along_k else (f"% {side.tile}", f"/ {side.tile}")
-        return _FETCHED.substitute(
-            of | {"place": fresh("place")},
-            tile=side.tile,
-            at=(at := fresh("at")),
-            place_text=f"{at} {place}",
-            k_text=f"{at} {k}",
-            index=self._index,
-            name=side.dim.name,
-            begin=of["row_begin" if side.letter == "M" else "column_begin"],
-            column=column,
-            inside=inside,
-            extent=writer.text(side.dim.extent, inside=True),
-            depth=writer.text(self._found.reduction.columns, inside=True),
-            values="\n".join(values),
-        )
-
-    def _kept(self, side: _Side) -> str:
-        of, at = self._of, self._names.fresh("at")
-        k, place = ("%", "/") if side.along_k else ("/", "%")
-        by = "TILE_K" if side.along_k else side.tile
-        return _KEPT.substitute(
-            of,
-            tile=side.tile,
-            at=at,
-            values="\n".join(
-                f"            {held}[{of['buffer']}][{at} {k} {by}][{at} {place} {by}] = "
-                f"{ahead}[{of['n']}];"
-                for held, ahead in zip(side.held, side.ahead, strict=True)
-            ),
-        )
 
     def _places_of_thread(self, body: Iterator[str], guarded: bool) -> Iterator[str]:
         """Lines for each of the thread's places in the output."""
@@ -236,19 +204,6 @@ class TileText:
         line = f"            {target} = {writer.text(first)};"
         yield from self._places_of_thread(iter((line,)), guarded)
 
-    def _read(self, side: _Side, of_thread: str) -> str:
-        of, n, per = self._of, self._of["n"], f"PER_{side.letter}"
-        return "\n".join(
-            line
-            for value, held in zip(side.mine, side.held, strict=True)
-            for line in (
-                f"        float {value}[{per}];",
-                "#pragma unroll",
-                f"        for (int {n} = 0; {n} < {per}; ++{n}) {value}[{n}] = "
-                f"{held}[{of['buffer']}][{of['place']}][{of[of_thread]}({n})];",
-            )
-        )
-
     def _counts(self) -> bool:
         """Whether a step needs to know which one it is, beside its values."""
         known = {value for side in self._sides for value in side.values}
@@ -271,22 +226,3 @@ class TileText:
         writer.known[fold] = f"{self._of['sum']}[{self._of['m']}][{self._of['n']}]"
         body = BodyWriter(writer, self._names, self._index)
         return body.lines(self._found.body, "            ")
-
-
-class _Side:
-    """One side of a contraction: what its tiles hold and what they are called."""
-
-    def __init__(self, letter: str, dim: Dim, values: tuple[Expr, ...], names: Names) -> None:
-        called = "left" if letter == "M" else "right"
-        self.letter, self.tile, self.dim, self.values = letter, f"TILE_{letter}", dim, values
-        self.held = tuple(names.fresh(called) for _ in values)
-        self.ahead = tuple(names.fresh(f"{called}_ahead") for _ in values)
-        self.mine = tuple(names.fresh(f"{called}_mine") for _ in values)
-        loads = [e for value in values for e in walk(value) if isinstance(e, Load)]
-        self.along_k = not any(_neighbours(load, dim.name) for load in loads)
-        """whether neighbours along k, not along the dimension, lie side by side in memory"""
-
-
-def _neighbours(load: Load, name: str) -> bool:
-    found = coefficient(load.index, name)
-    return found is not None and found[0] == ONE
