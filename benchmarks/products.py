@@ -1,6 +1,7 @@
 """Products of matrices by the schedules, each with several settings, beside torch in the same run.
 
-    python benchmarks/products.py [--only WORD,...] [--settings N] [--stop-after 80] [--output FILE]
+    python benchmarks/products.py [--only 'WORD;...'] [--settings N] [--stop-after 80]
+        [--output FILE]
 
 For each kernel of `products_kernels.py` the schedule's text is built with each of SETTINGS, put
 through the evaluator's gates and timed in its paired comparison. Writes results/products.json, or
@@ -73,7 +74,14 @@ TRITON = tuple(
 def main() -> None:
     """Measure torch, then every kernel; the result is whole after each."""
     asked = _arguments()
-    kernels = [k for k in timed_kernels() if any(w in k.searched.name for w in asked.words)]
+    kernels = list(
+        {
+            each.searched.name: each
+            for word in asked.only.split(";")
+            for each in timed_kernels()
+            if word in each.searched.name
+        }.values()
+    )
     if asked.torch:
         print(json.dumps(_torch_here(kernels)))
         return
@@ -86,14 +94,14 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default="", help="words of names, by semicolons")
+    parser.add_argument(
+        "--only", default="", help="words of names by semicolons, in the order of the kernels"
+    )
     parser.add_argument("--settings", type=int, default=len(CUDA), help="the first so many")
     parser.add_argument("--stop-after", type=float, default=80.0, metavar="SECONDS")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--torch", action="store_true", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    asked.words = asked.only.split(";")
-    return asked
+    return parser.parse_args()
 
 
 def _rows(kernels: Sequence[Timed], asked: argparse.Namespace) -> list[dict[str, Any]]:
@@ -108,14 +116,16 @@ def _rows(kernels: Sequence[Timed], asked: argparse.Namespace) -> list[dict[str,
                 if time.monotonic() - began > asked.stop_after:
                     print(f"no time was left for {', '.join(left)}")
                     break
-                rows.append(_row(bench, each, specs / f"k{at}.json", asked.settings, beside["ms"]))
+                rows.append(
+                    measured(bench, each, specs / f"k{at}.json", asked.settings, beside["ms"])
+                )
                 told = {k: v for k, v in beside.items() if k != "ms"}
                 write("products", {"torch": told, "kernels": rows, "left": left[1:]}, asked.output)
                 print(_table(rows[-1:]), flush=True)
     return rows
 
 
-def _row(
+def measured(
     bench: Workbench, each: Timed, file: Path, settings: int, torch_ms: Mapping[str, float]
 ) -> dict[str, Any]:
     """How each setting ended, and what it took."""
