@@ -3,6 +3,9 @@
 A place is given by any of method, language, previous method, bottleneck and architecture, in that
 order; each further one narrows it. Without data a place expects what the broader one does, and with
 data it leaves that the more, the more there is.
+
+Of a kernel in which nothing gained, only what was right counts: at its limit every method loses,
+those most that would write a poor kernel anew, and says nothing of what it gains elsewhere.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal
 
 from ...analysis.prior.table import ROWS
@@ -172,12 +176,14 @@ class Posteriors:
                 if (cell.source, cell.id) == (source, of) and method in asked:
                     kernels.setdefault(search.kernel_id, []).append(cell.tally)
         found = _summed(kernels)
-        return updated(self.average(), found.values()), _measured(found)
+        return updated(self.average(), self._telling(found)), _measured(found)
 
     def ways(self, language: str) -> WayWorth:
         """What ways of methods are worth beside what else can be tried, in this language."""
         sums = dict[tuple[str, str], dict[str, tuple[int, float]]]()
         for search in self.regraph.searches:
+            if search.kernel_id not in self._gained:
+                continue
             for each in search.ways:
                 if each.language == language and each.compared:
                     place = sums.setdefault((self.regraph.name(each.method), each.way), {})
@@ -204,8 +210,24 @@ class Posteriors:
         place = dimensions, values
         if place not in self._posteriors:
             broader = self._posterior(dimensions[:-1], values[:-1]) if values else NOTHING_KNOWN
-            self._posteriors[place] = updated(broader, self._at(dimensions, values).values())
+            self._posteriors[place] = updated(broader, self._telling(self._at(dimensions, values)))
         return self._posteriors[place]
+
+    @cached_property
+    def _gained(self) -> frozenset[str]:
+        """The kernels that some step made faster."""
+        return frozenset(
+            search.kernel_id
+            for search in self.regraph.searches
+            if any(cell.tally.better for cell in search.cells)
+        )
+
+    def _telling(self, found: ByKernel) -> list[Tally]:
+        """By kernel, what says something of other kernels."""
+        return [
+            tally if kernel in self._gained else Tally(count=tally.count, right=tally.right)
+            for kernel, tally in found.items()
+        ]
 
     def _at(self, dimensions: tuple[Dimension, ...], values: Values) -> ByKernel:
         return self._table(dimensions).get(values, {})

@@ -199,7 +199,7 @@ def test_the_posterior_is_the_mean_of_prior_and_data_by_their_strengths() -> Non
 
 
 def test_a_kernel_that_was_searched_for_long_does_not_drown_the_others() -> None:
-    long = [step(gain=-1.0, kernel="long")] * 500
+    long = [step(gain=1.0, kernel="long"), *[step(gain=-1.0, kernel="long")] * 499]
     others = [step(gain=1.0, kernel=f"k{n}") for n in range(int(KERNEL_CAP))]
     known = Posteriors(aggregate([*long, *others]))
     assert known.expect(method="tune_parameters").mean == pytest.approx(0.0, abs=0.01)
@@ -291,3 +291,28 @@ def test_a_step_is_offered_only_where_its_language_can_do_it() -> None:
     lines = edges(Posteriors(aggregate(steps)))
     assert [line.method for line in offered(lines, "triton")] == ["my_own_trick"]
     assert len(offered(lines, "cpp")) == 2
+
+
+def test_kernels_in_which_nothing_gains_do_not_keep_a_method_from_the_next() -> None:
+    paid = [step("tune_parameters", 0.1), step("smem_tiling", 1.0), step("smem_tiling", None)]
+    known = Posteriors(aggregate(paid))
+    at_the_limit = [
+        step(method, gain, kernel=f"limit{n}", search=f"limit{n}")
+        for n in range(8)
+        for method, gain in (("smem_tiling", -2.0), ("tune_parameters", 0.0)) * 3
+    ]
+    both = Posteriors(aggregate([*paid, *at_the_limit]))
+    name = both.regraph.name("smem_tiling")
+    before, after = (
+        regraph_weights(each, "baseline", "", "sm_90a", "cuda")[name] for each in (known, both)
+    )
+    assert after >= before > 1
+    assert both.expect(method="smem_tiling").mean == known.expect(method="smem_tiling").mean
+    assert both.measured(method="smem_tiling").tally.count == 26
+
+
+def test_what_was_wrong_counts_from_a_kernel_in_which_nothing_gains_too() -> None:
+    wrong = [step("smem_tiling", None, kernel="limit") for _ in range(5)]
+    known = Posteriors(aggregate([step("smem_tiling", 1.0)]))
+    both = Posteriors(aggregate([step("smem_tiling", 1.0), *wrong]))
+    assert both.expect(method="smem_tiling").right < known.expect(method="smem_tiling").right

@@ -86,7 +86,12 @@ def test_values_that_nobody_tried_follow_from_those_that_were() -> None:
 
 def test_a_try_that_failed_counts_as_behind() -> None:
     failed = taken("num_warps=16", 0.0).model_copy(update={"ending": Ending.wrong, "gain": None})
-    assert weights(failed, taken("num_warps=8", 0.0))(TUNING, "num_warps=16") < 1
+    assert weights(failed, taken("num_warps=8", 0.1))(TUNING, "num_warps=16") < 1
+
+
+def test_ways_that_were_ahead_where_nothing_gained_are_worth_nothing() -> None:
+    at_the_limit = [taken("num_warps=16", -1.0), taken("num_warps=8", 0.0)]
+    assert weights(*at_the_limit)(TUNING, "num_warps=8") == 1
 
 
 def test_a_way_is_worth_what_its_method_is_where_nothing_is_known_of_it() -> None:
