@@ -170,7 +170,8 @@ def _advance(
     from ..search.stored.records import StepReport
 
     files, kernel_id = bench.files, session.record.kernel_id
-    for number in range(steps):
+    number = 0
+    while number < steps:
         going_on = SearchStepArguments(search_id=session.search_id, steps=steps - number)
         progress.checkpoint(going_on, told(bench, session, made, None))
         progress.stop_if_cancelled()
@@ -180,8 +181,10 @@ def _advance(
             files.write(kernel_id, session.search_id)
             return report
         files.write_if_due(kernel_id, session.search_id)
-        made.add(report)
-        progress.found(f"step {number + 1} of {steps}: {report.changed}: {report.ending}")
+        if not made.add(report, asked_for=session.record.planner == "client"):
+            continue
+        number += 1
+        progress.found(f"step {number} of {steps}: {report.changed}: {report.ending}")
     files.write(kernel_id, session.search_id)
     return None
 

@@ -121,6 +121,8 @@ class Searched(Record):
     """the last 12 of this call"""
     left_out: int = 0
     """earlier steps of this call; inspect search, part history has them all"""
+    known: int = 0
+    """steps of this call that led to a variant evaluated before: neither counted nor listed"""
     waiting: tuple[str, ...] = ()
     """candidates of yours that were not evaluated yet, the next 12; going on evaluates them"""
     needs_candidates: Needed | None = None
@@ -144,6 +146,8 @@ class Made:
     steps: list[Step] = field(default_factory=list[Step])
     left_out: int = 0
     """before these"""
+    known: int = 0
+    """beside these: they led to what was evaluated before"""
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -151,13 +155,21 @@ class Made:
         """What goes on from what an earlier process had."""
         if earlier is None:
             return cls()
-        return cls(list(earlier.steps), earlier.left_out, earlier.notes)
+        return cls(list(earlier.steps), earlier.left_out, earlier.known, earlier.notes)
 
-    def add(self, report: StepReport) -> None:
-        """One step more; those that are too many to be told are counted."""
+    def add(self, report: StepReport, *, asked_for: bool) -> bool:
+        """Whether it is one step more; those that are too many to be told are counted.
+
+        What led to a variant that was evaluated before took no time and tells nothing new: it is
+        a step only where the client `asked_for` it.
+        """
+        if report.duplicate and not asked_for:
+            self.known += 1
+            return False
         self.steps.append(step_of(report))
         self.left_out += max(0, len(self.steps) - LISTED)
         del self.steps[:-LISTED]
+        return True
 
 
 def step_of(report: StepReport) -> Step:
@@ -202,6 +214,7 @@ def told(
         kernel_id=session.record.kernel_id,
         steps=tuple(made.steps),
         left_out=made.left_out,
+        known=made.known,
         waiting=_waiting(session),
         needs_candidates=_needed(end, brief) if isinstance(end, NeedsCandidates) else None,
         stopped=Verdict(reason=end.reason, text=end.text)
@@ -297,6 +310,11 @@ def _advice(
     if isinstance(end, NeedsCandidates):
         own = call("search_step", search_id=status.search_id, ticket=end.ticket, candidates=[])
         return f"answer with your candidates in the list: {own}"
+    if end is None and kernel.speedup > 1:
+        return (
+            "the search goes on with the first call; once the user is content, the second "
+            "confirms the best and writes it to their file"
+        )
     if end is None:
         return "the search goes on with the next call"
     if kernel.speedup > 1:
@@ -315,8 +333,9 @@ def _next(
             call("propose_moves", kernel_id=status.kernel_id, variant_id=start),
             call("inspect", what="variant", id=start, part="source"),
         )
+    best = (call("export_variant", variant_id=kernel.incumbent),) if kernel.speedup > 1 else ()
     if end is None:
-        return (call("search_step", search_id=status.search_id),)
-    if kernel.speedup > 1:
-        return (call("export_variant", variant_id=kernel.incumbent),)
+        return (call("search_step", search_id=status.search_id), *best)
+    if best:
+        return best
     return (call("propose_moves", kernel_id=status.kernel_id),)
