@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 from environment import write
 from products_kernels import Timed, timed_kernels
@@ -34,7 +34,7 @@ from kernelwright.runners.loading.files import Roots, load_file
 from kernelwright.runners.model import Candidate, Evaluation
 from kernelwright.search.moves import NotApplicable
 from kernelwright.search.moves.cuda.schedules import contraction_schedule
-from kernelwright.search.moves.cuda.schedules.tiled import tiles
+from kernelwright.search.moves.cuda.schedules.tiled import tile_choice, tiles
 from kernelwright.search.moves.triton.schedules import dot_blocks
 from kernelwright.search.moves.triton.schedules.parts import products
 from kernelwright.search.session.workbench import Workbench
@@ -43,12 +43,15 @@ from kernelwright.store.records import KernelRecord, VariantRecord
 
 TORCH_S = 60.0
 CUDA = tuple(
-    tiles.Tiles(*each, 1.0)
+    tile_choice.Tiles(*each[:6], 1.0, *each[6:])
     for each in (
         (128, 128, 16, 8, 8, 1),
         (128, 64, 16, 8, 8, 2),
         (64, 64, 16, 8, 4, 4),
         (128, 256, 8, 8, 16, 1),
+        (128, 128, 16, 8, 8, 1, 2),
+        (64, 64, 16, 8, 4, 4, 4),
+        (128, 128, 16, 8, 8, 1, 8),
         (128, 128, 16, 8, 8, 2),
         (64, 64, 16, 8, 8, 6),
         (64, 128, 16, 8, 8, 2),
@@ -162,9 +165,9 @@ def _candidates(
 ) -> tuple[Candidate, ...] | NotApplicable:
     """What the schedule writes with each setting."""
     state = state_of(kernel, bench.evaluator.variant(kernel.baseline).variant)
+    choices = [(each, 1.0) for each in CUDA[:settings]]
     with (
-        patch.object(tiles, "TILES", CUDA[:settings]),
-        patch.object(tiles, "MOST", settings),
+        patch.object(tiles, "chosen_tiles", Mock(return_value=choices)),
         patch.object(products, "ON_TENSOR_CORES", TRITON[:settings]),
     ):
         moves = (contraction_schedule.MOVE, dot_blocks.MOVE)

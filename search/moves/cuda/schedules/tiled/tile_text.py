@@ -16,6 +16,7 @@ from ..parts.helpers import Vectors
 from ..parts.names import Names
 from ..parts.plain import Plain
 from ..parts.writing import chosen, condition, handed, parameters, written
+from .tile_parts import Parts
 from .tile_sides import FOUR, SideText, needs_of, sides_of
 
 KERNEL = Template(
@@ -36,6 +37,7 @@ KERNEL = Template(
     const $index $row_begin = ($first_row + $tile % (8 * $column_tiles) % $grouped) * TILE_M;
     const $index $column_begin = ($tile % (8 * $column_tiles) / $grouped) * TILE_N;
 $others
+$bounds
     // the place of a thread's m-th row and n-th column: fours, so that they are read at once
     auto $row_of = [=](int n) { return n / 4 * (TILE_M * 4 / PER_M) + $row_lane + n % 4; };
     auto $column_of = [=](int n) { return n / 4 * (TILE_N * 4 / PER_N) + $column_lane + n % 4; };
@@ -85,7 +87,11 @@ _LOCALS = (
 class TileText:
     """The text of one kernel."""
 
-    def __init__(self, plain: Plain, found: Contraction, names: Names, index: str) -> None:
+    def __init__(
+        self, plain: Plain, found: Contraction, names: Names, index: str, parts: Parts | None
+    ) -> None:
+        """`parts`: of sums that several blocks share."""
+        self._parts = parts
         self._plain, self._found, self._names, self._index = plain, found, names, index
         self._dtypes = plain.dtypes
         self._of = {each: names.fresh(each) for each in _LOCALS}
@@ -100,11 +106,16 @@ class TileText:
         if not self._needs:
             return "" if self._needs is None else self._vectors.text
         tiles = [f"float (&{name}){size}" for name, size in self._tiles()]
-        given = ", ".join([*parameters(self._plain, written(self._plain)), *tiles])
+        given = ", ".join([*self.parameters(), *tiles])
         head = f"__device__ __forceinline__ void {self._function}({given})"
         body = self._body(self._lanes)
         function = f"template <int {self._lanes}>\n{head} {{\n{body}}}"
         return f"{self._vectors.text}\n\n// {self._lanes} neighbours are loaded as one\n{function}"
+
+    def parameters(self) -> list[str]:
+        """Declarations of the kernel's parameters."""
+        own = [self._parts.parameter] if self._parts else []
+        return [*parameters(self._plain, written(self._plain)), *own]
 
     def kernel(self) -> str:
         """The body of the kernel."""
@@ -116,7 +127,8 @@ class TileText:
         ]
         if not self._needs:
             return self._lines([*lines, self._body("1" if self._needs is None else str(FOUR))])
-        given = ", ".join([handed(self._plain), *(name for name, _ in self._tiles())])
+        own = [self._parts.buffer] if self._parts else []
+        given = ", ".join([handed(self._plain), *own, *(name for name, _ in self._tiles())])
         tests = condition(self._needs, FOUR, self._writer())
         calls = chosen(tests, lambda lanes: [f"{self._function}<{lanes}>({given});"], FOUR)
         return self._lines([*lines, *calls])
@@ -131,15 +143,16 @@ class TileText:
             SideText(side, found, self._names, of, self._vectors, lanes) for side in self._sides
         ]
         left, right = sides
-        reduction = found.reduction
+        reduction, parts = found.reduction, self._parts
         return KERNEL.substitute(
             of,
             index=self._index,
             kind="float",
             rows=writer.text(found.rows.extent, inside=True),
             columns=writer.text(found.columns.extent, inside=True),
-            start=writer.text(reduction.start),
-            depth=writer.text(reduction.columns, inside=True),
+            start=parts.first if parts else writer.text(reduction.start),
+            depth=parts.last if parts else writer.text(reduction.columns, inside=True),
+            bounds=self._lines(parts.bounds(writer)) if parts else "",
             which_tile=self._which_tile(),
             others=self._lines(self._other_places(writer)),
             ahead=self._lines(line for side in sides for line in side.ahead()),
@@ -198,7 +211,7 @@ class TileText:
         yield "    }"
 
     def _begun(self, writer: Writer) -> Iterator[str]:
-        first = self._found.reduction.first
+        first = self._parts.begun() if self._parts else self._found.reduction.first
         target = f"{self._of['sum']}[{self._of['m']}][{self._of['n']}]"
         guarded = any(isinstance(e, Load | Name) for e in walk(first))
         line = f"            {target} = {writer.text(first)};"
@@ -222,7 +235,9 @@ class TileText:
 
     def _stored(self) -> Iterator[str]:
         writer = self._writer()
-        fold = self._found.reduction.fold
-        writer.known[fold] = f"{self._of['sum']}[{self._of['m']}][{self._of['n']}]"
+        value = f"{self._of['sum']}[{self._of['m']}][{self._of['n']}]"
+        if self._parts:
+            return iter((f"            {self._parts.kept(writer, value)}",))
+        writer.known[self._found.reduction.fold] = value
         body = BodyWriter(writer, self._names, self._index)
         return body.lines(self._found.body, "            ")

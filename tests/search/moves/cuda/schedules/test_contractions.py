@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cuda_moves import PretendedLab, array, cuda_state, reason, scalar
+from cuda_moves import PretendedLab, array, candidates, cuda_state, reason, scalar
 from scheduled import written_beside
 
 from kernelwright.runners.toolchains.compilers import nvrtc
@@ -55,7 +55,7 @@ SPELLED: dict[str, tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]]
         TWO, ("m", "p"), ("p", "n"),
     ),
 }  # fmt: skip
-SHAPES = [{"m": 37, "n": 45, "p": 19}, {"m": 16, "n": 130, "p": 32}, {"m": 131, "n": 17, "p": 3}]
+SHAPES = [{"m": 37, "n": 45, "p": 19}, {"m": 16, "n": 132, "p": 32}, {"m": 131, "n": 17, "p": 3}]
 
 
 def product_state(
@@ -65,6 +65,7 @@ def product_state(
     right: tuple[str, ...],
     to: tuple[str, ...] = ("m", "n"),
     head: str = HEAD,
+    largest: tuple[int, int, int] = (4096, 4096, 4096),
 ) -> State:
     arguments = [
         array("a", "input", *left),
@@ -73,13 +74,42 @@ def product_state(
         array("c", "output", *to),
         *(scalar(name) for name in ("m", "n", "p")),
     ]
-    return cuda_state(head + body, "f", arguments, launch, {s: {"max": 4096} for s in "mnp"})
+    symbols = {name: {"max": size} for name, size in zip("mnp", largest, strict=True)}
+    return cuda_state(head + body, "f", arguments, launch, symbols)
 
 
 @pytest.mark.parametrize("spelling", SPELLED)
 def test_what_is_written_gives_what_the_kernel_gives(spelling: str, lab: PretendedLab) -> None:
     state = product_state(*SPELLED[spelling])
     written_beside(lab, MOVE, state, SHAPES, most=3, near=1e-4)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "the first factor transposed, a thread a place of one dimension, added to what is there",
+        "the shortest way over one more place",
+    ],
+)
+def test_blocks_share_long_sums_of_few_tiles(spelling: str, lab: PretendedLab) -> None:
+    state = product_state(*SPELLED[spelling], largest=(256, 256, 16384))
+    (first,) = written_beside(
+        lab, MOVE, state, [*SHAPES, {"m": 20, "n": 33, "p": 400}], most=1, near=1e-3
+    )
+    assert first.plan is not None
+    assert first.plan["defines"]["K_PARTS"] > 1
+    assert len(first.plan["steps"]) == 2
+
+
+def test_tiles_are_as_many_as_keep_all_multiprocessors_at_work() -> None:
+    def tile(*largest: int) -> tuple[int, int]:
+        state = product_state(*SPELLED["a product"], largest=largest)  # type: ignore[arg-type]
+        plan = candidates(MOVE, state)[0].plan
+        assert plan is not None
+        return plan["defines"]["TILE_M"], plan["defines"]["TILE_N"]
+
+    assert tile(4096, 4096, 512) == (128, 128)
+    assert tile(1024, 1024, 512) < (128, 128)
 
 
 def test_a_batch_of_products_has_blocks_of_its_own_for_each(lab: PretendedLab) -> None:
