@@ -40,13 +40,18 @@ class Parts:
 
     def bounds(self, writer: Writer) -> Iterator[str]:
         """Lines that tell a block's part of the sum, and how many places the output has."""
-        start = writer.text(self._found.reduction.start, inside=True)
-        depth = writer.text(self._found.reduction.columns, inside=True)
-        index, share = self._index, self._names.fresh("share")
+        reduction, index, share = self._found.reduction, self._index, self._names.fresh("share")
+        depth = writer.text(reduction.columns, inside=True)
+        length, first = depth, f"(int)blockIdx.y * {share}"
+        if reduction.start != Number(0):
+            start = writer.text(reduction.start, inside=True)
+            length, first = f"{depth} - {start}", f"{start} + {first}"
         yield "    // a block's part of the sum is as many whole tiles as any other's"
-        yield f"    const {index} {share} = ({depth} - {start} + TILE_K * {PARTS} - 1) / "
-        yield f"        (TILE_K * {PARTS}) * TILE_K;"
-        yield f"    const {index} {self.first} = {start} + (int)blockIdx.y * {share};"
+        yield (
+            f"    const {index} {share} = ({length} + {PARTS} * TILE_K - 1) / ({PARTS} * TILE_K) * "
+            "TILE_K;"
+        )
+        yield f"    const {index} {self.first} = {first};"
         yield (
             f"    const {index} {self.last} = {self.first} + {share} < {depth} ? "
             f"{self.first} + {share} : {depth};"
