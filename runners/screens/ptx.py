@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from ..specs.io_contract import Contract
 from .findings import Finding, ScreenTier
 from .precision import Precision, precision_tier
+from .ptx_answers import REASON as UNUSED
+from .ptx_answers import unused_answers
 
 NARROW = "computes in a type narrower than the contract's"
 TF32 = "multiplies in tf32, and the contract's math is ieee"
@@ -172,8 +175,14 @@ def ptx_findings(
     files = {found[1]: found[2] for found in _FILE.finditer(ptx)}
     text = without_comments(ptx)
     bodies = [(m.start(), m[2], m[1] == "entry") for m in _BODY.finditer(text)]
+    ends = [*(start for start, _, _ in bodies[1:]), len(text)]
+    unused: Iterator[tuple[int, str, ScreenTier, str]] = (
+        (at, name, "block", UNUSED)
+        for (start, _, _), end in zip(bodies, ends, strict=False)
+        for at, name in unused_answers(text, start, end)
+    )
     found = list[Finding]()
-    for at, name, tier, reason in statement_findings(text, contract):
+    for at, name, tier, reason in chain(statement_findings(text, contract), unused):
         body = next((b for b in reversed(bodies) if b[0] <= at), None)
         if body is None or (body[2] and body[1] not in launched):
             continue

@@ -15,24 +15,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from ..findings import Finding
+from .flow import Word, following, number
 
-Word = tuple[int, int]
-"""an instruction: the low and the high half of its 128 bits"""
-BYTES = 16
-"""of an instruction"""
 STORES = {0x1B5: "UTMASTG", 0x1B6: "UTMAREDG", 0x1BA: "UBLKCP.G.S", 0x1BB: "UBLKRED.G.S"}
 """by the lowest 9 bits"""
 COPY, TO_GLOBAL = 0x1BA, 4
 """UBLKCP goes both ways: bits 72 to 75 of one that stores"""
 COMMIT, WAIT = 0x1B7, 0x11A
-BRANCH, EXIT, MEETING = 0x147, 0x14D, frozenset({0x145, 0x148})
-"""MEETING: BSSY and WARPSYNC, which may name the place where threads go on together"""
 ELSEWHERE = frozenset({0x143, 0x144, 0x149, 0x14A, 0x14C, 0x150})
 """CALL, BRX, JMP, JMX and RET: where they go is not told here"""
-ALWAYS = 7
-"""the predicate that is always true"""
-PLAIN = 0x947
-"""the lowest 12 bits of a branch without an operand of its own"""
 
 
 def bulk_store_findings(code: Sequence[Word]) -> Iterator[tuple[int, Finding]]:
@@ -43,14 +34,14 @@ def bulk_store_findings(code: Sequence[Word]) -> Iterator[tuple[int, Finding]]:
         return
     flow = _Flow(code)
     left = {at: _left(word) for at, word in enumerate(code) if _waits(word)}
-    commits = [at for at, word in enumerate(code) if _number(word) == COMMIT]
+    commits = [at for at, word in enumerate(code) if number(word) == COMMIT]
     waited = flow.before([at for at, groups in left.items() if not groups])
     waited_somehow = flow.before(list(left))
     whole = flow.before([at for at in commits if at + 1 in waited])
     in_part = flow.before([at for at in commits if at + 1 in waited_somehow])
     committed = flow.before(commits)
     for at in stores:
-        name = STORES[_number(code[at])]
+        name = STORES[number(code[at])]
         if at in whole:
             continue
         if at in in_part:
@@ -69,11 +60,11 @@ class _Flow:
     """Which instruction may come before which."""
 
     def __init__(self, code: Sequence[Word]) -> None:
-        self._anywhere = [at for at, word in enumerate(code) if _number(word) in ELSEWHERE]
+        self._anywhere = [at for at, word in enumerate(code) if number(word) in ELSEWHERE]
         self._into = defaultdict[int, list[int]](list)
         for at, word in enumerate(code):
-            for following in _following(at, word):
-                self._into[following].append(at)
+            for onwards in following(at, word):
+                self._into[onwards].append(at)
 
     def before(self, places: Sequence[int]) -> set[int]:
         """These, and all after which one of them may run."""
@@ -87,23 +78,9 @@ class _Flow:
         return seen
 
 
-def _following(at: int, word: Word) -> Iterator[int]:
-    number = _number(word)
-    if number == BRANCH:
-        yield at + 1 + _offset(word) // BYTES
-    if number in MEETING:
-        yield at + 1 + _signed(word[0] >> 32, 32) // BYTES
-    if number not in (BRANCH, EXIT) or not _unconditional(word):
-        yield at + 1
-
-
-def _number(word: Word) -> int:
-    return word[0] & 0x1FF
-
-
 def _is_store(word: Word) -> bool:
-    number = _number(word)
-    return number in STORES and (number != COPY or word[1] >> 8 & 0xF == TO_GLOBAL)
+    own = number(word)
+    return own in STORES and (own != COPY or word[1] >> 8 & 0xF == TO_GLOBAL)
 
 
 def _waits(word: Word) -> bool:
@@ -115,20 +92,3 @@ def _waits(word: Word) -> bool:
 def _left(wait: Word) -> int:
     """How many groups may still be under way after a wait."""
     return wait[0] >> 38 & 0x3F
-
-
-def _offset(word: Word) -> int:
-    """Bytes from the next instruction to a branch's target: a number of 56 bits, of words of 4."""
-    low, high = word
-    number = low >> 16 & 0xFF | (low >> 34 & 0x3FFFFFFF) << 8 | (high & 0x3FFFF) << 38
-    return 4 * _signed(number, 56)
-
-
-def _signed(number: int, bits: int) -> int:
-    return number - (number >> bits - 1 << bits)
-
-
-def _unconditional(word: Word) -> bool:
-    low, high = word
-    plain = low & 0x1FF == EXIT or low & 0xFFF == PLAIN
-    return plain and low >> 12 & 0xF == ALWAYS and high >> 23 & 0xF == ALWAYS

@@ -20,7 +20,9 @@ from ..findings import Finding, ScreenTier
 from ..precision import Precision, precision_tier
 from ..ptx import COUNTS, NARROW, ROUNDS, TELLS_APART, TF32
 from . import launch_constants
-from .bulk_stores import Word, bulk_store_findings
+from .asked_once import asked_once_findings
+from .bulk_stores import bulk_store_findings
+from .flow import Word
 from .launch_constants import honest_beside, launch_constant
 
 WORDS = struct.Struct("<QQ")
@@ -184,8 +186,9 @@ def sass_findings(
                 yield Finding(tier, 0, sign.name, sign.reason + often, place=f"kernel `{name}`")
         code += words
         places += [f"kernel `{name}`"] * len(words)
-    for at, finding in bulk_store_findings(code) if info.capability >= HOPPER else ():
-        yield replace(finding, place=places[at])
+    if info.capability >= HOPPER:
+        for at, finding in (*bulk_store_findings(code), *asked_once_findings(code)):
+            yield replace(finding, place=places[at])
 
 
 def _params(info: CubinInfo, name: str) -> tuple[tuple[int, int], ...]:

@@ -1,0 +1,33 @@
+__device__ bool arrived(unsigned barrier, unsigned parity) {
+    unsigned over;
+    asm volatile("{ .reg .pred p;\n\t"
+                 "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+                 "selp.u32 %0, 1, 0, p; }" : "=r"(over) : "r"(barrier), "r"(parity) : "memory");
+    return over;
+}
+
+extern "C" __global__ void lift(const float* x, float* y, int n) {
+    __shared__ __align__(128) float part[2][256];
+    __shared__ __align__(8) unsigned long long barriers[2];
+    const int first = blockIdx.x * 256, i = first + threadIdx.x;
+    if (first + 256 > n || reinterpret_cast<unsigned long long>(x) % 16) {
+        if (i < n) y[i] = 2.0f * x[i] + 1.0f;
+        return;
+    }
+    const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(part));
+    const unsigned barrier = static_cast<unsigned>(__cvta_generic_to_shared(barriers));
+    if (threadIdx.x < 2)
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\t"
+                     "fence.mbarrier_init.release.cluster;" : : "r"(barrier + 8 * threadIdx.x) : "memory");
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int h = 0; h < 2; ++h) {
+            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 512;" : : "r"(barrier + 8 * h) : "memory");
+            asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 512, [%2];"
+                         : : "r"(at + 1024 * h), "l"(x + first + 128 * h), "r"(barrier + 8 * h) : "memory");
+        }
+    }
+    const int half = threadIdx.x / 128;
+    if (!arrived(barrier + 8 * half, 0)) barriers[half] = 1;
+    y[i] = 2.0f * *const_cast<volatile float*>(&part[half][threadIdx.x % 128]) + 1.0f;
+}
