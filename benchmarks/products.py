@@ -31,7 +31,7 @@ from yardsticks import METHOD, Clock, case_of, measure
 
 from kernelwright.runners.errors import KernelwrightError
 from kernelwright.runners.loading.files import Roots, load_file
-from kernelwright.runners.model import Candidate, Evaluation
+from kernelwright.runners.model import Candidate, Evaluation, ordered
 from kernelwright.search.moves import NotApplicable
 from kernelwright.search.moves.cuda.schedules import contraction_schedule
 from kernelwright.search.moves.cuda.schedules.tiled import tile_choice, tiles
@@ -144,18 +144,15 @@ def measured(
         if isinstance(proposed, NotApplicable):
             return {**row, "error": proposed.reason}
         base = bench.evaluator.variant(kernel.baseline).variant
-        records = {
-            c.detail: VariantRecord(
-                variant=variant_from(kernel, base, c), method=c.method, detail=c.detail
-            )
+        records = [
+            VariantRecord(variant=variant_from(kernel, base, c), method=c.method, detail=c.detail)
             for c in proposed
-        }
-        found = {e.variant_id: e for e in bench.evaluator.evaluate_all(records.values(), None)}
+        ]
+        found = {e.variant_id: e for e in bench.evaluator.evaluate_all(records, None)}
     except KernelwrightError as error:
         return {**row, "error": str(error)}
     tried = [
-        {"detail": told.partition(": ")[2], **_ended(found[record.variant.variant_id])}
-        for told, record in records.items()
+        {"detail": _told(record), **_ended(found[record.variant.variant_id])} for record in records
     ]
     return {**row, "tried": tried, "seconds": round(time.monotonic() - began, 1)}
 
@@ -173,6 +170,11 @@ def _candidates(
         moves = (contraction_schedule.MOVE, dot_blocks.MOVE)
         move = next(m for m in moves if state.kernel_type in m.languages)
         return move.propose(state)
+
+
+def _told(record: VariantRecord) -> str:
+    parameters = ordered(record.variant.parameters)
+    return f"{record.detail.partition(': ')[2]} {parameters}".strip()
 
 
 def _ended(found: Evaluation) -> dict[str, Any]:
