@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where nothing but what runs alone is asked for, files without such a test are not loaded: all
+    of them take half a minute."""
+    if config.option.markexpr != "alone" or collection_path.suffix != ".py":
+        return None
+    return "mark.alone" not in collection_path.read_text(encoding="utf-8") or None
+
+
 def pytest_collection_finish() -> None:
     """What was collected, some hundred thousand objects, is not looked through again each time that
     Python looks for garbage, and forks share it."""
