@@ -1,14 +1,17 @@
 """Problems in KernelBench's form solved by the rules alone, scored by their rules and by ours.
 
     python benchmarks/kernelbench_rules.py [--device cuda|cpu] [--problems FOLDER_OR_FILES...]
-        [--level 1] [--builds 8] [--search-seconds 10] [--seconds 240] [--to FILE]
+        [--level N] [--builds 8] [--search-seconds 10] [--seconds 240] [--lanes 2] [--to FILE]
 
 Without `--problems` those of benchmarks/problems, which are ours: KernelBench's own are not part of
-this repository, and its files are named to run them. Each is solved in a process of its own under a
-limit; its ModelNew is checked by their rules (seed 42, five trials, `allclose` with 1e-4 for
-float32) in a fresh process of the module. Told are fast_1 (the share of all problems whose ModelNew
-is right, accepted and faster) and the geometric mean of the speedups of those that are right, over
-eager and over `torch.compile`. Written to benchmarks/results/kernelbench_rules.json.
+this repository, and its folders (`level1`) or files are named to run them. Each is solved in a
+process of its own under a limit, `--lanes` of them at once on each GPU: while one is timed, which
+locks the GPU, others are cut, compiled and compared. A ModelNew is checked by their rules (seed 42,
+five trials, `allclose` with 1e-4 for float32) in a fresh process of the module. Told are fast_1
+(the share of all problems whose ModelNew is right, accepted and faster) and the geometric mean of
+the speedups of those that are right, over eager and over `torch.compile`; a problem that no kernel
+was written for (a product of a library's sizes) is told as unchanged: 1x, not won. No problem is
+begun after `--seconds`. Written to benchmarks/results/kernelbench_rules.json as each ends.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ from typing import Any
 from environment import ROOT, write
 from limited_parts import Facts, Stopped, gpus, of_part
 
-from kernelwright.tools.parts.kernelbench.solving import Problem, solve
+from kernelwright.tools.parts.kernelbench.problem import Problem
+from kernelwright.tools.parts.kernelbench.solving import solve
 
 NAME, WORK = "kernelbench_rules", Path("/tmp/kernelbench_rules")
 OURS = ROOT / "benchmarks" / "problems"
@@ -41,11 +45,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda")
     parser.add_argument("--problems", type=Path, nargs="+", default=[OURS])
-    parser.add_argument("--level", type=int, default=1)
+    parser.add_argument("--level", type=int, help="left out: of the folder's name, else 1")
     parser.add_argument("--builds", type=int, default=8)
     parser.add_argument("--search-seconds", type=float, default=10.0)
     parser.add_argument("--seconds", type=float, default=240.0)
     parser.add_argument("--gpus", type=int, choices=(1, 2), default=gpus())
+    parser.add_argument("--lanes", type=int, default=2, help="problems at once on each GPU")
     parser.add_argument("--to", type=Path)
     parser.add_argument("--problem", type=Path, help="solve it here; for this script itself")
     given = parser.parse_args()
@@ -64,21 +69,26 @@ def files_of(places: Sequence[Path]) -> list[Path]:
     return [each.resolve() for each in found]
 
 
+def level_of(file: Path) -> int:
+    """By the folder that KernelBench has it in."""
+    number = file.parent.name.removeprefix("level")
+    return int(number) if number.isdigit() else 1
+
+
 def solve_one(given: argparse.Namespace) -> None:
     """Solve one problem and tell it."""
     file: Path = given.problem
     wanted = Problem(
         path=file,
         outdir=WORK / file.stem,
-        level=given.level,
+        level=given.level or level_of(file),
         device=given.device,
         builds=given.builds,
         seconds=given.search_seconds,
     )
 
-    shutil.rmtree(
-        wanted.outdir, ignore_errors=True
-    )  # a search that was begun would be gone on with
+    # a search that was begun would be gone on with
+    shutil.rmtree(wanted.outdir, ignore_errors=True)
 
     def solved() -> dict[str, Any]:
         found = solve(wanted, lambda event: None)
@@ -96,7 +106,7 @@ def facts_of(file: Path) -> Path:
 
 
 def run_all(given: argparse.Namespace, files: Sequence[Path]) -> dict[str, Any]:
-    """All problems, on each GPU one at a time, written as they end."""
+    """All problems, on each GPU `lanes` at a time, written as they end."""
     began, lock, waiting = time.monotonic(), threading.Lock(), queue.SimpleQueue[Path]()
     found = dict[str, Any]()
     for each in files:
@@ -109,19 +119,21 @@ def run_all(given: argparse.Namespace, files: Sequence[Path]) -> dict[str, Any]:
             except queue.Empty:
                 return
             left = given.seconds - (time.monotonic() - began)
+            if left <= 0:
+                return
             print(f"=== {file.stem}, {left:.0f} s left", flush=True)
             most = min(LIMIT_S, left) if given.device == "cuda" else left
             told = of_part(
                 command_for(given, file),
                 facts_of(file),
                 most,
-                {"CUDA_VISIBLE_DEVICES": str(number)} if given.gpus > 1 else {},
+                {"CUDA_VISIBLE_DEVICES": str(number % given.gpus)} if given.gpus > 1 else {},
             )
             with lock:
                 found[file.stem] = told
                 write(NAME, told_of(given, found), given.to)
 
-    lanes = [threading.Thread(target=run_lane, args=(n,)) for n in range(given.gpus)]
+    lanes = [threading.Thread(target=run_lane, args=(n,)) for n in range(given.gpus * given.lanes)]
     for each in lanes:
         each.start()
     for each in lanes:
@@ -131,7 +143,8 @@ def run_all(given: argparse.Namespace, files: Sequence[Path]) -> dict[str, Any]:
 
 def command_for(given: argparse.Namespace, file: Path) -> list[str]:
     """What solves a problem in a process of its own."""
-    words = ["--problem", file, "--device", given.device, "--level", given.level]
+    words = ["--problem", file, "--device", given.device]
+    words += ["--level", given.level or level_of(file)]
     words += ["--builds", given.builds, "--search-seconds", given.search_seconds]
     return [sys.executable, __file__, *map(str, words)]
 
@@ -150,12 +163,15 @@ def told_of(given: argparse.Namespace, found: Mapping[str, Any]) -> dict[str, An
 
 
 def summary(problems: Sequence[Mapping[str, Any]], side: str, rules: str) -> dict[str, Any]:
-    """`fast_1` of all problems, and the geometric mean of those that are right; None: of none."""
+    """`fast_1` of all problems, and the geometric mean of those that are right or unchanged (1x);
+    None: of none."""
     speedups = [s for each in problems if (s := speedup(each, side, rules)) is not None]
-    logs = [math.log(each) for each in speedups]
+    unchanged = sum(bool(each.get("solved", {}).get("nothing")) for each in problems)
+    logs = [math.log(each) for each in speedups] + [0.0] * unchanged
     return {
         "problems": len(problems),
         "right": len(speedups),
+        "unchanged": unchanged,
         "fast_1": sum(each > 1 for each in speedups) / len(problems) if problems else 0.0,
         "geometric_mean": math.exp(sum(logs) / len(logs)) if logs else None,
     }
@@ -179,7 +195,11 @@ def table(found: Mapping[str, Any]) -> str:
         solved = each.get("solved", {})
         cells = [speedup(each, side, rules) for side in SIDES for rules in RULES]
         if all(cell is None for cell in cells):
-            why = solved.get("failed") or f"ended {each['ended']}, accepted: {bool(solved)}"
+            why = (
+                solved.get("failed")
+                or solved.get("nothing")
+                or f"ended {each['ended']}, accepted: {bool(solved)}"
+            )
             lines.append(f"{name:20} {why.splitlines()[0][:90]}")
             continue
         shown = " ".join(f"{'-' if c is None else f'{c:.3f}x':>8}" for c in cells)
@@ -189,7 +209,8 @@ def table(found: Mapping[str, Any]) -> str:
         mean = "-" if s["geometric_mean"] is None else f"{s['geometric_mean']:.3f}x"
         lines.append(
             f"beside {side:9} by {'their' if rules == 'theirs' else 'our'} rules: fast_1 "
-            f"{s['fast_1']:.2f}, geometric mean {mean} ({s['right']} of {s['problems']} right)"
+            f"{s['fast_1']:.2f}, geometric mean {mean} ({s['right']} of {s['problems']} right, "
+            f"{s['unchanged']} unchanged)"
         )
     return "\n".join(lines)
 

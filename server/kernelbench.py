@@ -11,7 +11,7 @@ from .options.gpus import GpuNames, gpu_names
 from .options.paths import file_there
 
 if TYPE_CHECKING:
-    from ..tools.parts.kernelbench.solving import Solved
+    from ..tools.parts.kernelbench.problem import Solved
 
 NOTHING_GAINED = 2
 
@@ -50,10 +50,12 @@ def kernelbench(
     KernelBench's rules and by ours.
 
     Kernels are CUDA's on a GPU and host C++ on a CPU, which their harness does not have. Exit
-    status: 0 the ModelNew is right and faster than eager for sure, 2 it is not faster, 1 it failed.
+    status: 0 the ModelNew is right and faster than eager for sure, 2 it is not faster or has no
+    kernel of ours, 1 it failed.
     """
     from ..runners.progress import listening
-    from ..tools.parts.kernelbench.solving import Problem, solve
+    from ..tools.parts.kernelbench.problem import Problem
+    from ..tools.parts.kernelbench.solving import solve
     from .live import display
     from .options.assignments import settings_from
 
@@ -76,6 +78,8 @@ def kernelbench(
     finally:
         shown.close()
     print(told(found))
+    if found.nothing:
+        raise typer.Exit(NOTHING_GAINED)
     if not found.accepted:
         raise typer.Exit(1)
     eager = next((each for each in found.scores if each.beside == "eager"), None)
@@ -91,6 +95,9 @@ def told(found: Solved) -> str:
         use = "used" if each.used else f"left to ATen: {each.why}"
         lines.append(f"  {each.entry} writes {each.writes} ({each.builds} builds){gain}: {use}")
     lines += [f"  {name} is ATen's: {why}" for name, why in found.left.items()]
+    if found.nothing:
+        lines.append(f"no kernel of ours is in it: {found.nothing}")
+        return "\n".join([*lines, f"written: {found.model_new}"])
     passed = sum(found.trials)
     lines.append(
         f"correct in {passed} of {len(found.trials)} trials (atol and rtol {found.tolerance:g}); "

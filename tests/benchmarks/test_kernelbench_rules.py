@@ -22,6 +22,7 @@ def test_fast_1_is_of_all_problems_and_the_mean_of_those_that_are_right(
         "slow": solved(True, 0.25, 0.5),
         "wrong": solved(False, 9.0, 9.0),
         "late": {"ended": "by its limit of 110 s"},
+        "none": {"ended": "well", "solved": {"accepted": False, "seconds": 9, "nothing": "why"}},
     }
     told: dict[str, Any] = {
         "problems": problems,
@@ -34,10 +35,12 @@ def test_fast_1_is_of_all_problems_and_the_mean_of_those_that_are_right(
         },
     }
     theirs = told["summary"]["eager"]["theirs"]
-    assert (theirs["fast_1"], theirs["right"], theirs["problems"]) == (0.25, 2, 4)
+    assert (theirs["fast_1"], theirs["right"], theirs["problems"]) == (0.2, 2, 5)
+    assert theirs["unchanged"] == 1
     assert theirs["geometric_mean"] == pytest.approx(1.0)
-    assert told["summary"]["compiled"]["ours"]["geometric_mean"] is None
+    assert told["summary"]["compiled"]["ours"]["geometric_mean"] == 1
     lines = module.table(told).splitlines()
     assert lines[1].startswith("fast") and "4.000x" in lines[1] and "2.000x" in lines[1]
     assert lines[4].split()[0] == "late" and "by its limit of 110 s" in lines[4]
-    assert "fast_1 0.25, geometric mean 1.000x (2 of 4 right)" in lines[5]
+    assert lines[5].split()[0] == "none" and "why" in lines[5]
+    assert "fast_1 0.20, geometric mean 1.000x (2 of 5 right, 1 unchanged)" in lines[6]

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from ....runners.modules.common.graphs import GraphNode, ModuleGraph
 from .expansion import expanded, own_names, without_repeats
+from .libraries import left_to_libraries
 from .pointwise import DEAR, DTYPES, ELEMENTWISE, FLOAT, OF_TRUTH, TRUTH, UNARY
 from .sums import PRODUCTS, is_sum
 from .views import is_view
@@ -46,13 +47,16 @@ class Cut:
     outputs: tuple[str, ...]
 
 
-def cut(graph: ModuleGraph) -> Cut:
-    """Cut a graph into kernels and calls, in an order in which they can run."""
+def cut(graph: ModuleGraph, *, libraries: bool = False) -> Cut:
+    """Cut a graph into kernels and calls, in an order in which they can run. `libraries`: products
+    of a library's sizes are calls."""
     graph = own_names(graph)
     ordered, outputs = without_repeats(expanded(graph.nodes), graph.outputs)
     nodes = {node.name: node for node in ordered}
     users = _users(ordered, outputs)
     calls = {n.name: why for n in ordered if n.op and (why := _why_not(n, nodes))}
+    if libraries:
+        calls |= left_to_libraries(ordered, users)
     stored = {n.name for n in ordered if not n.op} | set(calls) | set(outputs)
     for name in calls:
         stored |= set(operands(nodes[name]))

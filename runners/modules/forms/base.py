@@ -29,12 +29,13 @@ class Subject:
 @dataclass(frozen=True)
 class Form:
     """One way to say it. `make` is given the seed that is set before the module is made and again
-    before the inputs are; it raises SpecError for what the source lacks."""
+    before the inputs are, and the device, on which large inputs may be made; it raises SpecError
+    for what the source lacks."""
 
     name: str
     recognises: Callable[[ModuleSource, Mapping[str, Any]], bool]
     """by the source and what the file defines; nothing for a file that is not Python"""
-    make: Callable[[ModuleSource, Mapping[str, Any], int], Subject]
+    make: Callable[[ModuleSource, Mapping[str, Any], int, str], Subject]
 
 
 def namespace_of(path: Path) -> dict[str, Any]:
@@ -67,6 +68,19 @@ def input_tensor(text: str) -> Any:
 def numbered(inputs: Any) -> tuple[Any, ...]:
     """What `get_inputs` returned as positional arguments; one tensor alone is one of them."""
     return (inputs,) if isinstance(inputs, torch().Tensor) else tuple(inputs)
+
+
+def drawn(get_inputs: Callable[[], Any], seed: int, device: str) -> tuple[Any, ...]:
+    """Inputs of a seed, made on the device: a host takes a quarter of a minute for 6 GB. Where they
+    cannot be made there (through NumPy, say), on the host."""
+    torch().manual_seed(seed)
+    if device != "cpu":
+        try:
+            with torch().device(device):
+                return numbered(get_inputs())
+        except (TypeError, RuntimeError):
+            torch().manual_seed(seed)
+    return numbered(get_inputs())
 
 
 def is_module_class(value: Any) -> bool:

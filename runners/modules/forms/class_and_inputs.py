@@ -17,7 +17,7 @@ def recognises(source: ModuleSource, names: Mapping[str, Any]) -> bool:
     return bool(names)
 
 
-def make(source: ModuleSource, names: Mapping[str, Any], seed: int) -> Subject:
+def make(source: ModuleSource, names: Mapping[str, Any], seed: int, _device: str) -> Subject:
     """The class by its name, or the only one that the file defines."""
     made = _maker(source, names)
     torch().manual_seed(seed)

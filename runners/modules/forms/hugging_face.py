@@ -24,7 +24,7 @@ def recognises(source: ModuleSource, names: Mapping[str, Any]) -> bool:
     return Path(source.path).suffix == ".json"
 
 
-def make(source: ModuleSource, names: Mapping[str, Any], seed: int) -> Subject:
+def make(source: ModuleSource, names: Mapping[str, Any], seed: int, _device: str) -> Subject:
     """The class that the config names first (or the one asked for), made from the config."""
     try:
         transformers = load("transformers")

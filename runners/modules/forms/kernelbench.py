@@ -11,7 +11,7 @@ from typing import Any
 
 from ..common.messages import ModuleSource
 from ..common.torch_library import torch
-from .base import Form, Subject, is_module_class, numbered
+from .base import Form, Subject, drawn, is_module_class
 
 
 def recognises(source: ModuleSource, names: Mapping[str, Any]) -> bool:
@@ -20,15 +20,14 @@ def recognises(source: ModuleSource, names: Mapping[str, Any]) -> bool:
     return functions and is_module_class(names.get(source.name or "Model")) and not source.inputs
 
 
-def make(source: ModuleSource, names: Mapping[str, Any], seed: int) -> Subject:
+def make(source: ModuleSource, names: Mapping[str, Any], seed: int, device: str) -> Subject:
     """As their harness does."""
     torch().manual_seed(seed)
     arguments: Any = names["get_init_inputs"]()
     torch().manual_seed(seed)
     maker, given = names[source.name or "Model"], source.init
     model = maker(**arguments, **given) if _is_named(arguments) else maker(*arguments, **given)
-    torch().manual_seed(seed)
-    return Subject(model, numbered(names["get_inputs"]()))
+    return Subject(model, drawn(names["get_inputs"], seed, device))
 
 
 def _is_named(arguments: Any) -> bool:

@@ -45,7 +45,7 @@ def load_subject(job: ModuleJob) -> Loaded:
         raise SpecError(
             f"{path.name} is neither Python nor a config", valid="a .py file, or a config.json"
         )
-    made = form.make(job.source, names, job.seed)
+    made = form.make(job.source, names, job.seed, job.device)
     if not tensors_in(made.inputs):
         raise SpecError(
             "no input of the module is a tensor", next_step="give one as inputs (--input)"

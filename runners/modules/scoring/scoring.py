@@ -6,6 +6,7 @@ mode, without gradients; five trials, their seeds drawn from that seed, outputs 
 and close with 1e-4 absolute and relative for float32, 1e-2 for halves; 100 timed calls after 3, the
 first left out, by CUDA events, the L2 cache overwritten before each, and the mean of them. On a
 CPU, which they do not have, the clock of the host stands for events, and nothing is overwritten.
+Inputs are drawn on the device by the same seeds, so that their values are not those of their host.
 
 Ours: all sides in blocks, in an order drawn anew, to be told as an interval.
 """
@@ -21,7 +22,7 @@ from typing import Any
 from ..common.clock import Clock
 from ..common.scores import Scored, Trial
 from ..common.torch_library import tensors_in, torch
-from ..forms.base import namespace_of, numbered
+from ..forms.base import drawn, namespace_of
 from ..forms.subjects import moved
 
 SEED, TRIALS, WARM, TIMED, LEFT_OUT = 42, 5, 3, 100, 1
@@ -69,8 +70,7 @@ def _made(kind: Any, arguments: Sequence[Any], device: str) -> Any:
 
 
 def _inputs(names: Mapping[str, Any], seed: int, device: str) -> tuple[Any, ...]:
-    torch().manual_seed(seed)
-    return moved(numbered(names["get_inputs"]()), device)
+    return moved(drawn(names["get_inputs"], seed, device), device)
 
 
 def _trials(

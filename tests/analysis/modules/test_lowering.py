@@ -227,3 +227,22 @@ def test_a_forward_that_branches_on_values_is_refused_in_a_sentence(tmp_path: Pa
 
     with pytest.raises(SpecError, match=r"torch\.export cannot follow the module"):
         graph_of(Loaded(Branches(), (torch.ones(3),), "cpu", "test", tmp_path))
+
+
+def test_large_products_are_a_librarys_and_what_is_made_of_them_is_a_kernel(
+    tmp_path: Path,
+) -> None:
+    import torch
+    from torch import nn
+
+    from kernelwright.runners.modules.cutting.graph import graph_of
+    from kernelwright.runners.modules.forms.subjects import Loaded
+
+    module = nn.Sequential(nn.Linear(512, 512), nn.ReLU())
+    loaded = Loaded(module.train(), (torch.rand(256, 512),), "cpu", "test", tmp_path)
+    graph = graph_of(loaded)
+    found = {type(s).__name__: s.name for s in cut(graph, libraries=True).steps}
+    assert found == {"Call": "mm", "Kernel": "relu"}
+    assert [type(s).__name__ for s in cut(graph).steps] == ["Kernel"]
+    weight = next(s for s in cut(graph, libraries=True).steps if isinstance(s, Call))
+    assert weight.why == "a view, handed on as it lies"  # no copy of the weights is made for it

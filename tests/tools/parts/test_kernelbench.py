@@ -10,8 +10,9 @@ import pytest
 
 from kernelwright.analysis.modules.scores import better_without, right, side_scores
 from kernelwright.runners.modules.common.scores import Scored, Trial
+from kernelwright.tools.parts.kernelbench.problem import Problem
 from kernelwright.tools.parts.kernelbench.rules import checked
-from kernelwright.tools.parts.kernelbench.solving import Problem, solve
+from kernelwright.tools.parts.kernelbench.solving import solve
 
 needs_all = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None or shutil.which("ninja") is None,

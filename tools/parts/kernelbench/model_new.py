@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from ....analysis.modules.lowering.cutting import Call, Cut, Kernel
 from ....analysis.modules.lowering.reference import calls, line
+from ....analysis.modules.lowering.views import is_view
 from ....runners.c_source.comments import without_comments
 from ....runners.modules.common.graphs import GraphNode, ModuleGraph
 
@@ -196,7 +197,7 @@ def _step(step: Kernel | Call, cut: Cut, winners: Mapping[str, Winner], device: 
         made = not any(isinstance(each, dict) and "node" in each for each in node.args)
         if made and device:
             lines = [f"{lines[0][:-1]}, device={device})"]
-        if node.shape is not None:
+        if node.shape is not None and not is_view(node):
             lines.append(f"{node.name} = {node.name}.contiguous()")
         return lines
     winner = winners.get(step.name)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ....analysis.modules.lowering.cutting import Call, Cut, cut
-from ....analysis.modules.scores import SideScore, better_without, right, side_scores
+from ....analysis.modules.lowering.libraries import AS_IT_LIES
+from ....analysis.modules.scores import better_without, right, side_scores
 from ....runners.errors import KernelwrightError, SpecError, ToolchainMissing
-from ....runners.model import Record
 from ....runners.modules.common.graphs import ModuleGraph
-from ....runners.modules.common.messages import ModuleJob, ModuleSource, PhaseFailed
+from ....runners.modules.common.messages import PhaseFailed
 from ....runners.modules.common.scores import Scored
-from ....runners.modules.running import Found, require_torch, run_job
+from ....runners.modules.running import require_torch
 from ....runners.progress import report as tell
 from ....runners.whole_files import write_whole
 from ....search.session.optimize import Event, Failed, Finished, Opened, optimize
@@ -25,70 +22,17 @@ from ....search.session.workbench import Workbench
 from ....search.settings import Settings
 from ..models.asked import gpu_uuid
 from .model_new import Winner, model_new
+from .problem import KernelOutcome, Problem, Solved
 from .rules import Checked, checked
-from .specs import CutSpec, write_specs
+from .scoring import asked, scored
+from .specs import CutSpec, bytes_of, write_specs
 from .winners import winner_of
 
-TIMEOUT_S = 1800.0
 MOST_TRIED_ALONE = 8
 FEWEST_BUILDS = 1
-ALL = "all_kernels"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Problem:
-    """What somebody wants solved."""
-
-    path: Path
-    outdir: Path
-    level: int = 1
-    device: str = "auto"
-    builds: int = 50
-    seconds: float | None = None
-    seed: int = 0
-    compiled: bool = True
-    """the ModelNew is timed beside torch.compile too"""
-    gpus: tuple[str, ...] = ()
-    settings: dict[str, Any] = field(default_factory=dict[str, Any])
-
-
-class KernelOutcome(Record):
-    """A kernel that was cut out of the problem."""
-
-    entry: str
-    writes: str
-    operations: int
-    builds: int
-    """that its search might spend"""
-    speedup: float | None = None
-    """of its best variant over the plain kernel"""
-    used: bool = False
-    """it is in the ModelNew; else ATen computes it"""
-    why: str = ""
-
-
-class Solved(Record):
-    """What came of a problem."""
-
-    problem: str
-    level: int
-    device: str
-    kernels: tuple[KernelOutcome, ...]
-    left: dict[str, str]
-    """operators that no kernel was cut for, by value, and why"""
-    model_new: str
-    errors: tuple[str, ...]
-    """of KernelBench's static checker"""
-    warnings: tuple[str, ...]
-    trials: tuple[bool, ...]
-    tolerance: float
-    scores: tuple[SideScore, ...]
-    not_compiled: str = ""
-
-    @property
-    def accepted(self) -> bool:
-        """Right in every trial, and without an error of the checker."""
-        return not self.errors and bool(self.trials) and all(self.trials)
+NEW = "model_new"
+MOST_BYTES = 1 << 30
+"""of a kernel's arrays: its truth is computed on the host in twice as many, time and again"""
 
 
 def solve(problem: Problem, shown: Callable[[Event], None]) -> Solved:
@@ -101,51 +45,67 @@ def solve(problem: Problem, shown: Callable[[Event], None]) -> Solved:
         )
     problem.outdir.mkdir(parents=True, exist_ok=True)
     uuid = gpu_uuid(problem.device, problem.gpus, problem.outdir)
-    found = _asked(problem, uuid, ("graph",))
+    found = asked(problem, uuid, ("graph",))
     graph = found.one(ModuleGraph)
     if graph is None:
         failed = found.one(PhaseFailed)
         raise SpecError(failed.words if failed else "the module's graph was not told")
-    parts = cut(graph)
+    parts = cut(graph, libraries=True)
     language = "cpp" if uuid is None else "cuda"
     specs = write_specs(parts, problem.path.stem, language, problem.outdir / "specs")
-    winners, outcomes = _searched(problem, specs, shown)
+    winners, outcomes = _searched(problem, parts, specs, shown)
     return _written(problem, uuid, graph, parts, winners, outcomes)
 
 
 def _searched(
-    problem: Problem, specs: Sequence[CutSpec], shown: Callable[[Event], None]
+    problem: Problem, parts: Cut, specs: Sequence[CutSpec], shown: Callable[[Event], None]
 ) -> tuple[dict[str, Winner], list[KernelOutcome]]:
     """The winner of every kernel whose baseline is right; builds are shared by operations."""
     winners, outcomes = dict[str, Winner](), list[KernelOutcome]()
-    roots = [problem.outdir / "specs"]
-    whole = sum(each.operations for each in specs if each.worth_a_search) or 1
-    with Workbench(problem.outdir, roots, problem.gpus) as bench:
-        for each in specs:
+    large = [_outcome(e, 0, why) for e in specs if (why := _too_large(parts, e))]
+    opened = [each for each in specs if not _too_large(parts, each)]
+    if not opened:
+        return winners, large
+    whole = sum(each.operations for each in opened if each.worth_a_search) or 1
+    with Workbench(problem.outdir, [problem.outdir / "specs"], problem.gpus) as bench:
+        for each in opened:
             share = each.operations / whole if each.worth_a_search else 0.0
             builds = max(FEWEST_BUILDS, round(problem.builds * share))
-            settings = Settings.model_validate(
-                {
-                    **problem.settings,
-                    "budget_builds": builds,
-                    "budget_seconds": None if problem.seconds is None
-                    else max(1.0, problem.seconds * share),
-                    "seed": problem.seed,
-                }
-            )  # fmt: skip
-            outcome = KernelOutcome(
-                entry=each.written.entry,
-                writes=each.kernel.name,
-                operations=each.operations,
-                builds=builds if each.worth_a_search else 0,
-            )
-            found = _one(bench, each, settings, shown)
+            found = _one(bench, each, _settings(problem, builds, share), shown)
+            outcome = _outcome(each, builds if each.worth_a_search else 0)
             if isinstance(found, str):
                 outcomes.append(outcome.model_copy(update={"why": found}))
                 continue
             winners[each.kernel.name], gain = found
             outcomes.append(outcome.model_copy(update={"speedup": gain, "used": True}))
-    return winners, outcomes
+    return winners, outcomes + large
+
+
+def _outcome(made: CutSpec, builds: int, why: str = "") -> KernelOutcome:
+    return KernelOutcome(
+        entry=made.written.entry,
+        writes=made.kernel.name,
+        operations=made.operations,
+        builds=builds,
+        why=why,
+    )
+
+
+def _settings(problem: Problem, builds: int, share: float) -> Settings:
+    seconds = None if problem.seconds is None else max(1.0, problem.seconds * share)
+    budget = {"budget_builds": builds, "budget_seconds": seconds, "seed": problem.seed}
+    return Settings.model_validate({**problem.settings, **budget})
+
+
+def _too_large(parts: Cut, made: CutSpec) -> str:
+    """Why a kernel is not opened at all; empty: it is."""
+    held = sum(bytes_of(parts.nodes[name]) for name in (*made.written.reads, made.kernel.name))
+    if held <= MOST_BYTES:
+        return ""
+    return (
+        f"its arrays hold {held / 2**30:.1f} GiB, over the {MOST_BYTES >> 30} GiB up to which "
+        "a truth in float64 is computed on the host"
+    )
 
 
 def _one(
@@ -184,29 +144,58 @@ def _written(
         made = model_new(text, title, graph, parts, winners, without)
         return write_whole(problem.outdir / f"{stem}.py", made)
 
-    tried = _tried_alone(winners, outcomes)
-    files = {ALL: file(ALL, ())} | {f"without_{n}": file(f"without_{n}", [n]) for n in tried}
+    final = file(NEW, ())
     if not winners:
-        files = {}
-    left = list[str]()
-    if files:
-        tell(f"{len(files)} ModelNews, each with another kernel left to ATen")
-        first = _scored(problem, uuid, list(files.values()), compiled=False)
-        names = better_without(first, ALL, [name for name in files if name != ALL])
-        left = [name.removeprefix("without_") for name in names]
-        if not right(first, ALL):
-            wrong = next((t.failed for t in first.trials[ALL] if t.failed), "its outputs differ")
-            raise KernelwrightError(
-                f"the kernels are right one by one, and the ModelNew of all is not: {wrong}",
-                next_step=f"report this, with {files[ALL]}",
-            )
-    final = file("model_new", left)
-    for each in files.values():
-        each.unlink()
-    tell("the ModelNew is scored")
-    told = _scored(problem, uuid, [final], compiled=problem.compiled)
+        return _unchanged(problem, uuid, parts, outcomes, final)
+    tried = _tried_alone(winners, outcomes)
+    files = {NEW: final} | {f"without_{name}": file(f"without_{name}", [name]) for name in tried}
+    tell(f"{len(files)} ModelNews are scored, each but one with a kernel left to ATen")
+    told = scored(problem, uuid, list(files.values()), compiled=problem.compiled)
+    for name in files.keys() - {NEW}:
+        files[name].unlink()
+    if not right(told, NEW):
+        wrong = next((t.failed for t in told.trials[NEW] if t.failed), "its outputs differ")
+        raise KernelwrightError(
+            f"the kernels are right one by one, and the ModelNew of all is not: {wrong}",
+            next_step=f"report this, with {final}",
+        )
+    names = better_without(told, NEW, [name for name in files if name != NEW])
+    left = [name.removeprefix("without_") for name in names]
+    if left:
+        final = file(NEW, left)
+        tell("the ModelNew without them is scored anew")
+        told = scored(problem, uuid, [final], compiled=problem.compiled)
     words = checked(final.read_text(encoding="utf-8"), cuda=uuid is not None)
     solved = _solved(problem, uuid, parts, outcomes, left, final, told, words)
+    write_whole(problem.outdir / "report.json", solved.model_dump_json(indent=1) + "\n")
+    return solved
+
+
+def _unchanged(
+    problem: Problem,
+    uuid: str | None,
+    parts: Cut,
+    outcomes: Sequence[KernelOutcome],
+    final: Path,
+) -> Solved:
+    """Of a problem that no kernel was written for: the Model's own calls, and no score."""
+    whys = [each.why for each in outcomes] or [
+        why for step in parts.steps if isinstance(step, Call) and (why := step.why) != AS_IT_LIES
+    ]
+    solved = Solved(
+        problem=problem.path.name,
+        level=problem.level,
+        device=uuid or "cpu",
+        kernels=tuple(outcomes),
+        left={step.name: step.why for step in parts.steps if isinstance(step, Call)},
+        model_new=str(final),
+        errors=(),
+        warnings=(),
+        trials=(),
+        tolerance=0.0,
+        scores=(),
+        nothing="; ".join(dict.fromkeys(whys)) or "it computes nothing",
+    )
     write_whole(problem.outdir / "report.json", solved.model_dump_json(indent=1) + "\n")
     return solved
 
@@ -247,41 +236,3 @@ def _solved(
         scores=side_scores(told, final.stem),
         not_compiled=told.not_compiled,
     )
-
-
-def _scored(
-    problem: Problem, uuid: str | None, rivals: Sequence[Path], *, compiled: bool
-) -> Scored:
-    found = _asked(problem, uuid, ("score",), rivals, (("compile",),) if compiled else ())
-    scored = found.one(Scored)
-    if scored is None:
-        failed = found.one(PhaseFailed)
-        told = failed.words if failed else " ".join(found.lost) or "no score was told"
-        raise KernelwrightError(f"the ModelNew cannot be scored: {told}")
-    return scored
-
-
-def _asked(
-    problem: Problem,
-    uuid: str | None,
-    phases: tuple[str, ...],
-    rivals: Sequence[Path] = (),
-    rungs: tuple[tuple[str, ...], ...] = (),
-) -> Found:
-    """What the process of a module says, its files gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="kernelwright-module-"))
-    path = problem.path.resolve()
-    try:
-        job = ModuleJob(
-            source=ModuleSource(path=str(path)),
-            device="cpu" if uuid is None else "cuda",
-            phases=phases,
-            training=True,
-            rungs=rungs,
-            rivals=tuple(str(each.resolve()) for each in rivals),
-            scratch=str(folder),
-            readable=(str(path.parent), *(str(each.resolve()) for each in rivals)),
-        )
-        return run_job(job, uuid=uuid, timeout_s=TIMEOUT_S)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
