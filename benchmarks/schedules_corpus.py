@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import columns_kernels
 import cuda_rewrites_kernels
 import schedules_kernels
 import triton_more_kernels
@@ -88,7 +89,14 @@ def _triton() -> Iterator[Searched]:
             yield Searched(name, "triton", kind, _sized(_lenient(kernel.spec("f"))), TRITON[name])
 
 
-CORPORA = {"schedules": _schedules, "plain": _plain, "triton": _triton}
+def _columns() -> Iterator[Searched]:
+    for cuda, (plain, torch) in columns_kernels.CUDA.items():
+        yield Searched(cuda, "columns", "held out", _sized(_lenient(plain.spec())), torch)
+    for name, (kernel, torch) in columns_kernels.TRITON.items():
+        yield Searched(name, "columns", "held out", _sized(_lenient(kernel.spec("f"))), torch)
+
+
+CORPORA = {"schedules": _schedules, "plain": _plain, "triton": _triton, "columns": _columns}
 
 
 def _lenient(spec: Mapping[str, Any]) -> dict[str, Any]:

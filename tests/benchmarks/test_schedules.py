@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 Script = Callable[[str], Any]
 Arrays = dict[str, npt.NDArray[Any]]
 SIZES = {"cols": 8, "B": 2, "nx": 5, "ny": 6, "nz": 7}
-EVERY = ["schedules", "plain", "triton"]
+EVERY = ["schedules", "plain", "triton", "columns"]
 
 
 def _small(spec: KernelSpec) -> BoundContract:
@@ -132,7 +132,9 @@ def test_shards_share_all_kernels_and_each_has_some_of_every_kind(script: Script
     for wrong in ("0/2", "3/2", "2", "a/b"):
         with pytest.raises(ValueError, match="a shard is K/N"):
             corpus.shard_of(kernels, wrong)
-    with pytest.raises(ValueError, match="no corpus `cpp`; valid: schedules, plain, triton"):
+    with pytest.raises(
+        ValueError, match="no corpus `cpp`; valid: schedules, plain, triton, columns"
+    ):
         corpus.kernels_of(["cpp"])
 
 

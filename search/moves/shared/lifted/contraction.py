@@ -54,7 +54,7 @@ class Contraction:
 
 def contraction(plain: Computed, names: Names) -> Contraction:
     """The contraction of a lift. Raises Unwritable for a kernel that is none."""
-    dims, body, _ = all_dims(plain)
+    dims, body = all_dims(plain)
     dims, body = with_rows(dims, joined(body), plain, names)
     if len(body) != 1 or not isinstance(body[0], Store):
         raise Unwritable("it stores more than one value at a place, or under a condition")

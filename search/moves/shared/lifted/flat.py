@@ -17,6 +17,7 @@ from .....analysis.lift.expressions import (
     names_in,
     walk,
 )
+from .....analysis.lift.host.apart import apart
 from .....analysis.lift.rewriting import rebuilt, substitute
 from .....analysis.lift.statements import (
     Body,
@@ -81,7 +82,7 @@ def _with_short_rows(flat: Flat, width: int) -> Flat:
 
 
 def _flattened(plain: Computed, names: Names, updates: bool) -> Flat:
-    dims, body, sequential = all_dims(plain)
+    dims, body = all_dims(plain)
     body = joined(body)
     if not dims:
         raise Unwritable("it has one place alone")
@@ -92,11 +93,6 @@ def _flattened(plain: Computed, names: Names, updates: bool) -> Flat:
     if len(dims) == 1:
         return _of_one(dims[0], body, index, names, plain)
     in_order, flat = ordered(dims, _read_along(body, stores[0]))
-    if sequential and any(
-        names_in(difference(s.index, flat)) & {d.name for d in dims} or not isinstance(s, Store)
-        for s in stores
-    ):
-        raise Unwritable("iterations of a loop may store to the same place")
     return _of_several(in_order, flat, body, index, names)
 
 
@@ -124,10 +120,10 @@ def joined(body: Body) -> Body:
     return tuple(found)
 
 
-def all_dims(plain: Computed) -> tuple[tuple[Dim, ...], Body, bool]:
-    """The parallel dimensions and those of loops that do nothing but go over more places."""
+def all_dims(plain: Computed) -> tuple[tuple[Dim, ...], Body]:
+    """The parallel dimensions and those of loops that do nothing but go over more places, whose
+    iterations surely touch different elements. Raises Unwritable where they may not."""
     dims, body = list(plain.lifted.dims), plain.lifted.body
-    sequential = False
     while (
         len(body) == 1
         and isinstance(body[0], Each)
@@ -135,9 +131,11 @@ def all_dims(plain: Computed) -> tuple[tuple[Dim, ...], Body, bool]:
         and names_in(body[0].count) <= plain.sizes.keys()
     ):
         loop = body[0]
+        if not apart(loop, [d.extent for d in dims]):
+            raise Unwritable("iterations of a loop may store to the same place")
         dims.append(Dim(loop.index, loop.count))
-        body, sequential = loop.body, True
-    return tuple(dims), body, sequential
+        body = loop.body
+    return tuple(dims), body
 
 
 def _of_one(dim: Dim, body: Body, index: str, names: Names, plain: Computed) -> Flat:

@@ -74,7 +74,7 @@ def _candidate(plain: Plain) -> Candidate:
 
 
 def _read(plain: Plain, names: Names) -> Turned:
-    dims, body, _ = all_dims(plain)
+    dims, body = all_dims(plain)
     dims, body = with_rows(dims, joined(body), plain, names)
     body = tuple(body)
     stores = [s for s in statements_in(body) if isinstance(s, Store)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ......analysis.lift.expressions import ONE, Expr, Fold, Load, names_in, walk
 from ......analysis.lift.statements import Body, Dim, Scatter, Store, expressions_in, statements_in
-from ......analysis.lift.sums import coefficient, difference
+from ......analysis.lift.sums import coefficient
 from ......runners.model import Candidate
 from ......runners.specs.expressions import next_pow2
 from ....shared.base import Proposals, State
@@ -53,7 +53,7 @@ def turned(state: State) -> Proposals:
 def _read(plain: Plain) -> _Places:
     """Raises Unwritable."""
     names = plain.names()
-    dims, body, sequential = all_dims(plain)
+    dims, body = all_dims(plain)
     dims, body = with_rows(dims, joined(body), plain, names)
     stores = [s for s in statements_in(body) if isinstance(s, Store | Scatter)]
     if not stores or any(isinstance(s, Scatter) for s in stores):
@@ -63,10 +63,7 @@ def _read(plain: Plain) -> _Places:
         raise Unwritable("it folds over many elements")
     if not dims:
         raise Unwritable("it has one place alone")
-    order, flat = ordered(dims, stores[0].index)
-    own = {d.name for d in dims}
-    if sequential and any(names_in(difference(s.index, flat)) & own for s in stores):
-        raise Unwritable("iterations of a loop may store to the same place")
+    order, _ = ordered(dims, stores[0].index)
     return _Places(tuple(order), body, _across(order, exprs, stores[0].index))
 
 

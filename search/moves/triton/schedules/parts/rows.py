@@ -26,8 +26,9 @@ A_THREAD, WARP, MOST_WARPS = 16, 32, 16
 SHORT = 2048
 """columns of rows of which a program takes several"""
 LOOPED = 2048
-DOWN = (((32, 64), 0.45), ((64, 32), 0.3))
-"""rows and columns of a block that goes down its columns, prior"""
+DOWN = (((256, 32), 16, 0.5), ((128, 64), 16, 0.45), ((32, 64), 4, 0.4), ((64, 32), 4, 0.3))
+"""rows and columns of a block that goes down its columns, warps, prior: with few columns to a
+device, loads under way in each program are what counts"""
 
 
 def rows(state: State) -> Proposals:
@@ -94,11 +95,11 @@ def _columns(plain: Plain) -> Iterator[Candidate]:
     if along == COLUMN:
         raise Unwritable("neighbouring places do not lie side by side in what it folds")
     beside = next(d for d in program.outer if d.name == along)
-    for sizes, prior in DOWN:
-        yield _column_candidate(plain, program, beside, sizes, prior)
+    for sizes, warps, prior in DOWN:
+        yield _column_candidate(plain, program, beside, sizes, warps, prior)
     if _in_any_order(program):
-        for sizes, prior in DOWN:
-            yield _column_candidate(plain, program, beside, sizes, prior + 0.2, shared=True)
+        for sizes, warps, prior in DOWN[2:]:
+            yield _column_candidate(plain, program, beside, sizes, warps, prior + 0.2, shared=True)
 
 
 def _in_any_order(program: RowProgram) -> bool:
@@ -120,6 +121,7 @@ def _column_candidate(
     program: RowProgram,
     beside: Dim,
     sizes: tuple[int, int],
+    warps: int,
     prior: float,
     *,
     shared: bool = False,
@@ -140,7 +142,7 @@ def _column_candidate(
         told += f", {SHARE} a program"
     tiles.append(Tile(beside, text.names.fresh("place"), across, 1))
     shape = Shape(tuple(tiles), 0, down, whole=False, share=share)
-    return _written(program, text, shape, told, "coalesce_global_accesses", 4, prior)
+    return _written(program, text, shape, told, "coalesce_global_accesses", warps, prior)
 
 
 def _written(

@@ -7,6 +7,7 @@ from cuda_moves import PretendedLab, array, cuda_state, reason, scalar
 from scheduled import FLAT, HEAD, SIZES, matrix_state, written_beside
 
 from kernelwright.runners.toolchains.compilers import nvrtc
+from kernelwright.search.moves import State
 from kernelwright.search.moves.cuda.schedules.elementwise_schedule import MOVE
 
 pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="needs NVRTC")
@@ -71,3 +72,49 @@ def test_a_size_that_only_the_grid_has_is_handed_over(lab: PretendedLab) -> None
     (made, *_) = written_beside(lab, MOVE, state, [{"rows": 5, "cols": 100}])
     assert made.plan is not None
     assert made.plan["steps"][0]["args"] == ["x", "y", "cols", "rows"]
+
+
+_V = "u[c] * 0.5 + u[c - 1] + u[c + 1] - u[c - nx] - u[c + nx * ny]"
+_AT = "blockIdx.x * blockDim.x + threadIdx.x + 1"
+_UP = "blockIdx.y * blockDim.y + threadIdx.y + 1"
+THROUGH = {
+    "planes": (
+        f"{{ int x = {_AT}, y = {_UP}; if (x >= nx - 1 || y >= ny - 1) return;"
+        f" for (int z = 1; z < nz - 1; ++z) {{ int c = (z * ny + y) * nx + x; v[c] = {_V}; }} }}"
+    ),
+    "rows of planes, backwards": (
+        f"{{ int x = {_AT}, z = {_UP}; if (x >= nx - 1 || z >= nz - 1) return;"
+        f" for (int y = ny - 2; y > 0; --y) {{ int c = x + nx * (y + ny * z); v[c] = {_V}; }} }}"
+    ),
+    "both loops in a thread, over the grid": (
+        f"{{ for (int x = {_AT}; x < nx - 1; x += gridDim.x * blockDim.x)"
+        " for (int y = 1; y < ny - 1; ++y) for (int z = 1; z < nz - 1; ++z)"
+        f" {{ int c = (z * ny + y) * nx + x; v[c] = {_V}; }} }}"
+    ),
+}
+
+
+def _block_state(body: str) -> State:
+    names = ("nx", "ny", "nz")
+    head = f'extern "C" __global__ void f(const double* u, double* v, int {", int ".join(names)}) '
+    arrays = [
+        array("u", "input", *reversed(names), dtype="float64"),
+        array("v", "inout", *reversed(names), dtype="float64"),
+    ]
+    launch = {"grid": ["cdiv(nx, 8)", "cdiv(ny + nz, 4)"], "block": [8, 4]}
+    sizes = {name: {"min": 3, "max": 64} for name in names}
+    return cuda_state(head + body, "f", [*arrays, *map(scalar, names)], launch, sizes)
+
+
+@pytest.mark.parametrize("loops", THROUGH)
+def test_loops_whose_strides_keep_them_apart_are_places_too(loops: str, lab: PretendedLab) -> None:
+    shapes = [{"nx": 9, "ny": 7, "nz": 5}, {"nx": 3, "ny": 4, "nz": 6}]
+    for made in written_beside(lab, MOVE, _block_state(THROUGH[loops]), shapes):
+        assert made.plan is not None
+        (grid,) = made.plan["steps"][0]["grid"]
+        assert all(size in grid for size in ("nx", "ny", "nz"))
+
+
+def test_a_loop_that_stores_to_one_place_again_stays_a_loop() -> None:
+    again = THROUGH["planes"].replace("v[c] =", "v[y * nx + x] =")
+    assert "may store to the same place" in reason(MOVE, _block_state(again))
