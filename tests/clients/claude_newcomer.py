@@ -1,10 +1,10 @@
 """From a clone to a first speedup in Claude Code, as README says it, by `install` and by `plugin`.
 
-usage: python benchmarks/claude_newcomer.py CLAUDE [--ways install,plugin] [--output FILE]
+usage: python tests/clients/claude_newcomer.py CLAUDE [--ways install,plugin] [--output FILE]
 
 A fresh clone goes into a virtual environment of its own; then, for each way, a project with one C++
 file and no spec, the commands of README, and one sentence to Claude Code. A stand-in plays its
-model over loopback (tests/clients/model_stand_in.py): it takes the calls that replies name as they
+model over loopback (model_stand_in.py): it takes the calls that replies name as they
 stand, goes on while a search does, and exports what is best. What it cannot show is how a model
 words its calls. Told are the seconds of each step, every call, and each refusal. The time to read
 what README says before its sections, on installing and on clients is reckoned at WORDS_A_MINUTE.
@@ -25,12 +25,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from environment import ROOT, write
-
-sys.path.insert(0, str(ROOT / "tests" / "clients"))
 from claude_code import QUIET
 from journey import Report
 from model_stand_in import Block, Model, result_of, serving, shown_of, text
+
+ROOT = Path(__file__).parents[2]
 
 SOURCE = """\
 // Mean of each column of a table with `rows` rows.
@@ -119,6 +118,9 @@ class Newcomer(Model):
 
 def main() -> None:
     """Every way, from the same clone; a table last."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from environment import write
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("claude")
     parser.add_argument("--ways", default=",".join(PREFIXES))
