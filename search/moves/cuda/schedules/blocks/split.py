@@ -35,7 +35,8 @@ MANY_ROWS = 132
 SHORT_ROW = 1 << 16
 """bytes, which one block reads in the time of a launch"""
 _NEUTRAL = {"sum": 0, "product": 1}
-_DTYPES = {"f32": "float32", "f64": "float64", "int": "int64"}
+BUFFERS = {"f32": "float32", "f64": "float64", "int": "int64"}
+"""types of what is kept of a share, as a contract calls them"""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def _candidate(plain: Plain) -> Candidate:
     for dim in program.outer:
         rows = product(rows, dim.extent)
     _worth_it(plain, program, rows)
-    made = RowLanes(plain, _begun_with_nothing(program))
+    made = RowLanes(plain, _begun(program))
     row_bytes = max(workload_values(program.columns, plain)) * made.bytes_a_column
     if row_bytes < SHORT_ROW:
         raise Unwritable("its rows are short enough for one block")
@@ -67,7 +68,7 @@ def _candidate(plain: Plain) -> Candidate:
     shares = [_share(each, made) for each in program.passes[0]]
     first, second = (made.names.fresh(f"{name}_{word}") for word in ("share", "joined"))
     buffers = [each for share in shares for each in share.buffers]
-    pointers = [f"{_element(dtype)}* __restrict__ {buffer}" for buffer, dtype in buffers]
+    pointers = [f"{element_of(dtype)}* __restrict__ {buffer}" for buffer, dtype in buffers]
     share = text.function(first, 0, lambda _: list(_kept(shares, text)), pointers)
     joined = _joined(plain, made, text, program, shares, second)
     told = f"{PARTS} blocks share a row, and a second launch joins their parts in order"
@@ -101,14 +102,17 @@ def _worth_it(plain: Plain, program: RowProgram, rows: Expr) -> None:
         raise Unwritable("how long the rows of the workloads are is not known")
 
 
-def _begun_with_nothing(program: RowProgram) -> RowProgram:
-    """With sums and products that begin with 0 and 1: what they begin with counts once."""
-    made = list[Reduction]()
-    for each in program.passes[0]:
-        neutral = _NEUTRAL.get(each.kind)
-        first = each.first if neutral is None else _number(neutral, each)
-        made.append(replace(each, first=first))
-    return replace(program, passes=(tuple(made),))
+def _begun(program: RowProgram) -> RowProgram:
+    return replace(program, passes=(tuple(map(begun_with_nothing, program.passes[0])),))
+
+
+def begun_with_nothing(reduction: Reduction) -> Reduction:
+    """A sum or product that begins with 0 or 1: what it begins with counts once, behind all
+    shares. Extremes begin as they did."""
+    neutral = _NEUTRAL.get(reduction.kind)
+    if neutral is None:
+        return reduction
+    return replace(reduction, first=_number(neutral, reduction))
 
 
 def _number(value: int, reduction: Reduction) -> Number:
@@ -120,12 +124,13 @@ def _share(reduction: Reduction, made: RowLanes) -> _Share:
     value = made.names.fresh(f"parts_{made.plain.function.name}")
     if reduction.kind.startswith("arg"):
         places = made.names.fresh(f"places_{made.plain.function.name}")
-        best = _DTYPES[reduction.first.dtype]
+        best = BUFFERS[reduction.first.dtype]
         return _Share(reduction, ((value, best), (places, "int64")))
-    return _Share(reduction, ((value, _DTYPES[reduction.fold.dtype]),))
+    return _Share(reduction, ((value, BUFFERS[reduction.fold.dtype]),))
 
 
-def _element(dtype: str) -> str:
+def element_of(dtype: str) -> str:
+    """The type of a share's part in C++."""
     return {"float32": "float", "float64": "double"}.get(dtype, "long long")
 
 
@@ -166,7 +171,7 @@ def _joined(
         lines += _joined_share(original, share, text, writer, body, row, part, names)
     ends = list(body.lines(program.ends, "        "))
     pointers = [
-        f"const {_element(dtype)}* __restrict__ {buffer}"
+        f"const {element_of(dtype)}* __restrict__ {buffer}"
         for share in shares
         for buffer, dtype in share.buffers
     ]

@@ -7,12 +7,13 @@ on the device, as a column a thread has.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
 from ......analysis.lift.expressions import ONE, ZERO, Fold, Load, Name, Number, walk
 from ......analysis.lift.rewriting import substitute
 from ......analysis.lift.statements import expressions_in
 from ......analysis.lift.sums import coefficient
 from ......runners.model import Candidate
-from ....shared.base import Proposals, State
 from ....shared.lifted.c_expressions import Unwritable
 from ....shared.lifted.domains import fits_int
 from ....shared.lifted.flat import Flat, flattened
@@ -21,7 +22,7 @@ from ....shared.lifted.row_program import COLUMN, Reduction, reduction_of
 from .body_text import BodyWriter
 from .c_text import SHORT, VALUES, Writer
 from .names import names_for
-from .plain import Plain, written_from
+from .plain import Plain
 from .writing import parameters, plan_text, plan_with, source_with, written
 
 METHOD = "split_reduction"
@@ -31,15 +32,12 @@ SHARES, WIDTH = "COLUMN_THREADS", 32
 KNOBS = {SHARES: (4, 8, 16, 32)}
 SEVERAL = 0.1
 """prior where places have several dimensions: of a product of matrices tiles are worth more"""
+BEHIND = "        "
+"""before what one thread of a place does"""
 SIGNS = {"sum": "+", "product": "*", "max": ">", "min": "<"}
 
 
-def columns(state: State) -> Proposals:
-    """Candidates of the schedule, or why there are none."""
-    return written_from(state, lambda plain: (_candidate(plain),), "fold across rows")
-
-
-def _reductions(flat: Flat) -> list[Reduction]:
+def reductions_of(flat: Flat) -> list[Reduction]:
     """The folds of a place. Raises Unwritable for other ones than plain reductions that read
     neighbours at neighbouring places."""
     exprs = expressions_in(flat.body)
@@ -61,13 +59,14 @@ def _reductions(flat: Flat) -> list[Reduction]:
     return kept
 
 
-def _candidate(plain: Plain) -> Candidate:
+def in_one_block(plain: Plain) -> Candidate:
+    """Places that a block has to itself. Raises Unwritable."""
     names = names_for(plain, (SHARES,))
     flat = flattened(plain, names)
-    reductions = _reductions(flat)
-    wide = not fits_int(plain, flat.count, *(each.columns for each in reductions))
+    reductions = reductions_of(flat)
     told = f"{WIDTH} neighbouring places a block, each folded by {SHARES} threads"
-    body = _kernel(plain, flat, reductions, names, "long long" if wide else "int")
+    writer = writer_for(plain, flat, reductions)
+    body = folded(flat, reductions, names, writer, lambda body: body.lines(flat.body, BEHIND))
     return Candidate(
         method=METHOD,
         detail=f"written from what it computes: {told}",
@@ -85,25 +84,48 @@ def _candidate(plain: Plain) -> Candidate:
     )
 
 
-def _kernel(plain: Plain, flat: Flat, reductions: list[Reduction], names: Names, index: str) -> str:
-    dtypes = plain.dtypes
-    writer = Writer({}, dtypes, wide=index != "int")
+def writer_for(
+    plain: Plain, flat: Flat, reductions: Sequence[Reduction], more: Mapping[str, str] | None = None
+) -> Writer:
+    """What writes expressions of a kernel; `more`: types of arrays that a schedule brings."""
+    wide = not fits_int(plain, flat.count, *(each.columns for each in reductions))
+    return Writer({}, {**plain.dtypes, **(more or {})}, wide=wide)
+
+
+def folded(
+    flat: Flat,
+    reductions: Sequence[Reduction],
+    names: Names,
+    writer: Writer,
+    ends: Callable[[BodyWriter], Iterable[str]],
+    blocks: str = "",
+) -> str:
+    """The body of a kernel whose blocks fold WIDTH places. `ends`: what one thread of a place does
+    when its folds are known; `blocks`: the macro that is how many blocks, along y, share a place.
+    Raises Unwritable."""
+    index = "long long" if writer.wide else "int"
     inside, k, share = (names.fresh(n) for n in ("inside", "k", "share"))
+    begin = f"(int)blockIdx.y * {SHARES} + (int)threadIdx.y" if blocks else "threadIdx.y"
     lines = [
         f"    const {index} {flat.index} = ({index})blockIdx.x * {WIDTH} + (int)threadIdx.x;",
         f"    const bool {inside} = {flat.index} < {writer.text(flat.count)};",
-        f"    const int {share} = threadIdx.y;",
+        f"    const int {share} = {begin};",
         *(f"    const {index} {c.name} = {writer.text(c.value)};" for c in flat.coordinates),
     ]
+    body = BodyWriter(writer, names, index)
+    lane = "threadIdx.y" if blocks else share
+    step = f"{blocks} * {SHARES}" if blocks else SHARES
     joined = list[str]()
     for each in reductions:
         name, parts = names.fresh("total"), names.fresh("parts")
         kind, first = VALUES[each.fold.dtype], writer.text(each.first)
-        lines.append(f"    {kind} {name} = {_neutral(each) or first};")
-        lines += _shared_loop(each, name, inside, k, share, writer, names, index)
         lines += [
+            f"    {kind} {name} = {_neutral(each) or first};",
+            f"    if ({inside}) {{",
+            *_shared_loop(each, name, k, (share, step), body),
+            "    }",
             f"    __shared__ {kind} {parts}[{SHARES}][{WIDTH}];",
-            f"    {parts}[{share}][threadIdx.x] = {name};",
+            f"    {parts}[{lane}][threadIdx.x] = {name};",
         ]
         part = f"{parts}[{k}][threadIdx.x]"
         joined.append(
@@ -112,46 +134,37 @@ def _kernel(plain: Plain, flat: Flat, reductions: list[Reduction], names: Names,
         if (neutral := _neutral(each)) is not None and first != neutral:
             joined.append(f"        {name} = {first} {SIGNS[each.kind]} {name};")
         writer.known[each.fold] = name
-    ends = BodyWriter(writer, names, index).lines(flat.body, "        ")
     return "\n".join(
         [
             *lines,
             "    __syncthreads();",
-            f"    if ({inside} && {share} == 0) {{",
+            f"    if ({inside} && {lane} == 0) {{",
             *joined,
-            *ends,
+            *ends(body),
             "    }",
         ]
     )
 
 
 def _shared_loop(
-    reduction: Reduction,
-    name: str,
-    inside: str,
-    k: str,
-    share: str,
-    writer: Writer,
-    names: Names,
-    index: str,
+    reduction: Reduction, name: str, k: str, share: tuple[str, str], body: BodyWriter
 ) -> list[str]:
-    """Every so many iterations are a thread's."""
+    """Every so many iterations are a thread's: the first one, and how far the next is."""
+    writer, index = body.writer, body.index
     term = substitute(reduction.term, {COLUMN: Name(k)})
     known = dict(writer.known)
-    values = list(BodyWriter(writer, names, index).values([term], "            "))
+    values = list(body.values([term], "            "))
     step = step_text(reduction, name, writer.text(term))
     writer.known = known
     start = writer.text(reduction.start)
-    begin = share if reduction.start == ZERO else f"{start} + {share}"
+    begin = share[0] if reduction.start == ZERO else f"{start} + {share[0]}"
     return [
-        f"    if ({inside}) {{",
         "#pragma unroll 4",
         f"        for ({index} {k} = {begin}; {k} < {writer.text(reduction.columns)};"
-        f" {k} += {SHARES}) {{",
+        f" {k} += {share[1]}) {{",
         *values,
         f"            {step}",
         "        }",
-        "    }",
     ]
 
 
