@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ......analysis.lift.expressions import Expr, Number
-from ......analysis.lift.sums import product
+from ......analysis.lift.expressions import Expr, Name, Number
+from ......analysis.lift.sums import product, total
 from ....shared.lifted.contraction import Contraction
 from ....shared.lifted.names import Names
 from ..parts.body_text import BodyWriter
@@ -65,13 +65,17 @@ class Parts:
         found = self._found
         return product(*(d.extent for d in (*found.others, found.rows, found.columns)))
 
-    def kept(self, writer: Writer, value: str) -> str:
-        """A statement: the block's part for one place of the output is kept."""
-        found, at = self._found, ""
+    def place(self) -> Expr:
+        """Of an element of the output, in the part that a block has of all."""
+        found = self._found
+        at: Expr = Number(0)
         for dim in (*found.others, found.rows, found.columns):
-            size = writer.text(dim.extent, inside=True)
-            at = f"({at}) * {size} + {dim.name}" if at else dim.name
-        return f"{self.buffer}[(int)blockIdx.y * {self.count} + {at}] = {value};"
+            at = total((product(at, dim.extent), Name(dim.name)))
+        return at
+
+    def target(self, place: str) -> str:
+        """Where the block's part for a place goes."""
+        return f"{self.buffer}[(int)blockIdx.y * {self.count} + {place}]"
 
     def second(self) -> str:
         """The kernel that joins the parts, a thread a place, and does what comes behind them."""

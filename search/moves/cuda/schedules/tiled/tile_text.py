@@ -9,7 +9,6 @@ from ......analysis.lift.expressions import ZERO, Load, Name, names_in, walk
 from ....shared.lifted.contraction import Contraction
 from ....shared.lifted.flat import replaced
 from ....shared.lifted.row_program import COLUMN
-from ..parts.body_text import BodyWriter
 from ..parts.c_text import Writer
 from ..parts.columns import step_text
 from ..parts.helpers import Vectors
@@ -18,6 +17,7 @@ from ..parts.plain import Plain
 from ..parts.writing import chosen, condition, handed, parameters, written
 from .tile_parts import Parts
 from .tile_sides import FOUR, SideText, needs_of, sides_of
+from .tile_stores import Stores
 
 KERNEL = Template(
     """\
@@ -98,13 +98,15 @@ class TileText:
         self._sides = sides_of(plain, found, names)
         self._vectors = Vectors.named(names)
         self._needs = needs_of(self._sides)
+        self._stores = Stores(plain, found, names, parts, index)
         self._function = names.fresh(f"{plain.function.name}_tiles")
         self._lanes = names.fresh("LANES")
 
     def prelude(self) -> str:
         """What stands before the kernel: the function that does its work, for both ways to load."""
         if not self._needs:
-            return "" if self._needs is None else self._vectors.text
+            vectors = self._needs is not None or self._stores.by_fours
+            return self._vectors.text if vectors else ""
         tiles = [f"float (&{name}){size}" for name, size in self._tiles()]
         given = ", ".join([*self.parameters(), *tiles])
         head = f"__device__ __forceinline__ void {self._function}({given})"
@@ -163,7 +165,7 @@ class TileText:
             stepped=self._stepped(),
             taking=f", {self._index} {of['k']}" if self._counts() else "",
             given=f", {of['k_begin']} + {of['place']}" if self._counts() else "",
-            stored=self._lines(self._places_of_thread(self._stored(), guarded=True)),
+            stored=self._lines(self._stores.lines(of, self._vectors, self._writer())),
         )
 
     @staticmethod
@@ -232,12 +234,3 @@ class TileText:
         reduction = self._found.reduction
         target = f"{of['sum']}[{of['m']}][{of['n']}]"
         return step_text(reduction, target, writer.text(reduction.term))
-
-    def _stored(self) -> Iterator[str]:
-        writer = self._writer()
-        value = f"{self._of['sum']}[{self._of['m']}][{self._of['n']}]"
-        if self._parts:
-            return iter((f"            {self._parts.kept(writer, value)}",))
-        writer.known[self._found.reduction.fold] = value
-        body = BodyWriter(writer, self._names, self._index)
-        return body.lines(self._found.body, "            ")
