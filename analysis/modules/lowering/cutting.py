@@ -3,7 +3,9 @@
 Elementwise operators and views are computed where they are read. Stored are: what the module
 returns; what a call of ATen is given and gives; sums and products, unless what reads them reads
 the very element (then they are one kernel with it); what is dear and read more than once; and
-operands of products that are more than a view, as each element of them is read many times.
+operands of products that are more than a view, as each element of them is read many times. What is
+dear and read more than once by one kernel alone, at its own place, is computed in it: compilers
+find the same expression again.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ from .libraries import left_to_libraries
 from .pointwise import DEAR, DTYPES, ELEMENTWISE, FLOAT, OF_TRUTH, TRUTH, UNARY
 from .sums import PRODUCTS, is_sum
 from .views import is_view
+
+MOST_TIMES = 32
+"""that the text of a dear value may stand in one kernel"""
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,8 @@ def cut(graph: ModuleGraph, *, libraries: bool = False) -> Cut:
         if is_sum(node) and node.op in PRODUCTS:
             stored |= {o for o in operands(node) if not _is_read_as_stored(o, nodes, stored)}
         if node.name in stored or not node.op or len(users[node.name]) < 2:
+            continue
+        if _is_of_one_kernel(node.name, nodes, users, stored):
             continue
         if _is_dear(node, nodes, stored) or _ends_a_sum(node, nodes, users, stored):
             stored.add(node.name)
@@ -133,6 +140,26 @@ def _is_dear(node: GraphNode, nodes: Mapping[str, GraphNode], stored: set[str]) 
         if each.name not in stored and not is_sum(each):
             open_ones += operands(each)
     return False
+
+
+def _is_of_one_kernel(
+    name: str, nodes: Mapping[str, GraphNode], users: Mapping[str, set[str]], stored: set[str]
+) -> bool:
+    """Whether all that reads it leads, element by element, to one stored value, and its expression
+    stands in that one's a few times at most."""
+    shape, ends, paths, open_ones = nodes[name].shape, set[str](), 0, [name]
+    while open_ones:
+        for user in users[open_ones.pop()]:
+            if not user or nodes[user].op not in ELEMENTWISE or nodes[user].shape != shape:
+                return False
+            if user in stored:
+                ends.add(user)
+                paths += 1
+            else:
+                open_ones.append(user)
+        if paths + len(open_ones) > MOST_TIMES:
+            return False
+    return len(ends) == 1
 
 
 def _ends_a_sum(

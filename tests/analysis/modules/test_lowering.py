@@ -28,6 +28,7 @@ CASES = (
     "folds",
     "left_to_aten",
     "names_of_c",
+    "dear_values_of_one_kernel",
 )
 
 
@@ -59,6 +60,10 @@ def modules() -> dict[str, tuple[Any, tuple[Any, ...]]]:
     def twice(x: Any) -> Any:
         return functional.silu(x) + functional.silu(x)
 
+    def gated_twice(x: Any, y: Any) -> Any:
+        gated = functional.mish(functional.mish(x))
+        return torch.where(gated > 0.5, gated * y, y) + torch.tanh(gated)
+
     def folds(x: Any) -> Any:
         return x.mean() + x.amax(-1, keepdim=True) * x.var(0) - x.amin((0, 2)).sum(), x.prod(1)
 
@@ -78,6 +83,7 @@ def modules() -> dict[str, tuple[Any, tuple[Any, ...]]]:
         "views_of_all_kinds": (of(views), (r(4, 3, 5),)),
         "folds": (of(folds), (r(3, 4, 5),)),
         "left_to_aten": (conv, (r(1, 2, 9, 9),)),
+        "dear_values_of_one_kernel": (of(gated_twice), (r(6, 5), r(6, 5))),
         "names_of_c": (of(awkward), (r(6).abs(), r(6).abs())),
         "same_twice": (of(twice), (r(8),)),
     }
@@ -182,6 +188,11 @@ def test_a_product_is_one_kernel_with_all_that_is_made_of_it_alone(workshop: Wor
     (only,) = kernels
     assert isinstance(only, Kernel) and only.sum == "mm"
     assert operations_of(workshop.cuts["product_and_its_activation"], only) == 7 * 12 * 20
+
+
+def test_a_dear_value_that_one_kernel_reads_is_computed_in_it(workshop: Workshop) -> None:
+    (only,) = workshop.cuts["dear_values_of_one_kernel"].steps
+    assert isinstance(only, Kernel) and only.sum is None
 
 
 def test_the_same_value_is_computed_once(workshop: Workshop) -> None:
