@@ -124,18 +124,24 @@ def all_dims(plain: Computed) -> tuple[tuple[Dim, ...], Body]:
     """The parallel dimensions and those of loops that do nothing but go over more places, whose
     iterations surely touch different elements. Raises Unwritable where they may not."""
     dims, body = list(plain.lifted.dims), plain.lifted.body
-    while (
-        len(body) == 1
-        and isinstance(body[0], Each)
-        and not body[0].carried
-        and names_in(body[0].count) <= plain.sizes.keys()
-    ):
-        loop = body[0]
+    while (loop := _loop_of(body)) is not None and names_in(loop.count) <= plain.sizes.keys():
         if not apart(loop, [d.extent for d in dims]):
             raise Unwritable("iterations of a loop may store to the same place")
         dims.append(Dim(loop.index, loop.count))
         body = loop.body
     return tuple(dims), body
+
+
+def _loop_of(body: Body) -> Each | None:
+    """The loop that is all that statements do, with a condition around it within it instead: that
+    holds in all iterations or in none."""
+    match body:
+        case (Each(carried=()) as loop,):
+            return loop
+        case (When(condition, yes, ()),) if (loop := _loop_of(yes)) is not None:
+            return replace(loop, body=(When(condition, loop.body, ()),))
+        case _:
+            return None
 
 
 def _of_one(dim: Dim, body: Body, index: str, names: Names, plain: Computed) -> Flat:

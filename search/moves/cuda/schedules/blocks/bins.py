@@ -8,7 +8,18 @@ not, here as in the source, which adds them by atomic updates too.
 
 from __future__ import annotations
 
-from ......analysis.lift.statements import Barrier, Each, Scatter, Store, statements_in
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ......analysis.lift.expressions import Load, walk
+from ......analysis.lift.statements import (
+    Barrier,
+    Each,
+    Scatter,
+    Store,
+    expressions_in,
+    statements_in,
+)
 from ......runners.dtypes import DTYPES
 from ......runners.errors import ExpressionError
 from ......runners.model import Candidate
@@ -37,11 +48,27 @@ def bins(state: State) -> Proposals:
     return written_from(state, lambda plain: (_candidate(plain),), "update of few elements")
 
 
+@dataclass(frozen=True)
+class _Bins:
+    """An array that places update, and the counters that a block has of it."""
+
+    array: str
+    op: str
+    dtype: str
+    count: int
+    """elements that it has at most"""
+    size: str
+    """those that it has, in the kernel's own words"""
+
+    @property
+    def nbytes(self) -> int:
+        """Of one copy."""
+        return DTYPES[self.dtype].itemsize * self.count  # type: ignore[index]
+
+
 def _candidate(plain: Plain) -> Candidate:
-    update = _update(plain)
-    memory = plain.arrays[update.array]
-    count = _elements(memory, plain.spec)
-    nbytes = DTYPES[memory.dtype].itemsize * count  # type: ignore[index]
+    found = _updated(plain)
+    nbytes = sum(each.nbytes for each in found)
     copies = tuple(each for each in (1, 2, 4, 8, 16, 32) if each * nbytes <= MOST_BYTES)
     if not copies:
         raise Unwritable("its elements do not fit in shared memory")
@@ -49,13 +76,16 @@ def _candidate(plain: Plain) -> Candidate:
     made = Places(plain, max(1, 16 // largest), (THREADS, BLOCKS, COPIES), updates=True)
     index = "long long" if made.wide else "int"
     function = made.names.fresh(f"{plain.function.name}_places")
-    own = made.names.fresh("own")
-    kind = TYPES[memory.dtype]
+    own = {each.array: made.names.fresh(_called("own", each, found)) for each in found}
     text = function_of(
-        made, function, index, [f"{kind}* {own}"], lambda _, at: f"{own}[({at}) * {COPIES}]"
+        made,
+        function,
+        index,
+        [f"{TYPES[each.dtype]}* {own[each.array]}" for each in found],
+        lambda update, at: f"{own[update.array]}[({at}) * {COPIES}]",
     )
-    told = f"blocks update {COPIES} copies of {count} elements in shared memory, then the array"
-    body = _kernel(made, update, function, index, count, kind)
+    counted = " and ".join(str(each.count) for each in found)
+    told = f"blocks update {COPIES} copies of {counted} elements in shared memory, then the array"
     places = plan_text(made.flat.count, plain)
     enough = f"cdiv({places}, {made.lanes} * {THREADS})"
     return Candidate(
@@ -66,7 +96,7 @@ def _candidate(plain: Plain) -> Candidate:
             told,
             f"{made.vectors.text}\n\n{text}",
             parameters(plain, made.written),
-            body,
+            _kernel(made, found, function, index),
             THREADS,
         ),
         plan=plan_with(
@@ -80,23 +110,44 @@ def _candidate(plain: Plain) -> Candidate:
     )
 
 
-def _update(plain: Plain) -> Scatter:
-    """The one update that all places do. Raises Unwritable."""
-    found = list(statements_in(plain.lifted.body))
-    updates = [each for each in found if isinstance(each, Scatter)]
-    if len({each.array for each in updates}) != 1 or len({each.op for each in updates}) != 1:
-        raise Unwritable("it updates no array by atomic operations, or several")
-    if any(isinstance(each, Store | Each | Barrier) for each in found):
+def _called(word: str, bins: _Bins, found: Sequence[_Bins]) -> str:
+    """The word, with the array's name where there are several arrays."""
+    return word if len(found) == 1 else f"{word}_{bins.array}"
+
+
+def _updated(plain: Plain) -> tuple[_Bins, ...]:
+    """The arrays that all places do nothing but update. Raises Unwritable."""
+    statements = list(statements_in(plain.lifted.body))
+    updates = [each for each in statements if isinstance(each, Scatter)]
+    if not updates:
+        raise Unwritable("it updates no array by atomic operations")
+    if any(isinstance(each, Store | Each | Barrier) for each in statements):
         raise Unwritable("it does more than to update elements")
-    op, array = updates[0].op, updates[0].array
+    kinds = {(each.array, each.op) for each in updates}
+    arrays = tuple(dict.fromkeys(each.array for each in updates))
+    if len(kinds) > len(arrays):
+        raise Unwritable("it updates an array by operations of several kinds")
+    reads = {
+        e.array for x in expressions_in(plain.lifted.body) for e in walk(x) if isinstance(e, Load)
+    }
+    if reads & {*arrays}:
+        raise Unwritable("it reads what it updates")
+    ops = dict(kinds)
+    return tuple(_bins(plain, array, ops[array]) for array in arrays)
+
+
+def _bins(plain: Plain, array: str, op: str) -> _Bins:
+    """What is known of an array. Raises Unwritable."""
     if op not in ATOMICS or array not in plain.arrays:
         raise Unwritable("an update that no schedule writes")
-    dtype = plain.arrays[array].dtype
+    memory = plain.arrays[array]
+    dtype = memory.dtype
     if dtype not in ("int32", "uint32") and not (op == "add" and dtype == "float32"):
         raise Unwritable(f"updates of {dtype} in shared memory")
     if op in ("min", "max"):
         raise Unwritable("an extreme of each element begins with what is there")
-    return updates[0]
+    count = _elements(memory, plain.spec)
+    return _Bins(array, op, dtype, count, " * ".join(_size_text(memory, plain, count)))
 
 
 def _elements(memory: Memory, spec: KernelSpec) -> int:
@@ -113,19 +164,46 @@ def _elements(memory: Memory, spec: KernelSpec) -> int:
     return count
 
 
-def _kernel(made: Places, update: Scatter, function: str, index: str, count: int, kind: str) -> str:
+def _kernel(made: Places, found: Sequence[_Bins], function: str, index: str) -> str:
     """Counters begin, places are gone through in steps of the grid, counters are added up."""
-    names, plain, array = made.names, made.plain, update.array
-    counters, place, at, copy, total = (
-        names.fresh(each) for each in ("counters", "place", "bin", "copy", "sum")
-    )
-    writer = Writer({}, {}, wide=made.wide)
-    size = " * ".join(str(each) for each in _size_text(plain.arrays[array], plain, count))
+    names = made.names
+    counters = {each.array: names.fresh(_called("counters", each, found)) for each in found}
+    at, copy, total = (names.fresh(each) for each in ("bin", "copy", "sum"))
+    lines = [f"    // {COPIES} counters an element, side by side"]
+    for each in found:
+        name, length = counters[each.array], f"{each.count} * {COPIES}"
+        lines += [
+            f"    __shared__ {TYPES[each.dtype]} {name}[{length}];",
+            f"    for (int {at} = threadIdx.x; {at} < {length}; {at} += {THREADS})"
+            f" {name}[{at}] = {_BEGINS[each.op]};",
+        ]
+    own = [f"{counters[each.array]} + threadIdx.x % {COPIES}" for each in found]
+    lines += ["    __syncthreads();", *_places(made, own, function, index), "    __syncthreads();"]
+    for each in found:
+        lines += _added_up(each, counters[each.array], (at, copy, total))
+    return "\n".join(lines)
+
+
+def _added_up(bins: _Bins, counters: str, names: tuple[str, str, str]) -> list[str]:
+    """What a block has counted goes to the array."""
+    (at, copy, total), kind = names, TYPES[bins.dtype]
+    return [
+        f"    for (int {at} = threadIdx.x; {at} < {bins.size}; {at} += {THREADS}) {{",
+        f"        {kind} {total} = {counters}[{at} * {COPIES}];",
+        f"        for (int {copy} = 1; {copy} < {COPIES}; ++{copy})"
+        f" {total} {_ADDED[bins.op]} {counters}[{at} * {COPIES} + {copy}];",
+        f"        if ({total} != ({kind}){_BEGINS[bins.op]})"
+        f" {ATOMICS[bins.op]}(&{bins.array}[{at}], {total});",
+        "    }",
+    ]
+
+
+def _places(made: Places, own: Sequence[str], function: str, index: str) -> list[str]:
+    """All places, by vectors where sizes allow it. `own`: where a thread counts."""
+    place, writer = made.names.fresh("place"), Writer({}, {}, wide=made.wide)
     whole = writer.text(made.flat.count)
-    own = f"{counters} + threadIdx.x % {COPIES}"
-    begins, added = _BEGINS[update.op], _ADDED[update.op]
     tests = condition(made.split.needs, made.lanes, writer)
-    call = f"({handed(plain)}, {own}, {place}, 0)"
+    call = f"({', '.join([handed(made.plain), *own, place])}, 0)"
     step = f"(int)gridDim.x * {THREADS}"
     first = f"({index})blockIdx.x * {THREADS} + (int)threadIdx.x"
 
@@ -145,35 +223,16 @@ def _kernel(made: Places, update: Scatter, function: str, index: str, count: int
         return loop(made.lanes, "", vectors, tab) + loop(1, f" + {vectors}", whole, tab)
 
     if made.lanes == 1:
-        lines = loop(1, "", whole, "    ")
-    elif not tests:
-        lines = by_vectors("    ")
-    else:
-        lines = [
-            f"    if ({' && '.join(tests)}) {{",
-            *by_vectors("        "),
-            "    } else {",
-            *loop(1, "", whole, "        "),
-            "    }",
-        ]
-    return "\n".join(
-        [
-            f"    // {COPIES} counters an element, side by side",
-            f"    __shared__ {kind} {counters}[{count} * {COPIES}];",
-            f"    for (int {at} = threadIdx.x; {at} < {count} * {COPIES}; {at} += {THREADS})"
-            f" {counters}[{at}] = {begins};",
-            "    __syncthreads();",
-            *lines,
-            "    __syncthreads();",
-            f"    for (int {at} = threadIdx.x; {at} < {size}; {at} += {THREADS}) {{",
-            f"        {kind} {total} = {counters}[{at} * {COPIES}];",
-            f"        for (int {copy} = 1; {copy} < {COPIES}; ++{copy})"
-            f" {total} {added} {counters}[{at} * {COPIES} + {copy}];",
-            f"        if ({total} != ({kind}){begins})"
-            f" {ATOMICS[update.op]}(&{array}[{at}], {total});",
-            "    }",
-        ]
-    )
+        return loop(1, "", whole, "    ")
+    if not tests:
+        return by_vectors("    ")
+    return [
+        f"    if ({' && '.join(tests)}) {{",
+        *by_vectors("        "),
+        "    } else {",
+        *loop(1, "", whole, "        "),
+        "    }",
+    ]
 
 
 def _size_text(memory: Memory, plain: Plain, count: int) -> list[str]:

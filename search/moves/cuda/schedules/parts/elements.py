@@ -48,6 +48,10 @@ LOOPED = 0.12
 """prior where an element is a loop: neighbouring places of the output for neighbouring threads"""
 
 
+class RaggedRows(Unwritable):
+    """Rows of which no size makes whole vectors, as those of inner points."""
+
+
 def places(state: State) -> Proposals:
     """Candidates of the schedule, or why there are none."""
     return written_from(state, _of, "element")
@@ -62,8 +66,12 @@ def _of(plain: Plain) -> Proposals:
     found = dict[int, Candidate]()
     for nbytes, items, prior in FAMILY:
         lanes = nbytes // max(DTYPES[each.dtype].itemsize for each in plain.arrays.values())
-        if lanes not in found and lanes > 0:
+        if lanes in found or not lanes:
+            continue
+        try:
             found[lanes] = _candidate(plain, lanes, items, prior)
+        except RaggedRows:  # each thread has a place, and neighbours read neighbours all the same
+            found.setdefault(1, _candidate(plain, 1, 1, prior))
     return tuple(found.values())
 
 
@@ -111,7 +119,7 @@ class Places:
         for row in rows:
             needs = self.split.whole(row)
             if needs is None:
-                raise Unwritable("its rows are never whole vectors")
+                raise RaggedRows("its rows are never whole vectors")
             self.split.needs |= dict.fromkeys(needs)
         self.body = changed(self.flat.body, self.split.split)
         self.written = written(plain)

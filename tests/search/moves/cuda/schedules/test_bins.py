@@ -57,3 +57,33 @@ def test_more_elements_than_shared_memory_holds_are_refused() -> None:
     body = SPELLED["weights by class"][0]
     why = reason(MOVE, state_of(body, "int32", "float32", 100_000))
     assert "do not fit in shared memory" in why
+
+
+def test_counters_of_several_arrays_lie_beside_each_other(lab: PretendedLab) -> None:
+    source = (
+        'extern "C" __global__ void f(const int* x, const float* w, float* sum, unsigned* many,'
+        " int* seen, int n, int bins) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (i >= n) return; int b = x[i] % bins; atomicAdd(&many[b], 1u);"
+        " if (w[i] > 0) atomicAdd(sum + b, w[i]); atomicOr(seen, 1 << (b & 7)); }"
+    )
+    drawn = {"init": {"kind": "randint", "low": 0, "high": 64}}
+    arguments = [
+        array("x", "input", "n", dtype="int32", **drawn),
+        array("w", "input", "n"),
+        array("sum", "inout", "bins"),
+        array("many", "inout", "bins", dtype="uint32") | drawn,
+        array("seen", "inout", 1, dtype="int32") | drawn,
+        scalar("n"),
+        scalar("bins"),
+    ]
+    symbols = {"n": {"max": 1 << 20}, "bins": {"max": 256}}
+    launch = {"grid": ["cdiv(n, 64)"], "block": [64]}
+    state = cuda_state(source, "f", arguments, launch, symbols)
+    shapes = [{"n": 3001, "bins": 17}, {"n": 5, "bins": 256}]
+    (found,) = written_beside(lab, MOVE, state, shapes, near=1e-4)
+    assert all(f"counters_{name}[" in found.source for name in ("sum", "many", "seen"))
+
+
+def test_an_array_that_is_read_as_well_is_not_counted_apart() -> None:
+    body = f"{{ {_I} for (; i < n; i += step) if (y[x[i]] < 5) atomicAdd(&y[x[i]], 1); }}"
+    assert "reads what it updates" in reason(MOVE, state_of(body, "int32", "int32", 64))

@@ -92,6 +92,11 @@ THROUGH = {
         f" {{ int c = (z * ny + y) * nx + x; v[c] = {_V}; }} }}"
     ),
 }
+THROUGH["planes, all threads but those at the rim"] = (
+    "{ int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;"
+    " if (x > 0 && x < nx - 1 && y > 0 && y < ny - 1) for (int z = 1; z < nz - 1; ++z)"
+    f" {{ int c = (z * ny + y) * nx + x; v[c] = {_V}; }} }}"
+)
 
 
 def _block_state(body: str) -> State:
