@@ -14,6 +14,7 @@ from kernelwright.runners.c_source.parsing import parse_cpp
 from kernelwright.runners.errors import ToolchainMissing
 from kernelwright.runners.loading.files import Roots, load_file
 from kernelwright.runners.model import BuildOptions, Candidate, Variant
+from kernelwright.runners.screens.instructions.machine_code import screen_artifact
 from kernelwright.runners.specs.devices import device_for
 from kernelwright.runners.specs.normalise import source_key
 from kernelwright.runners.toolchains import BuildRequest, Shape, toolchain_for
@@ -72,6 +73,8 @@ def test_what_is_written_builds_for_every_workload_and_hardly_spills(
         assert outcome.artifact is not None, outcome.message
         assert outcome.facts is not None
         assert all((k.spill_bytes or 0) <= FEW for k in outcome.facts.kernels)
+        screened = screen_artifact(outcome.artifact, builder.module_path, kernel.spec.io)
+        assert screened.outcome != "failed", screened.message
 
 
 @pytest.mark.parametrize(("what", "move"), CASES)
