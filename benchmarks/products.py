@@ -60,7 +60,7 @@ CUDA = tuple(
     )
 )
 TRITON = tuple(
-    products.Sizes(*each, 0.0)
+    products.Sizes(*each, 1.0)
     for each in (
         (128, 128, 64, 8, 3),
         (128, 256, 64, 8, 3),
@@ -166,6 +166,7 @@ def _candidates(
     with (
         patch.object(tiles, "chosen_tiles", Mock(return_value=choices)),
         patch.object(products, "ON_TENSOR_CORES", TRITON[:settings]),
+        patch.object(products, "MOST", settings),
     ):
         moves = (contraction_schedule.MOVE, dot_blocks.MOVE)
         move = next(m for m in moves if state.kernel_type in m.languages)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, prod
 
-from ......runners.errors import SpecError
-from ......runners.specs.devices import device_for
-from ....shared.lifted.c_expressions import Unwritable
 from ....shared.lifted.contraction import Contraction
-from ....shared.lifted.domains import workload_values
+from ....shared.lifted.waves import Sizes, busiest_area, multiprocessors, workload_sizes
 from ..parts.plain import Plain
 
 
@@ -58,14 +54,7 @@ def chosen_tiles(plain: Plain, found: Contraction) -> list[tuple[Tiles, float]]:
     """Tiles by the time that they are expected to take for the visible workloads, the least first,
     and that time over theirs. What counts: that no multiprocessor waits for another one's last
     tiles, and how well a tile's own loop runs. Raises Unwritable for an unknown device."""
-    extents = [d.extent for d in (found.rows, found.columns, *found.others)]
-    # none, where a size of a workload is not known
-    known = (workload_values(e, plain) for e in (found.reduction.columns, *extents))
-    sizes = list(zip(*known, strict=False))
-    try:
-        many = device_for(plain.spec.device_profile, ()).sm_count
-    except SpecError as error:
-        raise Unwritable(error.message) from error
+    sizes, many = workload_sizes(found, plain), multiprocessors(plain.spec)
     parts = PARTS if sizes else (1,)
     times = {
         (each := replace(tiles, parts=n)): sum(_clocks(each, s, many) for s in sizes) or 1.0
@@ -87,15 +76,13 @@ def _that_fit(found: Contraction) -> list[Tiles]:
     return made
 
 
-def _clocks(tiles: Tiles, sizes: Sequence[int], multiprocessors: int) -> float:
-    """Of the busiest multiprocessor, and of joining the parts of sums."""
-    depth, rows, columns, *others = sizes
-    count = ceil(rows / tiles.rows) * ceil(columns / tiles.columns) * prod(others)
+def _clocks(tiles: Tiles, sizes: Sizes, many: int) -> float:
+    """Of the busiest of so many multiprocessors, and of joining the parts of sums."""
+    depth, *places = sizes
     steps = ceil(depth / tiles.parts / tiles.depth) * tiles.depth
-    area = tiles.rows * tiles.columns
-    busiest = ceil(count * tiles.parts / multiprocessors)
-    clocks = busiest * area * steps / STEPS_A_CLOCK / tiles.rate
+    area = busiest_area(sizes, (tiles.rows, tiles.columns), many, tiles.parts)
+    clocks = area * steps / STEPS_A_CLOCK / tiles.rate
     if tiles.parts == 1:
         return clocks
-    joined = prod((rows, columns, *others)) * FLOAT_BYTES * (2 * tiles.parts + 1)
+    joined = prod(places) * FLOAT_BYTES * (2 * tiles.parts + 1)
     return clocks + JOINING_CLOCKS + joined / JOINED_BYTES_A_CLOCK

@@ -6,7 +6,7 @@ as exactly as the contract's math says: in TF32 only where that allows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ......analysis.lift.expressions import Call, Expr, Load, Number
@@ -15,6 +15,7 @@ from ....shared.base import Proposals, State
 from ....shared.lifted.c_expressions import Unwritable
 from ....shared.lifted.contraction import Contraction, contraction
 from ....shared.lifted.row_program import COLUMN
+from ....shared.lifted.waves import busiest_area, multiprocessors, workload_sizes
 from .candidates import candidate_of
 from .grids import Tile
 from .kernel_text import KernelText
@@ -35,15 +36,21 @@ class Sizes:
     depth: int
     warps: int
     stages: int
-    prior: float
+    rate: float
+    """share of a multiprocessor's arithmetic, when it has its fill of them"""
 
 
 ON_TENSOR_CORES = (
-    Sizes(128, 128, 64, 8, 3, 0.7),
-    Sizes(64, 64, 64, 4, 4, 0.5),
-    Sizes(128, 64, 32, 4, 4, 0.4),
+    Sizes(128, 256, 64, 8, 3, 1.0),
+    Sizes(128, 128, 64, 8, 3, 0.95),
+    Sizes(64, 64, 64, 4, 4, 0.65),
+    Sizes(128, 64, 32, 4, 4, 0.75),
 )
-ON_CUDA_CORES = (Sizes(64, 64, 16, 4, 3, 0.6), Sizes(128, 64, 16, 8, 3, 0.5))
+ON_CUDA_CORES = (Sizes(64, 64, 16, 4, 3, 1.0), Sizes(128, 64, 16, 8, 3, 0.95))
+MOST_SUMS, USUAL_WARPS = 128, 4
+"""that a thread has registers for; of a program, where nobody says how many"""
+PRIOR, MOST = 0.7, 3
+"""of those of which the least time is expected; how many there are"""
 
 
 def products(state: State) -> Proposals:
@@ -65,8 +72,31 @@ def _candidates(plain: Plain) -> Iterator[Candidate]:
     left, _ = _operands(found)
     half = left.dtype in HALVES
     precision = "" if half else _precision(plain)
-    for sizes in ON_TENSOR_CORES if half or "tf32" in precision else ON_CUDA_CORES:
-        yield _candidate(plain, sizes, precision)
+    choices = ON_TENSOR_CORES if half or "tf32" in precision else ON_CUDA_CORES
+    for sizes, prior in _by_time(plain, found, choices):
+        yield _candidate(plain, sizes, prior, precision)
+
+
+def _by_time(
+    plain: Plain, found: Contraction, choices: Sequence[Sizes]
+) -> list[tuple[Sizes, float]]:
+    """The first few by the time that they are expected to take for the visible workloads, with
+    their priors: that no multiprocessor waits for another one's last tiles is what counts."""
+    workloads, many = workload_sizes(found, plain), multiprocessors(plain.spec)
+    times = {
+        each: sum(busiest_area(s, (each.rows, each.columns), many) for s in workloads) / each.rate
+        or 1.0
+        for each in choices
+        if each.rows * each.columns <= MOST_SUMS * _threads(plain, each)
+    }
+    best = sorted(times, key=lambda each: times[each])[:MOST]
+    return [(each, PRIOR * times[best[0]] / times[each]) for each in best]
+
+
+def _threads(plain: Plain, sizes: Sizes) -> int:
+    """Of a program: as many as it is built for, where the state has a say in that."""
+    warps = plain.spec.parameters.get("num_warps")
+    return 32 * (sizes.warps if warps and sizes.warps in warps.values else USUAL_WARPS)
 
 
 def _precision(plain: Plain) -> str:
@@ -90,7 +120,7 @@ def _operands(found: Contraction) -> tuple[Expr, Expr]:
     return sides
 
 
-def _candidate(plain: Plain, sizes: Sizes, precision: str) -> Candidate:
+def _candidate(plain: Plain, sizes: Sizes, prior: float, precision: str) -> Candidate:
     text = KernelText(plain, rank=2)
     found = contraction(plain, text.names)
     m, n, k = (
@@ -116,7 +146,7 @@ def _candidate(plain: Plain, sizes: Sizes, precision: str) -> Candidate:
         tiles,
         told,
         method=METHOD,
-        prior=sizes.prior,
+        prior=prior,
         warps=sizes.warps,
         stages=sizes.stages,
     )
