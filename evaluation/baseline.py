@@ -70,6 +70,8 @@ def open_baseline(rig: Rig, kernel: OpenKernel) -> OpenedBaseline:
     alone = time_alone(rig, kernel, attempt.variant.variant_id)
     times = alone.median_ms
     kernel.allow(max(times.values()) * 1e-3)
+    if kernel.loaded.lifted_reference is not None:
+        notes.append(f"the truth: {rig.truth_of(kernel)}")
     if kernel.loaded.environment:
         notes.append(f"timed with OpenMP's variables: {openmp.told(kernel.loaded.environment)}")
     if kernel.loaded.spec.io.deterministic and not kernel.calibration.is_deterministic:

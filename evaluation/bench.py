@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -13,7 +13,7 @@ from typing import Self
 import psutil
 
 from ..runners.errors import AccessError
-from ..runners.loading.files import Roots
+from ..runners.loading.files import LoadedKernel, Roots
 from ..store.store import STATE_FILE, Store
 from .evaluator import Evaluator
 from .rig.gpus import Gpus
@@ -30,6 +30,9 @@ later while other threads look after builds."""
 class Bench:
     """One state folder with what works on it. Closing it ends every process it started."""
 
+    read_reference: Callable[[LoadedKernel], str | None] | None = None
+    """see `Evaluator`"""
+
     def __init__(self, outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> None:
         sys.setswitchinterval(SWITCH_S)
         self.outdir = outdir.resolve()
@@ -45,7 +48,13 @@ class Bench:
         _remove_orphaned(self.outdir / SCRATCH)
         self._scratch = self.outdir / SCRATCH / str(os.getpid())
         self.gpus = Gpus(self._scratch, gpus)
-        self.evaluator = Evaluator(self.store, self.outdir / "modules", self._scratch, self.gpus)
+        self.evaluator = Evaluator(
+            self.store,
+            self.outdir / "modules",
+            self._scratch,
+            self.gpus,
+            read_reference=self.read_reference,
+        )
 
     def close(self) -> None:
         """End all processes and release the store.

@@ -5,7 +5,7 @@ For any number of threads: builds run side by side, work on a device one at a ti
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -56,8 +56,11 @@ class Evaluator:
         scratch: Path,
         gpus: Gpus,
         idle_s: Mapping[Tier, float] = IDLE_S,
+        read_reference: Callable[[LoadedKernel], str | None] | None = None,
     ) -> None:
-        self._store = store
+        """`read_reference`: reads from a baseline that is the truth what it computes, as the source
+        of a reference, where it can."""
+        self._store, self._read_reference = store, read_reference
         self._rig = Rig(modules, scratch, gpus)
         self._ahead = BuildAhead(self._build, builders())
         self._kernels = Kernels(store, self._rig, self._ahead)
@@ -77,8 +80,13 @@ class Evaluator:
         with self._queues.turn(self._rig.gpus.device(loaded)):
             known = known_kernel(self._store, loaded.kernel_id)
             if known is None or not (known.timed or self._rig.gpus.missing()):
-                return self._kernels.open(loaded)
+                return self._kernels.open(self._with_lift(loaded))
             return known
+
+    def _with_lift(self, loaded: LoadedKernel) -> LoadedKernel:
+        if loaded.reference is not None or self._read_reference is None:
+            return loaded
+        return loaded.model_copy(update={"lifted_reference": self._read_reference(loaded)})
 
     def kernel(self, kernel_id: str) -> KernelRecord:
         """The record of a kernel. Raises HandleUnknown."""

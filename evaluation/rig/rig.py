@@ -69,6 +69,10 @@ class Rig:
             with _undisturbing(kernel):
                 oracle.foresee(pool, CHECKED_SEEDS[:1] if pool is kernel.odd else CHECKED_SEEDS)
 
+    def truth_of(self, kernel: OpenKernel) -> str:
+        """What is the truth of an attached kernel, and why not what was read from its baseline."""
+        return self._checker(kernel).oracle.where(kernel.kernel_id)
+
     def require_device(self, kernel: OpenKernel) -> None:
         """Raises DeviceMissing when the kernel's GPU is not here."""
         if not kernel.runnable:

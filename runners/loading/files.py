@@ -50,6 +50,9 @@ class LoadedKernel(Record):
     """of the headers beneath each of them, as they were when the kernel was opened"""
     reference: str | None = None
     """source of the reference; None: the baseline is the truth"""
+    lifted_reference: str | None = None
+    """where the baseline is the truth: a reference in numpy that was read from the baseline, and
+    whose values are the truth as long as the baseline agrees with them"""
     init_files: dict[str, str] = Field(default_factory=dict[str, str])
     """argument name -> absolute path of its .npy file"""
     init_hashes: dict[str, str] = Field(default_factory=dict[str, str])

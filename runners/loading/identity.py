@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-PLACES = ("source_name", "source_path", "include_dirs", "init_files")
-"""fields of a loaded kernel that say where its files lie; names in `files` count, as the source
-includes by them"""
+PLACES = ("source_name", "source_path", "include_dirs", "init_files", "lifted_reference")
+"""fields of a loaded kernel that say where its files lie, or follow from the others; names in
+`files` count, as the source includes by them"""
 LATER = ("include_hashes", "environment")
 """fields of a loaded kernel that came later"""
 RUN = ("weight",)

@@ -19,11 +19,11 @@ from ..protocol.layout import Record, record
 from ..specs.contract import BoundArgument, BoundContract, bind
 from ..specs.io_contract import Contract
 from .arrays import ArrayLibrary
+from .expected.truths import truth_nbytes, truth_places
 from .inputs import make_inputs, pack, unpack
 from .judge import Expected, expect, judge
 from .libraries import library_for
 from .messages import JudgeOutputs, MakePool, OpenReference, OracleSettings, OutputVerdict, Slots
-from .truths import truth_nbytes, truth_places
 
 Bytes = npt.NDArray[np.uint8]
 _SEAL_FUTURE_WRITE = 0x10  # linux/fcntl.h; F_SEAL_WRITE refused reading maps before Linux 6.7
@@ -32,12 +32,14 @@ _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | _SEAL_FUTURE_WRITE
 
 @dataclass(slots=True)
 class _Kernel:
-    """A contract and how its truth is found; `adopts`: the baseline's outputs are it."""
+    """A contract and how its truth is found; `adopts`: the baseline's outputs are it; `lifted`:
+    what was read from the baseline is, as long as these agree with it."""
 
     contract: Contract
     files: dict[str, str]
     library: ArrayLibrary
     adopts: bool
+    lifted: bool
     where: str
 
 
@@ -102,7 +104,12 @@ class OracleKernels:
         """Take a contract. Raises ReferenceFailed when the reference's library is missing."""
         library, where = library_for(message.source, self._gpu)
         self._kernels[message.kernel] = _Kernel(
-            message.contract, message.init_files, library, message.source is None, where
+            contract=message.contract,
+            files=message.init_files,
+            library=library,
+            adopts=message.source is None,
+            lifted=message.source is None and message.lifted is not None,
+            where=where,
         )
 
     def where(self, kernel: str) -> str:
@@ -161,19 +168,38 @@ class OracleKernels:
                 pool.adopted.setdefault(slot, data)
 
     def missing(self, message: Slots) -> list[int]:
-        """Seeds of a pool whose expected values the reference has to give (anew)."""
-        if self._pools[message.pool].kernel.adopts:
-            return []
-        wanted = dict.fromkeys(message.slots)
+        """Seeds of a pool whose expected values the reference has to give (anew); of what was read
+        from the baseline, once its own outputs are there to agree."""
+        pool = self._pools[message.pool]
+        wanted = list(dict.fromkeys(message.slots))
+        if pool.kernel.adopts:
+            wanted = [each for each in wanted if pool.kernel.lifted and each in pool.adopted]
         return [slot for slot in wanted if self._expected.get((message.pool, slot)) is None]
 
-    def expect(self, message: Slots, fd: int) -> None:
+    def expect(self, message: Slots, fd: int) -> str:
         """Take the expected values of one seed. They are copied before they are looked at: whoever
-        wrote them could go on writing."""
+        wrote them could go on writing.
+
+        Those of what was read from the baseline are taken only if the baseline passes by them; else
+        the output is returned that does not.
+        """
         pool, (slot,) = self._pools[message.pool], message.slots
         memory = _mapped(fd, truth_nbytes(pool.contract))
-        self._expected.put((message.pool, slot), _expected(pool, memory))
+        found = _expected(pool, memory)
+        refuted = ""
+        if pool.kernel.adopts:
+            found, refuted = _as_the_baseline_is(pool, found, _adopted(pool, slot))
+        if not refuted:
+            self._expected.put((message.pool, slot), found)
         pool.kernel.library.release()
+        return refuted
+
+    def without_lift(self, kernel: str) -> None:
+        """From now on the baseline's outputs are the truth of a kernel, on every seed."""
+        known = self._kernels[kernel]
+        known.lifted = False
+        for name in [name for name, pool in self._pools.items() if pool.kernel is known]:
+            self._expected.forget(name)
 
     def judge(
         self, message: JudgeOutputs, fd: int
@@ -222,6 +248,25 @@ def _expected(pool: _Pool, memory: Bytes) -> list[Expected]:
             exact = library.from_host(places.exact.array(memory), "float64")
         found.append(expect(library, bound, exact, native, pool.contract.error_floor(bound)))
     return found
+
+
+def _as_the_baseline_is(
+    pool: _Pool, read: list[Expected], own: list[Expected]
+) -> tuple[list[Expected], str]:
+    """The truth that was read from the baseline, with the baseline's own outputs (`own`) as the
+    trusted result: how far they are from it is what a candidate may be, too, and never less than it
+    was beside these outputs alone. Beside it the first output that is further from the truth than
+    rounding explains, as a reference's own result would have it.
+    """
+    found = list[Expected]()
+    for bound, lifted, mine in zip(pool.contract.outputs, read, own, strict=True):
+        if mine.floor is None or bound.argument.tolerance.factor < 1:
+            found.append(mine)  # below one, what it has of the error would not cover itself
+            continue
+        if not judge(bound, lifted, mine.native).right:
+            return [], bound.name
+        found.append(expect(mine.library, bound, lifted.exact, mine.native, mine.floor))
+    return found, ""
 
 
 def _adopted(pool: _Pool, slot: int) -> list[Expected]:

@@ -36,7 +36,14 @@ class OpenReference(Record):
     kernel: str
     contract: Contract
     source: str | None
+    lifted: str | None = None
+    """where the baseline is the truth: the source of a reference that was read from it"""
     init_files: dict[str, str] = Field(default_factory=dict[str, str])
+
+    @property
+    def computed(self) -> bool:
+        """Whether the reference's process has something to compute."""
+        return self.source is not None or self.lifted is not None
 
 
 class MakePool(Record):

@@ -8,7 +8,6 @@ takes them from there.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,6 +22,8 @@ from ..protocol.pools import PUBLIC_SEED, SeedPool
 from ..specs.contract import BoundContract, bind
 from ..specs.devices import DeviceFacts
 from .confinement import environment_of
+from .expected.truths import truth_memory, truth_nbytes
+from .lifted_values import lifted_values
 from .messages import (
     Compute,
     JudgeOutputs,
@@ -34,7 +35,6 @@ from .messages import (
     TimeReference,
 )
 from .served import AGAIN, ANSWER_S, Question, ReferenceEnded, Served
-from .truths import truth_nbytes
 
 JUDGE, REFERENCE = "oracle.process", "oracle.reference_process"
 SIZES = (
@@ -80,6 +80,7 @@ class Oracle:
             kernel=kernel.kernel_id,
             contract=kernel.spec.io,
             source=kernel.reference,
+            lifted=None if kernel.reference is not None else kernel.lifted_reference,
             init_files=kernel.init_files,
         )
         files = tuple(kernel.init_files.values())
@@ -87,10 +88,10 @@ class Oracle:
             self._judge.end()  # what a process may read is settled when it starts
             self._readable = (*self._readable, *files)
         self._judge.begin()
-        if message.source is not None:
+        if message.computed:
             self._reference.begin()
         answered, _ = self._judge.ask("open", message)
-        if message.source is not None:
+        if message.computed:
             answered, _ = self._reference.ask("open", message)
         self._kernels[kernel.kernel_id] = message
         self._where[kernel.kernel_id] = str(answered["where"])
@@ -217,12 +218,24 @@ class Oracle:
     def _supply(self, name: str, slot: int, timeout_s: float = ANSWER_S) -> None:
         """Have the reference work out the expected values of one seed, and the judge take them."""
         pool, inputs = self._pools[name]
-        truth = _truth(self._bound(pool))
+        truth = truth_memory(self._bound(pool))
         try:
-            self._compute(Compute(pool=pool, slot=slot), inputs, truth, timeout_s)
+            asked = Compute(pool=pool, slot=slot)
+            if self._kernels[pool.kernel].source is None:
+                self._supply_lift(asked, (inputs, truth))
+                return
+            self._compute(asked, inputs, truth, timeout_s)
             self._judge.ask("expect", Slots(pool=name, slots=(slot,)), (truth,))
         finally:
             os.close(truth)
+
+    def _supply_lift(self, asked: Compute, fds: tuple[int, int]) -> None:
+        """The same by what was read from the baseline, and never again where that does not hold."""
+        kernel = asked.pool.kernel
+        holds, self._where[kernel] = lifted_values(self._judge, self._reference, asked, fds)
+        if not holds:
+            self._kernels[kernel] = self._kernels[kernel].model_copy(update={"lifted": None})
+            self._judge.ask("without lift", self._kernels[kernel])
 
     def _compute(
         self, message: Compute, inputs: int, truth: int, timeout_s: float = ANSWER_S
@@ -260,7 +273,7 @@ class Oracle:
         inputs = truth = -1
         try:
             _, (inputs,) = self._judge.ask("pool", public)
-            truth = _truth(self._bound(public))
+            truth = truth_memory(self._bound(public))
             self._compute(Compute(pool=public, slot=0), inputs, truth)
         except ReferenceFailed as error:
             return error
@@ -300,7 +313,7 @@ class Oracle:
     def _loaded(self) -> Iterator[Question]:
         """What a new process of the reference is told."""
         for kernel in self._kernels.values():
-            if kernel.source is not None:
+            if kernel.computed:
                 yield "open", kernel, ()
 
     def _bound(self, pool: MakePool) -> BoundContract:
@@ -335,12 +348,3 @@ class Oracle:
                 file_bytes=64 << 30, memory_bytes=None if device else RESERVED + memory_bytes()
             ),
         )
-
-
-def _truth(contract: BoundContract) -> int:
-    """Memory for expected outputs, of a size that nobody can change any more: who maps it finds
-    all of it. To be closed by the caller."""
-    fd = os.memfd_create("truth", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.ftruncate(fd, truth_nbytes(contract))
-    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
-    return fd

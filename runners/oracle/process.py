@@ -48,7 +48,9 @@ def _answer(kernels: OracleKernels, message: dict[str, Any], fds: list[int]) -> 
             case "missing":
                 return {"missing": kernels.missing(Slots.model_validate(body))}, []
             case "expect":
-                kernels.expect(Slots.model_validate(body), fds[0])
+                return {"refuted": kernels.expect(Slots.model_validate(body), fds[0])}, []
+            case "without lift":
+                kernels.without_lift(OpenReference.model_validate(body).kernel)
             case "adopt":
                 kernels.adopt(JudgeOutputs.model_validate(body), fds[0])
             case "judge":

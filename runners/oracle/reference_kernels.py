@@ -11,11 +11,12 @@ from ..protocol.layout import record
 from ..specs.contract import BoundContract, bind
 from ..specs.io_contract import Contract
 from .arrays import HostArray
+from .expected.truths import truth_nbytes, truth_places
 from .inputs import unpack
 from .libraries import library_for
+from .lifted_values import LIFTED
 from .messages import Compute, OpenReference, TimeReference
 from .references import Reference
-from .truths import truth_nbytes, truth_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,10 @@ class ReferenceKernels:
 
     def open(self, message: OpenReference) -> None:
         """Load a reference. Raises ReferenceFailed when it does not even load."""
-        library, where = library_for(message.source, self._gpu)
-        reference = Reference(message.source or "", library, message.contract.math)
+        source = message.lifted or "" if message.source is None else message.source
+        library, where = library_for(source, self._gpu)
+        reference = Reference(source, library, message.contract.math)
+        where = f"{LIFTED} by {where}" if message.source is None else where
         self._kernels[message.kernel] = _Kernel(message.contract, reference, where)
 
     def where(self, kernel: str) -> str:

@@ -7,12 +7,15 @@ from pathlib import Path
 
 from ...evaluation.bench import Bench
 from ...store.jobs import JobRecord
+from ..lifted_reference import lifted_reference
 from ..outdir.kernel_files import KernelFiles
 from .kept_sessions import KeptSessions
 
 
 class Workbench(Bench):
     """A bench with the sessions of its searches."""
+
+    read_reference = staticmethod(lifted_reference)
 
     def __init__(self, outdir: Path, roots: Sequence[Path], gpus: Sequence[str] = ()) -> None:
         super().__init__(outdir, roots, gpus)

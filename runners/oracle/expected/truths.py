@@ -3,13 +3,15 @@ reads: for each output its fp64 result, where one is compared by error, then its
 
 from __future__ import annotations
 
+import fcntl
 import math
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..dtypes import DTYPES, is_float, numpy_dtype
-from ..protocol.layout import CACHE_LINE
-from ..specs.contract import BoundArgument, BoundContract
+from ...dtypes import DTYPES, is_float, numpy_dtype
+from ...protocol.layout import CACHE_LINE
+from ...specs.contract import BoundArgument, BoundContract
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,6 +63,15 @@ def truth_places(contract: BoundContract) -> tuple[TruthPlaces, ...]:
 def truth_nbytes(contract: BoundContract) -> int:
     """Bytes of all of them together."""
     return max(CACHE_LINE, *(_up(each.native.end) for each in truth_places(contract)))
+
+
+def truth_memory(contract: BoundContract) -> int:
+    """Memory for expected outputs, of a size that nobody can change any more: who maps it finds
+    all of it. To be closed by the caller."""
+    fd = os.memfd_create("truth", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(fd, truth_nbytes(contract))
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+    return fd
 
 
 def _up(value: int) -> int:
