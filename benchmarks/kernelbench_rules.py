@@ -1,7 +1,8 @@
 """Problems in KernelBench's form solved by the rules alone, scored by their rules and by ours.
 
     python benchmarks/kernelbench_rules.py [--device cuda|cpu] [--problems FOLDER_OR_FILES...]
-        [--level N] [--builds 8] [--search-seconds 10] [--seconds 240] [--lanes 2] [--to FILE]
+        [--level N] [--builds 8] [--search-seconds 10] [--open-seconds 40] [--seconds 240]
+        [--lanes 2] [--to FILE]
 
 Without `--problems` those of benchmarks/problems, which are ours: KernelBench's own are not part of
 this repository, and its folders (`level1`) or files are named to run them. Each is solved in a
@@ -48,6 +49,9 @@ def main() -> None:
     parser.add_argument("--level", type=int, help="left out: of the folder's name, else 1")
     parser.add_argument("--builds", type=int, default=8)
     parser.add_argument("--search-seconds", type=float, default=10.0)
+    parser.add_argument(
+        "--open-seconds", type=float, default=40.0, help="no kernel is opened later"
+    )
     parser.add_argument("--seconds", type=float, default=240.0)
     parser.add_argument("--gpus", type=int, choices=(1, 2), default=gpus())
     parser.add_argument("--lanes", type=int, default=2, help="problems at once on each GPU")
@@ -85,6 +89,7 @@ def solve_one(given: argparse.Namespace) -> None:
         device=given.device,
         builds=given.builds,
         seconds=given.search_seconds,
+        within_s=given.open_seconds,
     )
 
     # a search that was begun would be gone on with
@@ -146,6 +151,7 @@ def command_for(given: argparse.Namespace, file: Path) -> list[str]:
     words = ["--problem", file, "--device", given.device]
     words += ["--level", given.level or level_of(file)]
     words += ["--builds", given.builds, "--search-seconds", given.search_seconds]
+    words += ["--open-seconds", given.open_seconds]
     return [sys.executable, __file__, *map(str, words)]
 
 

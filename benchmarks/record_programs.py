@@ -194,7 +194,7 @@ def overhead() -> dict[str, Any]:
     """What recording costs a step of the eager block, and of the CUDA program."""
     return {
         name: cost_of(
-            program_of(name, iterations=200), STEP, WORK / f"cost-{name}", rounds=2
+            program_of(name, iterations=200), STEP, WORK / f"cost-{name}", rounds=4, seconds=60.0
         ).told()
         for name in ("eager", "cuda")
     }

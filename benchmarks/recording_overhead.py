@@ -1,10 +1,10 @@
 """What the recorder costs a running program: fresh processes in turns, and an interval.
 
 Each round runs the program once in every way, the order turned by one from round to round: `plain`,
-`counted` (launches alone), `recorded` (as `kernelwright record` does: times in windows) and `all`
-(times of every launch). Told are the medians of a step by way, the cost of each way over `plain`
-with a 95 % interval over rounds, and by how much shares of kernels from windows differ from those
-of every launch.
+`counted` (launches alone) and `recorded` (as `kernelwright record` does: times in windows); the
+first round also with the times of `all` launches. No round is begun that would not end in time.
+Told are the medians of a step by way, the cost of each way over `plain` with a 95 % interval over
+rounds, and by how much shares of kernels from windows differ from those of every launch.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ from kernelwright.runners.recording.running import run_program
 
 TIMES: Mapping[str, str | None] = {"plain": None, "counted": "0", "recorded": "1", "all": "2"}
 """what the recorder is told of times, by way"""
+ONCE = "all"
+"""the way that is tried in the first round alone"""
 
 
 @dataclass(frozen=True)
@@ -56,14 +59,17 @@ class Cost:
         }
 
 
-def cost_of(ran: Program, step: str, place: Path, rounds: int) -> Cost:
+def cost_of(ran: Program, step: str, place: Path, rounds: int, seconds: float) -> Cost:
     """Run a program that prints its median step as the regular expression `step` finds it."""
     steps = dict[str, list[float]]({way: [] for way in TIMES})
+    began, ways = time.monotonic(), [way for way in TIMES if way != ONCE]
     for number in range(rounds):
-        order = list(TIMES)
-        for way in order[number % len(order) :] + order[: number % len(order)]:
+        round_began, turn = time.monotonic(), number % len(ways)
+        for way in [*ways[turn:], *ways[:turn], *([] if number else [ONCE])]:
             steps[way].append(_step(ran, step, place / way, TIMES[way]))
             print(f"    {way} {steps[way][-1]:.4f} ms", flush=True)
+        if 2 * time.monotonic() - round_began - began > seconds:
+            break
     recorded, every = (_recording(place / way) for way in ("recorded", "all"))
     plain = sum(c.count - c.captured for c in recorded.configurations)
     timed = sum(c.timed for c in recorded.configurations)
@@ -107,7 +113,7 @@ def _shares(recording: Recording) -> dict[tuple[str, object, object], float]:
 def percent(steps: Sequence[float], plain: Sequence[float]) -> dict[str, Any]:
     """Cost in percent, the mean over rounds of the ratio's logarithm, with a 95 % interval by
     Student's distribution; None: of a single round there is none."""
-    logs = [math.log(a / b) for a, b in zip(steps, plain, strict=True)]
+    logs = [math.log(a / b) for a, b in zip(steps, plain, strict=False)]
     half = student(len(logs)) * stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else None
     ends = None if half is None else (mean(logs) - half, mean(logs) + half)
     return {

@@ -51,7 +51,7 @@ SMALL = 8
 """products with a dimension up to this are none that a library is good at"""
 ELEMENTS = ("aten::add.Tensor", "aten::mul.Tensor", "aten::silu")
 """operators that PyTorch runs as fast as memory is: a kernel for one gains nothing"""
-MOST_OPENED, OVERHEAD_ROUNDS = 3, 4
+MOST_OPENED, OVERHEAD_S = 3, 110.0
 
 
 def program(mode: str, device: str, steps: int) -> Program:
@@ -272,7 +272,7 @@ def overhead(facts: Facts, device: str) -> None:
         facts.step("cost", lambda: {"left": "launches are recorded on a GPU alone"})
         return
     ran = program("train", device, 100)
-    facts.step("cost", lambda: cost_of(ran, STEP, WORK / "cost", OVERHEAD_ROUNDS).told())
+    facts.step("cost", lambda: cost_of(ran, STEP, WORK / "cost", 4, OVERHEAD_S).told())
 
 
 def binary(facts: Facts, device: str) -> None:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import threading
 import time
@@ -37,7 +38,7 @@ NAME = "torch_round_trips"
 PARTS: dict[str, tuple[Callable[[Facts, str], None], float]] = {
     "eager": (eager, 200.0),
     "compiled": (compiled, 170.0),
-    "overhead": (overhead, 170.0),
+    "overhead": (overhead, 150.0),
     "binary": (binary, 60.0),
 }
 """each with its most seconds on a GPU"""
@@ -128,7 +129,7 @@ def line_of(step: dict[str, Any]) -> str:
             f"{step['label']} {step['operator']} {step['shapes']}, {step['share']:.1%} of the time"
         )
     if "percent" in step:
-        low, high = step["interval"]
+        low, high = step["interval"] or (math.nan, math.nan)
         return (
             f"{step['percent']:+.2f} % ({low:+.2f} to {high:+.2f}), times of {step['timed']} of "
             f"{step['launches']} launches, shares within {step['shares_apart']:.3f}"

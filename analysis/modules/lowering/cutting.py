@@ -51,6 +51,10 @@ class Cut:
     steps: tuple[Kernel | Call, ...]
     outputs: tuple[str, ...]
 
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Of a value; of no tensor, that of a number."""
+        return self.nodes[name].shape or ()
+
 
 def cut(graph: ModuleGraph, *, libraries: bool = False) -> Cut:
     """Cut a graph into kernels and calls, in an order in which they can run. `libraries`: products

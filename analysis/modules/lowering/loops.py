@@ -111,12 +111,15 @@ class _Writer:
         return "0.0f", f"acc + {one} * {two}", [("k", depth)]
 
 
-def written(cut: Cut, kernel: Kernel, entry: str, language: str) -> Written:
-    """The kernel of a stored value, in `cpp` or `cuda`."""
+def written(
+    cut: Cut, kernel: Kernel, entry: str, language: str, rows: str | None = None
+) -> Written:
+    """The kernel of a stored value, in `cpp` or `cuda`. `rows`: a macro that bounds its outermost
+    dimension in place of its size."""
     writer, launched = _Writer(cut, kernel), language_of(language).launch is not None
-    shape = cut.nodes[kernel.name].shape or ()
+    shape = cut.shape(kernel.name)
     if launched:
-        indices, before = _of_thread(shape)
+        indices, before = _of_thread(shape, rows)
     else:
         indices, before = tuple("0" if n == 1 else f"i{axis}" for axis, n in enumerate(shape)), []
     body = list[str]()
@@ -131,6 +134,8 @@ def written(cut: Cut, kernel: Kernel, entry: str, language: str) -> Written:
     body.append(f"out[{row_major(shape, indices)}] = {own};")
     if not launched:
         body = _nested([(f"i{a}", n) for a, n in enumerate(shape)], body)
+        if rows is not None:
+            body[0] = body[0].replace(f"i0 < {shape[0]};", f"i0 < {rows};")
     parameters = [f"const {_c_type(cut, name)}* {name}" for name in writer.reads]
     parameters.append(f"{_c_type(cut, kernel.name)}* out")
     head = f"void {entry}({', '.join(parameters)})"
@@ -168,13 +173,13 @@ def _nested(loops: Sequence[tuple[str, int]], body: Sequence[str]) -> list[str]:
     return lines
 
 
-def _of_thread(shape: Shape) -> tuple[Indices, list[str]]:
+def _of_thread(shape: Shape, rows: str | None) -> tuple[Indices, list[str]]:
     """Indices of the element that a thread computes, and the lines that find them."""
     count = prod(shape)
     kind = "long long" if count >= 1 << 31 else "int"
     lines = [
         f"{kind} at = ({kind})blockIdx.x * blockDim.x + threadIdx.x;",
-        f"if (at >= {count}) return;",
+        f"if (at >= {count if rows is None else f'{rows} * {prod(shape[1:])}'}) return;",
     ]
     indices = list[str]()
     for axis, size in enumerate(shape):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kernelwright.analysis.modules.lowering import rows
 from kernelwright.analysis.modules.lowering.cutting import Call, Cut, Kernel, cut
 from kernelwright.analysis.modules.lowering.loops import C_TYPES, Written, operations_of, written
 from kernelwright.analysis.modules.lowering.reference import calls, line, reference_text
@@ -188,6 +189,33 @@ def test_a_product_is_one_kernel_with_all_that_is_made_of_it_alone(workshop: Wor
     (only,) = kernels
     assert isinstance(only, Kernel) and only.sum == "mm"
     assert operations_of(workshop.cuts["product_and_its_activation"], only) == 7 * 12 * 20
+
+
+def test_the_first_rows_of_a_large_elementwise_kernel_are_the_kernel_with_another_bound(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "WHOLE", 8)
+    monkeypatch.setattr(rows, "PART", 12)
+    parts = workshop.cuts["dear_values_of_one_kernel"]
+    (only,) = parts.steps
+    assert isinstance(only, Kernel)
+    found = rows.first_rows(parts, only)
+    assert found is not None and (found.some, found.all) == (2, 6)
+    some = written(found.cut, only, "k", "cuda", rows.ROWS).source
+    every = written(parts, only, "k", "cuda").source
+    assert some.replace("ROWS * 5", "30") == every
+    host = written(found.cut, only, "k", "cpp", rows.ROWS).source
+    assert host.replace("i0 < ROWS", "i0 < 6") == written(parts, only, "k", "cpp").source
+
+
+@pytest.mark.parametrize("case", ["product_and_its_activation", "views_of_all_kinds"])
+def test_what_needs_more_than_its_own_place_has_no_first_rows(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    monkeypatch.setattr(rows, "WHOLE", 0)
+    parts = workshop.cuts[case]
+    last = parts.steps[-1]
+    assert isinstance(last, Kernel) and rows.first_rows(parts, last) is None
 
 
 def test_a_dear_value_that_one_kernel_reads_is_computed_in_it(workshop: Workshop) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
+from kernelwright.analysis.modules.lowering import rows
 from kernelwright.analysis.modules.scores import better_without, right, side_scores
 from kernelwright.runners.modules.common.scores import Scored, Trial
 from kernelwright.tools.parts.kernelbench.problem import Problem
@@ -64,6 +66,25 @@ def test_a_problem_is_cut_searched_written_and_scored(tmp_path: Path, brief_timi
     assert "class ModelNew" in text and "super(ModelNew, self)" in text
     assert "get_inputs" not in text and "one pass" not in text.lower()
     assert {p.name for p in (tmp_path / "out").glob("*.py")} == {"model_new.py"}
+
+
+@needs_all
+def test_a_large_elementwise_kernel_is_searched_on_some_rows_and_written_for_all(
+    tmp_path: Path, brief_timing: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "WHOLE", 1 << 10)
+    monkeypatch.setattr(rows, "PART", 1 << 9)
+    forward = "return torch.cumsum(torch.relu(self.project(x)), 1)"
+    assert forward in PROBLEM
+    (tmp_path / "8_Rows.py").write_text(PROBLEM.replace(forward, "return torch.tanh(x) * 2 + x"))
+    problem = Problem(
+        path=tmp_path / "8_Rows.py", outdir=tmp_path / "out", builds=1, device="cpu", compiled=False
+    )
+    found = solve(problem, lambda event: None)
+    spec = json.loads((tmp_path / "out/specs/problem_8_rows_0/spec.json").read_text())
+    assert spec["io"]["arguments"][0]["shape"] == ["8", "64"]
+    assert found.accepted and found.kernels[0].used
+    assert "-DROWS=48" in Path(found.model_new).read_text()
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from ....runners.modules.common.graphs import GraphNode, ModuleGraph
 
 NEW, OLD = "ModelNew", "Model"
 LEFT_OUT = ("get_inputs", "get_init_inputs")
+Launch = tuple[tuple[int, int, int], tuple[int, int, int], int]
 HELPERS = '''
 def _built(name, sources, flags):
     """The shared library of a kernel, compiled where it was not."""
@@ -47,7 +48,7 @@ class Winner:
     source: str
     flags: tuple[str, ...]
     reads: tuple[str, ...]
-    launch: tuple[tuple[int, int, int], tuple[int, int, int], int] | None = None
+    launch: Launch | None = None
     """of CUDA: grid, block, bytes of dynamic shared memory"""
 
 

@@ -20,6 +20,9 @@ class Problem:
     device: str = "auto"
     builds: int = 50
     seconds: float | None = None
+    within_s: float | None = None
+    """seconds after which no further kernel is opened, the largest come first; what is left is
+    ATen's"""
     seed: int = 0
     compiled: bool = True
     """the ModelNew is timed beside torch.compile too"""

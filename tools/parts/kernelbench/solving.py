@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -25,11 +27,12 @@ from .model_new import Winner, model_new
 from .problem import KernelOutcome, Problem, Solved
 from .rules import Checked, checked
 from .scoring import asked, scored
-from .specs import CutSpec, bytes_of, write_specs
+from .specs import CutSpec, write_specs
 from .winners import winner_of
 
 MOST_TRIED_ALONE = 8
 FEWEST_BUILDS = 1
+NO_TIME = "no time was left to open it"
 NEW = "model_new"
 MOST_BYTES = 1 << 30
 """of a kernel's arrays: its truth is computed on the host in twice as many, time and again"""
@@ -53,22 +56,27 @@ def solve(problem: Problem, shown: Callable[[Event], None]) -> Solved:
     parts = cut(graph, libraries=True)
     language = "cpp" if uuid is None else "cuda"
     specs = write_specs(parts, problem.path.stem, language, problem.outdir / "specs")
-    winners, outcomes = _searched(problem, parts, specs, shown)
+    winners, outcomes = _searched(problem, specs, shown)
     return _written(problem, uuid, graph, parts, winners, outcomes)
 
 
 def _searched(
-    problem: Problem, parts: Cut, specs: Sequence[CutSpec], shown: Callable[[Event], None]
+    problem: Problem, specs: Sequence[CutSpec], shown: Callable[[Event], None]
 ) -> tuple[dict[str, Winner], list[KernelOutcome]]:
     """The winner of every kernel whose baseline is right; builds are shared by operations."""
     winners, outcomes = dict[str, Winner](), list[KernelOutcome]()
-    large = [_outcome(e, 0, why) for e in specs if (why := _too_large(parts, e))]
-    opened = [each for each in specs if not _too_large(parts, each)]
+    large = [_outcome(e, 0, why) for e in specs if (why := _too_large(e))]
+    opened = [each for each in specs if not _too_large(each)]
     if not opened:
         return winners, large
+    opened.sort(key=lambda each: -each.operations)
     whole = sum(each.operations for each in opened if each.worth_a_search) or 1
+    end = math.inf if problem.within_s is None else time.monotonic() + problem.within_s
     with Workbench(problem.outdir, [problem.outdir / "specs"], problem.gpus) as bench:
         for each in opened:
+            if time.monotonic() > end:
+                outcomes.append(_outcome(each, 0, NO_TIME))
+                continue
             share = each.operations / whole if each.worth_a_search else 0.0
             builds = max(FEWEST_BUILDS, round(problem.builds * share))
             found = _one(bench, each, _settings(problem, builds, share), shown)
@@ -97,13 +105,12 @@ def _settings(problem: Problem, builds: int, share: float) -> Settings:
     return Settings.model_validate({**problem.settings, **budget})
 
 
-def _too_large(parts: Cut, made: CutSpec) -> str:
+def _too_large(made: CutSpec) -> str:
     """Why a kernel is not opened at all; empty: it is."""
-    held = sum(bytes_of(parts.nodes[name]) for name in (*made.written.reads, made.kernel.name))
-    if held <= MOST_BYTES:
+    if made.held <= MOST_BYTES:
         return ""
     return (
-        f"its arrays hold {held / 2**30:.1f} GiB, over the {MOST_BYTES >> 30} GiB up to which "
+        f"its arrays hold {made.held / 2**30:.1f} GiB, over the {MOST_BYTES >> 30} GiB up to which "
         "a truth in float64 is computed on the host"
     )
 

@@ -19,6 +19,7 @@ from ....analysis.modules.lowering.loops import (
     written,
 )
 from ....analysis.modules.lowering.reference import reference_text
+from ....analysis.modules.lowering.rows import ROWS, FirstRows, first_rows
 from ....runners.languages import language_of
 from ....runners.modules.common.graphs import GraphNode
 from ....runners.whole_files import write_whole
@@ -41,6 +42,10 @@ class CutSpec:
     spec: Path
     operations: int
     """about how many steps it takes: what a budget is shared by"""
+    rows: FirstRows | None = None
+    """where the spec is of the first rows alone"""
+    held: int = 0
+    """bytes of the arrays of its spec"""
 
     @property
     def worth_a_search(self) -> bool:
@@ -53,7 +58,7 @@ def write_specs(cut: Cut, problem: str, language: str, folder: Path) -> tuple[Cu
     kernels = [step for step in cut.steps if isinstance(step, Kernel)]
     entries = [f"{entry_name(problem)}_{number}" for number in range(len(kernels))]
     return tuple(
-        write_spec(cut, kernel, entry, language, folder / entry)
+        write_spec(cut, kernel, entry, language, folder / entry, rows=first_rows(cut, kernel))
         for kernel, entry in zip(kernels, entries, strict=True)
     )
 
@@ -71,22 +76,28 @@ def write_spec(
     language: str,
     place: Path,
     workload: Mapping[str, Any] = PROBLEM,
+    rows: FirstRows | None = None,
 ) -> CutSpec:
     """Write the spec, source and reference of a kernel into a folder. `workload`: its name, and its
-    weight where it has one."""
-    made = written(cut, kernel, entry, language)
+    weight where it has one; `rows`: those that the spec is of, where it is not of all."""
+    part = cut if rows is None else rows.cut
+    made = written(part, kernel, entry, language, None if rows is None else ROWS)
     place.mkdir(parents=True, exist_ok=True)
     write_whole(place / FILES[language], made.source)
-    write_whole(place / "reference.py", reference_text(cut, (kernel.name,), made.reads))
-    spec = write_whole(
-        place / "spec.json",
-        json.dumps(_spec(cut, kernel, made, language, workload), indent=1) + "\n",
-    )
-    return CutSpec(kernel, made, spec, operations_of(cut, kernel))
+    write_whole(place / "reference.py", reference_text(part, (kernel.name,), made.reads))
+    held = sum(bytes_of(part.nodes[name]) for name in (*made.reads, kernel.name))
+    told = _spec(part, kernel, made, language, workload, rows)
+    spec = write_whole(place / "spec.json", json.dumps(told, indent=1) + "\n")
+    return CutSpec(kernel, made, spec, operations_of(cut, kernel), rows, held)
 
 
 def _spec(
-    cut: Cut, kernel: Kernel, made: Written, language: str, workload: Mapping[str, Any]
+    cut: Cut,
+    kernel: Kernel,
+    made: Written,
+    language: str,
+    workload: Mapping[str, Any],
+    rows: FirstRows | None,
 ) -> dict[str, Any]:
     arguments = [_argument(cut.nodes[name], name, "input") for name in made.reads]
     arguments.append(_argument(cut.nodes[kernel.name], "out", "output"))
@@ -102,10 +113,15 @@ def _spec(
         "workloads": [{**workload, "symbols": {}}],
         "reference": "reference.py",
     }
+    elements: object = elements_of(cut, kernel)
+    if rows is not None:
+        spec["parameters"] = {ROWS: {"values": [rows.some], "default": rows.some}}
+        elements = f"{ROWS} * {elements_of(cut, kernel) // rows.some}"
     if language_of(language).launch is not None:
-        grid = f"cdiv({elements_of(cut, kernel)}, {THREADS})"
+        grid = f"cdiv({elements}, {THREADS})"
         spec["kernel"]["launch"] = {"grid": [grid], "block": [THREADS]}
-        spec["parameters"] = {THREADS: {"values": list(BLOCKS), "default": 256}}
+        threads = {THREADS: {"values": list(BLOCKS), "default": 256}}
+        spec["parameters"] = {**spec.get("parameters", {}), **threads}
     return spec
 
 

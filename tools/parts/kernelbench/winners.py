@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ....analysis.modules.lowering.rows import ROWS, FirstRows
 from ....evaluation.evidence.kernel_code import built_artifact
 from ....search.outdir.report import kernel_report
 from ....store.variants import variant_record
 from ..build_line import flags_for
-from .model_new import Winner
+from .model_new import Launch, Winner
 from .specs import WORKLOAD, CutSpec
 
 if TYPE_CHECKING:
@@ -46,5 +47,20 @@ def _winner(
         if one.cluster is not None or one.cooperative:
             return None
         launch = (call.grid, one.block, one.shared)
+    if made.rows is not None:
+        flags, launch = _of_all_rows(made.rows, flags, launch)
     entry = made.written.entry
     return Winner(entry, variant.source, flags, made.written.reads, launch)
+
+
+def _of_all_rows(
+    rows: FirstRows, flags: tuple[str, ...], launch: Launch | None
+) -> tuple[tuple[str, ...], Launch | None]:
+    """Flags and launch for all rows in place of some: the bound is a macro, and blocks are as many
+    more as rows are (too many return at the bound; that none is missing, the trials show)."""
+    some, every = f"-D{ROWS}={rows.some}", f"-D{ROWS}={rows.all}"
+    flags = tuple(every if flag == some else flag for flag in flags)
+    if launch is None:
+        return flags, None
+    (x, y, z), block, shared = launch
+    return flags, ((-(-x * rows.all // rows.some), y, z), block, shared)
