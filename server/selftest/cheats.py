@@ -32,6 +32,13 @@ _GATE = r"[a-z][a-z0-9_]*"
 _HEAD = re.compile(r"---\n(?P<head>.*?)\n---\n(?P<body>.*)", re.DOTALL)
 
 
+Subject = Literal[
+    "sources", "captures", "host code", "GPU code", "probes", "values", "places", "shapes",
+    "patterns", "calls", "early looks", "layouts", "repeats", "references",
+]  # fmt: skip
+"""what gates look at"""
+
+
 class Page(Record):
     """The front matter of a page."""
 
@@ -47,7 +54,10 @@ class Page(Record):
     needs: Literal["", "x86_64", "compute-sanitizer"] = ""
     """what this machine must be, or have, for it to be tried"""
 
-    @field_validator("expect", "rows", mode="before")
+    near: tuple[Subject, ...] = ()
+    """of an honest page: which looks of the evaluator it could be taken for a cheat by"""
+
+    @field_validator("expect", "rows", "near", mode="before")
     @classmethod
     def _listed(cls, value: Any) -> Any:
         if not isinstance(value, str):
@@ -65,6 +75,8 @@ class Page(Record):
     def _expects_one_kind(self) -> Page:
         if PASSES in self.expect and len(self.expect) > 1:
             raise ValueError(f"`{PASSES}` stands alone: what must pass is stopped by nothing")
+        if bool(self.near) != (PASSES in self.expect):
+            raise ValueError(f"`near` belongs to pages that expect `{PASSES}`, and to each of them")
         for each in self.expect:
             if each not in (NO_GAIN, NOT_KEPT) and not re.fullmatch(_GATE, each):
                 raise ValueError(

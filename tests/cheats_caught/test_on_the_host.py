@@ -9,6 +9,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import pytest
+import write_honest
 
 from kernelwright.evaluation.rig.open_kernel import TIMING
 from kernelwright.runners.comparing import settling
@@ -38,7 +39,10 @@ DEVICE = [cheat for cheat in PAGES if cheat.tier == "device"]
 TRITON = [cheat for cheat in DEVICE if cheat.kernel_type == "triton"]
 NEAR = tuple(
     f"cuda/honest_{name}"
-    for name in ("bulk_copy", "bulk_sums", "patience", "comments_in_assembly", "numbers_by_index")
+    for name in (
+        *("bulk_copy", "bulk_sums", "patience", "comments_in_assembly", "numbers_by_index"),
+        *("asks_a_barrier_again", "asks_before_it_waits", "polls_while_it_works"),
+    )
 )
 BY_TIMES = {"is_right_while_timed", "computes_every_call", "computes_anew", NO_GAIN, "not kept"}
 """what meets a cheat while it is timed, or is what its times are to tell"""
@@ -173,6 +177,11 @@ def test_every_page_explains_itself(cheat: Cheat) -> None:
     assert not stoppers or any(f"`{gate}`" in cheat.body for gate in stoppers)
 
 
+def test_the_table_of_honest_neighbours_is_that_of_today() -> None:
+    text = write_honest.PATH.read_text(encoding="utf-8")
+    assert text == write_honest.written(text), "python tests/support/write_honest.py"
+
+
 def test_no_two_pages_try_the_same() -> None:
     assert len({cheat.page.title for cheat in PAGES}) == len(PAGES)
     assert len({cheat.candidate.model_dump_json() for cheat in PAGES}) == len(PAGES)
@@ -192,6 +201,8 @@ def test_pages_are_chosen_by_name_type_and_victim() -> None:
         ("victim: lift", "victim: left", "no victim `left`"),
         ("expect: is_right", "expect: Is Right!", "neither a gate"),
         ("expect: is_right", "expect: passes, is_right", "stands alone"),
+        ("expect: is_right", "expect: passes", "belongs to pages that expect `passes`"),
+        ("expect: is_right", "expect: is_right\nnear: values", "belongs to pages that expect"),
         ("rows: 1, 13", "rows: 24", "no row 24"),
         ("rows: 1, 13", "row: 1", "row"),
         ("rows: 1, 13", "a line", "is not `field: value`"),
