@@ -100,7 +100,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only", default="", help="words of names by semicolons, in the order of the kernels"
     )
-    parser.add_argument("--settings", type=int, default=len(CUDA), help="the first so many")
+    parser.add_argument(
+        "--settings",
+        type=int,
+        default=len(CUDA),
+        help="the first so many; 0: those that the schedule itself proposes",
+    )
     parser.add_argument("--stop-after", type=float, default=80.0, metavar="SECONDS")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--torch", action="store_true", help=argparse.SUPPRESS)
@@ -162,14 +167,16 @@ def _candidates(
 ) -> tuple[Candidate, ...] | NotApplicable:
     """What the schedule writes with each setting."""
     state = state_of(kernel, bench.evaluator.variant(kernel.baseline).variant)
+    moves = (contraction_schedule.MOVE, dot_blocks.MOVE)
+    move = next(m for m in moves if state.kernel_type in m.languages)
+    if not settings:
+        return move.propose(state)
     choices = [(each, 1.0) for each in CUDA[:settings]]
     with (
         patch.object(tiles, "chosen_tiles", Mock(return_value=choices)),
         patch.object(products, "ON_TENSOR_CORES", TRITON[:settings]),
         patch.object(products, "MOST", settings),
     ):
-        moves = (contraction_schedule.MOVE, dot_blocks.MOVE)
-        move = next(m for m in moves if state.kernel_type in m.languages)
         return move.propose(state)
 
 

@@ -16,6 +16,7 @@ from .....analysis.lift.expressions import (
     Fold,
     Load,
     Name,
+    Number,
     names_in,
     parts,
     walk,
@@ -25,12 +26,13 @@ from .....analysis.lift.statements import Body, Dim, Store, changed
 from .....analysis.lift.sums import coefficient
 from .c_expressions import Unwritable, folds_of
 from .computed import Computed
-from .flat import all_dims, joined
+from .flat import all_dims, joined, replaced
 from .names import Names
 from .row_program import Reduction, reduction_of
 from .two_places import with_rows
 
 KINDS = ("sum", "product", "max", "min")
+_NOTHING = {"sum": (Number(0.0, "f32"), "add"), "product": (Number(1.0, "f32"), "mul")}
 MOST_VALUES = 2
 """of a side: each has a tile of shared memory"""
 
@@ -72,6 +74,19 @@ def contraction(plain: Computed, names: Names) -> Contraction:
     if any(names_in(e) & own for e in bounds):
         raise Unwritable("how much is folded hangs on the place")
     return _named(_sided(dims, body, store, reduction), names)
+
+
+def begun_with_nothing(found: Contraction) -> Contraction:
+    """The same, but sums and products begin with 0 and 1: what they begin with comes last, once,
+    so that no place of the output is looked at before its end, and blocks can share a fold."""
+    reduction, nothing = found.reduction, _NOTHING.get(found.reduction.kind)
+    if nothing is None or reduction.first == nothing[0]:
+        return found
+    whole = Call(nothing[1], (reduction.first, reduction.fold), "f32")
+    body = changed(
+        found.body, lambda e: replaced(e, lambda each: whole if each == reduction.fold else None)
+    )
+    return replace(found, reduction=replace(reduction, first=nothing[0]), body=body)
 
 
 def _sided(dims: tuple[Dim, ...], body: Body, store: Store, reduction: Reduction) -> Contraction:

@@ -20,7 +20,6 @@ PARTS = "K_PARTS"
 """the macro that says how many blocks share a tile's sum"""
 THREADS = 256
 """of a block of the second launch"""
-_NEUTRAL = {"sum": 0.0, "product": 1.0}
 
 
 class Parts:
@@ -32,11 +31,6 @@ class Parts:
         self.buffer, self.joined = names.fresh(f"parts_{name}"), names.fresh(f"{name}_joined")
         self.first, self.last, self.count = (names.fresh(w) for w in ("k_first", "k_last", "count"))
         self.parameter = f"float* __restrict__ {self.buffer}"
-
-    def begun(self) -> Expr:
-        """What a part begins with: what sums and products begin with counts once."""
-        neutral = _NEUTRAL.get(self._found.reduction.kind)
-        return self._found.reduction.first if neutral is None else Number(neutral, "f32")
 
     def bounds(self, writer: Writer) -> Iterator[str]:
         """Lines that tell a block's part of the sum, and how many places the output has."""

@@ -213,7 +213,7 @@ class TileText:
         yield "    }"
 
     def _begun(self, writer: Writer) -> Iterator[str]:
-        first = self._parts.begun() if self._parts else self._found.reduction.first
+        first = self._found.reduction.first
         target = f"{self._of['sum']}[{self._of['m']}][{self._of['n']}]"
         guarded = any(isinstance(e, Load | Name) for e in walk(first))
         line = f"            {target} = {writer.text(first)};"

@@ -14,7 +14,7 @@ from ......analysis.lift.expressions import Number
 from ......analysis.lift.sums import product
 from ......runners.model import Candidate
 from ....shared.base import Proposals, State
-from ....shared.lifted.contraction import contraction
+from ....shared.lifted.contraction import begun_with_nothing, contraction
 from ....shared.lifted.domains import fits_int, workload_values
 from ..parts.c_text import Unwritable
 from ..parts.names import names_for
@@ -93,7 +93,7 @@ class _Written:
 def _written(plain: Plain, shared: bool) -> _Written:
     """The source, and its launches; `shared`: whether blocks share the sums of a tile."""
     names = names_for(plain, (*OWN, PARTS))
-    found = contraction(plain, names)
+    found = begun_with_nothing(contraction(plain, names))
     extents = [d.extent for d in (found.rows, found.columns, *found.others)]
     most = product(*extents, Number(MANY_PARTS[-1] if shared else 1))
     wide = not fits_int(plain, *extents, found.reduction.columns, most)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import pytest
@@ -103,13 +104,19 @@ def test_blocks_share_long_sums_of_few_tiles(spelling: str, lab: PretendedLab) -
 
 def test_tiles_are_as_many_as_keep_all_multiprocessors_at_work() -> None:
     def tile(*largest: int) -> tuple[int, int]:
+        """Its area, and the blocks that there are of it."""
         state = product_state(*SPELLED["a product"], largest=largest)  # type: ignore[arg-type]
         plan = candidates(MOVE, state)[0].plan
         assert plan is not None
-        return plan["defines"]["TILE_M"], plan["defines"]["TILE_N"]
+        now = plan["defines"]
+        rows, columns = (
+            ceil(s / now[t]) for s, t in zip(largest[:2], ("TILE_M", "TILE_N"), strict=True)
+        )
+        return now["TILE_M"] * now["TILE_N"], rows * columns * now.get("K_PARTS", 1)
 
-    assert tile(4096, 4096, 512) == (128, 128)
-    assert tile(1024, 1024, 512) < (128, 128)
+    (large, many), (small, few) = tile(4096, 4096, 512), tile(1024, 1024, 512)
+    assert large > small
+    assert many > few > 100, "an H100 has 132 multiprocessors"
 
 
 def test_a_batch_of_products_has_blocks_of_its_own_for_each(lab: PretendedLab) -> None:
