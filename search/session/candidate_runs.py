@@ -62,7 +62,8 @@ class CandidateRuns:
         tried = self._through(run, parent, lane, report)
         if not tried:
             raise SpecError("no configuration of its knobs gives a variant", valid="other values")
-        return best_of(self._settled(tried, lane), len(space))
+        builds = sum(each.builds for _, each in tried)  # to be measured anew costs none
+        return best_of(self._settled(tried, lane), len(space), builds)
 
     def _settled(
         self, tried: Sequence[tuple[str, CandidateResult]], lane: DeviceFacts | None
@@ -71,8 +72,11 @@ class CandidateRuns:
         the gates of the incumbent cost more than all else, and only the best is worth them. One
         that seems to be better still is measured against it directly."""
         settled = {each.variant_id: (detail, each) for detail, each in tried}
+        looked = set[str]()
         for detail, each in sorted(tried, key=lambda one: -surely(one[1].evaluation)):
-            if self._seems_to_beat_the_incumbent(each.evaluation):
+            code = each.evaluation.same_code_as or each.variant_id
+            if code not in looked and self._seems_to_beat_the_incumbent(each.evaluation):
+                looked.add(code)
                 with about(f"{detail}, the best configuration"):
                     record = self.evaluator.variant(each.variant_id)
                     found = self.evaluator.reconsider(record, self.min_gain, lane)
@@ -165,10 +169,12 @@ class CandidateRuns:
             return None
 
 
-def best_of(tried: Sequence[tuple[str, CandidateResult]], space: int) -> CandidateResult:
+def best_of(
+    tried: Sequence[tuple[str, CandidateResult]], space: int, builds: int
+) -> CandidateResult:
     """The configuration that became the incumbent last, else the one whose interval begins highest,
     so that noise is not chosen, else the first that failed; with what all of them cost. Each comes
-    with its detail. `space`: how many there were to choose from."""
+    with its detail. `space`: how many there were to choose from; `builds`: spent on all."""
     promoted = [each for each in tried if each[1].promoted]
     measured = [each for each in tried if each[1].evaluation.speedup is not None]
     if promoted:
@@ -184,7 +190,7 @@ def best_of(tried: Sequence[tuple[str, CandidateResult]], space: int) -> Candida
     counts = ((len(every) - known, "tried"), (known, "known"))
     counted = " and ".join(f"{count} {what}" for count, what in counts if count)
     said = f"{detail}, the best of {counted} of {space} configurations{failed}"
-    return replace(best, several=TuningCost(sum(t.builds for t in every), said, _seconds(every)))
+    return replace(best, several=TuningCost(builds, said, _seconds(every)))
 
 
 def _sent(run: Batches, judged: Sequence[Judged]) -> tuple[Candidate, ...]:

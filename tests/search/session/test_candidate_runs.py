@@ -146,7 +146,8 @@ def measured(name: str, speedup: float, low: float, high: float) -> tuple[str, C
 
 
 def test_of_several_measured_configurations_noise_is_not_the_best() -> None:
-    found = best_of([measured("noisy", 1.6, 0.9, 2.4), measured("sure", 1.4, 1.3, 1.5)], space=9)
+    tried = [measured("noisy", 1.6, 0.9, 2.4), measured("sure", 1.4, 1.3, 1.5)]
+    found = best_of(tried, space=9, builds=2)
     assert (found.variant_id, found.builds) == ("sure", 2)
     assert found.several is not None and "best of 2 tried of 9" in found.several.said
 
@@ -154,7 +155,7 @@ def test_of_several_measured_configurations_noise_is_not_the_best() -> None:
 def test_what_was_known_before_is_not_counted_as_tried() -> None:
     new = measured("new", 1.6, 1.5, 1.7)
     old = [(detail, replace(each, known=True)) for detail, each in [measured("old", 2.0, 1.9, 2.1)]]
-    both, alone = best_of([new, *old], space=9), best_of(old, space=9)
+    both, alone = best_of([new, *old], space=9, builds=1), best_of(old, space=9, builds=0)
     assert both.several is not None and "best of 1 tried and 1 known of 9" in both.several.said
     assert alone.several is not None and "best of 1 known of 9" in alone.several.said
 
@@ -192,6 +193,26 @@ def test_a_sweep_ends_with_what_it_has_once_the_time_is_over(
     assert isinstance(found, CandidateResult)
     assert found.builds == 1 and found.several is not None
     assert "the best of 1 tried of 3 configurations" in found.several.said
+
+
+def test_twins_that_are_measured_anew_as_the_best_cost_no_further_build(
+    bench: Workbench, session: SearchSession
+) -> None:
+    trying = trying_for(bench, session)
+    faster = SOURCE.replace(
+        "void bump", "constexpr int kUnread = 1;\nstatic_assert(kUnread > 0);\n\nvoid bump"
+    )
+    twins = Candidate(
+        method="tune",
+        source=faster,
+        options=BuildOptions.model_validate(FASTER),
+        knobs={"kUnread": (1, 2, 3, 4)},
+    )
+    settled = replace(trying, min_gain=-0.9)  # so that all of them seem to beat the incumbent
+    found = settled.run(Evaluate("e", trying.kernel.baseline, twins, builds=2), None)
+    assert isinstance(found, CandidateResult)
+    assert found.several is not None and "of 4 configurations" in found.several.said
+    assert found.builds <= 2
 
 
 def trying_for(bench: Workbench, session: SearchSession, late: bool = False) -> CandidateRuns:
