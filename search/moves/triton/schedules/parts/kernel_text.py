@@ -149,32 +149,42 @@ class KernelText:
         if text != called:
             self.lines.add(f"{called} = {text}")
 
-    def source(self, told: str, tiles: Sequence[Tile]) -> str:
-        """The source with this kernel in place of the old one, and its launch. Raises
-        Unwritable."""
-        plain = self.plain
-        kernel, source = plain.kernel, plain.kernel.source
-        parameters = [*plain.runtime, *self._programs()]
+    def definition(self, name: str, comment: str, more: Sequence[str] = ()) -> str:
+        """The kernel under a name, below a comment; `more`: parameters that the old one has not."""
+        parameters = [*self.plain.runtime, *self._programs(), *more]
         parameters += [f"{name}: tl.constexpr" for name in self.heuristics]
         parameters += [f"{name}: tl.constexpr = {v}" for name, v in self.constants.items()]
-        indent = source.indent(kernel.function)
-        head = [f"{WRITTEN}{told}"]
+        head = [comment]
         if self.heuristics:
             each = [f'"{n}": lambda args: {text}' for n, text in self.heuristics.items()]
             head.append(f"@triton.heuristics({{{', '.join(each)}}})")
-        head.append(f"@{source.text(kernel.jit)}")
+        kernel = self.plain.kernel
+        head.append(f"@{kernel.source.text(kernel.jit)}")
         body = with_named_masks(self.lines.out, self.writer.masks, self.names)
         body = [each for line in body for each in wrapped(line)]
-        text = "\n".join([*head, *_definition(kernel.name, parameters), *body])
+        return "\n".join([*head, *_definition(name, parameters), *body])
+
+    def source(self, told: str, tiles: Sequence[Tile]) -> str:
+        """The source with this kernel in place of the old one, and its launch. Raises
+        Unwritable."""
+        definition = self.definition(self.plain.kernel.name, f"{WRITTEN}{told}")
+        return self.plain.kernel.source.edited(self.edits(definition, tiles))
+
+    def edits(self, definition: str, tiles: Sequence[Tile], more: Sequence[str] = ()) -> list[Edit]:
+        """What changes where the definition takes the old one's place; `more`: further arguments of
+        a launch in the source. Raises Unwritable."""
+        plain = self.plain
+        kernel, source = plain.kernel, plain.kernel.source
+        indent = source.indent(kernel.function)
         first = min([kernel.function.lineno, *(d.lineno for d in kernel.function.decorator_list)])
         start = source.starts[first - 1] + kernel.function.col_offset
         _, end = source.span(kernel.function)
-        edits = [Edit(start, end, text.replace("\n", f"\n{indent}"))]
+        edits = [Edit(start, end, definition.replace("\n", f"\n{indent}"))]
         if self.writer.library and LIBDEVICE not in source.raw.decode():
             edits.append(_imported(plain))
         if plain.launch is not None:
-            edits += relaunched(plain, plain.launch, tiles)
-        return source.edited(edits)
+            edits += relaunched(plain, plain.launch, tiles, more)
+        return edits
 
     def plan(self, tiles: Sequence[Tile]) -> dict[str, Any] | None:
         """The launch in place of the spec's; None: the source launches it."""

@@ -15,19 +15,38 @@ from .grids import Tile, blocks_of, of_launch, of_spec, product_text
 from .plain import Plain
 
 
-def relaunched(plain: Plain, launch: Launch, tiles: Sequence[Tile]) -> list[Edit]:
-    """What changes where the source launches it: it is given its old numbers of programs as well.
-    Raises Unwritable."""
-    given = _given(plain, launch)
-    for name, axis in plain.programs.items():
-        size = launch.grid[axis]
-        if any(isinstance(n, ast.Name) and n.id == launch.meta for n in ast.walk(size)):
-            raise Unwritable("its number of programs is made of constants that it loses")
-        given.append(f"{name}={_argument(launch.source.text(size))}")
-    counts = blocks_of(tiles, plain, of_launch(launch.meta or "meta"))
+def relaunched(
+    plain: Plain, launch: Launch, tiles: Sequence[Tile], more: Sequence[str] = ()
+) -> list[Edit]:
+    """What changes where the source launches it: it is given its old numbers of programs as well,
+    and `more`. Raises Unwritable."""
+    given = [*handed_over(plain, launch), *more]
     _, start = launch.source.span(launch.call.func)
     _, end = launch.source.span(launch.call)
-    return [launch.regridded(product_text(counts)), Edit(start, end, f"({', '.join(given)})")]
+    grid = launch.regridded(grid_text(plain, launch, tiles))
+    return [grid, Edit(start, end, f"({', '.join(given)})")]
+
+
+def grid_text(plain: Plain, launch: Launch, tiles: Sequence[Tile]) -> str:
+    """A program a tile, in the words of the launch. Raises Unwritable."""
+    return product_text(blocks_of(tiles, plain, of_launch(launch.meta or "meta")))
+
+
+def handed_over(plain: Plain, launch: Launch) -> list[str]:
+    """What a launch gives a kernel that takes what the old one took, and its old numbers of
+    programs. Raises Unwritable."""
+    given = _given(plain, launch)
+    for name, axis in plain.programs.items():
+        given.append(f"{name}={old_programs(launch, axis)}")
+    return given
+
+
+def old_programs(launch: Launch, axis: int) -> str:
+    """How many programs there were along an axis. Raises Unwritable."""
+    size = launch.grid[axis]
+    if any(isinstance(n, ast.Name) and n.id == launch.meta for n in ast.walk(size)):
+        raise Unwritable("its number of programs is made of constants that it loses")
+    return _argument(launch.source.text(size))
 
 
 def _given(plain: Plain, launch: Launch) -> list[str]:

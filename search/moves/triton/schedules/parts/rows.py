@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
-from ......analysis.lift.expressions import Expr, Number, call
+from ......analysis.lift.expressions import Expr, Number
 from ......analysis.lift.statements import Dim, Scatter
-from ......analysis.lift.sums import total
 from ......runners.model import Candidate
 from ......runners.specs.expressions import next_pow2
 from ....shared.base import Proposals, State
@@ -19,6 +19,7 @@ from .grids import Tile
 from .kernel_text import KernelText
 from .plain import Plain, written_from
 from .products import is_contraction
+from .shared_columns import SHARES, shared_columns, shares_of
 
 LONGEST = 1 << 16
 """columns of a row that one block holds: 128 a thread of 16 warps"""
@@ -97,6 +98,8 @@ def _columns(plain: Plain) -> Iterator[Candidate]:
     beside = next(d for d in program.outer if d.name == along)
     for sizes, warps, prior in DOWN:
         yield _column_candidate(plain, program, beside, sizes, warps, prior)
+    with suppress(Unwritable):  # what one launch does is right at every size, only slower at some
+        yield shared_columns(plain, program, beside)
     if _in_any_order(program):
         for sizes, warps, prior in DOWN[2:]:
             yield _column_candidate(plain, program, beside, sizes, warps, prior + 0.2, shared=True)
@@ -134,10 +137,7 @@ def _column_candidate(
     told = f"{sizes[1]} neighbouring places, {sizes[0]} of what each folds at a time"
     share = None
     if shared:
-        shares = call(
-            "div", total((program.columns, Number(SHARE - 1))), Number(SHARE), dtype="int"
-        )
-        share = Tile(Dim("~share", shares), text.names.fresh("share"))
+        share = Tile(Dim(SHARES, shares_of(program)), text.names.fresh("share"))
         tiles.append(share)
         told += f", {SHARE} a program"
     tiles.append(Tile(beside, text.names.fresh("place"), across, 1))
