@@ -43,7 +43,8 @@ def first_rows(cut: Cut, kernel: Kernel) -> FirstRows | None:
     if not all(_is_by_place(cut, name) for name in computed):
         return None
     row = count // shape[0]
-    some = max((d for d in range(1, shape[0]) if shape[0] % d == 0 and d * row <= PART), default=0)
+    # of a single row the kernel has no index: two at least
+    some = max((d for d in range(2, shape[0]) if shape[0] % d == 0 and d * row <= PART), default=0)
     if not some:
         return None
     fewer = {

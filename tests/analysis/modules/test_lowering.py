@@ -206,6 +206,8 @@ def test_the_first_rows_of_a_large_elementwise_kernel_are_the_kernel_with_anothe
     assert some.replace("ROWS * 5", "30") == every
     host = written(found.cut, only, "k", "cpp", rows.ROWS).source
     assert host.replace("i0 < ROWS", "i0 < 6") == written(parts, only, "k", "cpp").source
+    monkeypatch.setattr(rows, "PART", 9)
+    assert rows.first_rows(parts, only) is None  # of one row the text has no index of rows
 
 
 @pytest.mark.parametrize("case", ["product_and_its_activation", "views_of_all_kinds"])

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def winner_of(bench: Workbench, kernel: KernelRecord, made: CutSpec) -> tuple[Winner, float]:
     """The kernel's best variant, and how many times as fast as the plain one it is.
 
-    One that takes more than a launch is not taken: its baseline stands for it then.
+    One that takes more than a launch, or whose rows cannot be made more, is not taken: its baseline
+    stands for it then.
     """
     record = bench.evaluator.kernel(kernel.kernel_id)
     best = kernel_report(bench.store, record).best
@@ -29,7 +30,7 @@ def winner_of(bench: Workbench, kernel: KernelRecord, made: CutSpec) -> tuple[Wi
     if found is None:
         found, gain = _winner(bench, record, record.baseline, made), 1.0
     if found is None:
-        raise ValueError(f"the baseline of {made.written.entry} is no single launch")
+        raise ValueError(f"the baseline of {made.written.entry} is no single launch of its rows")
     return found, gain
 
 
@@ -48,6 +49,8 @@ def _winner(
             return None
         launch = (call.grid, one.block, one.shared)
     if made.rows is not None:
+        if f"-D{ROWS}={made.rows.some}" not in flags:
+            return None  # its bound is written out: it is a kernel of those rows alone
         flags, launch = _of_all_rows(made.rows, flags, launch)
     entry = made.written.entry
     return Winner(entry, variant.source, flags, made.written.reads, launch)
