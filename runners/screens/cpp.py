@@ -64,6 +64,11 @@ HOST_CPP: tuple[Row, ...] = (
     Row(r"__builtin_(return|frame)_address|backtrace|_Unwind_\w+", "block", "looks at its callers"),
     Row(r"sig(nal|action|procmask)|atexit|on_exit|constructor", "block", "runs outside its call"),
     Row(r"daemon", "block", "leaves a process behind"),
+    Row(
+        r"(shm|sem|msg)(get|ctl)|shm(at|dt)|semop|msg(snd|rcv)|ftok|(sem|mq)_open",
+        "block",
+        "shares memory with other processes",
+    ),
     Row(r"detach", "block", "leaves threads behind", member=True),
     Row(r"mprotect|mmap|munmap|mremap", "note", "changes the memory map"),
     Row(
