@@ -15,7 +15,7 @@ from ..expressions import Call, Expr, Fold, Load, Name, Number, names_in, walk
 from ..fold_laws import OPERATIONS, plain_fold, term_of
 from ..rewriting import rebuilt, substitute
 from ..statements import Body, Dim, Each, Let, Lifted, Statement, Store, When, changed
-from ..sums import coefficient, difference, product, terms_of, total
+from ..sums import coefficient, difference, from_terms, product, terms_of, total
 
 MOST_PARTS = 16
 
@@ -267,9 +267,9 @@ def _of_one_loop(expr: Call) -> Expr:
 def _finer(fold: Fold) -> Fold:
     """A fold of several neighbouring elements an iteration as one of one each."""
     term = term_of(fold)
-    if term is None or fold.dtype == "int":
+    if term is None:
         return fold
-    parts = _chain(term, OPERATIONS[fold.kind])
+    parts = _parts_of(term, fold)
     if not 2 <= len(parts) <= MOST_PARTS:
         return fold
     one = joined(_by_place(parts), fold.index)
@@ -278,6 +278,13 @@ def _finer(fold: Fold) -> Fold:
     count = product(Number(len(parts)), fold.count)
     carried = fold.carried[0]
     return plain_fold(fold.kind, fold.index, count, carried.first, carried.name, one)
+
+
+def _parts_of(term: Expr, fold: Fold) -> list[Expr]:
+    """What an iteration joins, one by one."""
+    if fold.kind == "sum" and fold.dtype == "int":
+        return [from_terms({factors: number}) for factors, number in terms_of(term).items()]
+    return _chain(term, OPERATIONS[fold.kind])
 
 
 def _by_place(parts: list[Expr]) -> list[Expr]:

@@ -107,8 +107,10 @@ def at(array: Any, index: Any) -> Any:
 
 def put(array: Any, index: Any, values: Any, where: Any = None) -> None:
     """Store values at places of a flat array, all or those where a condition holds."""
+    if np.ndim(index) == 0:  # one place; what was folded for it has axes of length one
+        index = np.asarray(index, like=array).reshape((1,) * RANK)
     if where is None:
-        array[index] = np.broadcast_to(values, np.shape(index)) if np.ndim(values) else values
+        array[index] = np.broadcast_to(np.asarray(values, like=array), np.shape(index))
         return
     shape = np.broadcast_shapes(np.shape(index), np.shape(values), np.shape(where))
     taken = np.broadcast_to(where, shape)

@@ -63,6 +63,11 @@ def called(source: str, **given: Any) -> Any:
     return found
 
 
+ONE_MORE = (
+    HEAD + f"{{ int r = blockIdx.x * blockDim.x + threadIdx.x; if (r >= rows) return;"
+    f" float s = 0; {EACH} s += x[r * cols + c]; atomicAdd(y, s); }}"
+)
+
 WHOLE = {"role": "output", "shape": ["rows", "cols"]}
 A_ROW_EACH = {"role": "inout", "shape": ["rows"]}
 
@@ -83,6 +88,12 @@ def test_in_float_it_adds_term_by_term_as_a_plain_loop_does() -> None:
     assert found.dtype == np.float32
     assert np.array_equal(found, 1 + np.cumsum(x, axis=1)[:, -1])
     assert np.array_equal(y, np.ones(3)), "what it was given is the next call's, too"
+
+
+def test_what_all_threads_add_to_one_element_is_added_to_what_was_there() -> None:
+    x = np.random.default_rng(4).standard_normal((6, 50))
+    source = source_of(ONE_MORE, {"role": "inout", "shape": [1]})
+    assert np.allclose(called(source, x=x, y=np.ones(1), rows=6, cols=50), [1 + x.sum()])
 
 
 def test_pieces_of_large_sums_and_rows_are_one() -> None:

@@ -271,6 +271,14 @@ inline float __saturatef(float x) { return fminf(fmaxf(x, 0.0f), 1.0f); }
 inline float fdividef(float x, float y) { return x / y; }
 inline float normcdff(float x) { return 0.5f * erfcf(-x * 0.70710678f); }
 
+inline int __dp4a(int a, int b, int sum) {
+    for (int byte = 0; byte < 4; ++byte) sum += (signed char)(a >> 8 * byte) * (signed char)(b >> 8 * byte);
+    return sum;
+}
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
+    for (int byte = 0; byte < 4; ++byte) sum += (a >> 8 * byte & 255u) * (b >> 8 * byte & 255u);
+    return sum;
+}
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 inline int __clz(int x) { return x ? __builtin_clz(static_cast<unsigned>(x)) : 32; }

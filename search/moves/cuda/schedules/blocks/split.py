@@ -78,7 +78,7 @@ def _candidate(plain: Plain) -> Candidate:
         source=source_with(
             plain,
             told,
-            "\n\n".join([made.vectors.text, text.teams.text, share, joined]),
+            "\n\n".join([*text.helpers, share, joined]),
             [*parameters(plain, made.written), *pointers],
             _calls(plain, made, text, first, buffers),
             TEAM,

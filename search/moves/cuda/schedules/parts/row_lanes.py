@@ -27,14 +27,9 @@ class RowLanes:
         self.names = names_for(plain, (TEAM,))
         self.vectors = Vectors.named(self.names)
         self.written = written(plain)
-        touched = [
-            each.array
-            for expr in expressions_in(plain.lifted.body)
-            for each in walk(expr)
-            if isinstance(each, Load)
-        ] + [s.array for s in statements_in(plain.lifted.body) if isinstance(s, Store)]
         largest_item = max(
-            (DTYPES[dtype_of(plain, a)].itemsize for a in touched if a in plain.arrays), default=4
+            (DTYPES[dtype_of(plain, a)].itemsize for a in _along(program) if a in plain.arrays),
+            default=4,
         )
         self.lanes = max(1, LANES_BYTES // largest_item)
         self.split = Lanes(plain, self.lanes, frozenset((COLUMN,)))
@@ -114,6 +109,21 @@ class RowLanes:
                 if start is not None:
                     found[each] = start
         return found
+
+
+def _along(program: RowProgram) -> set[str]:
+    """The arrays of which a row reads or writes several elements."""
+    terms = [each for step in program.passes for r in step for each in (r.term, r.place)]
+    elements = [expr for body in program.elements for expr in expressions_in(body)]
+    stored = {
+        s.array for body in program.elements for s in statements_in(body) if isinstance(s, Store)
+    }
+    return stored | {
+        each.array
+        for expr in (*terms, *elements)
+        for each in walk(expr)
+        if isinstance(each, Load) and COLUMN in names_in(each.index)
+    }
 
 
 def dtype_of(plain: Plain, array: str) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from ......analysis.lift.expressions import ZERO, Expr, Fold, Load, Number
 from ......analysis.lift.statements import Body
 from ....shared.lifted.row_program import COLUMN, Reduction
 from . import running
 from .body_text import BodyWriter
+from .byte_products import ByteProducts
 from .c_text import SHORT, TYPES, VALUES, Writer
 from .lanes import LANE
+from .reduction_names import by_length, each_lane, names_of
 from .row_lanes import TEAM, RowLanes, dtype_of
 from .team_text import Teams
 from .writing import chosen, condition, handed, parameters
@@ -26,16 +29,21 @@ class RowText:
     def __init__(self, made: RowLanes, index: str, parts: str = "") -> None:
         """`parts`: the macro that says how many blocks share a row; empty: none do."""
         self._made, self._index, self._parts = made, index, parts
-        self._names = made.names
+        names = self._names = made.names
         self.folded = dict[Fold, list[str]]()
         """what a thread's part of each fold is called, of a place and its value both"""
         self._dtypes = made.plain.dtypes
         self.teams = Teams(made.names)
-        names = made.names
+        self._products = ByteProducts(made.plain, made.names, made.vectors.name)
         self._lanes, self._thread = names.fresh("LANES"), names.fresh("thread")
         self._column, self._lane = names.fresh("column"), names.fresh("lane")
         self._item, self._items = names.fresh("item"), names.fresh("ITEMS")
         self._outer = {d.name: names.fresh(d.name.replace(".", "_")) for d in made.program.outer}
+
+    @property
+    def helpers(self) -> list[str]:
+        """Device functions that what was written calls."""
+        return [self._made.vectors.text, self.teams.text, *self._products.texts]
 
     def writer(self) -> Writer:
         """For expressions of a row."""
@@ -102,9 +110,10 @@ class RowText:
         writer: Writer,
         inner: Callable[[str], list[str]],
         around: tuple[list[str], list[str]] = ([], []),
+        whole: Callable[[Callable[[Load], str]], list[str]] | None = None,
     ) -> Iterator[str]:
         """A loop over the thread's vectors; `inner` gives the lines for one lane, `around` those
-        before and behind the lanes."""
+        before and behind the lanes; `whole`: those for all lanes of a vector in their place."""
         columns = writer.text(self._made.program.columns, inside=True)
         here = {
             load: self._names.fresh(f"{load.array}_lanes") for load in loads if load not in kept
@@ -146,12 +155,10 @@ class RowText:
         texts = {**{load: f"{c}[{self._item}]" for load, c in kept.items()}, **here}
         writer.load = lambda load: f"{texts[load]}.at[{self._lane}]" if load in texts else None
         yield from (f"{tab}{line}" for line in around[0])
-        yield "#pragma unroll"
-        yield f"{tab}for (int {self._lane} = 0; {self._lane} < {self._lanes}; ++{self._lane}) {{"
-        known = dict(writer.known)
-        yield from inner(tab + "    ")
-        writer.known = known
-        yield f"{tab}}}"
+        if whole is not None:
+            yield from (f"{tab}{line}" for line in whole(texts.__getitem__))
+        else:
+            yield from each_lane(self._lane, self._lanes, inner, writer, tab)
         yield from (f"{tab}{line}" for line in around[1])
         writer.load = lambda _: None
         yield from ["        }", "    }"] if kept else ["    }"]
@@ -172,11 +179,13 @@ class RowText:
         writer: Writer,
     ) -> Iterator[str]:
         body = BodyWriter(writer, self._names, self._index)
-        named = [self._declared(r) for r, _, _ in step]
+        named = [names_of(r, self._names) for r, _, _ in step]
         self.folded |= {r.fold: names for (r, _, _), names in zip(step, named, strict=True)}
+        bytewise = self._products.of(step, loads, self._made.program.columns)
         for (reduction, _, _), names in zip(step, named, strict=True):
             yield from body.values([reduction.first, reduction.first_place], "    ")
-            yield from (f"    {line}" for line in self._begun(reduction, names, writer))
+            begun = [f"int {names[0]} = 0;"] if bytewise else self._begun(reduction, names, writer)
+            yield from (f"    {line}" for line in begun)
 
         def lane(tab: str) -> list[str]:
             lines = list(body.values([t for _, t, _ in step], tab))
@@ -186,7 +195,8 @@ class RowText:
                 ]
             return lines
 
-        yield from self._pass(loads, kept, loaded, writer, lane)
+        whole = partial(self._products.added, named, bytewise) if bytewise else None
+        yield from self._pass(loads, kept, loaded, writer, lane, whole=whole)
         for (reduction, _, _), names in zip(step, named, strict=True):
             if reduction.running is not None:
                 yield "    " + self.teams.under_maximum(running.scaling(reduction), TEAM, *names)
@@ -206,15 +216,6 @@ class RowText:
                 if reduction.fold.dtype in SHORT
                 else value
             )
-
-    def _declared(self, reduction: Reduction) -> list[str]:
-        """Names of what a thread reduces: the value, or a place and its value."""
-        word = {"sum": "total", "product": "factor", "max": "greatest", "min": "least"}
-        if reduction.kind.startswith("arg"):
-            return [self._names.fresh("best_at"), self._names.fresh("best")]
-        if reduction.kind == "running":
-            return [self._names.fresh("total"), self._names.fresh("greatest")]
-        return [self._names.fresh(word[reduction.kind])]
 
     def _begun(self, reduction: Reduction, names: list[str], writer: Writer) -> list[str]:
         """Declarations of what a thread reduces, with what it starts from."""
@@ -314,7 +315,7 @@ class RowText:
     @property
     def outer(self) -> list[str]:
         """What the places of the dimensions are called, in order."""
-        return list(self._outer.values())
+        return [*self._outer.values()]
 
     def kernel(self, rows: Expr, held: str, streamed: str, capacity: int) -> str:
         """The kernel's body: which row, by which function."""
@@ -332,7 +333,7 @@ class RowText:
         fits = f"{columns} <= {capacity}"
         lines += chosen(
             condition(made.split.needs, made.lanes, writer),
-            lambda lanes: _by_length(held, streamed, fits, f"<{lanes}>({given});"),
+            lambda lanes: by_length(held, streamed, fits, f"<{lanes}>({given});"),
             made.lanes,
         )
         return "\n".join(lines)
@@ -342,9 +343,3 @@ def _acc(reduction: Reduction, text: str) -> str:
     """Half precision is reduced in single precision."""
     dtype = reduction.fold.carried[0].dtype
     return f"__{SHORT[dtype]}2float({text})" if dtype in SHORT else text
-
-
-def _by_length(held: str, streamed: str, fits: str, call: str) -> list[str]:
-    if not held or not streamed:
-        return [f"{held or streamed}{call}"]
-    return [f"if ({fits}) {held}{call}", f"else {streamed}{call}"]

@@ -111,7 +111,7 @@ def _candidate(
         f"threads of a block share a row, which is {who}, {made.lanes} elements at a time"
         + way.told
     )
-    prelude = "\n\n".join([made.vectors.text, text.teams.text, *functions])
+    prelude = "\n\n".join([*text.helpers, *functions])
     body = text.kernel(rows, held, streamed, capacity)
     count = plan_text(rows, plain)
     a_block = f"({WARPS} if {TEAM} <= 32 else 1)"

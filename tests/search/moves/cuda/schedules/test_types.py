@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from cuda_moves import PretendedLab, array, candidates, cuda_state, scalar
 from scheduled import FLAT, SIZES, written_beside
 
+from kernelwright.runners.specs.spec import Symbol
 from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.search.moves import Move, State
 from kernelwright.search.moves.cuda.schedules.elementwise_schedule import MOVE as ELEMENTS
@@ -105,12 +107,32 @@ LOOPS = state_of(
     {"x": "input float32 rows, cols", "y": "output float32 rows", "least": "output float32 rows"},
     A_ROW, FOURS,
 )  # fmt: skip
+DOTS = state_of(
+    _head("const char4* a, const char4* b, int* y, int* norm")
+    + f"{{ int r = {_T}; if (r >= rows) return; int s = 0, q = 0, n = cols / 4; for (int k = 0;"
+    " k < n; ++k) { char4 u = a[r * n + k], v = b[r * n + k]; s += u.x * v.x + u.y * v.y"
+    " + u.z * v.z + u.w * v.w; q += u.x * u.x + u.y * u.y + u.z * u.z + u.w * u.w; }"
+    " y[r] = s; norm[r] = q; }",
+    {"a": "input int8 rows, cols", "b": "input int8 rows, cols", "y": "output int32 rows",
+     "norm": "output int32 rows"},
+    A_ROW, FOURS,
+)  # fmt: skip
+UNSIGNED = state_of(
+    _head("const unsigned char* a, const unsigned char* x, unsigned* y")
+    + f"{{ int r = {_T}; if (r >= rows) return; unsigned s = 0; for (int k = 0; k < cols; ++k)"
+    " s += a[r * cols + k] * x[k]; y[r] = s + 1; }",
+    {"a": "input uint8 rows, cols", "x": "input uint8 cols", "y": "output uint32 rows"},
+    A_ROW,
+)  # fmt: skip
+LONG = {"rows": {"max": 512}, "cols": {"max": 1 << 20}}
 KERNELS = {
     "a half more": (ELEMENTS, PAIRS, 2e-3, "Lanes<__half"),
     "floats in fours, added in place": (ELEMENTS, FLOATS, 1e-5, "Lanes<float"),
     "bytes in words of four": (ELEMENTS, BYTES, 0, "Lanes<unsigned char"),
     "tables of the program": (ELEMENTS, TABLES, 1e-5, "deep::"),
     "several arrays updated in place, one of doubles": (ELEMENTS, SEVERAL, 1e-5, "Lanes<double"),
+    "products of rows of bytes": (ROWS, DOTS, 0, "__dp4a"),
+    "a matrix of bytes without signs times a vector": (ROWS, UNSIGNED, 0, "__dp4a"),
     "rows in fours": (ROWS, LOOPS, 1e-4, "Lanes<float"),
 }
 
@@ -121,6 +143,14 @@ def test_what_is_written_gives_what_the_kernel_gives(kernel: str, lab: Pretended
     shapes = [{"rows": 37, "cols": 64}, {"rows": 5, "cols": 36}]
     found = written_beside(lab, move, state, shapes, near=near)
     assert all(word in each.source for each in found)
+
+
+def test_bytes_are_summed_in_32_bits_only_where_they_surely_fit() -> None:
+    long = replace(UNSIGNED, spec=UNSIGNED.spec.model_copy(update={"symbols": {
+        name: Symbol(min=1, **sizes) for name, sizes in LONG.items()}}))  # fmt: skip
+    sources = [candidates(ROWS, each)[0].source or "" for each in (UNSIGNED, long)]
+    assert ["byte_products" in each for each in sources] == [True, False]
+    assert ["long long total" in each for each in sources] == [False, True]
 
 
 def test_rows_of_bfloat16_are_vectors_of_eight() -> None:
