@@ -1,4 +1,4 @@
-# make setup | demo | test | check | wheel | clean. Needs python3 (3.11 or newer) and g++.
+# make setup | demo | test | style | check | wheel | clean. Needs python3 (3.11 or newer) and g++.
 # make gpu-demo | gpu-test: on a machine with an NVIDIA GPU; options in ARGS="...".
 PYTHON ?= python3
 VENV := .venv
@@ -15,7 +15,7 @@ TRITON ?= triton==3.6.0
 # Nothing is installed for another Python's folder: make gpu-demo BIN=/usr/bin
 GPU_READY := $(if $(filter $(VENV)/bin,$(BIN)),$(VENV)/gpu.stamp)
 
-.PHONY: support setup demo test check wheel clean gpu-demo gpu-test
+.PHONY: support setup demo test style check wheel clean gpu-demo gpu-test
 
 setup: $(VENV)/dev.stamp
 
@@ -44,10 +44,12 @@ test: $(VENV)/dev.stamp
 		|| [ $$? -eq 5 ]
 	@$(BIN)/python -m pytest -m alone $(ARGS) || [ $$? -eq 5 ]
 
-check: $(VENV)/dev.stamp
+style: $(VENV)/dev.stamp
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/pyright --pythonpath $(BIN)/python
+
+check: style
 	@$(BIN)/python -m pytest --quiet tests/house/test_layers.py tests/house/test_packaging.py
 
 wheel: $(VENV)/dev.stamp
