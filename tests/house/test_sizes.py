@@ -22,7 +22,10 @@ LONGER = {
     "search/moves/cuda/schedules/parts/plain.py": "one writer of sources",
 }
 """Files that may have up to `LONGEST` lines, and why."""
-LONG_FUNCTIONS = {"server/optimizing.py optimize": "the declaration of a command's options"}
+LONG_FUNCTIONS = {
+    "server/kernelbench.py kernelbench": "the declaration of a command's options",
+    "server/optimizing.py optimize": "the declaration of a command's options",
+}
 
 
 def functions(module: Path) -> Iterator[tuple[str, int]]:
