@@ -12,22 +12,25 @@ from .messages import Compute, Slots
 from .served import ReferenceEnded, Served
 
 LIFTED: Final = "what the baseline computes, read from its source and evaluated in fp64"
-LIFT_S: Final = 60.0
-"""what a seed may take"""
+LIFT_S: Final = 2.0
+"""what a seed may take: an evaluation has some thirty of them"""
+FIRST_S: Final = 12.0
+"""the same of a kernel's first, for which libraries are loaded and made ready"""
 
 
 def lifted_values(
-    judge: Served, reference: Served, asked: Compute, fds: tuple[int, int]
+    judge: Served, reference: Served, asked: Compute, fds: tuple[int, int], *, first: bool
 ) -> tuple[bool, str]:
     """Have the values of a seed worked out, and taken by the judge if the baseline's outputs, which
-    it has adopted, pass by them. `fds`: of the inputs, and of memory for the values.
+    it has adopted, pass by them. `fds`: of the inputs, and of memory for the values. `first`: none
+    was worked out for this kernel before.
 
     Returns whether they hold, which they do not where they cannot be worked out, or the baseline
     does not pass; and what the truth is, in words.
     """
     pool = asked.pool
     try:
-        reply, _ = reference.ask("compute", asked, fds, LIFT_S)
+        reply, _ = reference.ask("compute", asked, fds, FIRST_S if first else LIFT_S)
     except ReferenceFailed as error:
         ended = isinstance(error, ReferenceEnded)
         return _refuted("it takes too long, or too much memory" if ended else error.message)

@@ -63,6 +63,7 @@ class Oracle:
         self._kernels: dict[str, OpenReference] = {}
         self._where: dict[str, str] = {}
         self._moved = set[str]()
+        self._lifted = set[str]()
         self._readable: tuple[str, ...] = ()
         self._pools: dict[str, tuple[MakePool, int]] = {}
         self._adopted: dict[str, list[tuple[JudgeOutputs, int]]] = {}
@@ -232,7 +233,11 @@ class Oracle:
     def _supply_lift(self, asked: Compute, fds: tuple[int, int]) -> None:
         """The same by what was read from the baseline, and never again where that does not hold."""
         kernel = asked.pool.kernel
-        holds, self._where[kernel] = lifted_values(self._judge, self._reference, asked, fds)
+        first = kernel not in self._lifted
+        self._lifted.add(kernel)
+        holds, self._where[kernel] = lifted_values(
+            self._judge, self._reference, asked, fds, first=first
+        )
         if not holds:
             self._kernels[kernel] = self._kernels[kernel].model_copy(update={"lifted": None})
             self._judge.ask("without lift", self._kernels[kernel])

@@ -14,6 +14,7 @@ import pytest
 
 from kernelwright.runners.loading.files import LoadedKernel, load_data
 from kernelwright.runners.model import Ending, Evaluation
+from kernelwright.runners.oracle import lifted_values
 from kernelwright.runners.specs.normalise import source_key
 from kernelwright.search.lifted_reference import lifted_reference
 from kernelwright.search.session.workbench import Workbench
@@ -104,6 +105,16 @@ def test_a_reading_that_the_baseline_does_not_agree_with_is_dropped_and_told(
     assert "the baseline's own outputs" in told
     assert "is further from it than rounding explains" in told
     assert tried(misreading, kernel, EXACT).ending is Ending.wrong
+
+
+@pytest.mark.parametrize("limit", ["FIRST_S", "LIFT_S"])
+def test_a_reading_that_takes_too_long_on_its_first_seed_or_a_later_one_is_dropped(
+    limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifted_values, limit, 1e-6)
+    with Workbench(tmp_path / "out", [tmp_path]) as bench:
+        kernel = opened_on(bench)
+        assert tried(bench, kernel, EXACT).ending is Ending.wrong
 
 
 def test_what_is_read_from_a_baseline_makes_no_other_kernel_of_it(bench: Workbench) -> None:
