@@ -12,8 +12,8 @@ from .messages import Compute, Slots
 from .served import ReferenceEnded, Served
 
 LIFTED: Final = "what the baseline computes, read from its source and evaluated in fp64"
-LIFT_S: Final = 2.0
-"""what a seed may take: an evaluation has some thirty of them"""
+LIFT_S: Final = 0.3
+"""what a seed may take: a search has a hundred of them, and each waits for it"""
 FIRST_S: Final = 12.0
 """the same of a kernel's first, for which libraries are loaded and made ready"""
 
