@@ -23,7 +23,7 @@ from ..specs.contract import BoundContract, bind
 from ..specs.devices import DeviceFacts
 from .confinement import environment_of
 from .expected.truths import truth_memory, truth_nbytes
-from .lifted_values import lifted_values
+from .lifted_values import LiftedValues
 from .messages import (
     Compute,
     JudgeOutputs,
@@ -63,7 +63,6 @@ class Oracle:
         self._kernels: dict[str, OpenReference] = {}
         self._where: dict[str, str] = {}
         self._moved = set[str]()
-        self._lifted = set[str]()
         self._readable: tuple[str, ...] = ()
         self._pools: dict[str, tuple[MakePool, int]] = {}
         self._adopted: dict[str, list[tuple[JudgeOutputs, int]]] = {}
@@ -74,6 +73,7 @@ class Oracle:
         self._reference = Served(
             lambda: self._start(REFERENCE, "reference"), self._loaded, users_code=True, twice=twice
         )
+        self._lifted = LiftedValues(self._judge, self._reference)
 
     def open(self, kernel: LoadedKernel) -> str:
         """Take a kernel's reference; see `where`. Raises ReferenceFailed if it does not load."""
@@ -223,8 +223,7 @@ class Oracle:
         try:
             asked = Compute(pool=pool, slot=slot)
             if self._kernels[pool.kernel].source is None:
-                self._supply_lift(asked, (inputs, truth))
-                return
+                return self._supply_lift(asked, (inputs, truth))
             self._compute(asked, inputs, truth, timeout_s)
             self._judge.ask("expect", Slots(pool=name, slots=(slot,)), (truth,))
         finally:
@@ -233,11 +232,7 @@ class Oracle:
     def _supply_lift(self, asked: Compute, fds: tuple[int, int]) -> None:
         """The same by what was read from the baseline, and never again where that does not hold."""
         kernel = asked.pool.kernel
-        first = kernel not in self._lifted
-        self._lifted.add(kernel)
-        holds, self._where[kernel] = lifted_values(
-            self._judge, self._reference, asked, fds, first=first
-        )
+        holds, self._where[kernel] = self._lifted.of(asked, fds)
         if not holds:
             self._kernels[kernel] = self._kernels[kernel].model_copy(update={"lifted": None})
             self._judge.ask("without lift", self._kernels[kernel])
