@@ -91,7 +91,8 @@ def _triton() -> Iterator[Searched]:
 
 def _columns() -> Iterator[Searched]:
     for cuda, (plain, torch) in columns_kernels.CUDA.items():
-        yield Searched(cuda, "columns", "held out", _sized(_lenient(plain.spec())), torch)
+        kind = "developed" if cuda in columns_kernels.SEEN else "held out"
+        yield Searched(cuda, "columns", kind, _sized(_lenient(plain.spec())), torch)
     for name, (kernel, torch) in columns_kernels.TRITON.items():
         yield Searched(name, "columns", "held out", _sized(_lenient(kernel.spec("f"))), torch)
 
