@@ -69,15 +69,21 @@ def selftest(result: Result) -> str:
     where = place(result) if "gpu" in found else f"{found['cores']} cores, {found['date']}"
     verdicts = Counter(outcome["verdict"] for outcome in outcomes)
     gates = Counter(each["by"] for each in outcomes if each["verdict"] == "caught")
+    commits = {each["commit"] for each in outcomes if "commit" in each}
+    took = result.get("seconds", sum(outcome["seconds"] for outcome in outcomes))
     others = {name: n for name, n in verdicts.items() if name not in ("caught", "passed")}
     lines = [
         "",
         f"The library of cheats on the {result['tier']} tier (`kernelwright selftest`; {where}): "
         f"{verdicts['caught']} cheats and broken kernels caught and {verdicts['passed']} honest "
-        f"kernels passed of {len(outcomes)} pages, in {result['seconds']:.0f} s"
+        f"kernels passed of {len(outcomes)} pages, in {took:.0f} s"
+        + (f", tried at {len(commits)} commits" if len(commits) > 1 else "")
         + "".join(f"; {name}: {n}" for name, n in others.items())
         + ". Caught by "
         + ", ".join(f"`{gate}` ({count})" for gate, count in gates.most_common())
-        + ".",
+        + "."
+        + "".join(
+            f" `{name}` was not tried since it was mended." for name in result.get("left", ())
+        ),
     ]
     return "\n".join([*lines, ""])
