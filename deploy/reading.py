@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from typing import Any, Literal, cast
 OPERATOR_JSON, FORMAT = "operator.json", 1
 Key = tuple[Any, ...]
 """what sets calls apart: of each tensor type, shape and strides, else the value"""
+FILE, OPERATOR = re.compile(r"\w[\w.-]*"), re.compile(r"\w+::\w+(\.\w+)*")
+"""names that lead nowhere else"""
 
 
 class Refused(RuntimeError):
@@ -93,25 +96,41 @@ class Winner:
 
 
 def read_winner(folder: Path) -> Winner:
-    """Read a folder. Raises Refused for one that is none, and for files with another hash."""
+    """Read a folder. Raises Refused for one that is none, for files with another hash or outside
+    of it, and for a step that runs a file without a hash."""
     try:
         told = cast("dict[str, Any]", json.loads((folder / OPERATOR_JSON).read_text("utf-8")))
     except (OSError, ValueError) as error:
         raise Refused(f"{folder} holds no operator of Kernelwright: {error}") from error
     if told.get("format") != FORMAT:
         raise Refused(f"{folder} has format {told.get('format')}; this version reads {FORMAT}")
+    try:
+        return _checked(folder, told)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise Refused(f"{folder / OPERATOR_JSON} is not as one is written: {error!r}") from error
+
+
+def _checked(folder: Path, told: Mapping[str, Any]) -> Winner:
+    if not OPERATOR.fullmatch(told["operator"]):
+        raise Refused(f"{folder}: {told['operator']!r} is no operator's name")
     for name, wanted in told["files"].items():
+        if not FILE.fullmatch(name):
+            raise Refused(f"{folder}: {name!r} is no name of a file in it")
         file = folder / name
         content = file.read_bytes() if file.is_file() else b""
         if hashlib.sha256(content).hexdigest() != wanted:
             raise Refused(f"{file} is not what was proved: its hash is another")
+    cases = tuple(_case(each) for each in told["cases"])
+    for step in (step for case in cases for step in case.steps):
+        if step.file and step.file not in told["files"]:
+            raise Refused(f"{folder}: a step runs {step.file!r}, of which it says no hash")
     return Winner(
         folder=folder,
         operator=told["operator"],
         device=told["device"],
         target=told["target"],
         files=tuple(told["files"]),
-        cases=tuple(_case(each) for each in told["cases"]),
+        cases=cases,
         proof=told.get("proof", {}),
     )
 

@@ -7,8 +7,10 @@ favour; the plain program is run once as well, and its output is what both are c
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import shutil
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,6 +48,17 @@ class OneRun:
     equal: bool
     used: int
     """launches that were replaced"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A run with all that it left."""
+
+    ran: Ran
+    numbers: tuple[str, ...]
+    """what the metric finds in all that it printed"""
+    unwritten: tuple[str, ...]
+    """outputs that it did not write: what lies there is of an earlier run"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,50 +105,91 @@ class LaunchSides:
 
 def run_pairs(program: Program, sides: Sides, judged: Judged, pairs: int, scratch: Path) -> Paired:
     """Run them. Raises ProcessLost where the program fails without the replacements, SpecError for
-    a metric that it does not print."""
+    a metric that it does not print, an output that it does not write, and where nothing of it can
+    be compared."""
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True, mode=0o700)
     plain = _run(program, {}, scratch / "plain", judged)
-    if plain.failed:
-        raise ProcessLost(
-            f"the program fails by itself: {plain.ending}", next_step="mend its command first"
-        )
+    _must_be_judgeable(plain, scratch / "plain", judged)
     found: dict[bool, list[OneRun]] = {False: [], True: []}
+    counts: dict[bool, set[int]] = {False: {len(plain.numbers)}, True: set()}
     notes = list[str]()
     for number in range(pairs):
         for with_swaps in (False, True) if number % 2 == 0 else (True, False):
             place = scratch / f"{number}-{'with' if with_swaps else 'without'}"
-            environment = sides.environment(place, with_swaps)
-            ran = _run(program, environment, place, judged)
+            tried = _run(program, sides.environment(place, with_swaps), place, judged)
             used, told = sides.used(place)
             notes += told
-            equal = not ran.failed and _same(scratch / "plain", place, judged)
-            if ran.failed:
-                notes.append(f"the program ended with {ran.ending}")
-            cost = float("nan") if ran.failed else cost_of(ran, judged)
-            found[with_swaps].append(OneRun(cost, equal, used))
-    return Paired(tuple(found[False]), tuple(found[True]), tuple(dict.fromkeys(notes)))
+            if tried.ran.failed:
+                notes.append(f"the program ended with {tried.ran.ending}")
+            else:
+                notes += [f"in one run it wrote no {name}" for name in tried.unwritten]
+                counts[with_swaps].add(len(tried.numbers))
+            found[with_swaps].append(_judged(tried, place, scratch / "plain", judged, used))
+    replaced, why = _counted(found[True], counts)
+    notes += why
+    return Paired(tuple(found[False]), tuple(replaced), tuple(dict.fromkeys(notes)))
 
 
-def cost_of(ran: Ran, judged: Judged) -> float:
+def _must_be_judgeable(plain: _Tried, place: Path, judged: Judged) -> None:
+    """The plain program ends well, writes what it is judged by, and leaves something to compare."""
+    if plain.ran.failed:
+        raise ProcessLost(
+            f"the program fails by itself: {plain.ran.ending}", next_step="mend its command first"
+        )
+    if plain.unwritten:
+        raise SpecError(
+            f"the program wrote no {plain.unwritten[0]}",
+            valid="a file, from the program's folder, that each run writes anew",
+        )
+    printed = (place / "outputs" / "stdout.txt").read_text("utf-8").strip()
+    if not (printed or judged.outputs or judged.comparator):
+        raise SpecError(
+            "there is nothing to compare: beside its metric the program prints nothing",
+            valid="a program that prints results, or the files that it writes (`outputs`)",
+            next_step="have it write a result that depends on the kernel, and name that file",
+        )
+
+
+def _judged(tried: _Tried, place: Path, plain: Path, judged: Judged, used: int) -> OneRun:
+    if tried.ran.failed:
+        return OneRun(float("nan"), False, used)
+    equal = not tried.unwritten and _same(plain, place, judged)
+    return OneRun(cost_of(tried.ran, tried.numbers, judged), equal, used)
+
+
+def _counted(
+    replaced: Sequence[OneRun], counts: dict[bool, set[int]]
+) -> tuple[list[OneRun], list[str]]:
+    """The replaced runs, none of which is equal where code in a kernel's place prints numbers like
+    those of the metric: without it the program always prints so many, and with it others. Where
+    runs without it differ as well, what prints them goes by the clock."""
+    if len(counts[False]) > 1 or counts[True] <= counts[False]:
+        return list(replaced), []
+    (always,), others = counts[False], sorted(counts[True] - counts[False])
+    told = f"the metric is printed {always} times, and {others[0]} times with the replacement"
+    return [replace(run, equal=False) for run in replaced], [told]
+
+
+def cost_of(ran: Ran, numbers: Sequence[str], judged: Judged) -> float:
     """Seconds of the wall, or the metric, as something of which less is better. The last number
     that the output has counts. Raises SpecError."""
     if not judged.metric:
         return ran.wall_s
-    found = re.findall(judged.metric, ran.stdout + "\n" + ran.stderr)
     try:
-        value = float(found[-1])
+        value = float(numbers[-1])
     except (IndexError, ValueError, TypeError) as error:
         raise SpecError(
             f"the program's output has no number where the metric {judged.metric!r} says",
             valid="a regular expression with one group, such as 'loop ([0-9.]+) ms'",
         ) from error
-    if value <= 0:
+    if not 0 < value < math.inf:
         raise SpecError(f"the metric is {value:g}", valid="a number above 0")
     return 1 / value if judged.higher else value
 
 
-def _run(program: Program, environment: dict[str, str], place: Path, judged: Judged) -> Ran:
+def _run(program: Program, environment: dict[str, str], place: Path, judged: Judged) -> _Tried:
+    before = {name: _written(program.folder / name) for name in judged.outputs}
     ran = run_program(
         program.command,
         folder=program.folder,
@@ -146,16 +200,31 @@ def _run(program: Program, environment: dict[str, str], place: Path, judged: Jud
     )
     kept = place / "outputs"
     kept.mkdir(parents=True)
-    text = re.sub(judged.metric, "", ran.stdout) if judged.metric else ran.stdout
+    printed, complained = (
+        (place / "output" / f"program.{stream}").read_text("utf-8", "replace")
+        for stream in ("stdout", "stderr")
+    )
+    text = re.sub(judged.metric, "", printed) if judged.metric else printed
     (kept / "stdout.txt").write_text(text, "utf-8")
-    for name in judged.outputs:
+    numbers = re.findall(judged.metric, printed + "\n" + complained) if judged.metric else ()
+    unwritten = list[str]()
+    for name, mark in before.items():
         source = program.folder / name
-        if not source.is_file():
-            raise SpecError(
-                f"the program wrote no {name}", valid="a file, from the program's folder"
-            )
-        shutil.copyfile(source, kept / name.replace("/", "_"))
-    return ran
+        if _written(source) in (None, mark):
+            unwritten.append(name)
+        else:
+            shutil.copyfile(source, kept / name.replace("/", "_"))
+    return _Tried(ran, tuple(numbers), tuple(unwritten))
+
+
+def _written(file: Path) -> tuple[int, int, int] | None:
+    """What another writing changes, whatever is written; None where there is no such file."""
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    regular = stat.S_ISREG(status.st_mode)
+    return (status.st_ino, status.st_mtime_ns, status.st_ctime_ns) if regular else None
 
 
 def _same(plain: Path, other: Path, judged: Judged) -> bool:

@@ -61,6 +61,7 @@ def folder_name(operator: str) -> str:
 def put_together(installed: Path | None, winner: Path, place: Path) -> Path:
     """A folder with what is installed and a winner: its cases stand before those of the same
     operator that are there. Raises Refused."""
+    read_winner(winner)
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True, mode=0o700)
     for folder in winners_in(installed):
