@@ -91,7 +91,7 @@ LANGUAGES: Mapping[str, Language] = {
         Language(
             kernel_type="cpp",
             title="host C++",
-            suffixes=(".cpp", ".cc", ".cxx"),
+            suffixes=(".cpp", ".cc", ".cxx", ".c"),
             tier="native",
             toolchain="host_cpp",
             syntax="c",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...deploy.reading import Made
 from ...runners.model import Record
 from ...runners.recording.operators.seen import SeenOperator, SeenOperators
 from .gains import amdahl
 
-MOST_ROWS = 25
+MOST_ROWS, MOST_TENSORS = 25, 5
 
 
 class OperatorRow(Record):
@@ -54,8 +55,22 @@ def operator_report(found: SeenOperators, program: Sequence[str]) -> OperatorRep
 
 
 def shapes_of(seen: SeenOperator) -> str:
-    """`float32[64,4096], float32[4096]`, of what it is given."""
-    return ", ".join(f"{t.dtype}[{','.join(map(str, t.shape))}]" for t in seen.tensors)
+    """`float32[64,4096], float32[4096,64](1,4096)`, of what it is given: with its strides, where
+    they are not row by row and would leave two kinds of calls look the same."""
+    return ", ".join(f"{t.dtype}[{_listed(t.shape)}]{_strides(t)}" for t in seen.tensors)
+
+
+def _strides(tensor: Made) -> str:
+    expected, step = list[int](), 1
+    for size in reversed(tensor.shape):
+        expected.append(step)
+        step *= size
+    told = zip(tensor.shape, tensor.strides, reversed(expected), strict=True)
+    return "" if all(n == 1 or s == e for n, s, e in told) else f"({_listed(tensor.strides)})"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers))
 
 
 def _row(seen: SeenOperator, total: int) -> OperatorRow:
@@ -97,8 +112,21 @@ def operators_text(report: OperatorReport) -> str:
         why = f"  [not replaceable: {row.why_not}]" if row.why_not else ""
         lines.append(
             f"{row.label:6} {row.share:6.1%} {row.count:7} {row.typical_us:11.2f} "
-            f"{row.gain_if_twice:8.2f}x  {row.operator} {row.shapes}{why}"
+            f"{row.gain_if_twice:8.2f}x  {row.operator} {_short(row.shapes)}{why}"
         )
     if len(report.rows) > MOST_ROWS:
         lines.append(f"and {len(report.rows) - MOST_ROWS} more in report.json")
     return "\n".join((*lines, report.advice))
+
+
+def _short(shapes: str) -> str:
+    """The first tensors of many."""
+    parts = shapes.split(", ")
+    if len(parts) <= MOST_TENSORS + 1:
+        return shapes
+    return f"{', '.join(parts[:MOST_TENSORS])} and {len(parts) - MOST_TENSORS} more"
+
+
+def first_to_open(report: OperatorReport) -> str:
+    """The label of what takes most time and may be replaced; empty: nothing may."""
+    return next((row.label for row in report.rows if not row.why_not), "")

@@ -62,15 +62,35 @@ def cpp_functions(source: str, *, cuda: bool) -> tuple[CppFunction, ...]:
     CUDA: every `__global__` function. C++: functions with external linkage that take a
     pointer, without those that another of them calls.
     """
+    wanted = _callable(source, cuda=cuda)
+    if cuda:
+        return wanted
+    called = {name for f in wanted for name in _called(f.body) if name != f.name}
+    return tuple(f for f in wanted if f.name not in called)
+
+
+def functions_named(source: str, name: str, *, cuda: bool) -> tuple[CppFunction, ...]:
+    """Those of that name which could be an entry, one that others of the file call too: in a whole
+    program that is where the time goes."""
+    return tuple(f for f in _callable(source, cuda=cuda) if f.name == name)
+
+
+def inner_names(source: str, *, cuda: bool) -> tuple[str, ...]:
+    """Names of functions that could be an entry and are called by another one, in order."""
+    outer = {f.name for f in cpp_functions(source, cuda=cuda)}
+    names = (f.name for f in _callable(source, cuda=cuda))
+    return tuple(dict.fromkeys(name for name in names if name not in outer))
+
+
+def _callable(source: str, *, cuda: bool) -> tuple[CppFunction, ...]:
+    """What can be called from outside by its name and is given memory."""
     root = parse_cpp(source.encode()).root_node
     nodes = [n for n in walk(root) if n.type == "function_definition"]
     if cuda:
         nodes = [n for n in nodes if any(c.type == "__global__" for c in n.children)]
         return tuple(f for n in nodes if (f := function_of(n)) is not None)
     outer = [f for n in nodes if not _internal(n) and (f := function_of(n)) is not None]
-    wanted = [f for f in outer if f.name != "main" and any(p.pointers for p in f.parameters)]
-    called = {name for f in wanted for name in _called(f.body) if name != f.name}
-    return tuple(f for f in wanted if f.name not in called)
+    return tuple(f for f in outer if f.name != "main" and any(p.pointers for p in f.parameters))
 
 
 def function_of(definition: Node) -> CppFunction | None:

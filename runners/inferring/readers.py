@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from ..c_source.functions import CppFunction, cpp_functions
+from ..c_source.functions import CppFunction, cpp_functions, functions_named, inner_names
 from ..languages import KernelType, Language, Syntax, language_of
 from .cpp_inference import Surroundings, cpp_kernel
 from .signature import SourceKernel
@@ -36,6 +36,12 @@ def entries(source: str, kind: KernelType) -> tuple[str, ...]:
     return () if reader is None else reader.entries(source, language)
 
 
+def inner_entries(source: str, kind: KernelType) -> tuple[str, ...]:
+    """The names of functions that an entry calls and that can be named as one all the same."""
+    language = language_of(kind)
+    return inner_names(source, cuda=language.on_gpu) if language.syntax == "c" else ()
+
+
 def source_kernel(known: Surroundings, name: str, kind: KernelType) -> SourceKernel | None:
     """What the source says of an entry; None where it has none of that name, or is not read."""
     language = language_of(kind)
@@ -62,7 +68,7 @@ def _cpp_kernel(known: Surroundings, name: str, language: Language) -> SourceKer
 
 def _function(source: str, name: str, *, cuda: bool) -> CppFunction | None:
     """The first of that name."""
-    return next((f for f in cpp_functions(source, cuda=cuda) if f.name == name), None)
+    return next(iter(functions_named(source, name, cuda=cuda)), None)
 
 
 READERS: Mapping[Syntax, Reader] = {

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from ..errors import SpecError
 from ..inferring.cpp_inference import Surroundings
-from ..inferring.readers import entries, is_read, source_kernel
+from ..inferring.readers import entries, inner_entries, is_read, source_kernel
 from ..inferring.signature import ArrayArgument, ScalarArgument, SourceKernel
 from ..languages import KERNEL_TYPES, LANGUAGES, KernelType
 from ..specs.text import written
@@ -55,7 +55,7 @@ def draft_of_source(
     """
     kind = kernel_kind(name)
     _check_read(kind)
-    entry = entry or _only(name, entries(source, kind))
+    entry = entry or _only(name, entries(source, kind), inner_entries(source, kind))
     kernel: Json = {"kernel_type": kind, "source_path": name, "metadata": {"kernel_name": entry}}
     if files:
         kernel["files"] = list(files)
@@ -156,8 +156,14 @@ def _kernel(data: Json, source: str) -> SourceKernel:
     found = source_kernel(known, name, kind)
     if found is not None:
         return found
-    listed = ", ".join(entries(source, kind)) or "none found"
+    listed = _listed(entries(source, kind), inner_entries(source, kind)) or "none found"
     raise SpecError(f"kernel.metadata.kernel_name: no entry `{name}` in the source", valid=listed)
+
+
+def _listed(outer: Sequence[str], inner: Sequence[str]) -> str:
+    """Names of functions, those that others call behind the rest."""
+    called = f"called by these: {', '.join(inner)}" if inner else ""
+    return "; ".join(part for part in (", ".join(outer), called) if part)
 
 
 def _check_read(kind: KernelType) -> None:
@@ -171,7 +177,7 @@ def _check_read(kind: KernelType) -> None:
         )
 
 
-def _only(name: str, found: tuple[str, ...]) -> str:
+def _only(name: str, found: tuple[str, ...], inner: tuple[str, ...]) -> str:
     if not found:
         raise SpecError(
             f"no kernel found in {name}",
@@ -182,8 +188,9 @@ def _only(name: str, found: tuple[str, ...]) -> str:
     if others:
         raise SpecError(
             f"{name} holds {len(found)} functions that could be the entry",
-            valid=", ".join(found),
-            next_step=f"name one: --kernel {first}, or `entry` of open_kernel",
+            valid=_listed(found, inner),
+            next_step="name the one that takes the time: --kernel "
+            f"{(*inner, first)[0]}, or `entry` of open_kernel",
         )
     return first
 

@@ -182,7 +182,11 @@ def _then(problems: dict[str, str], ran: Ran) -> str:
         return "install the CUDA toolkit's CUPTI, or record with --front shim"
     if ran.failed:
         return "run the program by itself until it works"
-    return "look whether it is this command that starts the work, and whether it finds the GPU"
+    return (
+        "look whether it is this command that starts the work, and whether it finds the GPU; what "
+        "runs on the CPU is recorded where PyTorch calls it (--front torch), or begins with a "
+        "function of its source (kernelwright spec --infer FILE --kernel NAME)"
+    )
 
 
 def note(outdir: Path, program: Program, front: str | None = None, ran: Ran | None = None) -> None:

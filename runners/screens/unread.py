@@ -39,9 +39,9 @@ def unread_parameters(
 
     Nothing where its parameters are not those of the contract, one for one.
     """
-    from ..c_source.functions import cpp_functions
+    from ..c_source.functions import functions_named
 
-    found = [f for f in cpp_functions(source, cuda=device) if f.name == entry]
+    found = functions_named(source, entry, cuda=device)
     if contract is None or not found or len(found[0].parameters) != len(contract.arguments):
         return []
     named, wanted = _named(found[0].body), set(known_inputs(contract))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -87,12 +88,17 @@ def record(
 
 def _operators(program: Program, outdir: Path, keep_bytes: int, as_json: bool) -> None:
     """The same of PyTorch's operators."""
-    from ...analysis.programs.operators import operators_text
+    from ...analysis.programs.operators import first_to_open, operators_text
     from ...tools.programs.operators.recording import operators_reported
 
     report, ran = operators_reported(program, outdir, keep_bytes)
     print(report.model_dump_json(indent=2) if as_json else "\n" + operators_text(report))
     _ended(ran, outdir)
+    label = first_to_open(report)
+    if label and not as_json:
+        opened = f"kernelwright program spec {outdir} {label} --to {label}"
+        again = f"kernelwright record --front torch --keep -- {shlex.join(program.command)}"
+        print(f"next: {opened if keep_bytes else again}")
 
 
 def _ended(ran: Ran, outdir: Path) -> None:

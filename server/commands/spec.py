@@ -25,7 +25,7 @@ def spec(
         typer.Option(
             callback=file_there,
             metavar="SOURCE",
-            help="A .cu, .cpp or .py file to print a spec for, with ? where you decide.",
+            help="A .cu, .cpp, .c or .py file to print a spec for, with ? where you decide.",
         ),
     ] = None,
     tensor: Annotated[

@@ -48,7 +48,14 @@ def namespace_of(path: Path) -> dict[str, Any]:
         raise SpecError(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module  # dataclasses and pickles look there
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except (OSError, SystemExit) as error:  # it does work when it is imported
+        raise SpecError(
+            f"{path.name} cannot be imported: {type(error).__name__}: {error}",
+            next_step="name the file that defines the module; a program that runs is recorded "
+            f"instead: kernelwright record --front torch -- python {path.name}",
+        ) from error
     return vars(module)
 
 

@@ -3,8 +3,9 @@ the file's `get_inputs`, or given by type and shape."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from types import CodeType
+from typing import Any, cast
 
 from ...errors import SpecError
 from ..common.messages import ModuleSource
@@ -20,13 +21,14 @@ def recognises(source: ModuleSource, names: Mapping[str, Any]) -> bool:
 def make(source: ModuleSource, names: Mapping[str, Any], seed: int, _device: str) -> Subject:
     """The class by its name, or the only one that the file defines."""
     made = _maker(source, names)
+    given = {name: _object(value, names) for name, value in source.init.items()}
     torch().manual_seed(seed)
     try:
-        model = made(**source.init)
-    except TypeError as error:
+        model = made(**given)
+    except (TypeError, AttributeError, KeyError) as error:
         raise SpecError(
             f"{source.name or getattr(made, '__name__', 'the class')} cannot be made: {error}",
-            next_step='give its arguments as init (--init): {"width": 512}',
+            next_step='give its arguments as init (--init): {"width": 512}' + _objects(names),
         ) from error
     if not isinstance(model, torch().nn.Module):
         raise SpecError(f"{source.name} returned {type(model).__name__}, not a module")
@@ -40,6 +42,27 @@ def make(source: ModuleSource, names: Mapping[str, Any], seed: int, _device: str
         valid=f"inputs (--input), one for each positional argument ({EXAMPLE}), or a function "
         "get_inputs() in the file",
     )
+
+
+def _object(value: Any, names: Mapping[str, Any]) -> Any:
+    """An argument as it is, or the object of the file's class that {"NAME": {arguments}} names."""
+    if isinstance(value, dict) and len(cast("dict[str, Any]", value)) == 1:
+        ((name, arguments),) = cast("dict[str, Any]", value).items()
+        made = names.get(name)
+        if isinstance(made, type) and isinstance(arguments, dict):
+            held = cast("dict[str, Any]", arguments)
+            return made(**{key: _object(each, names) for key, each in held.items()})
+    return value
+
+
+def _objects(names: Mapping[str, Any]) -> str:
+    """How an argument that is an object is said, where the file has classes for such."""
+    own = names.get("__name__")
+    made = [n for n, v in names.items() if isinstance(v, type) and v.__module__ == own]
+    plain = [name for name in made if not is_module_class(names[name])]
+    if not plain:
+        return ""
+    return f'; an object of a class of the file: {{"ARGUMENT": {{"{plain[0]}": {{}}}}}}'
 
 
 def _maker(source: ModuleSource, names: Mapping[str, Any]) -> Any:
@@ -70,7 +93,20 @@ def _is_part(inner: Any, outer: Any) -> bool:
         return False
     names: list[str] = list(outer.__dict__)
     codes = [getattr(getattr(outer, name), "__code__", None) for name in names]
-    return any(inner.__name__ in code.co_names for code in codes if code is not None)
+    return any(
+        inner.__name__ in each.co_names
+        for code in codes
+        if code is not None
+        for each in _with_nested(code)
+    )
+
+
+def _with_nested(code: CodeType) -> Iterator[CodeType]:
+    """Code, and that of the comprehensions and functions within it."""
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _with_nested(each)
 
 
 FORM = Form("class and inputs", recognises, make)

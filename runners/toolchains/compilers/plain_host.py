@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...c_source.functions import CppFunction, cpp_functions
+from ...c_source.functions import CppFunction, functions_named
 from ...c_source.nodes import text_of
 from .cuda_job import Failed
 from .plain_ptx import DEVICE, compiled, with_standard_headers
@@ -23,7 +23,7 @@ def plain_host_ptx(
 ) -> tuple[str, str] | Failed:
     """(PTX, name of the entry in it) of a host function that a contract calls, made within
     `folder`; for a process with one thread."""
-    found = [each for each in cpp_functions(source, cuda=False) if each.name == entry]
+    found = functions_named(source, entry, cuda=False)
     if len(found) != 1 or found[0].template:
         return Failed(f"the source has no single function {entry} that takes arrays")
     with_standard_headers(folder)

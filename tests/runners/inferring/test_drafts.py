@@ -194,6 +194,22 @@ def test_spec_infer_prints_a_spec_that_loads_once_filled_in(
     assert load_data(data, tmp_path, Roots([tmp_path])).source == source
 
 
+def test_a_function_that_others_of_a_program_call_is_named_and_drafted() -> None:
+    source = (
+        "void scale(const float* x, float* y, int n)\n"
+        "{ for (int i = 0; i < n; i++) y[i] = 2 * x[i]; }\n"
+        "void step(float* y, const float* x, int n) { scale(x, y, n); }\n"
+        "void reset(float* y) { y[0] = 0; }\n"
+        "int main(void) { return 0; }\n"
+    )
+    found = draft_of_source("train.c", source, "scale")
+    shapes = [a.get("shape") for a in found.data["io"]["arguments"]]
+    assert shapes == [["n"], ["n"], None]
+    with pytest.raises(SpecError, match="--kernel scale") as refused:
+        draft_of_source("train.c", source)
+    assert "step, reset; called by these: scale" in str(refused.value)
+
+
 def test_spec_takes_one_wish_at_a_time(tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text("", encoding="utf-8")
     result = CliRunner().invoke(cli.app, ["spec", "--schema", "--infer", str(tmp_path / "k.cu")])

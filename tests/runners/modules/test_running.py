@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -125,12 +126,18 @@ def test_a_rung_that_takes_the_process_down_fails_alone(tmp_path: Path) -> None:
         ("import torch\n", "defines no module"),
         ("import torch\nclass M(torch.nn.Module): pass\n", "nothing says what"),
         ("raise RuntimeError('no weights')\n", "RuntimeError at model.py:1: no weights"),
+        ("open('configurator.py')\n", "kernelwright record --front torch -- python model.py"),
+        (
+            "import torch\nclass Sizes: pass\nclass M(torch.nn.Module):\n"
+            "    def __init__(self, sizes): super().__init__()\n",
+            '{"ARGUMENT": {"Sizes": {}}}',
+        ),
     ],
 )
 def test_a_file_that_makes_no_module_is_refused_with_the_reason(
     tmp_path: Path, text: str, words: str
 ) -> None:
-    with pytest.raises(SpecError, match=words):
+    with pytest.raises(SpecError, match=re.escape(words)):
         run_text(tmp_path, text, "eager")
 
 
@@ -159,6 +166,29 @@ def test_a_class_is_made_with_its_arguments_and_called_with_given_inputs(tmp_pat
     assert (subject.class_name, subject.form) == ("Outer", "class and inputs")
     assert subject.inputs == ("float32[3,8]", "int64[3]")
     assert not found.all(PhaseFailed)
+
+
+def test_the_outermost_class_is_found_and_given_an_object_of_a_class_of_its_file(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "layers.py"
+    path.write_text(
+        "import torch\n"
+        "class Sizes:\n"
+        "    def __init__(self, width, depth=2): self.width, self.depth = width, depth\n"
+        "class Inner(torch.nn.Linear): pass\n"
+        "class Outer(torch.nn.Module):\n"
+        "    def __init__(self, sizes):\n"
+        "        super().__init__()\n"
+        "        made = [Inner(sizes.width, sizes.width) for _ in range(sizes.depth)]\n"
+        "        self.layers = torch.nn.Sequential(*made)\n"
+        "    def forward(self, x): return self.layers(x)\n",
+        encoding="utf-8",
+    )
+    source = {"init": {"sizes": {"Sizes": {"width": 8}}}, "inputs": ("float32[3,8]",)}
+    subject = run_file(path, "eager", source=source).one(SubjectFacts)
+    assert subject is not None
+    assert (subject.class_name, subject.parameters) == ("Outer", 2 * (8 * 8 + 8))
 
 
 def test_a_module_reads_and_writes_nothing_that_is_not_its_own(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from ......analysis.lift.host import lift_host
 from ......analysis.ptx import read_ptx
 from ......runners.building.plain_compiler import compiled_plainly
 from ......runners.c_source.comments import without_comments
-from ......runners.c_source.functions import CppFunction, cpp_functions
+from ......runners.c_source.functions import CppFunction, functions_named
 from ......runners.c_source.nodes import inside, text_of
 from ......runners.c_source.parsing import parse_cpp
 from ......runners.specs.part import Expression
@@ -93,7 +93,7 @@ def _plain(
     if by_hand := BY_HAND.search(code.decode()):
         return NotApplicable(f"the source says by `{by_hand[0]}` what no reading here keeps")
     name = spec.kernel.metadata.kernel_name
-    named = [f for f in cpp_functions(source, cuda=False) if f.name == name]
+    named = functions_named(source, name, cuda=False)
     if len(named) != 1:
         return NotApplicable(f"the source has no single function `{name}`")
     function = named[0]
