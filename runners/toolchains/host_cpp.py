@@ -35,7 +35,7 @@ from ..plans.plan import (
     without_names,
 )
 from ..plans.plan_check import check_plan
-from ..processes.confined import PROGRAMS, Bounds, ConfinedFork, Ended, read_left
+from ..processes.confined import PROGRAMS, Bounds, ConfinedFork, Ended, read_left, run_all
 from ..processes.disk_room import FULL_WORDS, full
 from ..processes.killed import KILLED, compiler_killed
 from ..processes.process import clean_environment
@@ -45,6 +45,7 @@ from ..specs.io_contract import Contract
 from .base import BuildOutcome, BuildRequest, Toolchain
 from .compilers.diagnostics import told_of, warnings
 from .compilers.readable import Readable
+from .host_expansion import EXPANSION_LOG, expansion, refused_flags, wants_expansion
 from .host_messages import MEMORY_BYTES, OUTPUT_BYTES, SHIM, explain
 
 COMPILERS = ("g++", "clang++")
@@ -96,7 +97,7 @@ class HostCpp:
             _write_sources(request, folder)
         except SpecError as error:
             return BuildOutcome(message=str(error), rejected=True)
-        ended, log = _compile(command, request, folder)
+        ended, log, refused = _compile(command, request, folder)
         seconds = time.monotonic() - started
         if why := _disturbed(ended, log, folder):
             return BuildOutcome(message=why, lost=True, seconds=seconds)
@@ -110,6 +111,8 @@ class HostCpp:
             return BuildOutcome(message=f"the compiler: {ended.over}", seconds=seconds)
         if ended.returncode != 0:
             return BuildOutcome(message=explain(request, log), seconds=seconds)
+        if refused:
+            return BuildOutcome(message=refused, rejected=True, seconds=seconds)
         try:
             image = read_left(folder / MODULE, OUTPUT_BYTES)
             artifact = _artifact(request, folder, contracts, image)
@@ -156,31 +159,43 @@ class HostCpp:
         ]
 
 
-def _compile(command: list[str], request: BuildRequest, folder: Path) -> tuple[Ended, str]:
-    """Run the compiler, confined, and what it said: `#include` and `.incbin` name any file, and
-    what is not the system's or the kernel's own is nobody's to read. For a process with one thread.
+def _compile(command: list[str], request: BuildRequest, folder: Path) -> tuple[Ended, str, str]:
+    """Run the compiler, confined: how it ended, what it said, and what the source may not set.
+    `#include` and `.incbin` name any file, and what is not the system's or the kernel's own is
+    nobody's to read. For a process with one thread.
 
     Raises SpecError for what says more than anybody reads.
     """
     compiler = Path(shutil.which(command[0]) or command[0])
     environment = clean_environment(folder, {"LC_ALL": "C", "CCACHE_DISABLE": "1"})
-    arguments = [*command, f"-ffile-prefix-map={folder.resolve()}=."]  # equal in every folder
-    ended = ConfinedFork(
-        lambda: os.execve(compiler, arguments, environment),
-        folder=folder,
-        log=folder / LOG,
-        bounds=Bounds(wall_s=request.timeout_s, memory_bytes=MEMORY_BYTES, file_bytes=OUTPUT_BYTES),
-        read=[compiler.resolve().parents[1], *map(Path, request.kernel.include_dirs)],
-        system=PROGRAMS,
-    ).wait()
+
+    def start(words: list[str], log: str) -> ConfinedFork:
+        return ConfinedFork(
+            lambda: os.execve(compiler, words, environment),
+            folder=folder,
+            log=folder / log,
+            bounds=Bounds(
+                wall_s=request.timeout_s, memory_bytes=MEMORY_BYTES, file_bytes=OUTPUT_BYTES
+            ),
+            read=[compiler.resolve().parents[1], *map(Path, request.kernel.include_dirs)],
+            system=PROGRAMS,
+        )
+
+    # equal in every folder
+    starts = [lambda: start([*command, f"-ffile-prefix-map={folder.resolve()}=."], LOG)]
+    if asks := wants_expansion(request):
+        starts.append(lambda: start(expansion(command), EXPANSION_LOG))
+    ended, *expanded = run_all(starts)
     try:
         log = read_left(folder / LOG, LOG_BYTES).decode("utf-8", "replace")
         prefix = compiler.resolve().parents[1]
         own = (prefix / "include", prefix / "lib" / "gcc")
         readable = Readable(folder, (*own, *map(Path, request.kernel.include_dirs)))
-        return ended, told_of(log.replace(f"{folder}/", ""), readable)
+        told = told_of(log.replace(f"{folder}/", ""), readable)
     except ValueError as error:
         raise SpecError(f"what the compiler says cannot be told: {error}") from error
+    worked = asks and ended.returncode == 0
+    return ended, told, refused_flags(request, folder, expanded[0]) if worked else ""
 
 
 def _write_sources(request: BuildRequest, folder: Path) -> None:
