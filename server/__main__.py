@@ -32,7 +32,9 @@ def main() -> None:
     if given.command == "broker":
         _be_broker(given.outdir, roots, gpus)
     else:
-        with nothing_collected():
+        from .protocol.sdk_models import made_when_used
+
+        with nothing_collected(), made_when_used():
             from .app import serve_stdio
 
         serve_stdio(given.outdir, roots, gpus)

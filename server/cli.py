@@ -232,13 +232,16 @@ def serve(
     """Serve the tools to an MCP client over stdin and stdout, or to several over HTTP."""
     project = Path(os.environ.get("CLAUDE_PROJECT_DIR") or Path.cwd())
     state, roots = outdir or project / ".kernelwright", root or [project]
+    from .protocol.sdk_models import made_when_used
+
     if http:
-        from .http.addresses import read_address
-        from .over_http import serve_http
+        with nothing_collected(), made_when_used():
+            from .http.addresses import read_address
+            from .over_http import serve_http
 
         serve_http(state, roots, gpu_names(gpus), read_address(http, allow_host or ()))
     else:
-        with nothing_collected():
+        with nothing_collected(), made_when_used():
             from .app import serve_stdio
 
         serve_stdio(state, roots, gpu_names(gpus))
