@@ -42,6 +42,7 @@ def lifted_reference(loaded: LoadedKernel) -> str | None:
             options=base.options,
             spec=loaded.spec,
             plan=base.plan,
+            files=loaded.files,
         )
     )
     if isinstance(found, NotApplicable):

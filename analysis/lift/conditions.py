@@ -12,6 +12,7 @@ from .expressions import (
     Carried,
     Expr,
     Fold,
+    Load,
     Name,
     Number,
     all_of,
@@ -20,6 +21,7 @@ from .expressions import (
     names_in,
     negation,
     not_negative,
+    walk,
 )
 from .fold_laws import begun_anew, bound_of, excess, merged, rounded_up
 from .folding import fold_of
@@ -204,13 +206,50 @@ def settled(body: Body, facts: Facts = ()) -> Body:
                     for c in each.carried
                 )
                 body = settled(inner, within)
-                out.append(_one_loop(replace(each, count=end, carried=carried, body=body)))
+                out.append(_one_loop(replace(each, count=end, carried=carried, body=body), facts))
             case _:
                 out.append(each)
+    return _under_one_condition(out)
+
+
+def _under_one_condition(body: Sequence[Statement]) -> Body:
+    """Neighbours under one condition, which nothing that they store can change, as one; and what is
+    read for them alone among them."""
+    out = list[Statement]()
+    for each in body:
+        last = out[-1] if out else None
+        if (
+            isinstance(each, When)
+            and isinstance(last, When)
+            and each.condition == last.condition
+            and not any(isinstance(part, Load) for part in walk(each.condition))
+        ):
+            out[-1] = When(each.condition, (*last.yes, *each.yes), (*last.no, *each.no))
+        else:
+            out.append(each)
+    for at, each in enumerate(out):
+        if isinstance(each, When) and not each.no:
+            return _with_its_values(out, at, each)
     return tuple(out)
 
 
-def _one_loop(loop: Each) -> Each:
+def _with_its_values(body: Sequence[Statement], at: int, when: When) -> Body:
+    """The statements with what is read right before a condition, and used under it alone, there."""
+    first, inside = at, when.yes
+    others = {n for e in expressions_in((*body[:at], *body[at + 1 :])) for n in names_in(e)}
+    others |= names_in(when.condition)
+    while first > 0:
+        before = body[first - 1]
+        if not isinstance(before, Let) or before.name in others:
+            break
+        value = simplified(before.value, conjuncts(when.condition))
+        if value == before.value:
+            break
+        inside, first = (replace(before, value=value), *inside), first - 1
+    return (*body[:first], replace(when, yes=inside), *body[at + 1 :])
+
+
+def _one_loop(loop: Each, facts: Facts = ()) -> Each:
     """A loop that is all of another one's body, and the other one, as a single loop; and one that
     does nothing from some index on, without those."""
     if loop.carried or len(loop.body) != 1:
@@ -227,7 +266,10 @@ def _one_loop(loop: Each) -> Each:
         kept = list(conjuncts(only.condition))
         for each in kept:
             end = bound_of(each, loop.index)
-            if end is not None and rounded_up(loop.count, end):
+            if end is None or loop.index in names_in(end):
+                continue
+            within = call("le", end, loop.count, dtype="bool")
+            if rounded_up(loop.count, end) or any(follows(within, fact) for fact in facts):
                 rest = all_of(tuple(part for part in kept if part is not each))
                 body = only.yes if rest == TRUE else (replace(only, condition=rest),)
                 return replace(loop, count=end, body=body)

@@ -208,6 +208,10 @@ def _number(expr: Expr) -> float | None:
             return args[0]
         case "mul" if 0.0 in args:
             return 0.0
+        case "add" | "sub" if all(each == 0.0 for each in args):
+            return 0.0
+        case "abs" | "sqrt" | "neg" if args[0] == 0.0:
+            return 0.0
         case "exp" | "exp2" if args[0] == -math.inf:
             return 0.0
         case "add" | "sub" if infinite and args[0] == infinite[0]:

@@ -1,9 +1,10 @@
 """What Triton sources launch and their kernels as TTIR, for reading, by a process of its own that
 stays: loading torch and Triton takes seconds, and calling a source a fraction of one.
 
-Messages in: `{"source", "file", "requests"}`, a request for each shape (`CaptureRequest`); messages
-out: `{"launches"}` (`Launches` as JSON, in order), or `{"failed"}` with the reason. That process
-keeps its one thread: the source's Python runs in confined forks of it.
+Messages in: `{"source", "files", "requests"}`, files by name with their texts, a request for each
+shape (`CaptureRequest`); messages out: `{"launches"}` (`Launches` as JSON, in order), or
+`{"failed"}` with the reason. That process keeps its one thread: the source's Python runs in
+confined forks of it.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import tempfile
 from collections.abc import Mapping
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..capture.launches import Launches, read_launches
 from ..capture.messages import CaptureRequest
 from ..processes.confined import Bounds, ConfinedFork, python_folders, read_left, run_all
 from ..processes.killed import last_error
+from ..processes.source_files import write_sources
 from ..toolchains import triton_jit
 from ..toolchains.triton_captures import private_folders
 from .reading_process import ReadingProcess, answer_all
@@ -33,12 +35,15 @@ KEPT = 256
 
 
 @lru_cache(maxsize=KEPT)
-def launched_plainly(source: str, requests: tuple[str, ...]) -> tuple[Launches, ...] | str:
+def launched_plainly(
+    source: str, requests: tuple[str, ...], files: tuple[tuple[str, str], ...] = ()
+) -> tuple[Launches, ...] | str:
     """What a source launches at each shape, or why it cannot be told. For any thread; kept by what
-    was asked. `requests`: `CaptureRequest` as JSON, with one and the same `source_path`."""
+    was asked. `requests`: `CaptureRequest` as JSON, with one and the same `source_path`; `files`:
+    names and texts of what it imports beside it."""
     if why := triton_jit.TOOLCHAIN.missing():
         return why
-    answer = _READER.ask({"source": source, "requests": [*requests]})
+    answer = _READER.ask({"source": source, "files": dict(files), "requests": [*requests]})
     if isinstance(answer, str):
         return answer
     return tuple(Launches.model_validate(each) for each in answer["launches"])
@@ -58,7 +63,8 @@ def _answer(message: Mapping[str, Any]) -> dict[str, Any]:
         folder, logs = Path(name) / "work", Path(name) / "logs"
         for made in (folder, logs):
             made.mkdir()
-        (folder / requests[0].source_path).write_text(str(message["source"]), encoding="utf-8")
+        texts = cast("Mapping[str, str]", message["files"])
+        write_sources(folder, {**texts, requests[0].source_path: str(message["source"])})
         forks = [partial(_fork, each, n, folder, logs) for n, each in enumerate(requests)]
         found = list[Any]()
         for number, ended in enumerate(run_all(forks)):

@@ -224,12 +224,15 @@ def result_tensors(call: Call, contract: BoundContract, result: Any) -> dict[str
     """The tensors that a call returned, by output; outputs left out lie in their own arguments.
 
     A result with all outputs names them in the contract's order; one with as many tensors
-    as outputs were not handed over names those. Raises SpecError for any other count, and for
-    a shape, dtype or layout that is not the contract's.
+    as outputs were not handed over names those. Where there are more, inputs that come back, as a
+    forward pass keeps them for its backward pass, are no outputs. Raises SpecError for any other
+    count, and for a shape, dtype or layout that is not the contract's.
     """
     outputs = contract.outputs
     missing = [o for o in outputs if o.name not in call.passed]
     tensors = list(_tensors(_in_contract_order(result, [o.name for o in outputs])))
+    if len(tensors) > len(outputs):
+        tensors = _without_inputs(tensors, call, frozenset(o.name for o in outputs))
     if len(tensors) == len(outputs):
         pairs = zip(outputs, tensors, strict=True)
     elif len(tensors) == len(missing):
@@ -247,6 +250,13 @@ def result_tensors(call: Call, contract: BoundContract, result: Any) -> dict[str
     for output, tensor in named.values():
         _check_result(output, tensor)
     return {name: tensor for name, (_, tensor) in named.items()}
+
+
+def _without_inputs(tensors: Sequence[Any], call: Call, outputs: frozenset[str]) -> list[Any]:
+    """Tensors that do not lie in an input that the call was handed."""
+    handed = {name: call.kwargs[name] for name in call.passed - outputs if name in call.kwargs}
+    inputs = {each.untyped_storage()._cdata for each in handed.values()}
+    return [each for each in tensors if each.untyped_storage()._cdata not in inputs]
 
 
 def _in_contract_order(result: Any, names: Sequence[str]) -> Any:

@@ -75,7 +75,7 @@ def read_launches(request: CaptureRequest) -> Launches:
     noted = list[ReadLaunch]()
     try:
         prepare(request, recorder, driver, Tuning(request.parameters))
-        triton_jit().JITFunction.run = _noting(noted, tensors)
+        triton_jit().JITFunction.run = _noting(noted, tensors, frozenset(request.as_values))
         with watching(tensors), unnamed():
             module = import_source(source)
             recorder.end_import()
@@ -103,13 +103,13 @@ def _with_arrays(launch: ReadLaunch, known: Mapping[str, str]) -> ReadLaunch:
     return launch.model_copy(update={"handed": handed})
 
 
-def _noting(noted: list[ReadLaunch], tensors: DeviceTensors) -> Any:
-    """What takes the place of `JITFunction.run`."""
+def _noting(noted: list[ReadLaunch], tensors: DeviceTensors, as_values: frozenset[str]) -> Any:
+    """What takes the place of `JITFunction.run`. `as_values`: as `CaptureRequest` has them."""
 
     def run(kernel: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> None:
         _, _, target, backend, binder = kernel.device_caches[0]
         bound, _, _ = binder(*args, **kwargs)
-        handed = tuple(_handed(p, bound[p.name], tensors) for p in kernel.params)
+        handed = tuple(_handed(p, bound[p.name], tensors, as_values) for p in kernel.params)
         sizes: Any = grid(bound) if callable(grid) else grid
         x, y, z = (*map(int, sizes), 1, 1)[:3]
         text = _ttir(kernel, handed, bound, target, backend)
@@ -119,9 +119,12 @@ def _noting(noted: list[ReadLaunch], tensors: DeviceTensors) -> Any:
     return run
 
 
-def _handed(parameter: Any, value: Any, tensors: DeviceTensors) -> Handed:
+def _handed(
+    parameter: Any, value: Any, tensors: DeviceTensors, as_values: frozenset[str]
+) -> Handed:
     name: str = parameter.name
-    if parameter.is_constexpr or value is None:
+    constant = parameter.is_constexpr and name not in as_values
+    if constant or value is None:
         number = value if isinstance(value, int | float) else None
         return Handed(name=name, kind="constant", value=number)
     if isinstance(value, torch().Tensor):

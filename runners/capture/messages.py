@@ -31,6 +31,8 @@ class CaptureRequest(Record):
     launch: dict[str, Any] | None = None
     """grid, constexprs and options of a jit function"""
     defines: dict[str, str | int] = Field(default_factory=dict[str, str | int])
+    as_values: tuple[str, ...] = ()
+    """of a reading: constants of the compilation that are compiled as values of the launch"""
 
 
 class EntryFacts(Record):

@@ -52,6 +52,19 @@ def jit_functions(tree: ast.Module) -> dict[str, JitFunction]:
     return {n.name: _jit_function(n, tuned) for n in found}
 
 
+def decided_at_launch(source: str, entry: str) -> frozenset[str]:
+    """The constexprs of a kernel with decorators around its `jit`, such as an autotuner, which may
+    give them; none of any other function, nor of text that is not Python."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    found = jit_functions(tree).get(entry)
+    if found is None or len(found.node.decorator_list) < 2:
+        return frozenset()
+    return frozenset(p.name for p in found.parameters if p.constexpr)
+
+
 def dotted(node: ast.AST) -> str:
     """`a.b.c` of an attribute chain, else an empty text."""
     if isinstance(node, ast.Name):

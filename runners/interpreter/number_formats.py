@@ -34,7 +34,22 @@ def install() -> None:
     builder.create_dot = _dot(builder.create_dot)
     builder.get_bf16 = _constant
     interpreter._convert_float = convert
+    interpreter._implicit_cvt = _floats_as_tensors(interpreter._implicit_cvt)
     interpreter._patch_lang_tensor = _index_of_one_element(interpreter._patch_lang_tensor)
+
+
+def _floats_as_tensors(convert_argument: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Floats that a launch hands over are values of float32, as on a GPU, and no Python numbers."""
+    import numpy as np
+
+    def converted(argument: Any) -> Any:
+        if not isinstance(argument, float):
+            return convert_argument(argument)
+        language, handle = load("triton.language"), _interpreter().TensorHandle
+        kind = language.float32
+        return language.tensor(handle(np.array([argument], dtype=np.float32), kind), kind)
+
+    return converted
 
 
 def _interpreter() -> Any:

@@ -41,6 +41,8 @@ QUIRKS = (
 )
 """What errors say where the interpreter or this torch is at fault, whoever raised them."""
 
+PLAIN_NUMBERS = tuple(f"'{kind}' object has no attribute" for kind in ("int", "float", "bool"))
+
 ReportKind = Literal["", "not_interpreted", "raised", "outside"]
 
 
@@ -142,10 +144,11 @@ def describe_failure(error: BaseException, source: Path) -> Report:
     words = f"{type(innermost).__name__}: {innermost}{where}"[:MAX_DETAIL]
     if isinstance(innermost, SpecError):
         return Report(kind="raised", detail=str(innermost)[:MAX_DETAIL])
-    return Report(kind="not_interpreted" if _is_a_limit(innermost) else "raised", detail=words)
+    limit = _is_a_limit(innermost, in_kernel=innermost is not error)
+    return Report(kind="not_interpreted" if limit else "raised", detail=words)
 
 
-def _is_a_limit(error: BaseException) -> bool:
+def _is_a_limit(error: BaseException, *, in_kernel: bool) -> bool:
     """Whether the interpreter is at fault: it says so, or failed itself.
 
     A check in it that fails (alignment of descriptors, `tl.device_assert`) speaks of the kernel.
@@ -153,8 +156,8 @@ def _is_a_limit(error: BaseException) -> bool:
     text = str(error)
     if isinstance(error, NotImplementedError) or any(quirk in text for quirk in QUIRKS):
         return True
-    if isinstance(error, AttributeError) and text.endswith("has no attribute 'value'"):
-        return True  # a constexpr is a plain number here
+    if in_kernel and isinstance(error, AttributeError) and text.startswith(PLAIN_NUMBERS):
+        return True  # constexprs and what counts a loop are plain numbers here
     if type(error).__module__.startswith("torch._dynamo"):
         return True
     if isinstance(error, AssertionError | MemoryError):

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
@@ -20,10 +20,12 @@ from pydantic import Field, ValidationError
 
 from .. import openmp
 from ..errors import AccessError, SpecError
+from ..inferring.triton_signature import decided_at_launch
 from ..languages import KernelType
 from ..model import BuildOptions, Record, Variant, content_hash
 from ..plans.declared_plan import check_declared
 from ..specs.contract import check_workloads
+from ..specs.declared_plan_model import TritonLaunch
 from ..specs.nearest import nearest
 from ..specs.normalise import source_key
 from ..specs.problems import explain_problems, json_kind
@@ -195,7 +197,11 @@ def load_data(data: object, folder: Path, roots: Roots) -> LoadedKernel:
 
     One without `io` is completed from its source where that leaves no doubt (`completing.py`).
     """
-    spec = parse_spec(completed(data, lambda path: roots.read(path, folder)))
+
+    def read(path: str) -> str:
+        return roots.read(path, folder)
+
+    spec = parse_spec(completed(data, read), read)
     kernel = spec.kernel
     init_files = {
         a.name: roots.file(a.init.path, folder)
@@ -293,8 +299,9 @@ def _inside(name: str) -> str:
     return name
 
 
-def parse_spec(data: object) -> KernelSpec:
-    """JSON data as a KernelSpec. Raises SpecError listing every field at fault."""
+def parse_spec(data: object, read: Callable[[str], str] | None = None) -> KernelSpec:
+    """JSON data as a KernelSpec. `read` gives the text of `kernel.source_path`. Raises SpecError
+    listing every field at fault."""
     if not isinstance(data, dict):
         raise SpecError(
             f"a spec is a JSON object, this is {json_kind(data)}",
@@ -317,6 +324,18 @@ def parse_spec(data: object) -> KernelSpec:
             "the spec is not valid:\n" + "\n".join(f"  {line}" for line in lines),
             next_step="kernelwright spec --schema prints every field with its meaning",
         ) from error
-    check_declared(spec)
+    check_declared(spec, _at_launch(spec, read))
     check_workloads(spec)
     return spec
+
+
+def _at_launch(spec: KernelSpec, read: Callable[[str], str] | None) -> frozenset[str]:
+    """Constants that decorators of the entry, such as an autotuner, decide at its launch."""
+    kernel = spec.kernel
+    if not isinstance(kernel.launch, TritonLaunch):
+        return frozenset()
+    source = kernel.source_code
+    if source is None and read is not None and kernel.source_path is not None:
+        source = read(kernel.source_path)
+    entry = kernel.metadata.kernel_name
+    return frozenset() if source is None else decided_at_launch(source, entry)

@@ -24,7 +24,7 @@ from ..specs.declared_plan_model import (
     SetStep,
     TritonLaunch,
 )
-from ..specs.expressions import Number
+from ..specs.expressions import Number, names_in
 from ..specs.problems import explain_problems
 from ..specs.spec import Kernel, KernelSpec
 from .declared_params import DECLARE_BUFFER, Scope, make_param, make_record
@@ -79,8 +79,9 @@ def _parse(plan: Mapping[str, Any]) -> DeclaredPlan | CudaLaunch:
         ) from error
 
 
-def check_declared(spec: KernelSpec) -> None:
+def check_declared(spec: KernelSpec, at_launch: frozenset[str] = frozenset()) -> None:
     """Resolve what a spec declares for each of its workloads, with every parameter at its default.
+    `at_launch`: constants that decorators of a Triton kernel decide when it is launched.
 
     Raises SpecError with the step and the field at fault.
     """
@@ -93,15 +94,22 @@ def check_declared(spec: KernelSpec) -> None:
             resolve(plan, contract, values)
     elif isinstance(kernel.launch, TritonLaunch):
         for contract in contracts:
-            _check_triton(kernel.launch, contract, values)
+            _check_triton(kernel.launch, contract, values, at_launch)
 
 
-def _check_triton(launch: TritonLaunch, contract: BoundContract, values: Mapping[str, int]) -> None:
+def _check_triton(
+    launch: TritonLaunch,
+    contract: BoundContract,
+    values: Mapping[str, int],
+    at_launch: frozenset[str],
+) -> None:
     scope = Scope.of(f"launch, workload {contract.label}", contract, values)
     made: dict[str, Number] = {
         name: scope.number(f"constexprs.{name}", text) for name, text in launch.constexprs.items()
     }
-    scope.inner(made).axes("grid", launch.grid)
+    open_names = at_launch - launch.constexprs.keys()
+    x, y, z = (1 if names_in(size) & open_names else size for size in launch.grid)
+    scope.inner(made).axes("grid", (x, y, z))
     for field in TRITON_OPTIONS:
         text = getattr(launch, field)
         if text is not None and scope.whole(field, text) < 1:

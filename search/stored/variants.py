@@ -24,6 +24,7 @@ def state_of(kernel: KernelRecord, variant: Variant) -> State:
         spec=spec,
         plan=variant.plan,
         found=frozenset(kernel.found_parameters) - frozenset(kernel.loaded.spec.parameters),
+        files=kernel.loaded.files,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ....runners.errors import ExpressionError
@@ -28,6 +28,8 @@ class State:
     plan: Mapping[str, Any] | None = None
     found: frozenset[str] = frozenset()
     """parameters of the spec that the toolchain found: without a value, the source's own counts"""
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    """texts of `kernel.files`, by their names"""
 
     @property
     def language(self) -> Language:

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from ...shared.base import NotApplicable, State
 from ...shared.edits import Edit
+from .launched import launched_by
 from .nodes import walk
 from .source import INDENT, Source, read
 
@@ -106,14 +107,25 @@ class Kernel:
 
 
 def kernel_of(state: State) -> Kernel | NotApplicable:
-    """The one kernel of a source: the entry, or the only one that is launched."""
+    """The one kernel of a source: the entry, or the only one that the entry launches."""
+    found = launched_kernels(state)
+    if isinstance(found, NotApplicable) or len(found) == 1:
+        return found if isinstance(found, NotApplicable) else found[0]
+    entry = state.spec.kernel.metadata.kernel_name
+    named = ", ".join(each.name for each in found)
+    return NotApplicable(f"`{entry}` launches several kernels: {named}")
+
+
+def launched_kernels(state: State) -> tuple[Kernel, ...] | NotApplicable:
+    """The kernels that the entry may launch: itself, or those that it names."""
     found = kernels_of(state)
-    if isinstance(found, NotApplicable):
+    if isinstance(found, NotApplicable) or len(found) == 1:
         return found
-    if len(found) == 1:
-        return found[0]
-    entry = [k for k in found if k.name == state.spec.kernel.metadata.kernel_name]
-    return entry[0] if entry else NotApplicable("the source has several kernels")
+    entry = state.spec.kernel.metadata.kernel_name
+    launched = launched_by(found[0].source.tree, entry, {each.name for each in found})
+    if not launched:
+        return NotApplicable(f"`{entry}` launches no kernel of the source by its name")
+    return tuple(each for each in found if each.name in launched)
 
 
 def kernels_of(state: State) -> tuple[Kernel, ...] | NotApplicable:

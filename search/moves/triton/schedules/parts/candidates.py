@@ -23,8 +23,14 @@ def candidate_of(
     """What a kernel whose body is written proposes. `told`: of what it is made, in a few words.
     Raises Unwritable."""
     wanted = {"num_warps": warps, **({"num_stages": stages} if stages else {})}
+    own = text.plain.kernel.name
     known = text.plain.spec.parameters
-    given = {n: v for n, v in wanted.items() if n in known and v in known[n].values}
+    given = {
+        name: value
+        for option, value in wanted.items()
+        for name in (option, f"{own}__{option}")  # the latter where another kernel tunes it too
+        if name in known and value in known[name].values
+    }
     return Candidate(
         method=method,
         detail=f"written from what it computes: {told}",

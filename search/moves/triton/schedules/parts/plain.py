@@ -18,8 +18,8 @@ from ......analysis.lift.rewriting import substitute
 from ......analysis.lift.scattered import summed_over
 from ......analysis.lift.statements import Dim, changed, expressions_in
 from ......analysis.lift.sums import total
+from ......analysis.lift.text import lifted_text
 from ......analysis.lift.ttir import lift_ttir
-from ......runners.building.plain_triton import launched_plainly
 from ......runners.capture.launches import Handed, ReadLaunch
 from ......runners.plans.launch_in_force import launch_in_force, with_constants_of
 from ......runners.specs.declared_plan_model import TritonLaunch
@@ -30,8 +30,9 @@ from ....shared.lifted.attempt import written_of
 from ....shared.lifted.memory import Memory
 from ....shared.lifted.names import Names
 from ....shared.lifted.proof import refuted
-from ...parts.kernels import Kernel, Launch, kernel_of, launch_of
-from .requests import requests_of
+from ...parts.kernels import Kernel, Launch, launch_of, launched_kernels
+from .calls_read import launches_of
+from .requests import at_workloads, requests_of
 from .sizes_told import largest_value, size_told
 
 WRITTEN = "# schedule: "
@@ -87,20 +88,7 @@ def plain_of(state: State) -> Plain | NotApplicable:
     """What the one launch of a state computes; why it cannot be told, or is told already."""
     if WRITTEN in state.source:
         return NotApplicable("a schedule has written it")
-    kernel = kernel_of(state)
-    if isinstance(kernel, NotApplicable):
-        return kernel
-    if len(kernel.function.decorator_list) > 1:
-        words = [d for d in kernel.function.decorator_list if d is not kernel.jit]
-        if any("autotune" in kernel.source.text(each) for each in words):
-            return NotApplicable("it chooses among configurations of its own (`@triton.autotune`)")
-    launch = None
-    if state.spec.kernel.launch is None:
-        found = launch_of(state, kernel)
-        if isinstance(found, NotApplicable):
-            return found
-        launch = found
-    return _plain(_Key(state), kernel.name, launch is None)
+    return _plain(_Key(state))
 
 
 class _Key:
@@ -108,7 +96,8 @@ class _Key:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._text = repr((state.source, state.spec, state.plan, sorted(state.chosen.items())))
+        chosen, files = sorted(state.chosen.items()), sorted(state.files.items())
+        self._text = repr((state.source, state.spec, state.plan, chosen, files))
 
     def __hash__(self) -> int:
         return hash(self._text)
@@ -118,28 +107,34 @@ class _Key:
 
 
 @lru_cache(maxsize=64)  # every schedule asks for the same one
-def _plain(key: _Key, name: str, by_spec: bool) -> Plain | NotApplicable:
+def _plain(key: _Key) -> Plain | NotApplicable:
     state = key.state
+    kernels = launched_kernels(state)
+    if isinstance(kernels, NotApplicable):
+        return kernels
+    launch = None
+    if len(kernels) == 1 and state.spec.kernel.launch is None:
+        launch = launch_of(state, kernels[0])
+        if isinstance(launch, NotApplicable):
+            return launch
     requests = requests_of(state)
-    found = launched_plainly(state.source, tuple(each.model_dump_json() for each in requests))
-    if isinstance(found, str):
-        return NotApplicable(f"what it launches cannot be read: {found}")
-    if refusal := next((each.refusal for each in found if each.refusal), ""):
-        return NotApplicable(f"what it launches cannot be read: {refusal.splitlines()[0]}")
-    calls = [each.launches for each in found]
-    if any(len(each) != 1 for each in calls):
-        return NotApplicable(f"it launches {len(calls[0])} kernels; schedules write single ones")
-    launches = [each[0] for each in calls]
-    if any(each.kernel != name for each in launches):
-        return NotApplicable(f"it launches `{launches[0].kernel}`, not `{name}`")
+    if len(kernels) > 1:  # which one it is may hang on the sizes
+        requests += at_workloads(state)
+    launches = launches_of(state, requests)
+    if isinstance(launches, NotApplicable):
+        return launches
+    kernel = next((each for each in kernels if each.name == launches[0].kernel), None)
+    if kernel is None:
+        return NotApplicable(f"it launches `{launches[0].kernel}`, which its source does not hold")
+    if len(kernels) > 1:
+        launch = launch_of(state, kernel)
+        if isinstance(launch, NotApplicable):
+            return launch
     symbols = [each.symbols for each in requests]
     reading = _Reading(state, launches, symbols)
     made = reading.lifted()
     if isinstance(made, NotApplicable):
         return made
-    kernel = kernel_of(state)
-    launch = None if by_spec else launch_of(state, kernel)  # type: ignore[arg-type]
-    assert isinstance(kernel, Kernel) and not isinstance(launch, NotApplicable)
     lifted, sizes, programs = made
     text = launches[0].ttir
     runtime = tuple(h.name for h in launches[0].handed if h.type)
@@ -190,6 +185,8 @@ class _Reading:
         found = lift_ttir(first.ttir, first.kernel, arguments, self._at_most(sizes), launches)
         if found.opaque:
             return NotApplicable(f"not all of it is understood: {'; '.join(found.opaque[:2])}")
+        if why := self._hangs_on_constants(found, arguments, sizes, launches):
+            return NotApplicable(why)
         known = _same(sizes)
         programs = self._programs(found, sizes, known)
         if isinstance(programs, str):
@@ -221,7 +218,8 @@ class _Reading:
 
     def _numbers(self, launch: ReadLaunch) -> dict[str, int]:
         """The integers of a launch, with its number of programs along x."""
-        sizes = {h.name: int(h.value or 0) for h in launch.handed if h.kind == "int"}
+        whole = {h.name for h in self.handed if h.kind == "int"}
+        sizes = {h.name: int(h.value or 0) for h in launch.handed if h.name in whole}
         return {**sizes, "nctaid.x": launch.grid[0]}
 
     def _value(self, shape: int, name: str) -> int:
@@ -230,8 +228,33 @@ class _Reading:
     def _told(self, values: Sequence[int]) -> Expression | None:
         return size_told(values, self.symbols, self.spec)
 
-    def _at_most(self, sizes: Mapping[str, Expression]) -> dict[str, int]:
-        """Sizes that a constant of the compilation, such as a block, is never smaller than."""
+    def _hangs_on_constants(
+        self,
+        found: Lifted,
+        arguments: Sequence[Argument],
+        sizes: Mapping[str, Expression],
+        launches: Sequence[Mapping[str, int]],
+    ) -> str:
+        """Why it is not the same at all shapes: a constant of the compilation that follows a size,
+        such as a block that holds a row, counts in what it computes."""
+        for at, launch in enumerate(self.launches[1:], 1):
+            if launch.ttir == self.launches[0].ttir:
+                continue
+            at_most = self._at_most(sizes, at)
+            other = lift_ttir(launch.ttir, launch.kernel, arguments, at_most, launches)
+            if lifted_text(other) != lifted_text(found):
+                differ = (
+                    h.name
+                    for h in self.handed
+                    if h.kind == "constant" and self._value(at, h.name) != self._value(0, h.name)
+                )
+                named = ", ".join(differ) or "what it is compiled for"
+                return f"what it computes hangs on {named}, which differs from shape to shape"
+        return ""
+
+    def _at_most(self, sizes: Mapping[str, Expression], at: int = 0) -> dict[str, int]:
+        """Sizes that a constant of the compilation, such as a block, is never smaller than, at a
+        shape."""
         found = dict[str, int]()
         for constant in (h for h in self.handed if h.kind == "constant" and h.value is not None):
             ours = [self._value(n, constant.name) for n in range(len(self.launches))]
@@ -241,7 +264,7 @@ class _Reading:
                     2 * v > b >= v for v, b in zip(values, ours, strict=True)
                 )
                 if follows or largest_value(size, self.spec) <= min(ours):
-                    found[name] = min(found.get(name, ours[0]), ours[0])
+                    found[name] = min(found.get(name, ours[at]), ours[at])
         return found
 
     def _programs(

@@ -17,22 +17,27 @@ SCALES = (1, 1, 16)
 
 def requests_of(state: State) -> list[CaptureRequest]:
     """What the reader is asked for: the source's call at each shape, with the state's values."""
+    return [_request(state, symbols) for symbols in _shapes(state.spec)]
+
+
+def at_workloads(state: State) -> list[CaptureRequest]:
+    """The same at the sizes of workloads, by which an entry may choose among its kernels."""
+    return [_request(state, dict(each.symbols)) for each in state.spec.workloads]
+
+
+def _request(state: State, symbols: dict[str, int]) -> CaptureRequest:
     spec = state.spec
-    launch = launch_fields(spec.kernel, state.plan)
-    return [
-        CaptureRequest(
-            source_path="kernel_module.py",
-            entry=spec.kernel.metadata.kernel_name,
-            contract=spec.io,
-            symbols=symbols,
-            label="read",
-            device=PROFILES[0][0],
-            parameters=state.chosen,
-            launch=launch,
-            defines=spec.kernel.defines,
-        )
-        for symbols in _shapes(spec)
-    ]
+    return CaptureRequest(
+        source_path="kernel_module.py",
+        entry=spec.kernel.metadata.kernel_name,
+        contract=spec.io,
+        symbols=symbols,
+        label="read",
+        device=PROFILES[0][0],
+        parameters=state.chosen,
+        launch=launch_fields(spec.kernel, state.plan),
+        defines=spec.kernel.defines,
+    )
 
 
 def _shapes(spec: KernelSpec) -> list[dict[str, int]]:

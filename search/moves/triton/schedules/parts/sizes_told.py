@@ -4,7 +4,7 @@ value at every shape that was looked at."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations_with_replacement
 from math import prod
 
 from ......runners.errors import ExpressionError
@@ -41,7 +41,7 @@ def size_told(
 
 def _products(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for many in range(1, MOST_FACTORS + 1):
-        yield from combinations(names, many)
+        yield from combinations_with_replacement(names, many)
 
 
 def largest_value(size: Expression, spec: KernelSpec) -> int:

@@ -1,0 +1,109 @@
+"""Kernels whose block is as long as a row, rounded up: what is written has every row's length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from triton_bench import TritonBench
+from triton_moves import applied
+
+from kernelwright.runners.interpreter.runner import interpreter_missing
+from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
+from kernelwright.runners.model import BuildOptions
+from kernelwright.search.moves.shared.base import NotApplicable, State
+from kernelwright.search.moves.triton.schedules import MOVES
+
+pytestmark = pytest.mark.skipif(
+    interpreter_missing() is not None, reason=f"no interpreter: {interpreter_missing()}"
+)
+HEAD = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+NORM = """\
+def norm_kernel(x, r, both, y, scale, width, WHOLE: tl.constexpr):
+    row, c = tl.program_id(0).to(tl.int64), tl.arange(0, WHOLE)
+    inside = c < width
+    s = tl.load(x + row * width + c, mask=inside, other=0.0)
+    s += tl.load(r + row * width + c, mask=inside, other=0.0)
+    tl.store(both + row * width + c, s, mask=inside)
+    size = tl.rsqrt(tl.sum(s * s, axis=0) / width + 0.01)
+    tl.store(scale + row, size)
+    tl.store(y + row * width + c, s * size, mask=inside)
+"""
+GATE = """\
+def gate_kernel(a, b, width, WHOLE: tl.constexpr):
+    row, c = tl.program_id(0), tl.arange(0, WHOLE)
+    a += row * width
+    b += row * width
+    inside = c < width
+    one = tl.load(a + c, mask=inside, other=0.0)
+    other = tl.load(b + c, mask=inside, other=0.0)
+    tl.store(a + c, one * tl.sigmoid(other), mask=inside)
+    tl.store(b + c, other * one, mask=inside)
+"""
+SHARED = """\
+def first_kernel(x, y, width, WHOLE: tl.constexpr):
+    row, c = tl.program_id(0), tl.arange(0, WHOLE)
+    values = tl.load(x + row * width + c, mask=c < width, other=0.0)
+    tl.store(y + row * width + c, values + WHOLE, mask=c < width)
+"""
+TRUTHS = {
+    "norm": "both = x + r\n    scale = 1 / np.sqrt((both * both).mean(1) + 0.01)\n"
+    "    return both, both * scale[:, None], scale",
+    "gate": "return a / (1 + np.exp(-b)), a * b",
+    "first": "return x + 2 ** np.ceil(np.log2(x.shape[1]))",
+}
+ARRAYS = {
+    "norm": (NORM, {"x": "input", "r": "input", "both": "output", "y": "output",
+                    "scale": "output"}),
+    "gate": (GATE, {"a": "inout", "b": "inout"}),
+    "first": (SHARED, {"x": "input", "y": "output"}),
+}  # fmt: skip
+
+
+def _kernel(bench: TritonBench, name: str) -> LoadedKernel:
+    source, roles = ARRAYS[name]
+    arguments: list[dict[str, Any]] = [
+        {"name": n, "role": role, "dtype": "float32",
+         "shape": ["rows"] if n == "scale" else ["rows", "width"]}
+        for n, role in roles.items()
+    ]  # fmt: skip
+    given = ", ".join(n for n, role in roles.items() if role != "output")
+    size = {"name": "width", "role": "scalar", "dtype": "int32", "value": "width"}
+    data = {
+        "name": name,
+        "kernel": {
+            "kernel_type": "triton",
+            "source_code": HEAD + source,
+            "metadata": {"kernel_name": f"{name}_kernel"},
+            "launch": {"grid": ["rows"], "constexprs": {"WHOLE": "next_pow2(width)"}},
+        },
+        "io": {"arguments": [*arguments, size]},
+        "symbols": {"rows": {"min": 1, "max": 12}, "width": {"min": 90, "max": 3000}},
+        "workloads": [{"name": "main", "symbols": {"rows": 12, "width": 1500}}],
+        "reference": {
+            "source_code": f"import numpy as np\n\n\ndef reference({given}, **_):\n"
+            f"    {TRUTHS[name]}\n"
+        },
+    }
+    return load_data(data, bench.folder, Roots([bench.folder]))
+
+
+@pytest.mark.parametrize(("name", "schedule"), [("norm", "row_blocks"),
+                                                ("gate", "elementwise_blocks")])  # fmt: skip
+def test_a_row_is_written_as_long_as_it_is(bench: TritonBench, name: str, schedule: str) -> None:
+    kernel = _kernel(bench, name)
+    start = State("triton", kernel.source, {}, BuildOptions(), kernel.spec)
+    (move,) = [each for each in MOVES if each.id == schedule]
+    found = move.propose(start)
+    assert not isinstance(found, NotApplicable), found.reason
+    bench.oracle.open(kernel)
+    for each in found:
+        assert " < width" in (each.source or "")
+        bench.must_pass(kernel, applied(start, each))
+
+
+def test_what_is_computed_of_such_a_block_itself_is_not_written(bench: TritonBench) -> None:
+    kernel = _kernel(bench, "first")
+    start = State("triton", kernel.source, {}, BuildOptions(), kernel.spec)
+    why = "what it computes hangs on WHOLE, which differs from shape to shape"
+    assert {move.propose(start) for move in MOVES} == {NotApplicable(why)}
