@@ -36,8 +36,8 @@ NEVER_ZERO = {"kind": "uniform", "low": 0.5, "high": 2.0}
 
 def with_lift(draft: Draft, source: str) -> Draft:
     """The draft with facts of the lift in it."""
-    found = _lifted(draft.data, source)
-    if found is None:
+    found = _whole(draft.data, source)
+    if isinstance(found, str):
         return draft
     lifted = found.lifted
     facts = facts_of(lifted)
@@ -68,32 +68,50 @@ class _Read:
     threads: int
 
 
-def _lifted(data: Json, source: str) -> _Read | None:
+def reading(draft: Draft, source: str) -> Lifted | str:
+    """What is read of a draft's kernel, whole or in part, or why nothing is."""
+    found = _read(draft.data, source)
+    return found if isinstance(found, str) else found.lifted
+
+
+def _whole(data: Json, source: str) -> _Read | str:
+    """What a kernel computes, over its own sizes alone; or why that is not known."""
+    read = _read(data, source)
+    if isinstance(read, str):
+        return read
+    found = read.lifted
+    if found.opaque:
+        return f"not all of it is understood: {found.opaque[0]}"
+    named = {each.name for each in found.arguments}
+    foreign = {e.name for e in (d.extent for d in found.dims) if isinstance(e, Name)} - named
+    return f"its size hangs on {min(foreign)}, which no launch says" if foreign else read
+
+
+def _read(data: Json, source: str) -> _Read | str:
     kernel, launch = data["kernel"], cast("Json", data["kernel"].get("launch") or {})
     language = language_of(kernel["kernel_type"])
     entry = str(launch.get("entry") or kernel["metadata"]["kernel_name"])
-    if language.syntax != "c" or kernel.get("files"):
-        return None
+    if language.syntax != "c":
+        return f"sources in {language.title} are not read for a spec"
+    if kernel.get("files"):
+        return "it includes files of its own"
     arguments = _arguments(data)
-    if arguments is None:
-        return None
+    if isinstance(arguments, str):
+        return arguments
     made = compiled_plainly(source, entry, (), not language.on_gpu)
     if isinstance(made, str):
-        return None
+        return f"it does not compile for reading: {made}"
     try:
         module = read_ptx(made[0])
         if language.on_gpu:
             found, threads = _on_gpu(module, made[1], arguments, launch)
         else:
             found, threads = lift_host(module, made[1], arguments), THREADS
-    except (Unreadable, KernelwrightError, RecursionError):
-        return None
-    named = {each.name for each in found.arguments}
-    extents_known = all(
-        not isinstance(e, Name) or e.name in named for e in (d.extent for d in found.dims)
-    )
-    along_x = _OTHER_AXES.search(made[0]) is None
-    return _Read(found, along_x, threads) if extents_known and not found.opaque else None
+    except (Unreadable, KernelwrightError) as error:
+        return str(error)
+    except RecursionError:
+        return "an expression of it is nested too deeply"
+    return _Read(found, _OTHER_AXES.search(made[0]) is None, threads)
 
 
 def _on_gpu(
@@ -139,11 +157,11 @@ def _is_whole(lifted: Lifted) -> bool:
     return not lifted.opaque and bool(facts_of(lifted).shapes)
 
 
-def _arguments(data: Json) -> tuple[Argument, ...] | None:
+def _arguments(data: Json) -> tuple[Argument, ...] | str:
     found = list[Argument]()
     for each in data["io"]["arguments"]:
         if each["dtype"] == OPEN:
-            return None
+            return f"the type of `{each['name']}` is not known"
         found.append(Argument(each["name"], each["dtype"], array=each["role"] != "scalar"))
     return tuple(found)
 
