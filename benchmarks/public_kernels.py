@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from environment import RESULTS, write
 from public_kernels_drawn import CORPORA, Drawn, drawn_of
@@ -33,7 +33,7 @@ from kernelwright.runners.loading.left_open import OPEN
 from kernelwright.search.moves import IDIOMS, MOVES, NotApplicable, State
 from kernelwright.tools.parts.lifted_draft import reading, with_lift
 
-PATIENCE_S = 120.0
+PATIENCE_S = 90.0
 USUAL_SIZE = 64
 """of a call, where only its user knows one; what is proposed may hang on it"""
 
@@ -58,7 +58,8 @@ def main() -> None:
     print(json.dumps(told, indent=1))
     if not asked.only:
         kept = RESULTS / f"{asked.name}.json"
-        before = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+        text = kept.read_text(encoding="utf-8") if kept.exists() else "{}"
+        before = cast("dict[str, Any]", json.loads(text))
         found = {n: r for n, r in before.items() if n != "environment"}
         short = {n: {k: v for k, v in r.items() if k != "text"} for n, r in rows.items()}
         print(write(asked.name, {**found, asked.corpus: {**told, "rows": short}}))
@@ -140,7 +141,10 @@ def _proposed(loaded: LoadedKernel | str) -> dict[str, Any]:
     if isinstance(loaded, str):
         return {"spec": "not legal", "refused": {"spec": loaded}}
     base = loaded.baseline()
-    state = State("cuda", base.source, base.parameters, base.options, loaded.spec, base.plan)
+    state = State(
+        "cuda", base.source, base.parameters, base.options, loaded.spec, base.plan,
+        files=loaded.files,
+    )  # fmt: skip
     found, refused = list[str](), dict[str, str]()
     for move in MOVES:
         if move.id in IDIOMS and state.language.kernel_type in move.languages:
@@ -155,9 +159,7 @@ def _proposed(loaded: LoadedKernel | str) -> dict[str, Any]:
 def _counted(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Shares, and the reasons of what is left, without names and numbers."""
     reasons = Counter(_class(str(r["why"])) for r in rows.values() if r["lift"] != "whole")
-    fields = Counter(
-        field.split(".")[-1] for r in rows.values() for field in r.get("fields", ())
-    )
+    fields = Counter(field.split(".")[-1] for r in rows.values() for field in r.get("fields", ()))
     return {
         "kernels": len(rows),
         "lift": Counter(str(r["lift"]) for r in rows.values()),

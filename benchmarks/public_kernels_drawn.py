@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,18 +48,29 @@ class Corpus:
         }
 
 
-_HECBENCH = (
-    "https://github.com/zjin-lcf/HeCBench", "f27000a5188f8ac79bd43fc95a1b3f890c18823d",
-    "BSD-3-Clause; some folders have their own", "src/*-cuda/*.cu",
-)  # fmt: skip
+_HECBENCH = Corpus(
+    repository="https://github.com/zjin-lcf/HeCBench",
+    commit="f27000a5188f8ac79bd43fc95a1b3f890c18823d",
+    licence="BSD-3-Clause; some folders have their own",
+    files="src/*-cuda/*.cu",
+    folders="abcdefghijklm",
+    kernels=60,
+    kind="developed",
+)
 CORPORA = {
-    "hecbench_a_to_m": Corpus(*_HECBENCH, "abcdefghijklm", 60, "developed"),
-    "hecbench_n_to_z": Corpus(*_HECBENCH, "nopqrstuvwxyz", 40, "held out"),
+    "hecbench_a_to_m": _HECBENCH,
+    "hecbench_n_to_z": replace(_HECBENCH, folders="nopqrstuvwxyz", kernels=40, kind="held out"),
     "llm_c": Corpus(
-        "https://github.com/karpathy/llm.c", "f1e2ace651495b74ae22d45d1723443fd00ecd3a", "MIT",
-        "dev/cuda/*.cu", "", 30, "developed", 30,
-    ),  # fmt: skip
-}  # fmt: skip
+        repository="https://github.com/karpathy/llm.c",
+        commit="f1e2ace651495b74ae22d45d1723443fd00ecd3a",
+        licence="MIT",
+        files="dev/cuda/*.cu",
+        folders="",
+        kernels=30,
+        kind="developed",
+        a_folder=30,
+    ),
+}
 
 
 @dataclass(frozen=True)

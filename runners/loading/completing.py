@@ -7,10 +7,11 @@ is filled in that could be otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, cast
 
+from ..c_source.own_headers import with_headers
 from ..errors import SpecError
 from ..inferring.cpp_inference import Surroundings
 from ..inferring.readers import entries, inner_entries, is_read, source_kernel
@@ -35,6 +36,8 @@ class Draft:
     data: Json
     undecided: tuple[str, ...]
     """place: what belongs there and why it is open; empty when the spec is complete"""
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    """the texts of `kernel.files`, by their paths there"""
 
 
 def kernel_kind(name: str) -> KernelType:
@@ -46,21 +49,23 @@ def kernel_kind(name: str) -> KernelType:
 
 
 def draft_of_source(
-    name: str, source: str, entry: str | None = None, files: Sequence[str] = ()
+    name: str, source: str, entry: str | None = None, files: Mapping[str, str] | None = None
 ) -> Draft:
     """A spec for a source file of that name.
 
-    `files` are further files that it includes. Raises SpecError when the file holds no kernel, or
-    several and `entry` names none of them.
+    `files`: further files that it includes, which may hold the kernel too: path -> text. Raises
+    SpecError when they hold no kernel, or several and `entry` names none of them.
     """
     kind = kernel_kind(name)
     _check_read(kind)
-    entry = entry or _only(name, entries(source, kind), inner_entries(source, kind))
+    if entry is None:
+        whole = with_headers(source, files or {})
+        entry = _only(name, entries(whole, kind), inner_entries(whole, kind))
     kernel: Json = {"kernel_type": kind, "source_path": name, "metadata": {"kernel_name": entry}}
     if files:
         kernel["files"] = list(files)
     data: Json = {"name": re.sub(r"[^A-Za-z0-9_]", "_", entry)[:64], "kernel": kernel}
-    return draft({**data, "device_profile": {"arch": "native"}}, source)
+    return draft({**data, "device_profile": {"arch": "native"}}, source, files)
 
 
 def completed(data: object, read: Callable[[str], str]) -> object:
@@ -82,7 +87,10 @@ def completed(data: object, read: Callable[[str], str]) -> object:
     known = kernel.get("kernel_type") in KERNEL_TYPES and isinstance(named, str)
     if not known or not named or isinstance(source, str) == isinstance(path, str):
         return moved
-    return decided(draft(moved, source if isinstance(source, str) else read(str(path))))
+    named_files = kernel.get("files")
+    listed = cast("list[object]", named_files) if isinstance(named_files, list) else []
+    files = {name: read(name) for name in listed if isinstance(name, str)}
+    return decided(draft(moved, source if isinstance(source, str) else read(str(path)), files))
 
 
 def decided(found: Draft, beside: str | None = None) -> Json:
@@ -110,10 +118,11 @@ def decided(found: Draft, beside: str | None = None) -> Json:
     )
 
 
-def draft(data: Json, source: str) -> Draft:
-    """Complete a spec that lacks `io` and has a kernel_type and a kernel_name."""
+def draft(data: Json, source: str, files: Mapping[str, str] | None = None) -> Draft:
+    """Complete a spec that lacks `io` and has a kernel_type and a kernel_name; `files`: the texts
+    of its `kernel.files`."""
     try:
-        found = _kernel(data, source)
+        found = _kernel(data, with_headers(source, files or {}))
     except RecursionError as error:
         raise SpecError("the source is nested too deeply to be read") from error
     arguments = [_argument(a) for a in found.arguments]
@@ -139,7 +148,7 @@ def draft(data: Json, source: str) -> Draft:
     made = {**made, **{k: v for k, v in data.items() if k not in made or k == "reference"}}
     if made["name"] is None:
         del made["name"]
-    return Draft(made, (*found.notes, *_undecided(made, found)))
+    return Draft(made, (*found.notes, *_undecided(made, found)), files or {})
 
 
 def _kernel(data: Json, source: str) -> SourceKernel:

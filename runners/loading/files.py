@@ -19,9 +19,10 @@ from typing import cast
 from pydantic import Field, ValidationError
 
 from .. import openmp
+from ..c_source.own_headers import quoted, within
 from ..errors import AccessError, SpecError
 from ..inferring.triton_signature import decided_at_launch
-from ..languages import KernelType
+from ..languages import LANGUAGES, KernelType
 from ..model import BuildOptions, Record, Variant, content_hash
 from ..plans.declared_plan import check_declared
 from ..specs.contract import check_workloads
@@ -249,9 +250,27 @@ def draft_of_file(path: Path, roots: Roots, entry: str | None = None) -> Draft:
     """
     full = roots.resolve(path)
     source = roots.read(full)
-    quoted = re.findall(r'^\s*#\s*include\s+"([^"]+)"', source, re.MULTILINE)
-    beside = [name for name in dict.fromkeys(quoted) if (full.parent / name).is_file()]
-    return draft_of_source(path.name, source, entry, beside)
+    kind = KINDS.get(full.suffix.lower())
+    in_c = kind is not None and LANGUAGES[kind].syntax == "c"
+    files = _included(source, full.parent, roots) if in_c else {}
+    return draft_of_source(path.name, source, entry, files)
+
+
+def _included(source: str, folder: Path, roots: Roots) -> dict[str, str]:
+    """Files beneath a folder that a source there includes, and those that they include."""
+    found = dict[str, str]()
+    open_ = [(name, "") for name in quoted(source)]
+    while open_:
+        name, inside = open_.pop(0)
+        path = next((p for p in (within(name, inside), name) if _is_beneath(folder, p)), "")
+        if path and path not in found:
+            found[path] = roots.read(path, folder)
+            open_ += [(each, str(Path(path).parent)) for each in quoted(found[path])]
+    return found
+
+
+def _is_beneath(folder: Path, path: str) -> bool:
+    return ".." not in Path(path).parts and (folder / path).is_file()
 
 
 def _file_hash(file: Path) -> str:

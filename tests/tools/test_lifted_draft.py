@@ -167,3 +167,41 @@ def test_a_source_that_counts_its_threads_by_a_number_is_for_that_block() -> Non
     data = with_lift(draft_of_source("f.cu", source), source).data
     assert data["kernel"]["launch"] == {"grid": ["cdiv(rows, 128)"], "block": [128]}
     assert shapes("f.cu", source) == {"x": ["cols"], "y": ["rows", "cols"]}
+
+
+IN_HEADERS = {
+    "real.h": "#if defined(WIDE)\ntypedef double real;\n#else\ntypedef float real;\n#endif\n",
+    "scale.cuh": '#include "real.h"\n#include <map>\nstd::map<int, int> known;\n'
+    "__global__ void scale(real* y, const real* x, real by, int n) {\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] = by * x[i];\n}\n",
+}
+LAUNCHES_IT = """\
+#include <vector>
+#include "scale.cuh"
+lib_handle_t handle;
+void run(real* y, const real* x, int n) { scale<<<(n + 127) / 128, 128>>>(y, x, 2, n); }
+"""
+
+
+def test_a_kernel_in_a_header_of_its_own_has_types_by_conditions_and_host_libraries_around() -> (
+    None
+):
+    draft = draft_of_source("main.cu", LAUNCHES_IT, "scale", IN_HEADERS)
+    assert draft.data["kernel"]["files"] == ["real.h", "scale.cuh"]
+    found = with_lift(draft, LAUNCHES_IT)
+    arguments = {a["name"]: a for a in found.data["io"]["arguments"]}
+    assert [arguments[n]["dtype"] for n in ("y", "x", "by")] == ["float32"] * 3
+    assert arguments["y"]["shape"] == ["n"] == arguments["x"]["shape"]
+    beside = [line.split(":")[0] for line in found.undecided if not line.startswith("workloads.")]
+    assert beside == ["io.arguments.by.value"]
+
+
+def test_a_kernel_of_narrow_floats_is_run_for_its_sizes() -> None:
+    source = (
+        "#include <cuda_bf16.h>\n__global__ void turn(__nv_bfloat16* y, const __nv_bfloat16* x,"
+        " int rows, int cols) {\n int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        " if (i < rows * cols) y[i % cols * rows + i / cols] = x[i];\n}\n"
+    )
+    found = with_lift(draft_of_source("turn.cu", source), source)
+    assert {a["name"]: a.get("shape") for a in found.data["io"]["arguments"]}["y"] is not None
+    assert "bytes" in found.data["io"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def filled(found: Draft, said: Numbers) -> Draft:
     }
     left = tuple(line for line in found.undecided if line.partition(":")[0] not in places)
     io = {**data["io"], "arguments": arguments}
-    return Draft({**data, "io": io, "workloads": workloads}, left)
+    return replace(found, data={**data, "io": io, "workloads": workloads}, undecided=left)
 
 
 def _with_value(argument: dict[str, Any], said: Numbers) -> dict[str, Any]:

@@ -18,12 +18,14 @@ from ...analysis.lift.sums import product
 from ...analysis.lift.text import expression_text, lifted_text
 from ...analysis.ptx import Module, read_ptx
 from ...runners.building.plain_compiler import compiled_plainly
+from ...runners.c_source.own_headers import with_headers
 from ...runners.dtypes import DTYPES
 from ...runners.errors import KernelwrightError
 from ...runners.inferring.signature import symbol_for
 from ...runners.languages import language_of
 from ...runners.loading.completing import Draft
 from ...runners.loading.left_open import OPEN
+from .typed.typed_draft import with_types
 
 Json = dict[str, Any]
 THREADS = 256
@@ -36,6 +38,8 @@ NEVER_ZERO = {"kind": "uniform", "low": 0.5, "high": 2.0}
 
 def with_lift(draft: Draft, source: str) -> Draft:
     """The draft with facts of the lift in it."""
+    source = with_headers(source, draft.files)
+    draft = with_types(draft, source)
     found = _whole(draft.data, source)
     if isinstance(found, str):
         return draft
@@ -70,7 +74,8 @@ class _Read:
 
 def reading(draft: Draft, source: str) -> Lifted | str:
     """What is read of a draft's kernel, whole or in part, or why nothing is."""
-    found = _read(draft.data, source)
+    source = with_headers(source, draft.files)
+    found = _read(with_types(draft, source).data, source)
     return found if isinstance(found, str) else found.lifted
 
 
@@ -93,8 +98,6 @@ def _read(data: Json, source: str) -> _Read | str:
     entry = str(launch.get("entry") or kernel["metadata"]["kernel_name"])
     if language.syntax != "c":
         return f"sources in {language.title} are not read for a spec"
-    if kernel.get("files"):
-        return "it includes files of its own"
     arguments = _arguments(data)
     if isinstance(arguments, str):
         return arguments

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..expressions import Unreadable, names_in
 from ..interpreting import Disagrees, run
+from ..operations import brain
 from ..statements import Lifted, Scatter, Store, expressions_in, statements_in
 from .indexing import Bound
 
@@ -77,12 +78,13 @@ def _arrays(lifted: Lifted, fixed: Mapping[str, int], seed: int) -> dict[str, np
     for each in lifted.arguments:
         if not each.array:
             continue
-        dtype = DTYPES.get(each.dtype, each.dtype)
+        is_brain = each.dtype == "bfloat16"
+        dtype = "float32" if is_brain else DTYPES.get(each.dtype, each.dtype)
         if each.name in fixed:
             values = fixed[each.name] - 1 - np.arange(ELEMENTS) % fixed[each.name]
-        elif each.dtype.startswith("float"):  # of both signs, and never near nothing
+        elif is_brain or each.dtype.startswith("float"):  # of both signs, and never near nothing
             values = random.uniform(0.5, 2, ELEMENTS) * random.choice((-1, 1), ELEMENTS)
         else:
             values = random.integers(0, 3, ELEMENTS)
-        made[each.name] = values.astype(dtype)
+        made[each.name] = brain(values) if is_brain else values.astype(dtype)
     return made

@@ -5,9 +5,9 @@ and overloads are resolved, while loops are neither unrolled nor turned, and cal
 mathematical library too, stay calls. Products and sums are not fused.
 
 NVRTC takes no code of the host, has no headers of the standard library, and includes nothing by
-itself as nvcc does (`INFINITY`, `uint32_t`). A file that it refuses
-is read without its functions of the host, and with `standard.h` in place of those headers: what
-kernels use of them.
+itself as nvcc does (`INFINITY`, `uint32_t`). A file that it refuses is read without its functions
+of the host and without what the kernel does not need, and with `standard.h` in place of those
+headers: what kernels use of them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...c_source.device_part import device_part, included
+from ...c_source.needed_part import needed_part
 from .cuda_job import Compiled, CudaJob, Failed
 from .nvrtc import compile_cuda, include_folders
 
@@ -32,8 +33,10 @@ HEADERS = (
 )  # fmt: skip
 """that are there, as far as `standard.h` goes"""
 _STANDARD = Path(__file__).with_name("standard.h")
-_OF_THE_HOST = ("thrust/", "cub/cub.cuh", "cub/device/")
+_OF_THE_HOST = ("thrust/", "cub/cub.cuh", "cub/device/", "cublas", "cusparse", "cufft", "cudnn")
 """headers of the toolkit that only code of the host uses"""
+_WITH_NARROW_FLOATS = ("cublas", "cudnn", "cusparse", "cufft", "cutensor")
+_NARROW_FLOATS = ("cuda_fp16.h", "cuda_bf16.h")
 
 
 def plain_ptx(
@@ -47,9 +50,16 @@ def plain_ptx(
     there = _there(source)
     alone = device_part(source, there)
     with_standard_headers(folder)
-    toolkit = ("-DKERNELWRIGHT_WITH_TOOLKIT",) * bool(there - {*HEADERS})
-    flags = (*DEVICE, f"--pre-include={STANDARD}", *toolkit)
-    return compiled(alone, entry, folder, defines=defines, flags=flags)
+    brought = _brought(source, there)
+    toolkit = ("-DKERNELWRIGHT_WITH_TOOLKIT",) * bool({*there, *brought} - {*HEADERS})
+    first = (STANDARD, *brought)
+    flags = (*DEVICE, *(f"--pre-include={name}" for name in first), *toolkit)
+    needed = needed_part(alone, entry.partition("<")[0].rpartition("::")[2].strip())
+    made = compiled(needed, entry, folder, defines=defines, flags=flags)
+    if isinstance(made, tuple) or needed == alone:
+        return made
+    more = compiled(alone, entry, folder, defines=defines, flags=flags)
+    return more if isinstance(more, tuple) else made
 
 
 def _there(source: str) -> frozenset[str]:
@@ -58,6 +68,17 @@ def _there(source: str) -> frozenset[str]:
     asked = {name for name in included(source) if not name.startswith(_OF_THE_HOST)}
     found = {name for name in asked if any((folder / name).is_file() for folder in folders)}
     return frozenset(found | (asked & set(HEADERS)))
+
+
+def _brought(source: str, there: frozenset[str]) -> tuple[str, ...]:
+    """Headers of types that a library of the host brings, which is left out or not installed."""
+    libraries = any(name.startswith(_WITH_NARROW_FLOATS) for name in included(source))
+    folders = include_folders() if libraries else []
+    return tuple(
+        name
+        for name in _NARROW_FLOATS
+        if name not in there and any((folder / name).is_file() for folder in folders)
+    )
 
 
 def with_standard_headers(folder: Path) -> None:
@@ -75,9 +96,10 @@ def compiled(
     *,
     defines: Mapping[str, object],
     flags: Sequence[str] = (),
-    arch: str = "sm_90",
+    arch: str = "compute_90",
 ) -> tuple[str, str] | Failed:
-    """As `plain_ptx`, of exactly this source; `flags`: more of the compiler's."""
+    """As `plain_ptx`, of exactly this source; `flags`: more of the compiler's. `arch`: a
+    virtual one, for which nothing is assembled."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SOURCE).write_text(source, encoding="utf-8")
     job = CudaJob(

@@ -29,7 +29,7 @@ class State:
     found: frozenset[str] = frozenset()
     """parameters of the spec that the toolchain found: without a value, the source's own counts"""
     files: Mapping[str, str] = field(default_factory=dict[str, str])
-    """texts of `kernel.files`, by their names"""
+    """texts of `kernel.files`, by their names; no candidate changes them"""
 
     @property
     def language(self) -> Language:

@@ -19,6 +19,8 @@ from ......analysis.ptx import read_ptx
 from ......runners.building.plain_compiler import compiled_plainly
 from ......runners.c_source.comments import without_comments
 from ......runners.c_source.functions import CppFunction, cpp_functions
+from ......runners.c_source.nodes import parents
+from ......runners.c_source.own_headers import with_headers
 from ......runners.c_source.parsing import parse_cpp
 from ......runners.errors import ExpressionError, SpecError
 from ......runners.inferring.found_parameters import base_name
@@ -39,6 +41,7 @@ from .whole_quotients import with_whole_quotients
 AXES = ("x", "y", "z")
 WRITTEN = "// schedule: "
 """what begins the comment over a kernel that a schedule wrote: none is written of it again"""
+ABSENT = "the launch leads to no __global__ function of the source"
 
 
 _CONSTANTS = (
@@ -107,7 +110,7 @@ class _Key:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._text = repr((state.spec, state.plan, sorted(state.assignment.items())))
+        self._text = repr((state.spec, state.plan, sorted(state.assignment.items()), state.files))
 
     def __hash__(self) -> int:
         return hash(self._text)
@@ -121,9 +124,6 @@ def _plain(
     source: str, key: _Key, defines: tuple[tuple[str, int | float | str], ...]
 ) -> Plain | NotApplicable:
     state = key.state
-    code = without_comments(source.encode())
-    if parse_cpp(code).root_node.has_error:
-        return NotApplicable("the syntax tree of the source has errors, so it is left alone")
     try:
         plan = effective_plan(state)
     except SpecError as error:
@@ -135,21 +135,42 @@ def _plain(
     assert isinstance(step, LaunchStep)
     if step.cluster is not None or step.cooperative or step.pdl:
         return NotApplicable("the launch has clusters, is cooperative, or may start early")
-    named = [f for f in cpp_functions(code.decode(), cuda=True) if f.name == base_name(step.launch)]
-    if len(named) != 1:
-        return NotApplicable("the launch leads to no single __global__ function of the source")
-    given = _given(state.spec, plan, step, named[0])
+    whole = with_headers(source, state.files)
+    kernel = _kernel(source, step.launch)
+    if kernel == ABSENT:
+        source, kernel = whole, _kernel(whole, step.launch)
+    if isinstance(kernel, str):
+        return NotApplicable(kernel)
+    given = _given(state.spec, plan, step, kernel)
     if isinstance(given, str):
         return NotApplicable(given)
     for each in given.arguments:
         if each.dtype not in TYPES:
             return NotApplicable(f"`{each.name}` is of {each.dtype}, which is not read")
     constants = tuple(c for c in _CONSTANTS if re.search(rf"\b{c[0]}\b", source))
-    text = _HOST_HEADER.sub("", source)
+    text = _HOST_HEADER.sub("", whole)
     made = compiled_plainly(text, step.launch, (*defines, *constants))
     if isinstance(made, str):
         return NotApplicable(f"it does not compile for reading: {made.splitlines()[0]}")
-    return _lifted(state, plan, steps[0], named[0], given, made)
+    return _lifted(replace(state, source=source), plan, steps[0], kernel, given, made)
+
+
+def _kernel(source: str, launched: str) -> CppFunction | str:
+    """The one kernel that a launch leads to, in a source without comments at the same positions;
+    why it is none."""
+    code = without_comments(source.encode())
+    name = base_name(launched)
+    named = [f for f in cpp_functions(code.decode(), cuda=True) if f.name == name]
+    if len(named) > 1:
+        return "the launch leads to no single __global__ function of the source"
+    broken = (
+        named[0].node.has_error or any(each.type == "ERROR" for each in parents(named[0].node))
+        if named
+        else parse_cpp(code).root_node.has_error
+    )
+    if broken:
+        return "the syntax tree of the source has errors, so it is left alone"
+    return named[0] if named else ABSENT
 
 
 @dataclass(frozen=True)

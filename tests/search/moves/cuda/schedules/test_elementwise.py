@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from cuda_moves import PretendedLab, array, cuda_state, reason, scalar
+from cuda_moves import PretendedLab, array, candidates, cuda_state, reason, scalar
 from scheduled import FLAT, HEAD, SIZES, matrix_state, written_beside
 
 from kernelwright.runners.toolchains.compilers import nvrtc
@@ -123,3 +125,21 @@ def test_loops_whose_strides_keep_them_apart_are_places_too(loops: str, lab: Pre
 def test_a_loop_that_stores_to_one_place_again_stays_a_loop() -> None:
     again = THROUGH["planes"].replace("v[c] =", "v[y * nx + x] =")
     assert "may store to the same place" in reason(MOVE, _block_state(again))
+
+
+def test_a_kernel_in_a_header_of_its_own_is_written_into_the_source_that_includes_it() -> None:
+    header = (
+        "typedef float real;\n__global__ void scale(const real* x, real* y, int n) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] = 2 * x[i];\n}\n"
+    )
+    source = '#include "scale.h"\nvoid run() { scale<<<1, 256>>>(nullptr, nullptr, 0); }\n'
+    plain = cuda_state(
+        source, "scale",
+        [array("x", "input", "n"), array("y", "output", "n"), scalar("n")],
+        {"grid": ["cdiv(n, 256)"], "block": [256]},
+        {"n": {"min": 1, "max": 1 << 20}},
+    )  # fmt: skip
+    assert "no __global__ function" in reason(MOVE, plain)
+    written = candidates(MOVE, replace(plain, files={"scale.h": header}))[0].source
+    assert written is not None and '#include "scale.h"' not in written
+    assert written.count("__global__ void") == 1 and "void run()" in written
