@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..c_source.nodes import text_of, walk
 from ..c_source.parsing import parse_cpp
 from ..specs.io_contract import Contract
-from .asking import CLOCKS, FILES, PEOPLE, PLACES
+from .asking import CLOCKS, FILES, PEOPLE, PLACES, plain_name
 from .cpp_dead import dead_lines
 from .cpp_files import files_asked_for, foreign_files
 from .cpp_flags import flag_findings
@@ -36,6 +36,12 @@ class Row:
     precision: Precision | None = None
     """the contract decides about the tier"""
 
+    def names(self, name: str) -> bool:
+        """Whether a name, or what the C library calls so with more around it, is one of these."""
+        if re.fullmatch(self.pattern, name):
+            return True
+        return self.tier == "block" and bool(re.fullmatch(self.pattern, plain_name(name)))
+
     def tier_under(self, contract: Contract | None) -> ScreenTier | None:
         """The tier of a finding; None: the contract allows it."""
         return self.tier if self.precision is None else precision_tier(self.precision, contract)
@@ -49,7 +55,7 @@ HOST_CPP: tuple[Row, ...] = (
     *(Row(names, "block", "asks where it runs") for names in PLACES),
     *(Row(names, "block", "asks who runs it") for names in PEOPLE),
     Row(r"system|popen|exec[lv]p?e?|execve(at)?|v?fork|posix_spawnp?", "block", "starts a program"),
-    Row(r"dlopen|dlsym|dlmopen|dl_iterate_phdr", "block", "loads code at run time"),
+    Row(r"dlm?open|dlv?sym|dl_iterate_phdr", "block", "loads code at run time"),
     Row(r"syscall|ptrace|process_vm_(read|write)v|prctl|kill|tgkill", "block", "calls the kernel"),
     Row(r"socket|connect|bind|listen|accept4?|send(to|msg)?|recv(from|msg)?", "block", "network"),
     Row(
@@ -58,11 +64,19 @@ HOST_CPP: tuple[Row, ...] = (
         "opens files",
     ),
     *(Row(names, "block", "asks which files there are, or when they were used") for names in FILES),
-    Row(r"_?exit|quick_exit|longjmp|raise", "block", "ends the process"),
+    Row(
+        r"_?exit|quick_exit|(sig)?longjmp|raise|gsignal|(pthread|thrd)_exit",
+        "block",
+        "ends the process",
+    ),
     Row(r"getenv|secure_getenv|_{0,2}environ|(__)?getauxval", "block", "looks at its environment"),
     Row(r"__INCLUDE_LEVEL__|__BASE_FILE__", "block", "asks how it is built"),
     Row(r"__builtin_(return|frame)_address|backtrace|_Unwind_\w+", "block", "looks at its callers"),
-    Row(r"sig(nal|action|procmask)|atexit|on_exit|constructor", "block", "runs outside its call"),
+    Row(
+        r"(bsd_|sysv_|s)?signal|sig(action|procmask|set|vec|interrupt)|atexit|on_exit|constructor",
+        "block",
+        "runs outside its call",
+    ),
     Row(r"daemon", "block", "leaves a process behind"),
     Row(
         r"(shm|sem|msg)(get|ctl)|shm(at|dt)|semop|msg(snd|rcv)|ftok|(sem|mq)_open",
@@ -136,7 +150,7 @@ def cpp_findings(
     found = list[Finding]()
     for use in foreign_names(root):
         for row in rows:
-            if (use.how == "member") is row.member and re.fullmatch(row.pattern, use.name):
+            if (use.how == "member") is row.member and row.names(use.name):
                 tier = row.tier_under(contract)
                 if tier is not None:
                     found.append(Finding(tier, use.line, use.name, row.reason))

@@ -36,6 +36,7 @@ CASES = {
     "sources": (
         ("test_source.py", "HARMLESS"), ("test_flags.py", "HARMLESS"), ("test_python.py", "PASSED"),
     ),
+    "host code": (("instructions/test_host_code.py", "HONEST"),),
     "GPU code": (("instructions/test_asked_once.py", "HONEST"),),
 }  # fmt: skip
 """files of tests, and the names of their lists"""

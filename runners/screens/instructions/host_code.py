@@ -75,7 +75,7 @@ def _imported(imports: Collection[str]) -> Iterator[Finding]:
             if row.tier != "block" or (row.member and len(parts) == 1):
                 continue
             for part in parts:
-                if re.fullmatch(row.pattern, part):
+                if row.names(part):
                     yield Finding("block", 0, part, f"{row.reason} (imported by its machine code)")
 
 

@@ -272,6 +272,18 @@ def test_every_row_gives_a_reason() -> None:
         "#ifdef A\n#elif __has_include_next(BESIDE)",
         "#define THERE __has_include\n#if THERE(BESIDE)",
         "#define THERE(x) __has_include(x)\n#if THERE(BESIDE)",
+        '#if __has_\\\ninclude("/usr/bin/env")',
+        '#if __has_include /* of */ ("/usr/bin/env")',
+        "#if __has_include /*\n*/ (</usr/bin/env>)",
+        '#define P(a, b) a##b\n#if P(__has_, include)("/usr/bin/env")',
+        '#define P(a, b) a##b\n#if P(_, _has_include)("/usr/bin/env")',
+        '#define SAME(x) x\n#if SAME(__has_include)("/usr/bin/env")',
+        '%:define THERE __has_include\n#if THERE("/usr/bin/env")',
+        '#pragma GCC dependency "/usr/bin/env"\n#if 1',
+        '_Pragma("GCC dependency \\"/usr/bin/env\\"")\n#if 1',
+        "#define P(a, b) a##b\n#if P(__INCLUDE_, LEVEL__) > 1",
+        "#define P(a, b) a##b\nconst char* of = P(__BASE_FI, LE__);\n#if 1",
+        "#define P(a, b) a##b\nconst char* day = P(__DA, TE__);\n#if 1",
     ],
 )
 def test_a_source_does_not_ask_how_it_is_built(line: str) -> None:
@@ -288,6 +300,10 @@ def test_a_source_does_not_ask_how_it_is_built(line: str) -> None:
         "#if defined(__has_include) && __has_include( <omp.h> )",
         "#ifdef __has_include",
         "#define OMP __has_include(<omp.h>)\n#if OMP",
+        "#ifndef __has_include\n#define NO 1",
+        "#if defined __has_include\n#if __has_include /* ours? no: */ (<omp.h>)\n#endif",
+        "#if !defined(__has_include) || \\\n  __has_include(<omp.h>)",
+        "#define P(a, b) a##b\nint P(has_, included) = 1;\n#if 1",
     ],
 )
 def test_a_source_may_ask_for_what_the_system_has(line: str) -> None:

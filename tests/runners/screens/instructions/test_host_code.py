@@ -24,11 +24,58 @@ pytestmark = [
 ALLOWED = [{"name": "rdtsc", "reason": "each result has its time"}]
 
 
+OTHER_NAMES = {
+    "__clock_gettime": "reads a clock",
+    "__gettimeofday": "reads a clock",
+    "ntp_gettime": "reads a clock",
+    "timer_settime": "reads a clock",
+    "__open64_nocancel": "opens files",
+    "__open_2": "opens files",
+    "__libc_fork": "starts a program",
+    "__fxstat64": "asks which files there are",
+    "dladdr": "asks who runs it",
+    "dlvsym": "loads code at run time",
+    "__libc_secure_getenv": "looks at its environment",
+    "__backtrace": "looks at its callers",
+    "__libc_sigaction": "runs outside its call",
+    "ssignal": "runs outside its call",
+    "sigset": "runs outside its call",
+    "__longjmp_chk": "ends the process",
+    "pthread_exit": "ends the process",
+}
+"""what else the C library calls its functions, and functions like them"""
+HONEST = [
+    ("return std::accumulate(&n, &n + 1, 0);", "#include <numeric>"),
+    ("std::vector<int> v(n); std::sort(v.begin(), v.end()); return v[0];", "#include <algorithm>"),
+    ("static std::mutex own; std::lock_guard held(own); return n;", "#include <mutex>"),
+    ("std::thread a([] {}), b([] {}); a.join(); b.join(); return n;", ""),
+    ("return std::async(std::launch::async, [n] { return 2 * n; }).get();", "#include <future>"),
+    ("if (n < 0) std::abort(); return n;", "#include <cstdlib>"),
+    ("return int(std::sin(n) + std::fma(n, n, 1.0));", "#include <cmath>"),
+    ("try { return std::vector<int>(n).at(9); } catch (const std::exception&) { return 0; }", ""),
+    ("std::atomic<int> a{n}; a.fetch_add(1); return a.load();", "#include <atomic>"),
+    ('char text[16]; return std::snprintf(text, 16, "%d", n);', "#include <cstdio>"),
+    ("return int(sysconf(_SC_NPROCESSORS_ONLN)) * n;", "#include <unistd.h>"),
+    ("return *static_cast<int*>(std::memmove(&n, &n, sizeof n));", "#include <cstring>"),
+    ("std::mt19937 drawn(n); return int(drawn());", "#include <random>"),
+    ("return time_steps(n);", "int time_steps(int n) { return 2 * n; }"),
+]
+"""bodies, and what stands above them: threads, locks, exceptions, tables and the like"""
+
+
 def image(folder: Path, body: str, above: str = "") -> bytes:
     head = "#include <chrono>\n#include <thread>\n#include <vector>\n#include <cpuid.h>\n"
     entry = 'extern "C" __attribute__((visibility("default"))) int k(int n) {\n'
     (folder / "k.cpp").write_text(f"{head}{above}\n{entry}{body}\n}}\n", encoding="utf-8")
-    command = [str(COMPILER), "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "k.cpp"]
+    command = [
+        str(COMPILER),
+        "-O2",
+        "-std=c++17",
+        "-shared",
+        "-fPIC",
+        "-fvisibility=hidden",
+        "k.cpp",
+    ]
     subprocess.run([*command, "-o", "k.so"], check=True, cwd=folder, timeout=120)
     return (folder / "k.so").read_bytes()
 
@@ -86,3 +133,29 @@ def test_a_contract_allows_an_instruction_by_name(tmp_path: Path) -> None:
 
 def test_plain_code_passes(tmp_path: Path) -> None:
     assert screen(tmp_path, image(tmp_path, "return 2 * n;")).outcome == "passed"
+
+
+def test_functions_are_refused_by_their_other_names_in_the_library(tmp_path: Path) -> None:
+    names = list(OTHER_NAMES)
+    above = "\n".join(f'extern "C" long f{i}(int*) asm("{n}");' for i, n in enumerate(names))
+    body = f"return int({' + '.join(f'f{i}(&n)' for i in range(len(names)))});"
+    told = host_code_findings(image(tmp_path, body, above))
+    assert {each.tier for each in told} == {"block"}
+    for name, reason in OTHER_NAMES.items():
+        assert any(each.name == name and reason in each.reason for each in told), name
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """All of them in one object, each an entry of its own."""
+    shown = 'extern "C" __attribute__((visibility("default"))) int'
+    bodies = [
+        f"{above}\n{shown} k{i}(int n) {{ {body} }}" for i, (body, above) in enumerate(HONEST)
+    ]
+    return image(tmp_path_factory.mktemp("honest"), "return n;", "\n".join(bodies))
+
+
+@pytest.mark.parametrize("number", range(len(HONEST)), ids=[body for body, _ in HONEST])
+def test_what_kernels_honestly_use_of_the_library_passes(honest: bytes, number: int) -> None:
+    told = host_code_findings(honest, [f"k{number}"])
+    assert {each.tier for each in told} <= {"note"}, told
