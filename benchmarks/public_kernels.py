@@ -109,7 +109,7 @@ def row_of(file: Path, kernel: str) -> dict[str, Any]:
         "text": "" if isinstance(read, str) else lifted_text(read),
         "rewrites": [],
     }
-    return row if beside else row | _proposed(_loaded(lifted, file))
+    return row if beside else row | _proposed(opened(lifted, file))
 
 
 def _open(draft: Draft) -> int:
@@ -125,7 +125,7 @@ def _share(lifted: Lifted) -> str:
     return "none" if all(line.strip().startswith(alone) for line in lines) else "part"
 
 
-def _loaded(draft: Draft, file: Path) -> LoadedKernel | str:
+def opened(draft: Draft, file: Path) -> LoadedKernel | str:
     """The kernel that a user would open; why it cannot be."""
     workloads = [
         {**w, "symbols": {n: USUAL_SIZE if v == OPEN else v for n, v in w["symbols"].items()}}
@@ -140,11 +140,7 @@ def _loaded(draft: Draft, file: Path) -> LoadedKernel | str:
 def _proposed(loaded: LoadedKernel | str) -> dict[str, Any]:
     if isinstance(loaded, str):
         return {"spec": "not legal", "refused": {"spec": loaded}}
-    base = loaded.baseline()
-    state = State(
-        "cuda", base.source, base.parameters, base.options, loaded.spec, base.plan,
-        files=loaded.files,
-    )  # fmt: skip
+    state = state_of(loaded)
     found, refused = list[str](), dict[str, str]()
     for move in MOVES:
         if move.id in IDIOMS and state.language.kernel_type in move.languages:
@@ -154,6 +150,15 @@ def _proposed(loaded: LoadedKernel | str) -> dict[str, Any]:
             elif answer:
                 found.append(move.id)
     return {"rewrites": found, "refused": {} if found else refused}
+
+
+def state_of(loaded: LoadedKernel) -> State:
+    """The kernel as it was handed over."""
+    base = loaded.baseline()
+    return State(
+        "cuda", base.source, base.parameters, base.options, loaded.spec, base.plan,
+        files=loaded.files,
+    )  # fmt: skip
 
 
 def _counted(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

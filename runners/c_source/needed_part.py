@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_LINKAGE = re.compile(
+    r"^[ \t]*#[ \t]*(?:ifdef[ \t]+__cplusplus|if[ \t]+defined\W*__cplusplus\W*?)[ \t]*\n\s*"
+    r"(?:extern[ \t]+\"C\"\s*\{|\})[^\n#]*\n\s*#[ \t]*endif[^\n]*",
+    re.MULTILINE,
+)
+"""what headers that C reads too begin and end with, each a brace that has no other in its place"""
 _NAMES = ("identifier", "type_identifier", "namespace_identifier", "field_identifier")
 _TYPES = ("struct_specifier", "class_specifier", "union_specifier", "enum_specifier")
 AROUND = (
@@ -39,13 +45,13 @@ class _Item:
     needs: frozenset[str]
 
 
-def needed_part(source: str, entry: str) -> str:
+def needed_part(source: str, entry: str, headers: frozenset[str]) -> str:
     """The source with lines of the same number and nothing in the places of what `entry`, the name
-    of a function, does not need.
+    of a function, does not need, and of `#include` of any but these headers.
 
-    All of the preprocessor stays, and so do operators of the device, which nobody names.
+    All else of the preprocessor stays, and so do operators of the device, which nobody names.
     """
-    data = bytearray(source.encode())
+    data = bytearray(_LINKAGE.sub(_as_blanks, source).encode())
     root = parse_cpp(bytes(data)).root_node
     items = list(_items(root))
     needed, open_ = set[str](), {entry}
@@ -62,17 +68,27 @@ def needed_part(source: str, entry: str) -> str:
             if name in each.names and each.node.id not in kept:
                 kept.add(each.node.id)
                 open_ |= each.needs
-    for each in items:
-        if each.node.id not in kept:
-            for place in range(each.node.start_byte, each.node.end_byte):
-                if data[place] not in b"\r\n":
-                    data[place] = ord(" ")
+    gone = [each.node for each in items if each.node.id not in kept]
+    gone += [
+        node
+        for node in walk(root)
+        if node.type == "preproc_include"
+        and text_of(node.child_by_field_name("path"))[1:-1] not in headers
+    ]
+    for node in gone:
+        for place in range(node.start_byte, node.end_byte):
+            if data[place] not in b"\r\n":
+                data[place] = ord(" ")
     return data.decode()
+
+
+def _as_blanks(found: re.Match[str]) -> str:
+    return "\n" * found[0].count("\n")
 
 
 def _items(node: Node) -> Iterator[_Item]:
     for each in node.children:
-        if each.type in AROUND:
+        if each.type in AROUND and not _is_of_one(each):
             yield from _items(each)
         elif each.type in _LEFT_OUT:
             yield _Item(each, frozenset(), frozenset())
@@ -81,6 +97,14 @@ def _items(node: Node) -> Iterator[_Item]:
             if names:
                 words = {text_of(n) for n in walk(each) if n.type in _NAMES}
                 yield _Item(each, names, frozenset(words))
+
+
+def _is_of_one(node: Node) -> bool:
+    """Whether it is `extern "C"` before one function, and no block."""
+    body = node.child_by_field_name("body")
+    return node.type == "linkage_specification" and (
+        body is None or body.type != "declaration_list"
+    )
 
 
 def _macros(root: Node) -> dict[str, frozenset[str]]:
@@ -100,6 +124,11 @@ def _defined(item: Node) -> Iterator[str]:
         for each in item.named_children:
             if each.type != "template_parameter_list":
                 yield from _defined(each)
+        return
+    if item.type == "linkage_specification":
+        body = item.child_by_field_name("body")
+        if body is not None:
+            yield from _defined(body)
         return
     if item.type == "alias_declaration":
         yield text_of(item.child_by_field_name("name"))

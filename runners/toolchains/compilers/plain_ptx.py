@@ -48,16 +48,16 @@ def plain_ptx(
     if isinstance(made, tuple):
         return made
     there = _there(source)
-    alone = device_part(source, there)
     with_standard_headers(folder)
     brought = _brought(source, there)
     toolkit = ("-DKERNELWRIGHT_WITH_TOOLKIT",) * bool({*there, *brought} - {*HEADERS})
     first = (STANDARD, *brought)
     flags = (*DEVICE, *(f"--pre-include={name}" for name in first), *toolkit)
-    needed = needed_part(alone, entry.partition("<")[0].rpartition("::")[2].strip())
+    needed = needed_part(source, entry.partition("<")[0].rpartition("::")[2].strip(), there)
     made = compiled(needed, entry, folder, defines=defines, flags=flags)
-    if isinstance(made, tuple) or needed == alone:
+    if isinstance(made, tuple):
         return made
+    alone = device_part(source, there)
     more = compiled(alone, entry, folder, defines=defines, flags=flags)
     return more if isinstance(more, tuple) else made
 

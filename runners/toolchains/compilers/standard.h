@@ -21,6 +21,10 @@ using intptr_t = long;
 using uintptr_t = unsigned long;
 #endif
 using ptrdiff_t = long;
+using uchar = unsigned char;
+using ushort = unsigned short;
+using uint = unsigned int;
+using ulong = unsigned long;
 using ssize_t = long;
 
 #define INFINITY __int_as_float(0x7f800000)
