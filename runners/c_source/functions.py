@@ -10,6 +10,7 @@ from .declarators import declared, function_declarator
 from .expressions import is_call
 from .nodes import field, parents, qualifiers_of, text_of, walk
 from .parsing import parse_cpp
+from .structs import struct_element
 from .types import QUALIFIERS, Element, element_type
 
 if TYPE_CHECKING:
@@ -137,6 +138,14 @@ def _internal(node: Node) -> bool:
     return any(above.type in kept for above in parents(node))
 
 
+def _element(kind: str, node: Node) -> Element | None:
+    if (plain := element_type(kind)) is not None:
+        return plain
+    source = _file_of(node)
+    name = resolved(kind, source)
+    return element_type(name) or struct_element(name, source)
+
+
 def _parameter(node: Node, at: int) -> CppParameter:
     words = text_of(node.child_by_field_name("type")).split()
     kind = " ".join(w for w in words if w not in QUALIFIERS)
@@ -144,7 +153,7 @@ def _parameter(node: Node, at: int) -> CppParameter:
     return CppParameter(
         name=made.name or f"argument{at}",
         type=kind,
-        element=element_type(kind) or element_type(resolved(kind, _file_of(node))),
+        element=_element(kind, node),
         pointers=made.pointers + len(made.sizes),
         const="const" in qualifiers_of(node),
         node=node,

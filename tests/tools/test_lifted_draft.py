@@ -205,3 +205,18 @@ def test_a_kernel_of_narrow_floats_is_run_for_its_sizes() -> None:
     found = with_lift(draft_of_source("turn.cu", source), source)
     assert {a["name"]: a.get("shape") for a in found.data["io"]["arguments"]}["y"] is not None
     assert "bytes" in found.data["io"]
+
+
+def test_arrays_of_a_kernel_for_one_large_size_are_as_large_as_its_indices_reach() -> None:
+    source = (
+        "#define N 3000\n#define at(a, r, c) a[(r) * N + (c)]\n"
+        "__global__ void pairs(float* y, const float* x) {\n"
+        " int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y;\n"
+        " float s = 0;\n for (int k = 0; k < N; ++k) s += at(x, r, k) * at(x, k, c / 2);\n"
+        " at(y, r, c) = s + at(y, r, c);\n}\n"
+        "void run(float* y, float* x) { pairs<<<dim3(N / 100, N), 100>>>(y, x); }\n"
+    )
+    found = with_lift(draft_of_source("pairs.cu", source), source)
+    y, x = found.data["io"]["arguments"]
+    assert y["shape"] == [9000000] == x["shape"]
+    assert (y["role"], x["role"]) == ("inout", "input")

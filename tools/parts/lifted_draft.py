@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from ...analysis.lift import Argument, Lifted, lift
 from ...analysis.lift.contract import Facts, facts_of
-from ...analysis.lift.expressions import Expr, Name, Unreadable, names_in
+from ...analysis.lift.expressions import Expr, Name, Number, Unreadable, names_in
 from ...analysis.lift.host import lift_host
 from ...analysis.lift.rewriting import with_values
 from ...analysis.lift.sums import product
@@ -20,11 +21,12 @@ from ...analysis.ptx import Module, read_ptx
 from ...runners.building.plain_compiler import compiled_plainly
 from ...runners.c_source.own_headers import with_headers
 from ...runners.dtypes import DTYPES
-from ...runners.errors import KernelwrightError
+from ...runners.errors import ExpressionError, KernelwrightError
 from ...runners.inferring.signature import symbol_for
 from ...runners.languages import language_of
 from ...runners.loading.completing import Draft
 from ...runners.loading.left_open import OPEN
+from ...runners.specs.expressions import evaluate_int
 from .typed.typed_draft import with_types
 
 Json = dict[str, Any]
@@ -149,7 +151,9 @@ def _of_any_block(
 
 
 def _product(size: str) -> Expr | None:
-    """A product of sizes as an expression; None for anything else."""
+    """A number or a product of sizes as an expression; None for anything else."""
+    with suppress(ExpressionError):
+        return Number(evaluate_int(size, {}))
     factors = size.split(" * ")
     if not all(each.isidentifier() for each in factors):
         return None

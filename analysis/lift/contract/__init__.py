@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..statements import Lifted
+from .constant import constant_roles, constant_shapes
 from .counting import operations
 from .fitting import covering, fitted, written
 from .indexing import accessed, divisors, index_arrays, placed_by_data, turning
@@ -43,7 +44,7 @@ def facts_of(lifted: Lifted) -> Facts:
     indices = index_arrays(lifted)
     found = samples(lifted, indices)
     if not found:
-        return Facts()
+        return Facts(roles=constant_roles(lifted), shapes=constant_shapes(lifted))
     left = placed_by_data(lifted, indices)
     shapes, below = _shapes(lifted, found, left), dict[str, str]()
     for array, bound in indices.items():
