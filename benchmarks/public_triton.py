@@ -87,10 +87,10 @@ def _table(told: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     for step in steps:
         outcomes = (str(each.get(step, "not reached")) for each in told.values())
         table[step] = dict(Counter(each.partition(":")[0] for each in outcomes))
-    for kind in ("schedules", "moves"):
-        written = [each.get(kind, {}) for each in told.values()]
-        outcomes = (o.partition(":")[0] for each in written for o in each.values())
-        table[kind] = {"kernels": sum(map(bool, written)), **Counter(outcomes)}
+    written = [each.get("schedules", {}) for each in told.values()]
+    outcomes = Counter(o.partition(":")[0] for each in written for o in each.values())
+    table["schedules"] = {"kernels": sum(map(bool, written)), **outcomes}
+    table["moves"] = {"kernels": sum(bool(each.get("moves")) for each in told.values())}
     return table
 
 
@@ -104,19 +104,18 @@ def _kernel(call: PublicCall, place: Path, rig: _Rig) -> dict[str, Any]:
     told["built"] = rig.built(kernel)
     told["logic"] = rig.outcome(small, kernel.source, None)
     state = State("triton", kernel.source, {}, BuildOptions(), kernel.spec, files=kernel.files)
-    reasons = dict[str, str]()
-    for kind, moves in (("schedules", SCHEDULES), ("moves", MOVES)):
-        outcomes = dict[str, str]()
-        for move in moves:
-            answer = move.propose(state)
-            if isinstance(answer, NotApplicable):
-                reasons[move.id] = answer.reason
-                continue
-            for candidate in answer if kind == "schedules" else answer[:1]:
-                outcomes[f"{move.id}: {candidate.detail}"] = rig.outcome(
-                    small, candidate.source or kernel.source, candidate.plan
-                )
-        told[kind] = outcomes
+    reasons, schedules, moves = dict[str, str](), dict[str, str](), list[str]()
+    for move in (*SCHEDULES, *MOVES):
+        answer = move.propose(state)
+        if isinstance(answer, NotApplicable):
+            reasons[move.id] = answer.reason
+        elif move in SCHEDULES:
+            first, source = answer[0], answer[0].source or kernel.source
+            told_of = f"{move.id}: {first.detail}"
+            schedules[told_of] = rig.outcome(small, source, first.plan)
+        else:
+            moves.append(move.id)
+    told |= {"schedules": schedules, "moves": moves}
     told["read"] = _read({each.id: reasons[each.id] for each in SCHEDULES if each.id in reasons})
     return told | ({} if told["schedules"] else {"why": sorted({*map(_short, reasons.values())})})
 

@@ -141,7 +141,7 @@ DEVELOPED: Mapping[str, PublicCall] = {
     ),
     "selective log softmax": PublicCall(
         f"{LIGER}/grpo_loss.py", "_selective_log_softmax_kernel",
-        "LOGITS < rows (tokens+1) cols\nINPUT_IDS:int64[0,cols] < rows tokens\n"
+        "LOGITS < rows tokens+1 cols\nINPUT_IDS:int64[0,2] < rows tokens\n"
         "LOG_P > rows tokens\nMASK:int32[0,2] < rows tokens\nstride_input_ids_b = tokens",
         {"rows": 16, "tokens": 512, "cols": 32768}, "",
         {"grid": ["rows", "tokens"],
@@ -191,15 +191,15 @@ DEVELOPED: Mapping[str, PublicCall] = {
     ),
     "embedding": PublicCall(
         f"{LIGER}/experimental/embedding.py", "embedding_forward_kernel",
-        "embeddings_ptr < 1000 cols\nindices_ptr:int64[0,1000] < rows\noutput_ptr > rows cols\n"
+        "embeddings_ptr < 100 cols\nindices_ptr:int64[0,100] < rows\noutput_ptr > rows cols\n"
         "n_elements = rows", ROWS, "a['embeddings_ptr'][a['indices_ptr'].astype(int)]",
         {"grid": ["cdiv(rows, 16)", "cdiv(cols, 128)"],
          "constexprs": {"embedding_dim": "cols", "BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 128}},
     ),
     "embedding backward": PublicCall(
         f"{LIGER}/experimental/embedding.py", "embedding_backward_kernel",
-        "grad_output_ptr < rows cols\ngrad_weight_ptr <> 1000 cols\n"
-        "indices_ptr:int64[0,1000] < rows\nn_elements = rows", ROWS, "",
+        "grad_output_ptr < rows cols\ngrad_weight_ptr <> 100 cols\n"
+        "indices_ptr:int64[0,100] < rows\nn_elements = rows", ROWS, "",
         {"grid": ["cdiv(rows, 16)", "cdiv(cols, 128)"],
          "constexprs": {"embedding_dim": "cols", "BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 128}},
     ),
@@ -224,7 +224,7 @@ DEVELOPED: Mapping[str, PublicCall] = {
         f"{LIGER}/fused_neighborhood_attention.py", "_neighborhood_mask_kernel",
         "mask_ptr > tokens tokens", {"tokens": 2048}, "",
         {"grid": ["tokens"], "constexprs": {"seq_len": "tokens", "kernel_size": 7, "dilation": 1,
-         "BLOCK_SIZE": "next_pow2(tokens)"}},
+         "BLOCK_SIZE": "next_pow2(tokens)"}, "num_stages": 2, "num_warps": 4},
     ),
     "token gather": PublicCall(
         f"{LIGER}/fused_moe_kernels.py", "_token_gather_weighted_sum_kernel",
@@ -243,39 +243,49 @@ DEVELOPED: Mapping[str, PublicCall] = {
         f"{GEMS}/addmm.py", "addmm",
         "bias < n\nmat1 < m k\nmat2 < k n\nout > m n", MATRICES,
         "a['bias'] + a['mat1'] @ a['mat2']",
+        constants={"BLOCK_SIZE_M": 32, "BLOCK_SIZE_N": 32, "BLOCK_SIZE_K": 32},
     ),
     "gems addmv": PublicCall(
         f"{GEMS}/addmv.py", "addmv", "self < m\nmat < m n\nvec < n\nout > m",
         {"m": 8192, "n": 8192}, "a['self'] + a['mat'] @ a['vec']",
+        constants={"BLOCK_N": 32, "BLOCK_M": 64},
     ),
     "gems amax": PublicCall(
         f"{GEMS}/amax.py", "amax", "inp < rows cols\ndim = 1\nout > rows", ROWS,
         "a['inp'].max(1)",
+        constants={"BLOCK_M": 8, "BLOCK_N": 256},
     ),
     "gems all": PublicCall(
         f"{GEMS}/all.py", "all_dim", "inp < rows cols\ndim = 1\nout:bool > rows", ROWS,
         "a['inp'].all(1)",
+        constants={"BLOCK_M": 8, "BLOCK_N": 256},
     ),
     "gems argmax": PublicCall(
         f"{GEMS}/argmax.py", "argmax", "inp < rows cols\ndim = 1\nout:int64 > rows", ROWS,
         "a['inp'].argmax(1)",
+        constants={"BLOCK_M": 8, "BLOCK_N": 256},
     ),
     "gems argmin of columns": PublicCall(
         f"{GEMS}/argmin.py", "argmin", "inp < rows cols\ndim = 0\nout:int64 > cols", ROWS,
         "a['inp'].argmin(0)",
+        constants={"BLOCK_M": 8, "BLOCK_N": 256},
     ),
     "gems average pooling": PublicCall(
         f"{GEMS}/avg_pool2d.py", "avg_pool2d",
         "input < n 16 size size\nkernel_size = 2\nstride = 2\nout > n 16 size//2 size//2",
         {"n": 32, "size": 256}, "",
+        constants={"BLOCK_H": 16, "BLOCK_W": 16},
     ),
     "gems bmm": PublicCall(
         f"{GEMS}/bmm.py", "bmm", "A < 8 m k\nB < 8 k n\nout > 8 m n", MATRICES,
         "a['A'] @ a['B']",
+        constants={"TILE_M": 32, "TILE_N": 32, "TILE_K": 32, "GROUP_M": 1, "DIVISIBLE_M": 0,
+                   "DIVISIBLE_N": 0, "DIVISIBLE_K": 0},
     ),
     "gems count nonzero": PublicCall(
         f"{GEMS}/count_nonzero.py", "count_nonzero", "x < rows cols\ndim = 1\nout:int64 > rows",
         ROWS, "(a['x'] != 0).sum(1)",
+        constants={"BLOCK_SIZE": 256},
     ),
     "gems cumsum": PublicCall(
         f"{GEMS}/cumsum.py", "cumsum", "inp < rows cols\ndim = 1\nout > rows cols", ROWS,
@@ -289,21 +299,13 @@ DEVELOPED: Mapping[str, PublicCall] = {
         f"{GEMS}/diag.py", "diag_2d_to_1d", "x < n n\nout > n", {"n": 8192},
         "np.diagonal(a['x'])",
     ),
-    "gems dot": PublicCall(
-        f"{GEMS}/dot.py", "dot", "x < n\ny < n\nout >", {"n": 1 << 22}, "a['x'] @ a['y']",
-    ),
-    "gems dropout backward": PublicCall(
-        f"{GEMS}/dropout.py", "dropout_backward",
-        "grad_output < n\nmask:bool[0,2] < n\nscale f= 2.0\nout > n", {"n": 1 << 24},
-        "a['grad_output'] * a['mask'] * 2",
+    "gems diagonal matrix": PublicCall(
+        f"{GEMS}/diag.py", "diag_1d_to_2d", "x < n\nout > n n", {"n": 8192}, "np.diag(a['x'])",
     ),
     "gems embedding": PublicCall(
         f"{GEMS}/embedding.py", "embedding",
-        "weight < 1000 cols\nindices:int64[0,1000] < rows\nout > rows cols", ROWS,
+        "weight < 100 cols\nindices:int64[0,100] < rows\nout > rows cols", ROWS,
         "a['weight'][a['indices'].astype(int)]",
-    ),
-    "gems exp": PublicCall(
-        f"{GEMS}/exp.py", "exp", "A < n\nout > n", {"n": 1 << 24}, "np.exp(a['A'])",
     ),
     "gems gelu": PublicCall(
         f"{GEMS}/gelu.py", "gelu", "self < n\nout > n", {"n": 1 << 24}, "",
@@ -318,6 +320,7 @@ DEVELOPED: Mapping[str, PublicCall] = {
         f"{GEMS}/index_select.py", "index_select",
         "inp < rows cols\ndim = 1\nindex:int64[0,1] < chosen\nout > rows chosen",
         {**ROWS, "chosen": 4096}, "a['inp'][:, a['index'].astype(int)]",
+        constants={"BLOCK_M": 8, "BLOCK_N": 64},
     ),
     "gems log softmax": PublicCall(
         f"{GEMS}/log_softmax.py", "log_softmax", "self < rows cols\ndim = 1\nout > rows cols",
@@ -325,4 +328,129 @@ DEVELOPED: Mapping[str, PublicCall] = {
     ),
 }  # fmt: skip
 
-HELD_OUT: Mapping[str, PublicCall] = {}
+HELD_OUT: Mapping[str, PublicCall] = {
+    "streams, before": PublicCall(
+        f"{LIGER}/mhc.py", "mhc_pre_fwd", "x < n 4 cols\nh_pre < n 4\nout > n cols",
+        {"n": 2048, "cols": 2048}, "(a['x'] * a['h_pre'][:, :, None]).sum(1)",
+    ),
+    "streams, after": PublicCall(
+        f"{LIGER}/mhc.py", "mhc_post_res_fwd",
+        "x < n 4 cols\nf_out < n cols\nh_post < n 4\nh_res < n 4 4\nout > n 4 cols",
+        {"n": 2048, "cols": 2048}, "",
+    ),
+    "masked scores": PublicCall(
+        f"{LIGER}/multi_token_attention.py", "_mask_zero_forward",
+        "scores < heads tokens tokens\nout > heads tokens tokens",
+        {"heads": 64, "tokens": 1024}, "np.tril(a['scores'])",
+    ),
+    "poly norm": PublicCall(
+        f"{LIGER}/poly_norm.py", "poly_norm_forward",
+        f"X < rows cols\nW < 3\nB < 1\n{EPS}\nY > rows cols\nRSTD > rows 3", ROWS, "",
+    ),
+    "squared relu": PublicCall(
+        f"{LIGER}/relu_squared.py", "relu_squared_forward", "X < rows cols\nY > rows cols", ROWS,
+        "np.maximum(a['X'], 0) ** 2",
+    ),
+    "squared relu backward": PublicCall(
+        f"{LIGER}/relu_squared.py", "relu_squared_backward",
+        "X < rows cols\ndY < rows cols\ndX > rows cols", ROWS,
+        "2 * np.maximum(a['X'], 0) * a['dY']",
+    ),
+    "rms norm": PublicCall(
+        f"{LIGER}/rms_norm.py", "rms_norm_forward",
+        f"X < rows cols\nW < cols\n{EPS}\noffset f= 0.0\ncasting_mode = 0\nrow_mode = 1\n"
+        "Y > rows cols\nRSTD > rows", ROWS, "",
+    ),
+    "rope": PublicCall(
+        f"{LIGER}/rope.py", "_triton_rope",
+        "q_ptr <> 2 tokens 8 64\nq_row_stride = 512\nk_ptr <> 2 tokens 2 64\n"
+        "k_row_stride = 128\ncos < 1 tokens 64\ncos_row_stride = 64\nsin < 1 tokens 64\n"
+        "sin_row_stride = 64\nsl = tokens", {"tokens": 4096}, "",
+        {"grid": ["2 * tokens"],
+         "constexprs": {"bs": 2, "cos_bs": 1, "n_qh": 8, "n_kh": 2, "hd": 64, "pad_n_qh": 8,
+                        "pad_n_kh": 2, "pad_hd": 64, "BLOCK_SIZE": 8, "BACKWARD_PASS": 0}},
+    ),
+    "softmax": PublicCall(
+        f"{LIGER}/softmax.py", "_softmax_forward", "x < rows cols\ny > rows cols", ROWS,
+        "np.exp(a['x']) / np.exp(a['x']).sum(1, keepdims=True)",
+    ),
+    "softmax of long rows": PublicCall(
+        f"{LIGER}/softmax.py", "_softmax_multi_block_forward_kernel",
+        "Y_ptr > rows cols\nY_row_stride = cols\nX_ptr < rows cols\nX_row_stride = cols\n"
+        "n_cols = cols", {"rows": 256, "cols": 131072},
+        "np.exp(a['X_ptr']) / np.exp(a['X_ptr']).sum(1, keepdims=True)",
+        {"grid": ["rows"], "constexprs": {"BLOCK_SIZE": 4096}},
+    ),
+    "softmax backward": PublicCall(
+        f"{LIGER}/softmax.py", "_softmax_single_block_backward_kernel",
+        "dy_ptr < rows cols\ndy_stride = cols\ny_ptr < rows cols\ny_stride = cols\n"
+        "dx_ptr > rows cols\ndx_stride = cols\nn_cols = cols", ROWS,
+        "a['y_ptr'] * (a['dy_ptr'] - (a['y_ptr'] * a['dy_ptr']).sum(1, keepdims=True))",
+        {"grid": ["rows"], "constexprs": {"BLOCK_SIZE": "next_pow2(cols)"}},
+    ),
+    "sparsemax backward": PublicCall(
+        f"{LIGER}/sparsemax.py", "_sparsemax_backward_kernel",
+        "o_ptr < rows cols\ngo_ptr < rows cols\ngi_ptr > rows cols\nstride = cols\n"
+        "n_cols = cols", ROWS, "",
+        {"grid": ["rows"], "constexprs": {"BLOCK_SIZE": 1024}, "num_warps": 4},
+    ),
+    "swiglu": PublicCall(
+        f"{LIGER}/swiglu.py", "swiglu_forward", "a < rows cols\nb < rows cols\nc > rows cols",
+        ROWS, "a['a'] / (1 + np.exp(-a['a'])) * a['b']",
+    ),
+    "swiglu backward": PublicCall(
+        f"{LIGER}/swiglu.py", "swiglu_backward",
+        "a <> rows cols\nb <> rows cols\ndc < rows cols", ROWS, "",
+    ),
+    "swiglu of one array": PublicCall(
+        f"{LIGER}/swiglu.py", "swiglu_fused_gate_up_forward", "y < rows 2*cols\nc > rows cols",
+        ROWS, "",
+    ),
+    "total variation": PublicCall(
+        f"{LIGER}/tvd.py", "_tv_distance_kernel",
+        "p_ptr < rows cols\np_stride = cols\nq_ptr < rows cols\nq_stride = cols\n"
+        "loss_ptr > rows cols\nloss_stride = cols\ngrads_ptr > rows cols\n"
+        "grads_stride = cols\nlabel_ptr:int64[0,9] < rows\nn_cols = cols\nscale f= 1.0", ROWS,
+        "", {"grid": ["rows"], "constexprs": {"ignore_index": -100, "BLOCK_SIZE": 1024,
+                                              "HAS_LABEL": 0, "reduction": 0}},
+    ),
+    "gems max": PublicCall(
+        f"{GEMS}/max.py", "max_dim",
+        "inp < rows cols\ndim = 1\nvalue > rows\nindex:int64 > rows", ROWS, "",
+        constants={"BLOCK_M": 8, "BLOCK_N": 256},
+    ),
+    "gems mm": PublicCall(
+        f"{GEMS}/mm.py", "mm", "a < m k\nb < k n\nc > m n", MATRICES, "a['a'] @ a['b']",
+        constants={"BLOCK_M": 32, "BLOCK_N": 32, "BLOCK_K": 32, "GROUP_M": 8},
+    ),
+    "gems mv": PublicCall(
+        f"{GEMS}/mv.py", "mv", "inp < n m\nvec < m\nout > n", {"n": 8192, "m": 8192},
+        "a['inp'] @ a['vec']", constants={"BLOCK_N": 32, "BLOCK_M": 64},
+    ),
+    "gems prod": PublicCall(
+        f"{GEMS}/prod.py", "prod_dim", "inp < rows cols\ndim = 1\nout > rows", ROWS, "",
+        constants={"BLOCK_M": 8, "BLOCK_N": 256},
+    ),
+    "gems softmax": PublicCall(
+        f"{GEMS}/softmax.py", "softmax", "self < rows cols\ndim = 1\nout > rows cols", ROWS,
+        "np.exp(a['self']) / np.exp(a['self']).sum(1, keepdims=True)",
+        constants={"TILE_N": 1024, "TILE_K": 1, "ONE_TILE_PER_CTA": 0},
+    ),
+    "gems softmax of columns": PublicCall(
+        f"{GEMS}/softmax.py", "softmax", "self < rows cols\ndim = 0\nout > rows cols", ROWS,
+        "np.exp(a['self']) / np.exp(a['self']).sum(0, keepdims=True)",
+        constants={"TILE_N": 64, "TILE_K": 32, "ONE_TILE_PER_CTA": 0},
+    ),
+    "gems trace": PublicCall(
+        f"{GEMS}/trace.py", "trace", "self < n n\nout > 1", {"n": 4096}, "",
+    ),
+    "gems triu": PublicCall(
+        f"{GEMS}/triu.py", "triu", "A < rows cols\nout > rows cols", ROWS, "np.triu(a['A'])",
+        constants={"M_BLOCK_SIZE": 8, "N_BLOCK_SIZE": 128},
+    ),
+    "gems weight norm": PublicCall(
+        f"{GEMS}/weightnorm.py", "weight_norm_interface",
+        "v < rows cols\ng < rows 1\nout > rows cols\nnorm > rows 1", ROWS, "",
+        constants={"BLOCK_ROW_SIZE": 8, "BLOCK_COL_SIZE": 256},
+    ),
+}  # fmt: skip

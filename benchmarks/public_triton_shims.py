@@ -39,8 +39,8 @@ def get_heuristic_config(name):
     return {each: (lambda args, value=value: value) for each, value in CONSTANTS.items()}
 ''',
     "flag_gems/utils/__init__.py": '''\
+import torch
 import triton
-
 from triton.language.extra import libdevice as tl_extra_shim
 
 
@@ -50,6 +50,14 @@ def libentry():
 
 def libtuner(configs, key, **_):
     return triton.autotune(configs=configs, key=key)
+
+
+def get_device_properties(device):
+    return torch.cuda.get_device_properties(device)
+
+
+def broadcastable_to(shape, other):
+    return True
 
 
 def dim_compress(tensor, dims):

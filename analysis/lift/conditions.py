@@ -206,7 +206,8 @@ def settled(body: Body, facts: Facts = ()) -> Body:
                     for c in each.carried
                 )
                 body = settled(inner, within)
-                out.append(_one_loop(replace(each, count=end, carried=carried, body=body), facts))
+                made = _one_loop(replace(each, count=end, carried=carried, body=body), facts)
+                out.append(_around(made))
             case _:
                 out.append(each)
     return _under_one_condition(out)
@@ -249,6 +250,25 @@ def _with_its_values(body: Sequence[Statement], at: int, when: When) -> Body:
     return (*body[:first], replace(when, yes=inside), *body[at + 1 :])
 
 
+def _around(loop: Each) -> Statement:
+    """A loop all of whose body hangs on what is the same in every turn, under that condition."""
+    match loop.body:
+        case (When(condition, yes, ()),) if not loop.carried:
+            still = [
+                part
+                for part in conjuncts(condition)
+                if loop.index not in names_in(part)
+                and not any(isinstance(each, Load) for each in walk(part))
+            ]
+            if not still:
+                return loop
+            rest = all_of(tuple(part for part in conjuncts(condition) if part not in still))
+            inner = yes if rest == TRUE else (When(rest, yes, ()),)
+            return When(all_of(tuple(still)), (replace(loop, body=inner),), ())
+        case _:
+            return loop
+
+
 def _one_loop(loop: Each, facts: Facts = ()) -> Each:
     """A loop that is all of another one's body, and the other one, as a single loop; and one that
     does nothing from some index on, without those."""
@@ -283,4 +303,10 @@ def _when(condition: Expr, yes: Body, no: Body, facts: Facts) -> Body:
     other = settled(no, (*facts, *conjuncts(negation(condition))))
     if not one and not other:
         return ()
+    match one, other:
+        case (When(inner, yes, ()),), () if not any(isinstance(e, Load) for e in walk(inner)):
+            both = call("and", condition, inner, dtype="bool")
+            return (When(_shorter(both), yes, ()),)
+        case _:
+            pass
     return (When(condition, one, other) if one else When(negation(condition), other, ()),)

@@ -120,7 +120,7 @@ def _kernel_call(entry: Any, name: str, values: Values, launch: Mapping[str, Any
             f"kernel.launch: `{both[0]}` is set by a decorator of `{name}` already",
             valid="one of the two places",
         )
-    known = {**values.defines, **values.parameters, **constexprs, **values.arguments}
+    known = {**values.defines, **values.parameters, **constexprs, **options, **values.arguments}
     given = dict[str, Any]()
     for parameter in inspect.signature(_python_function(entry)).parameters.values():
         if parameter.name in decided:

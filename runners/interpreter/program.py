@@ -26,7 +26,7 @@ from ..errors import SpecError
 from ..model import Record
 from ..protocol.shared_arena import Bytes
 from ..specs.contract import BoundArgument, BoundContract, bind
-from . import accesses, libdevice, number_formats
+from . import accesses, libdevice, logical_words, number_formats
 from .accesses import Buffers
 from .pretended_tensors import pretending
 
@@ -92,6 +92,7 @@ def _prepare(request: CaptureRequest, watch: _Watch) -> None:
     Tuning(request.parameters).install_autotuners()
     number_formats.install()
     libdevice.install()
+    logical_words.install()
     accesses.install(watch.buffers)
     function: Any = load("triton.runtime.interpreter").InterpretedFunction
     run: Callable[..., Any] = function.run

@@ -48,6 +48,8 @@ class Reader:
     handlers: Mapping[str, Callable[[Reader, Operation], Blocks]]
     """operations with regions, which execute others"""
     values: dict[str, Block] = field(default_factory=dict[str, Block])
+    descriptors: dict[str, object] = field(default_factory=dict[str, object])
+    """`descriptors.Descriptor` by the names that they have"""
     out: list[Statement] = field(default_factory=list[Statement])
     stores: set[str] = field(default_factory=set[str])
     names: int = 0
@@ -154,6 +156,22 @@ def _reshaped(reader: Reader, each: Operation) -> Blocks:
     return [Block(moved(value.expr, axes), shape)]
 
 
+def _split(reader: Reader, each: Operation) -> Blocks:
+    """The two halves of an axis of two, the last one."""
+    value = reader.block(each.operands[0])
+    *shape, _ = value.shape
+    last = len(shape)
+    return [Block(moved(value.expr, {last: Number(n)}), tuple(shape)) for n in (0, 1)]
+
+
+def _joined(reader: Reader, each: Operation) -> Blocks:
+    """Two blocks side by side along a new last axis."""
+    one, other = (reader.block(name) for name in each.operands)
+    left = call("eq", Name(axis_name(len(one.shape))), Number(0), dtype="bool")
+    chosen = call("select", left, one.expr, other.expr, dtype=one.expr.dtype)
+    return [Block(chosen, (*one.shape, 2))]
+
+
 def _load(reader: Reader, each: Operation) -> Blocks:
     """An element at every place. What a masked load without `other` gives elsewhere is nothing that
     may be looked at: zero stands for it."""
@@ -168,12 +186,17 @@ def _load(reader: Reader, each: Operation) -> Blocks:
     if len(blocks) > 2:
         other = blocks[2].expr
     chosen = call("select", mask, read, other, dtype=dtype)
-    if pointer.array not in reader.written:
-        return [Block(chosen, shape)]
+    return read_now(reader, pointer.array, chosen, shape)
+
+
+def read_now(reader: Reader, array: str, value: Expr, shape: tuple[int, ...]) -> Blocks:
+    """A value of an array's elements; of one that the kernel writes it is taken here."""
+    if array not in reader.written:
+        return [Block(value, shape)]
     name = reader.fresh("t")
-    made: Body = (Let(name, at_threads(chosen, len(shape))),)
+    made: Body = (Let(name, at_threads(value, len(shape))),)
     reader.out += _everywhere(made, shape)
-    return [Block(named(Number(0, dtype), name, len(shape)), shape)]
+    return [Block(named(Number(0, value.dtype), name, len(shape)), shape)]
 
 
 def _store(reader: Reader, each: Operation) -> Blocks:
@@ -183,7 +206,7 @@ def _store(reader: Reader, each: Operation) -> Blocks:
         raise Unreadable("an address that does not come from a parameter")
     reader.stores.add(pointer.array)
     mask = blocks[2].expr if len(blocks) > 2 else TRUE
-    _put(reader, Store(pointer.array, pointer.offset, value), mask, blocks[1].shape)
+    put(reader, Store(pointer.array, pointer.offset, value), mask, blocks[1].shape)
     return []
 
 
@@ -196,11 +219,11 @@ def _atomic(reader: Reader, each: Operation) -> Blocks:
         raise Unreadable(f"the operation {each.name}")
     reader.stores.add(target.array)
     mask = blocks[2].expr if len(blocks) > 2 else TRUE
-    _put(reader, Scatter(op, target.array, target.offset, value), mask, blocks[1].shape)
+    put(reader, Scatter(op, target.array, target.offset, value), mask, blocks[1].shape)
     return []
 
 
-def _put(reader: Reader, statement: Store | Scatter, mask: Expr, shape: tuple[int, ...]) -> None:
+def put(reader: Reader, statement: Store | Scatter, mask: Expr, shape: tuple[int, ...]) -> None:
     """A statement at every place of a block where a mask holds."""
     made: Body = (statement,) if mask == TRUE else (When(mask, (statement,), ()),)
     reader.out += _everywhere(changed(made, lambda e: at_threads(e, len(shape))), shape)
@@ -245,6 +268,7 @@ def _if(reader: Reader, each: Operation) -> Blocks:
 _HANDLERS = {
     "tt.make_range": _range, "tt.get_program_id": _program, "tt.get_num_programs": _program,
     "tt.expand_dims": _expand, "tt.trans": _transposed, "tt.reshape": _reshaped,
+    "tt.split": _split, "tt.join": _joined,
     "tt.load": _load, "tt.store": _store, "tt.atomic_rmw": _atomic,
     "tt.extern_elementwise": _extern, "scf.if": _if,
 }  # fmt: skip

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ..expressions import Unreadable
 
 _PLACE = re.compile(r"\s*loc\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)")
-_RESULTS = re.compile(r"^(%[\w.$-]+)(?::(\d+))? = ")
+_RESULTS = re.compile(r"^(%[\w.$-]+(?:, %[\w.$-]+)*)(?::(\d+))? = ")
 _VALUE = re.compile(r"%[\w.$-]+(?:#\d+)?")
 _FUNCTION = re.compile(r"tt\.func (?:public |private )?@(?:\"([^\"]+)\"|([\w.$]+))\((.*)\)(.*)\{$")
 _PARAMETER = re.compile(
@@ -28,6 +28,8 @@ class Region:
 
     parameters: tuple[str, ...] = ()
     operations: list[Operation] = field(default_factory=list["Operation"])
+    others: dict[str, Region] = field(default_factory=dict[str, "Region"])
+    """blocks behind it that jumps lead to, by their names"""
 
 
 @dataclass
@@ -101,17 +103,19 @@ def functions_in(text: str) -> dict[str, TritonFunction]:
 
 def _until_closed(lines: Iterator[str], region: Region) -> str:
     """Read operations into a region; the line that closes it."""
+    here = region
     for line in lines:
         if not line or line.startswith(("//", "#")):
             continue
         if line.startswith("}"):
             return line
         if line.startswith("^"):
+            label = re.split(r"[(:]", line, maxsplit=1)[0]
             if region.operations:
-                raise Unreadable("a function with jumps")
-            region.parameters = tuple(_VALUE.findall(line))
+                here = region.others[label] = Region()
+            here.parameters = tuple(_VALUE.findall(line))
             continue
-        region.operations.append(_operation(line, lines))
+        here.operations.append(_operation(line, lines))
     raise Unreadable("text of a kernel that ends in the middle")
 
 
@@ -121,7 +125,9 @@ def _operation(line: str, lines: Iterator[str]) -> Operation:
     if found:
         line = line[found.end() :]
         many = int(found[2] or 1)
-        results = (found[1],) if not found[2] else tuple(f"{found[1]}#{n}" for n in range(many))
+        results = tuple(f"{found[1]}#{n}" for n in range(many))
+        if not found[2]:
+            results = tuple(found[1].split(", "))
     name = _NAME.match(line)
     if name is None:
         raise Unreadable(f"the line {line[:60]}")

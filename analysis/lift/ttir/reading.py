@@ -29,9 +29,11 @@ from ..statements import (
     statements_in,
 )
 from .blocks import THREADS, Block, unplaced
+from .descriptors import DESCRIPTORS
 from .execution import Reader
 from .folds import HANDLERS
-from .parsing import TritonFunction, functions_in
+from .jumps import structured
+from .parsing import Region, TritonFunction, functions_in
 from .programs import in_axes
 
 
@@ -78,13 +80,16 @@ def _with_tiles(lifted: Lifted, tiles: Mapping[str, Expr | None]) -> Lifted:
 def _read(
     function: TritonFunction, arguments: tuple[Argument, ...], written: frozenset[str]
 ) -> Reader:
-    reader = Reader(arguments, written, HANDLERS)
+    reader = Reader(arguments, written, HANDLERS | DESCRIPTORS)
     for name, argument in zip(function.parameters, arguments, strict=True):
         pointer = Pointer(argument.name, Number(0))
         scalar = Name(argument.name, value_type(argument.dtype))
         reader.values[name] = Block(pointer if argument.array else scalar)
     try:
-        reader.region(function.body)
+        body = function.body
+        if body.others:
+            body = Region(body.parameters, structured({"": body, **body.others}))
+        reader.region(body)
     except Unreadable as error:
         reader.out.append(Opaque(str(error)))
     return reader

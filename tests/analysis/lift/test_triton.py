@@ -28,6 +28,8 @@ TEXTS = {
     "product": "for all j < M, i < N:\n"
     "  o[N*j + i] = sum(k1 < K: a[K*j + k1] * b[N*k1 + i]; from 0)\n",
     "turned": "for all j < cols, i < rows:\n  o[j*rows + i] = x[cols*i + j]\n",
+    "described": "for all j < rows, i < cols:\n  o[cols*j + i] = x[cols*j + i] + 1\n",
+    "returning": "for all i < n:\n  o[i] = x[i]\n",
 }
 
 
@@ -51,6 +53,15 @@ def test_a_block_is_read_as_its_elements(
     name: str, kernels: dict[str, tuple[str, dict[str, str]]]
 ) -> None:
     assert lifted_text(lifted(kernels, name)) == TEXTS[name]
+
+
+def test_blocks_that_are_split_and_joined_are_their_elements(
+    kernels: dict[str, tuple[str, dict[str, str]]],
+) -> None:
+    x = np.arange(14, dtype=np.float32)
+    o = np.zeros(14, dtype=np.float32)
+    run(lifted(kernels, "exchanged"), {"n": 7, "nctaid.x": 1}, {"x": x, "o": o})
+    assert [*o] == [*x.reshape(7, 2)[:, ::-1].ravel()]
 
 
 def test_a_row_that_fits_in_a_block_is_a_whole_row(

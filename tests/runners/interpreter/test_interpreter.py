@@ -295,6 +295,32 @@ def test_what_the_source_does_wrong_fails_in_its_own_words(
     assert words in found.message
 
 
+@pytest.mark.parametrize(
+    "mask",
+    [
+        "at < n and at >= 0",
+        "at >= 0 and at < n and True",
+        "not (at >= n or at < 0)",
+        "at < n if n > 0 and BLOCK > 0 else at < 0",
+    ],
+)
+def test_words_between_blocks_count_for_each_element(bench: InterpreterBench, mask: str) -> None:
+    found = bench.check(ADD.replace("inside = at < n", f"inside = {mask}"))
+    assert found.outcome == "passed", found.message
+
+
+def test_a_float_that_a_launch_hands_over_is_a_value_of_the_kernel(bench: InterpreterBench) -> None:
+    line = "total = (total * by.to(tl.float32)) / by"
+    source = ADD.replace("tl.store(", f"{line}\n    tl.store(")
+    entry = (
+        "def entry(x, y, out):\n"
+        "    add[(triton.cdiv(x.numel(), 64),)](x, y, out, x.numel(), 2.0, BLOCK=64)\n"
+    )
+    source = source.replace("BLOCK: tl.constexpr", "by, BLOCK: tl.constexpr")
+    found = bench.check(source + entry, entry="entry", launch=None)
+    assert found.outcome == "passed", found.message
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_narrow_floats_are_computed_as_a_gpu_does(bench: InterpreterBench, dtype: str) -> None:
     arguments = [{**a, "dtype": dtype} if "shape" in a else a for a in ARRAYS]

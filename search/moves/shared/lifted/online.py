@@ -3,15 +3,17 @@
 A sum of exponentials under the maximum so far, rescaled whenever that grows, is the sum under the
 whole maximum, whatever the order and however many partial sums are joined:
 `s * exp(m - n) + exp(x - n)` leaves `sum(exp(x - max(x)))`, and so do sums of blocks, and of lanes
-that are scaled to the greatest of their maxima in the end. An extreme that lanes or blocks kept
-with its place is one fold of both (`extremes.py`).
+that are scaled to the greatest of their maxima in the end. A sum that stays what it was as long as
+the maximum is -inf is the same one, but where that is so in the end. An extreme that lanes or
+blocks kept with its place is one fold of both (`extremes.py`).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
-from .....analysis.lift.expressions import Call, Carried, Expr, Fold, Name, Number, names_in
+from .....analysis.lift.expressions import Call, Carried, Expr, Fold, Name, Number, call, names_in
 from .....analysis.lift.fold_laws import merged, plain_fold, term_of
 from .....analysis.lift.folding import combination
 from .....analysis.lift.rewriting import rebuilt, substitute
@@ -46,7 +48,8 @@ def _without_running_maximum(fold: Fold) -> Expr | None:
         best = combination(greatest)
         if best is None or best[0] != "max" or scaled.name in names_in(greatest.next):
             continue
-        found = _added(scaled, greatest)
+        guarded = _behind_guard(scaled, greatest)
+        found = _added(guarded or scaled, greatest)
         if found is None:
             continue
         most = merged(Fold("max", fold.index, fold.count, (greatest,), 0))
@@ -58,11 +61,26 @@ def _without_running_maximum(fold: Fold) -> Expr | None:
         term = _under(substitute(added, here), substitute(greatest.next, here), most)
         if term is None or names_in(term) & {scaled.name}:
             continue
-        return merged(
-            plain_fold("sum", k.name, fold.count, _begun(scaled, greatest, most, op),
-                       scaled.name, term)
-        )  # fmt: skip
+        begun = _begun(scaled, greatest, most, op)
+        made = merged(plain_fold("sum", k.name, fold.count, begun, scaled.name, term))
+        return made if guarded is None else _unless_empty(most, scaled.first, made)
     return None
+
+
+def _behind_guard(scaled: Carried, greatest: Carried) -> Carried | None:
+    """A sum that is what it was where the next maximum is -inf, by what it is elsewhere."""
+    match scaled.next:
+        case Call("select", (Call("eq", pair), Name(same), following)) if same == scaled.name:
+            if greatest.next in pair and Number(-math.inf, greatest.dtype) in pair:
+                return replace(scaled, next=following)
+        case _:
+            pass
+    return None
+
+
+def _unless_empty(most: Expr, empty: Expr, total: Expr) -> Expr:
+    nothing = call("eq", most, Number(-math.inf, most.dtype), dtype="bool")
+    return Call("select", (nothing, empty, total), total.dtype)
 
 
 def _begun(scaled: Carried, greatest: Carried, most: Expr, op: str) -> Expr:
@@ -129,6 +147,11 @@ def _of_scaled_sums(fold: Fold) -> Expr | None:
                 pass
             case _:
                 continue
+        match inner:  # of a lane without elements nothing, which is scaled by nothing
+            case Call("select", (Call("eq", (_, Number(least))), Number(0), whole)):
+                inner = whole if least == -math.inf else inner
+            case _:
+                pass
         if not isinstance(inner, Fold) or inner.kind != "sum" or fold.index in names_in(top):
             continue
         found = _under(inner, mine, top)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from ...shared.base import NotApplicable, State
 from ...shared.edits import Edit
-from .launched import launched_by
+from .launched import launched_by, named_by
 from .nodes import walk
 from .source import INDENT, Source, read
 
@@ -172,6 +172,10 @@ class Launch:
     tuple: ast.Tuple
     meta: str | None
     """the name by which a function of the grid knows the kernel's constants"""
+    shares_grid: bool = False
+    """whether its grid has a name that others use too"""
+    shares_kernel: bool = False
+    """whether functions that the entry does not call launch the kernel as well"""
 
     @property
     def grid(self) -> list[ast.expr]:
@@ -197,7 +201,11 @@ class Launch:
         text = f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
         if self.meta is None and any("meta[" in size for size in sizes):
             text = f"lambda meta: {text}"
-        return self.source.replace(self.tuple, text)
+        if not self.shares_grid:
+            return self.source.replace(self.tuple, text)
+        assert isinstance(self.call.func, ast.Subscript)
+        own = text if self.meta is None else f"lambda {self.meta}: {text}"
+        return self.source.replace(self.call.func.slice, own)
 
     def passing(self, *keywords: str) -> Edit:
         """Further keyword arguments."""
@@ -206,8 +214,10 @@ class Launch:
         return Edit(end, end, "".join(f", {k}" for k in keywords))
 
 
-def launch_of(state: State, kernel: Kernel) -> Launch | NotApplicable:
-    """The one launch of a kernel in its source, with a grid that is written as a tuple."""
+def launch_of(state: State, kernel: Kernel, *, beside: bool = False) -> Launch | NotApplicable:
+    """The one launch of a kernel in its source, with a grid that is written as a tuple. `beside`:
+    the kernel will stay as it is, beside another one for the entry's launch, so that launches by
+    functions that the entry does not call do not matter."""
     if state.spec.kernel.launch is not None:
         return NotApplicable(
             f"the spec launches `{kernel.name}`: this rewrite changes launches in Python alone"
@@ -222,6 +232,11 @@ def launch_of(state: State, kernel: Kernel) -> Launch | NotApplicable:
         and isinstance(call.func.value, ast.Name)
         and call.func.value.id == kernel.name
     ]
+    everywhere = len(calls)
+    if beside and everywhere > 1:
+        entry = state.spec.kernel.metadata.kernel_name
+        called = named_by(kernel.source.tree, entry, {kernel.name})
+        calls = [each for each in calls if each[0].name in called]
     if len(calls) != 1:
         words = "no function of the source" if not calls else "more than one place"
         return NotApplicable(
@@ -229,12 +244,19 @@ def launch_of(state: State, kernel: Kernel) -> Launch | NotApplicable:
         )
     function, call = calls[0]
     assert isinstance(call.func, ast.Subscript)
-    if isinstance(call.func.slice, ast.Name) and _reads(function, call.func.slice.id) > 1:
-        return NotApplicable(f"`{call.func.slice.id}` is more than the grid of `{kernel.name}`")
+    named = call.func.slice.id if isinstance(call.func.slice, ast.Name) else ""
+    shared = bool(named) and _reads(function, named) > 1
     grid = _grid(call.func.slice, function)
     if grid is None or not (call.args or call.keywords):
         return NotApplicable(f"the grid of `{kernel.name}` is not written as a tuple")
-    return Launch(kernel.source, function, call, *grid)
+    return Launch(
+        kernel.source,
+        function,
+        call,
+        *grid,
+        shares_grid=shared,
+        shares_kernel=everywhere > len(calls),
+    )
 
 
 def _grid(node: ast.expr, function: ast.FunctionDef) -> tuple[ast.Tuple, str | None] | None:

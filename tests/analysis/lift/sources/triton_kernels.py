@@ -105,6 +105,30 @@ def place_of_most(x, o, n, B: tl.constexpr):
     tl.store(o + r, tl.argmax(v, 0).to(tl.float32))
 
 
+@triton.jit
+def described(x, o, rows, cols, B: tl.constexpr):
+    given = tl.make_tensor_descriptor(x, [rows, cols], [cols, 1], [B, B])
+    made = tl.make_tensor_descriptor(o, [rows, cols], [cols, 1], [B, B])
+    r, c = tl.program_id(0) * B, tl.program_id(1) * B
+    made.store([r, c], given.load([r, c]) + 1.0)
+
+
+@triton.jit
+def exchanged(x, o, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    pair = 2 * at[:, None] + tl.arange(0, 2)[None, :]
+    even, odd = tl.split(tl.load(x + pair, mask=at[:, None] < n, other=0.0))
+    tl.store(o + pair, tl.join(odd, even), mask=at[:, None] < n)
+
+
+@triton.jit
+def returning(x, o, n, B: tl.constexpr):
+    if tl.program_id(0) * B >= n:
+        return
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + at, tl.load(x + at, mask=at < n), mask=at < n)
+
+
 F, N = "*fp32", "i32"
 KERNELS: dict[str, tuple[Any, dict[str, str], dict[str, int]]] = {
     "add": (add, {"x": F, "y": F, "o": F, "n": N}, {"B": 64}),
@@ -122,6 +146,9 @@ KERNELS: dict[str, tuple[Any, dict[str, str], dict[str, int]]] = {
     "prefixes": (prefixes, {"x": F, "o": F, "n": N}, {"B": 32}),
     "added_up": (added_up, {"x": F, "o": F, "n": N}, {"B": 64}),
     "turned": (turned, {"x": F, "o": F, "rows": N, "cols": N}, {"B": 16}),
+    "described": (described, {"x": F, "o": F, "rows": N, "cols": N}, {"B": 16}),
+    "exchanged": (exchanged, {"x": F, "o": F, "n": N}, {"B": 16}),
+    "returning": (returning, {"x": F, "o": F, "n": N}, {"B": 16}),
     "place_of_most": (place_of_most, {"x": F, "o": F, "n": N}, {"B": 32}),
 }
 """a function, the types of its arguments, and its constants"""

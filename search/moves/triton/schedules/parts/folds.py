@@ -8,7 +8,7 @@ partial results for each lane that are joined behind it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from ......analysis.lift.expressions import (
@@ -300,14 +300,21 @@ def _begins_neutral(each: Reduction) -> bool:
 
 
 def side_by_side(plain: Plain, program: RowProgram) -> str:
-    """The name along which most elements lie side by side: COLUMN, or that of an outer
-    dimension."""
-    counts = dict[str, int]()
+    """The name along which most elements of what is folded lie side by side, or else most of all
+    that is read: COLUMN, or that of an outer dimension."""
     exprs = [r.term for step in program.passes for r in step]
+    folded = {e for each in exprs for e in walk(each) if isinstance(e, Load)}
+    folded = {e for e in folded if COLUMN in names_in(e.index)}
     exprs += [e for body in program.elements for e in expressions_in(body)]
-    for load in {e for expr in exprs for e in walk(expr) if isinstance(e, Load)}:
+    every = {e for expr in exprs for e in walk(expr) if isinstance(e, Load)}
+    return _most(folded, program) or _most(every, program) or COLUMN
+
+
+def _most(loads: Collection[Load], program: RowProgram) -> str:
+    counts = dict[str, int]()
+    for load in loads:
         for name in (COLUMN, *(d.name for d in program.outer)):
             found = coefficient(load.index, name)
             if found is not None and found[0] == ONE:
                 counts[name] = counts.get(name, 0) + 1
-    return max(counts, key=lambda n: counts[n]) if counts else COLUMN
+    return max(counts, key=lambda n: counts[n]) if counts else ""

@@ -167,7 +167,7 @@ class KernelText:
     def source(self, told: str, tiles: Sequence[Tile]) -> str:
         """The source with this kernel in place of the old one, and its launch. Raises
         Unwritable."""
-        definition = self.definition(self.plain.kernel.name, f"{WRITTEN}{told}")
+        definition = self.definition(self.plain.written_name, f"{WRITTEN}{told}")
         return self.plain.kernel.source.edited(self.edits(definition, tiles))
 
     def edits(self, definition: str, tiles: Sequence[Tile], more: Sequence[str] = ()) -> list[Edit]:
@@ -179,7 +179,10 @@ class KernelText:
         first = min([kernel.function.lineno, *(d.lineno for d in kernel.function.decorator_list)])
         start = source.starts[first - 1] + kernel.function.col_offset
         _, end = source.span(kernel.function)
-        edits = [Edit(start, end, definition.replace("\n", f"\n{indent}"))]
+        text = definition.replace("\n", f"\n{indent}")
+        if plain.written_name != kernel.name:  # others launch the old one, which stays
+            start, text = end, f"\n\n\n{text}"
+        edits = [Edit(start, end, text)]
         if self.writer.library and LIBDEVICE not in source.raw.decode():
             edits.append(_imported(plain))
         if plain.launch is not None:

@@ -68,6 +68,14 @@ class Plain:
     words: frozenset[str]
     """operations of the kernel's TTIR that have more than one spelling in Triton"""
 
+    @property
+    def written_name(self) -> str:
+        """What the kernel is called that takes its place: where others launch the old one, it has
+        a name of its own."""
+        if self.launch is None or not self.launch.shares_kernel:
+            return self.kernel.name
+        return self.kernel.fresh(f"{self.kernel.name}_of_{self.launch.function.name}")
+
     def names(self) -> Names:
         """Names beside those of the file and of the spec; those of the old kernel are free."""
         source = self.kernel.source
@@ -114,7 +122,7 @@ def _plain(key: _Key) -> Plain | NotApplicable:
         return kernels
     launch = None
     if len(kernels) == 1 and state.spec.kernel.launch is None:
-        launch = launch_of(state, kernels[0])
+        launch = launch_of(state, kernels[0], beside=True)
         if isinstance(launch, NotApplicable):
             return launch
     requests = requests_of(state)
@@ -127,7 +135,7 @@ def _plain(key: _Key) -> Plain | NotApplicable:
     if kernel is None:
         return NotApplicable(f"it launches `{launches[0].kernel}`, which its source does not hold")
     if len(kernels) > 1:
-        launch = launch_of(state, kernel)
+        launch = launch_of(state, kernel, beside=True)
         if isinstance(launch, NotApplicable):
             return launch
     symbols = [each.symbols for each in requests]
@@ -191,7 +199,7 @@ class _Reading:
         programs = self._programs(found, sizes, known)
         if isinstance(programs, str):
             return NotApplicable(programs)
-        made = summed_over(_over(found, known))
+        made = _without_single_places(summed_over(_over(found, known)))
         own = {d.name for d in made.dims}
         used = {n for e in expressions_in(made.body) for n in names_in(e)} - own
         if left := sorted(n for n in used if "." in n):
@@ -321,6 +329,15 @@ def _same(sizes: Mapping[str, Expression]) -> dict[str, Expr]:
         else:
             first[size] = name
     return known
+
+
+def _without_single_places(lifted: Lifted) -> Lifted:
+    """Without dimensions that have one place: of a kernel for rows of columns, those of one
+    column."""
+    single: dict[str, Expr] = {d.name: Number(0) for d in lifted.dims if d.extent == Number(1)}
+    dims = tuple(d for d in lifted.dims if d.name not in single)
+    body = changed(lifted.body, lambda e: substitute(e, single))
+    return replace(lifted, dims=dims, body=body) if single and dims else lifted
 
 
 def _over(lifted: Lifted, known: Mapping[str, Expr]) -> Lifted:

@@ -24,7 +24,11 @@ def relaunched(
     _, start = launch.source.span(launch.call.func)
     _, end = launch.source.span(launch.call)
     grid = launch.regridded(grid_text(plain, launch, tiles))
-    return [grid, Edit(start, end, f"({', '.join(given)})")]
+    edits = [grid, Edit(start, end, f"({', '.join(given)})")]
+    if plain.written_name != plain.kernel.name:
+        assert isinstance(launch.call.func, ast.Subscript)
+        edits.append(launch.source.replace(launch.call.func.value, plain.written_name))
+    return edits
 
 
 def grid_text(plain: Plain, launch: Launch, tiles: Sequence[Tile]) -> str:

@@ -53,7 +53,7 @@ def shared_columns(plain: Plain, program: RowProgram, beside: Dim) -> Candidate:
     definition = "\n\n\n".join(
         [
             second.definition(joined, "# what the shares of each place come to, in order", parts),
-            first.definition(kernel.name, f"{WRITTEN}{told}", parts),
+            first.definition(plain.written_name, f"{WRITTEN}{told}", parts),
         ]
     )
     handed = [f"{each}={each}" for each in parts]

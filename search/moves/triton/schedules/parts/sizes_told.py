@@ -14,13 +14,15 @@ from ......runners.specs.spec import KernelSpec
 
 UNKNOWN = 1 << 62
 MOST_FACTORS = 4
+MOST_MORE = 64
+"""than a size, of `tokens + 1` or `size - 2`"""
 
 
 def size_told(
     values: Sequence[int], symbols: Sequence[Mapping[str, int]], spec: KernelSpec
 ) -> Expression | None:
-    """The size, over symbols; None where no product of them, nor one divided by a power of two and
-    rounded up, has these values."""
+    """The size, over symbols; None where no product of them, nor one divided by a power of two, nor
+    a symbol and a number has these values."""
     changing = [n for n in spec.symbols if len({each[n] for each in symbols}) > 1]
     if len(set(values)) == 1:
         return values[0]
@@ -36,6 +38,12 @@ def size_told(
         for by in (2**n for n in range(1, 15)):
             if [-(-each // by) for each in at] == list(values):
                 return f"cdiv({' * '.join(size)}, {by})"
+            if [each // by for each in at] == list(values):
+                return f"{' * '.join(size)} // {by}"
+    for name in changing:
+        more = {value - each[name] for value, each in zip(values, symbols, strict=True)}
+        if len(more) == 1 and abs(first := more.pop()) <= MOST_MORE:
+            return f"{name} {'+' if first > 0 else '-'} {abs(first)}"
     return None
 
 
