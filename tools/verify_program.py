@@ -34,6 +34,8 @@ class VerifyProgramArguments(WorkArguments):
     metric: str = ""
     """regex of a number that it prints; default: the wall's time"""
     higher: bool = False
+    each: bool = False
+    """the median of all its numbers counts, not the last"""
     outputs: tuple[str, ...] = ()
     """files compared; default: what it prints"""
     pairs: int = Field(default=6, ge=2, le=100)
@@ -60,7 +62,12 @@ def verify_program(bench: Workbench, arguments: VerifyProgramArguments) -> Progr
     from .programs.operators.recording import is_of_operators
 
     outdir = bench.roots.resolve(arguments.recording or RECORDING, bench.roots.folders[0])
-    judged = Judged(metric=arguments.metric, higher=arguments.higher, outputs=arguments.outputs)
+    judged = Judged(
+        metric=arguments.metric,
+        higher=arguments.higher,
+        each=arguments.each,
+        outputs=arguments.outputs,
+    )
     if is_of_operators(outdir):
         return _operator(bench, arguments, outdir, judged)
     new = _replacement(bench, arguments, outdir)

@@ -14,6 +14,7 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Protocol
 
 from ..errors import ProcessLost, SpecError
@@ -34,6 +35,9 @@ class Judged:
     """a regular expression with one group that is a number of its output; empty: the wall's time"""
     higher: bool = False
     """more of the metric is better"""
+    each: bool = False
+    """the median of all numbers of the metric counts, as of a loop that tells every step; else the
+    last one"""
     outputs: tuple[str, ...] = ()
     """files that it writes, from its folder, compared byte by byte; none: what it prints"""
     comparator: tuple[str, ...] = ()
@@ -172,12 +176,13 @@ def _counted(
 
 
 def cost_of(ran: Ran, numbers: Sequence[str], judged: Judged) -> float:
-    """Seconds of the wall, or the metric, as something of which less is better. The last number
-    that the output has counts. Raises SpecError."""
+    """Seconds of the wall, or the metric, as something of which less is better: the last number
+    that the output has, or the median of all. Raises SpecError."""
     if not judged.metric:
         return ran.wall_s
     try:
-        value = float(numbers[-1])
+        values = [float(number) for number in numbers]
+        value = median(values) if judged.each and values else values[-1]
     except (IndexError, ValueError, TypeError) as error:
         raise SpecError(
             f"the program's output has no number where the metric {judged.metric!r} says",

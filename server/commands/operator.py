@@ -18,7 +18,7 @@ from .modules.options import (
     ModelFile,
     keyword_arguments,
 )
-from .program import Metric, Pairs, Recorded, Timeout
+from .program import Each, Metric, Pairs, Recorded, Timeout
 
 app = typer.Typer(help="Put a winner in the place of an operator of PyTorch; `program` undoes it.")
 
@@ -55,6 +55,7 @@ def verify(
     winner: Winner,
     metric: Metric = "",
     higher: Annotated[bool, typer.Option(help="More of the metric is better.")] = False,
+    each: Each = False,
     output: Annotated[
         list[str] | None, typer.Option(help="A file that it writes, to be compared; repeatable.")
     ] = None,
@@ -76,6 +77,7 @@ def verify(
     judged = Judged(
         metric=metric,
         higher=higher,
+        each=each,
         outputs=tuple(output or ()),
         comparator=tuple(shlex.split(compare)),
     )

@@ -141,6 +141,9 @@ Shared = Annotated[int, typer.Option(help="Dynamic bytes; default: the original'
 Metric = Annotated[
     str, typer.Option(help="A regular expression with one group: a number it prints.")
 ]
+Each = Annotated[
+    bool, typer.Option("--each", help="It prints the metric again and again: the median counts.")
+]
 Pairs = Annotated[int, typer.Option(min=2, max=100, help="Runs with it, and as many without.")]
 
 
@@ -155,6 +158,7 @@ def verify(
     shared: Shared = -1,
     metric: Metric = "",
     higher: Annotated[bool, typer.Option(help="More of the metric is better.")] = False,
+    each: Each = False,
     output: Annotated[
         list[str] | None, typer.Option(help="A file that it writes, to be compared; repeatable.")
     ] = None,
@@ -178,6 +182,7 @@ def verify(
     judged = Judged(
         metric=metric,
         higher=higher,
+        each=each,
         outputs=tuple(output or ()),
         comparator=tuple(shlex.split(compare)),
     )
@@ -243,7 +248,11 @@ def roll_back(recording: Recorded) -> None:
 
 @app.command()
 def drift(
-    recording: Recorded, metric: Metric = "", pairs: Pairs = 6, timeout: Timeout = None
+    recording: Recorded,
+    metric: Metric = "",
+    each: Each = False,
+    pairs: Pairs = 6,
+    timeout: Timeout = None,
 ) -> None:
     """Measure again what is installed. Exit status: 0 still faster, 2 not."""
     from ...runners.recording.pairs import Judged
@@ -253,7 +262,7 @@ def drift(
     from ...tools.programs.operators.recording import is_of_operators
 
     place = recording.absolute()
-    judged = Judged(metric=metric)
+    judged = Judged(metric=metric, each=each)
     measure = drifted_operators if is_of_operators(place) else drifted
     found = measure(program_again(place, timeout), place, judged, pairs=pairs)
     print(found.told)

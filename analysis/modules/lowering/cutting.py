@@ -16,9 +16,10 @@ from typing import Any, cast
 
 from ....runners.modules.common.graphs import GraphNode, ModuleGraph
 from .expansion import expanded, own_names, without_repeats
-from .libraries import left_to_libraries
-from .pointwise import DEAR, DTYPES, ELEMENTWISE, FLOAT, OF_TRUTH, TRUTH, UNARY
-from .sums import PRODUCTS, is_sum
+from .libraries import CONVOLUTION, left_to_libraries
+from .placed import PLACED
+from .pointwise import DEAR, DTYPES, ELEMENTWISE, FLOAT, OF_TRUTH, TRUTH, UNARY, WHOLE
+from .sums import PLACES, PRODUCTS, WINDOWS, is_sum, window_of
 from .views import is_view
 
 MOST_TIMES = 32
@@ -50,6 +51,8 @@ class Cut:
     stored: frozenset[str]
     steps: tuple[Kernel | Call, ...]
     outputs: tuple[str, ...]
+    changed: tuple[tuple[str, str], ...] = ()
+    """values that are left in the module's buffers, and where"""
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Of a value; of no tensor, that of a number."""
@@ -60,7 +63,9 @@ def cut(graph: ModuleGraph, *, libraries: bool = False) -> Cut:
     """Cut a graph into kernels and calls, in an order in which they can run. `libraries`: products
     of a library's sizes are calls."""
     graph = own_names(graph)
-    ordered, outputs = without_repeats(expanded(graph.nodes), graph.outputs)
+    wanted = (*graph.outputs, *graph.changed)
+    ordered, outputs = without_repeats(expanded(graph.nodes), wanted)
+    ordered = _needed(ordered, outputs)
     nodes = {node.name: node for node in ordered}
     users = _users(ordered, outputs)
     calls = {n.name: why for n in ordered if n.op and (why := _why_not(n, nodes))}
@@ -85,7 +90,20 @@ def cut(graph: ModuleGraph, *, libraries: bool = False) -> Cut:
         for n in ordered
         if n.op and n.name in stored
     ]
-    return Cut(nodes, frozenset(stored), tuple(steps), outputs)
+    count = len(graph.outputs)
+    changed = tuple(zip(outputs[count:], graph.changed.values(), strict=True))
+    return Cut(nodes, frozenset(stored), tuple(steps), outputs[:count], changed)
+
+
+def _needed(ordered: Sequence[GraphNode], outputs: Sequence[str]) -> tuple[GraphNode, ...]:
+    """What the call is given, and what its results are made of."""
+    nodes, wanted, open_ones = {node.name: node for node in ordered}, set[str](), list(outputs)
+    while open_ones:
+        name = open_ones.pop()
+        if name not in wanted:
+            wanted.add(name)
+            open_ones += operands(nodes[name])
+    return tuple(node for node in ordered if node.given or node.name in wanted)
 
 
 def operands(node: GraphNode) -> tuple[str, ...]:
@@ -113,8 +131,14 @@ def _users(ordered: Sequence[GraphNode], outputs: Sequence[str]) -> dict[str, se
 
 def _why_not(node: GraphNode, nodes: Mapping[str, GraphNode]) -> str:
     """Why an operator is left to ATen; empty: it is not."""
-    if not (node.op in ELEMENTWISE or is_view(node) or is_sum(node)):
+    if node.op == "aten.convolution.default":
+        return CONVOLUTION
+    if not (node.op in ELEMENTWISE or is_view(node) or is_sum(node) or node.op in PLACED):
         return f"no kernel is written for {node.op}"
+    if node.op in WINDOWS and window_of(node) is None:
+        return f"{node.op} whose windows hang over the edge"
+    if node.op in PLACES and (len(node.args) < 2 or node.args[1] is None):
+        return f"{node.op} over all dimensions"
     if any("other" in each for each in node.args if isinstance(each, dict)):
         return f"{node.op} is given something that is no number"
     for each in (node, *(nodes[o] for o in operands(node))):
@@ -122,8 +146,10 @@ def _why_not(node: GraphNode, nodes: Mapping[str, GraphNode]) -> str:
             return f"{each.name} is {each.dtype or 'no tensor'} of shape {list(each.shape or ())}"
     if node.op in OF_TRUTH and node.dtype != TRUTH:
         return f"bits of {node.dtype}"
-    if is_sum(node) and node.dtype != FLOAT:
+    if is_sum(node) and node.dtype != FLOAT and node.op not in PLACES:
         return f"a sum of {node.dtype}"
+    if node.dtype in WHOLE and node.shape == ():
+        return "a count, a single whole number"
     return ""
 
 

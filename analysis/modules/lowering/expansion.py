@@ -12,7 +12,7 @@ from typing import Any, cast
 from ....runners.modules.common.graphs import GraphNode, ModuleGraph
 
 LOCAL = re.compile(
-    r"[irk]\d*|out|acc|at|stream|given|torch|self|float|double|int|short|long|char|void|new|this|"
+    r"[irk]\d*|out|acc|best|at|stream|given|torch|self|float|double|int|short|long|char|void|new|this|"
     r"delete|template|operator|and|or|not|xor|default|auto|const|static|union"
 )
 """names that kernels and their callers use for something else"""
@@ -27,7 +27,8 @@ def own_names(graph: ModuleGraph) -> ModuleGraph:
         renamed(node, names).model_copy(update={"name": names[node.name]}) for node in graph.nodes
     )
     outputs = tuple(names[name] for name in graph.outputs)
-    return graph.model_copy(update={"nodes": nodes, "outputs": outputs})
+    changed = {names[name]: where for name, where in graph.changed.items()}
+    return graph.model_copy(update={"nodes": nodes, "outputs": outputs, "changed": changed})
 
 
 SAME: Mapping[str, str] = {
@@ -37,6 +38,16 @@ SAME: Mapping[str, str] = {
     "prims.div.default": "aten.div.Tensor",
 }
 """operators of prims that take what those of ATen take"""
+
+
+TAKEN: Mapping[str, tuple[str, ...]] = {
+    "aten.max_pool2d_with_indices.default": ("aten.max_pool2d.default",),
+    "aten.max_pool3d_with_indices.default": ("aten.max_pool3d.default",),
+    "aten.max.dim": ("aten.amax.default", "aten.argmax.default"),
+    "aten.min.dim": ("aten.amin.default", "aten.argmin.default"),
+}
+"""operators with several results, and the one that each of these is"""
+AVERAGES = ("aten.avg_pool2d.default", "aten.avg_pool3d.default")
 
 
 def expanded(nodes: Sequence[GraphNode]) -> tuple[GraphNode, ...]:
@@ -51,12 +62,58 @@ def _of_aten(node: GraphNode, known: Mapping[str, GraphNode]) -> Iterator[GraphN
     elif node.op == "prims.broadcast_in_dim.default":
         given, shape, axes = node.args
         yield from _spread(node, given, shape, axes)
+    elif node.op == "python.getitem" and (taken := _taken(node, known)) is not None:
+        yield taken
+    elif node.op in AVERAGES and (divisor := _divisor(node)):
+        yield from _average(node, divisor)
+    elif node.op == "aten.as_strided.default" and _is_row_major(node, known):
+        args = (node.args[0], list(node.args[1]))
+        yield node.model_copy(update={"op": "aten.view.default", "args": args})
     elif node.op == "prims.convert_element_type.default":
         kwargs = {"dtype": node.args[1]}
         update = {"op": "aten._to_copy.default", "args": node.args[:1], "kwargs": kwargs}
         yield node.model_copy(update=update)
     else:
         yield node.model_copy(update={"op": SAME.get(node.op, node.op)})
+
+
+def _taken(node: GraphNode, known: Mapping[str, GraphNode]) -> GraphNode | None:
+    """One of several results by an operator of its own; None where there is none."""
+    of, place = known[node.args[0]["node"]], int(node.args[1])
+    ops = TAKEN.get(of.op, ())
+    if place >= len(ops):
+        return None
+    args: tuple[Any, ...] = of.args
+    if ops[place] in ("aten.amax.default", "aten.amin.default"):
+        args = (args[0], [args[1]], *args[2:])
+    return node.model_copy(update={"op": ops[place], "args": args, "kwargs": of.kwargs})
+
+
+def _divisor(node: GraphNode) -> int:
+    """What an average over a window divides by, where that is the same everywhere; else 0."""
+    given: list[Any] = [*node.args, *([], [0], False, True, None)[len(node.args) - 2 :]]
+    _, sizes, _, padding, hangs, counts_padding, divisor = given
+    if hangs or (any(padding) and not counts_padding and divisor is None):
+        return 0
+    return 0 if divisor == 1 else int(divisor or prod(sizes))
+
+
+def _average(node: GraphNode, divisor: int) -> Iterator[GraphNode]:
+    """The sum over a window, divided."""
+    given = [*node.args, *([], [0], False, True, None)[len(node.args) - 2 :]]
+    whole = f"{node.name}_sum"
+    update = {"name": whole, "args": (*given[:6], 1), "kwargs": {}, "values": None}
+    yield node.model_copy(update=update)
+    args = ({"node": whole}, float(divisor))
+    yield node.model_copy(update={"op": "aten.div.Tensor", "args": args, "kwargs": {}})
+
+
+def _is_row_major(node: GraphNode, known: Mapping[str, GraphNode]) -> bool:
+    """Whether it counts all of its source anew, row by row."""
+    of, shape = known[node.args[0]["node"]], list(node.args[1])
+    strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    offset: Any = node.args[3] if len(node.args) > 3 else 0
+    return list(node.args[2]) == strides and prod(of.shape or ()) == prod(shape) and not offset
 
 
 def _spread(

@@ -18,6 +18,7 @@ LEAST_WORK = 1 << 26
 """multiplications: a product of fewer is over before it is launched, whoever computes it"""
 LEAST_SIDE = 16
 """of each of its three dimensions: narrower ones are sums of rows, no product of tiles"""
+CONVOLUTION = "a convolution, which a library computes"
 OF_LIBRARY = "a product of a library's sizes"
 AS_IT_LIES = "a view, handed on as it lies"
 ANEW = ("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default")

@@ -10,13 +10,16 @@ from typing import Any, cast
 
 from ....runners.languages import language_of
 from .cutting import Cut, Kernel, operands
+from .placed import PLACED, element_of
 from .pointwise import element, literal
-from .sums import FOLDS, PRODUCTS, REDUCTIONS, axes_of
+from .sums import FOLDS, PLACES, PRODUCTS, REDUCTIONS, WINDOWS, axes_of, window_of
 from .views import Indices, Shape, broadcast, is_view, row_major, source_indices
 
 THREADS = "BLOCK"
 C_TYPES = {"float32": "float", "int64": "long", "int32": "int", "bool": "bool"}
 INCLUDES = {"cpp": "#include <cmath>\n\n", "cuda": ""}
+UNDEFINED = (("INFINITY", "0x7f800000"), ("NAN", "0x7fffffff"))
+"""names of C that NVRTC does not know without a header, with their bits"""
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,20 @@ class Written:
     entry: str
     source: str
     reads: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A sum in `acc`: the lines before its loops, the loops, and the lines within."""
+
+    starts: Sequence[str]
+    steps: Sequence[str]
+    loops: Sequence[tuple[str, int]]
+
+
+def folded(start: str, fold: str, loops: Sequence[tuple[str, int]]) -> Sum:
+    """One that begins with a number and goes on with an expression of `acc`."""
+    return Sum([f"float acc = {start};"], [f"acc = {fold};"], loops)
 
 
 @dataclass
@@ -51,6 +68,8 @@ class _Writer:
         if is_view(node):
             (source,) = operands(node)
             return self.through(source, node.shape or (), indices, name)
+        if op in PLACED:
+            return element_of(node, indices, self.value, self.cut.shape)
         if op == "aten.arange.start_step":
             start = node.args[0] if len(node.args) > 1 else 0
             step = node.args[2] if len(node.args) > 2 else 1
@@ -73,11 +92,13 @@ class _Writer:
             return self.value(name, broadcast(self.cut.nodes[name].shape or (), indices))
         return literal(argument)
 
-    def summed(self, name: str, indices: Indices) -> tuple[str, str, list[tuple[str, int]]]:
-        """Where the sum starts, what follows from `acc`, and the loops that it goes through."""
+    def summed(self, name: str, indices: Indices) -> Sum:
+        """The sum that an element is."""
         node = self.cut.nodes[name]
         if node.op in PRODUCTS:
             return self.multiplied(name, indices)
+        if node.op in WINDOWS:
+            return self.of_window(name, indices)
         (source,) = operands(node)
         shape = self.cut.nodes[source].shape or ()
         axes = axes_of(node, len(shape))
@@ -87,10 +108,34 @@ class _Writer:
             for axis in range(len(shape))
         ]
         at = ["0" if n == 1 else i for n, i in zip(shape, at, strict=True)]
+        x = self.value(source, tuple(at))
+        if node.op in PLACES:
+            least, more = PLACES[node.op]
+            step = f"if ({x} {more} best) {{ best = {x}; acc = {loops[0][0]}; }}"
+            return Sum(["long acc = 0;", f"float best = {least};"], [step], loops)
         start, fold = FOLDS[REDUCTIONS[node.op]]
-        return start, fold.format(acc="acc", x=self.value(source, tuple(at))), loops
+        return folded(start, fold.format(acc="acc", x=x), loops)
 
-    def multiplied(self, name: str, indices: Indices) -> tuple[str, str, list[tuple[str, int]]]:
+    def of_window(self, name: str, indices: Indices) -> Sum:
+        """The same for a pool: places outside of its operand have no say."""
+        node, places, inside = self.cut.nodes[name], list(indices), list[str]()
+        (source,) = operands(node)
+        window, shape = window_of(node), self.cut.shape(source)
+        assert window is not None
+        loops, lines, first = list[tuple[str, int]](), list[str](), len(shape) - len(window.sizes)
+        for at, size in enumerate(window.sizes):
+            axis, pad = first + at, window.padding[at]
+            loops.append((f"k{at}", size))
+            start = f"{indices[axis]} * {window.strides[at]} - {pad}"
+            lines.append(f"const int r{at} = {start} + k{at} * {window.dilation[at]};")
+            places[axis] = "0" if shape[axis] == 1 else f"r{at}"
+            inside += [f"r{at} >= 0 && r{at} < {shape[axis]}"] if pad else []
+        start, fold = FOLDS[WINDOWS[node.op]]
+        step = f"acc = {fold.format(acc='acc', x=self.value(source, tuple(places)))};"
+        step = f"if ({' && '.join(inside)}) {step}" if inside else step
+        return Sum([f"float acc = {start};"], [*lines, step], loops)
+
+    def multiplied(self, name: str, indices: Indices) -> Sum:
         """The same for a product of matrices."""
         node = self.cut.nodes[name]
         first, second = operands(node) if len(operands(node)) == 2 else operands(node) * 2
@@ -108,7 +153,7 @@ class _Writer:
             )
             for operand, each in zip((first, second), letters, strict=True)
         )
-        return "0.0f", f"acc + {one} * {two}", [("k", depth)]
+        return folded("0.0f", f"acc + {one} * {two}", [("k", depth)])
 
 
 def written(
@@ -124,8 +169,8 @@ def written(
         indices, before = tuple("0" if n == 1 else f"i{axis}" for axis, n in enumerate(shape)), []
     body = list[str]()
     if kernel.sum is not None:
-        start, fold, loops = writer.summed(kernel.sum, indices)
-        body = [f"float acc = {start};", *_nested(loops, [f"acc = {fold};"])]
+        found = writer.summed(kernel.sum, indices)
+        body = [*found.starts, *_nested(found.loops, found.steps)]
     own = (
         "acc"
         if kernel.sum == kernel.name
@@ -141,7 +186,19 @@ def written(
     head = f"void {entry}({', '.join(parameters)})"
     head = f'extern "C" __global__ {head}' if launched else head
     lines = [f"{head} {{", *(f"    {line}" for line in [*before, *body]), "}"]
-    return Written(entry, INCLUDES[language] + "\n".join(lines) + "\n", tuple(writer.reads))
+    text = "\n".join(lines) + "\n"
+    head = _defined(text) if launched else INCLUDES[language]
+    return Written(entry, head + text, tuple(writer.reads))
+
+
+def _defined(text: str) -> str:
+    """Lines before a CUDA source for the names that it has and NVRTC has not."""
+    lines = [
+        f"#ifndef {name}\n#define {name} __int_as_float({bits})\n#endif\n"
+        for name, bits in UNDEFINED
+        if name in text
+    ]
+    return "".join([*lines, "\n"]) if lines else ""
 
 
 def elements_of(cut: Cut, kernel: Kernel) -> int:
@@ -155,7 +212,7 @@ def operations_of(cut: Cut, kernel: Kernel) -> int:
     indices = ("0",) * len(cut.nodes[kernel.name].shape or ())
     if kernel.sum is None:
         return elements_of(cut, kernel)
-    loops = writer.summed(kernel.sum, indices)[2]
+    loops = writer.summed(kernel.sum, indices).loops
     return elements_of(cut, kernel) * prod(size for _, size in loops)
 
 

@@ -31,6 +31,30 @@ PRODUCTS: Mapping[str, tuple[str, str]] = {
 """which dimensions the two operands have; `k` is summed over"""
 
 
+WINDOWS: Mapping[str, str] = {
+    "aten.max_pool2d.default": "amax",
+    "aten.max_pool3d.default": "amax",
+    "aten.avg_pool2d.default": "sum",
+    "aten.avg_pool3d.default": "sum",
+}
+"""sums over a window of places; an average is one whose divisor is 1"""
+PLACES: Mapping[str, tuple[str, str]] = {
+    "aten.argmax.default": ("(-INFINITY)", ">"),
+    "aten.argmin.default": ("INFINITY", "<"),
+}
+"""what is the place of the first that is most: from where, and what is more"""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Of the last dimensions, one after another: its size, and how its places lie."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class Axes:
     """Dimensions of a reduction's operand: those that it goes over, and those that stay."""
@@ -42,7 +66,26 @@ class Axes:
 
 def is_sum(node: GraphNode) -> bool:
     """Whether an element of it needs many of what it is made of."""
-    return node.op in REDUCTIONS or node.op in PRODUCTS
+    return node.op in REDUCTIONS or node.op in PRODUCTS or node.op in WINDOWS or node.op in PLACES
+
+
+def window_of(node: GraphNode) -> Window | None:
+    """Of a pool; None for one whose last places may hang over the edge, or whose divisor varies."""
+    given: list[Any] = list(node.args)
+    sizes = given[1]
+
+    def of(position: int, default: int) -> tuple[int, ...]:
+        told = given[position] if len(given) > position and given[position] else [default]
+        return tuple(told) * (len(sizes) if len(told) == 1 else 1)
+
+    average = WINDOWS[node.op] == "sum"
+    hangs = len(given) > (4 if average else 5) and given[4 if average else 5]
+    varies = average and (len(given) < 7 or given[6] != 1)
+    if hangs or varies:
+        return None
+    strides = of(2, 0) if len(given) > 2 and given[2] else tuple(sizes)
+    dilation = of(4, 1) if not average else (1,) * len(sizes)
+    return Window(of(1, 1), strides, of(3, 0), dilation)
 
 
 def axes_of(node: GraphNode, rank: int) -> Axes:

@@ -10,7 +10,7 @@ from ...model import Record
 
 
 class Values(Record):
-    """What a tensor's numbers were like in one call; of floating-point tensors."""
+    """What a tensor's numbers were like in one call."""
 
     low: float
     high: float
@@ -44,6 +44,8 @@ class ModuleGraph(Record):
     outputs: tuple[str, ...]
     one_output: bool
     """the module returns a tensor, not a tuple of them"""
+    changed: dict[str, str] = Field(default_factory=dict)
+    """values that the call leaves in the module's buffers, such as running statistics: where"""
 
 
 class InductorCode(Record):

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from ...errors import SpecError
 from ..common.graphs import GraphNode, ModuleGraph, Values
-from ..common.torch_library import dtype_name, load, tensors_in, torch
+from ..common.torch_library import dtype_name, load, torch
 from ..forms.subjects import Loaded
 
 DECOMPOSED = (
@@ -17,7 +17,8 @@ DECOMPOSED = (
     *("hardsigmoid", "hardswish", "softplus", "silu", "mish", "mse_loss", "huber_loss"),
     *("smooth_l1_loss", "std_mean", "var_mean", "clamp_min", "clamp_max", "addcmul", "addcdiv"),
     *("rsub", "linear", "square", "norm", "logsumexp", "linalg_vector_norm", "threshold"),
-    *("tril", "triu", "clamp"),
+    *("tril", "triu", "clamp", "_native_batch_norm_legit_functional", "native_group_norm"),
+    "_native_batch_norm_legit",
 )
 """operators of ATen that become simpler ones, beside what core ATen does away with by itself"""
 MOST_LOOKED_AT = 1 << 24
@@ -25,9 +26,10 @@ PLACES = ("device", "layout", "pin_memory", "memory_format")
 """keywords that say where a tensor lies, and nothing of its values"""
 
 
-def graph_of(loaded: Loaded) -> ModuleGraph:
-    """The call of a module as it is made with its inputs. Raises SpecError where torch.export
-    cannot follow it."""
+def graph_of(loaded: Loaded, *, looked_at: bool = True) -> ModuleGraph:
+    """The call of a module as it is made with its inputs. `looked_at`: with what its values are
+    like, for which it is called; without, a module on the meta device will do. Raises SpecError
+    where torch.export cannot follow it."""
     try:
         with warnings.catch_warnings(action="ignore", category=FutureWarning):  # torch, of itself
             exported = load("torch.export").export(loaded.model, loaded.inputs, strict=False)
@@ -41,22 +43,22 @@ def graph_of(loaded: Loaded) -> ModuleGraph:
     signature = exported.graph_signature
     state = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     constants = signature.inputs_to_lifted_tensor_constants
-    if signature.buffers_to_mutate or signature.user_inputs_to_mutate or constants:
+    if signature.user_inputs_to_mutate or constants:
         raise SpecError(
-            "the module changes its buffers or inputs, or holds tensors that are none of its state",
-            next_step="register them with register_buffer, and change none in forward",
+            "the module changes its inputs, or holds tensors that are none of its state",
+            next_step="register them with register_buffer, and change no input in forward",
         )
-    values, kinds = _values(exported, loaded, state), dict[str, str]()
-    given = list(signature.user_inputs)
+    values, kinds = _values(exported, loaded, state) if looked_at else {}, dict[str, str]()
+    given = [s.arg.name for s in signature.input_specs if s.kind.name == "USER_INPUT"]
     for node in exported.graph.nodes:
         if node.op == "placeholder":
             where = state.get(node.name)
             kinds[node.name] = f"state {where}" if where else f"input {given.index(node.name)}"
     nodes = [record(node, kinds, values) for node in exported.graph.nodes if node.op != "output"]
     outputs = tuple(str(name) for name in signature.user_outputs)
-    with torch().no_grad():
-        one = isinstance(loaded.model(*loaded.inputs), torch().Tensor)
-    return ModuleGraph(nodes=tuple(nodes), outputs=outputs, one_output=one)
+    one = bool(exported.call_spec.out_spec.is_leaf())
+    changed = {str(value): where for value, where in signature.buffers_to_mutate.items()}
+    return ModuleGraph(nodes=tuple(nodes), outputs=outputs, one_output=one, changed=changed)
 
 
 def _table() -> Any:
@@ -103,7 +105,7 @@ def _plain(value: Any) -> Any:
 
 
 def _values(exported: Any, loaded: Loaded, state: dict[str, str]) -> dict[str, Values]:
-    """What every floating-point value of the call is like."""
+    """What every value of the call is like, truth values left out."""
     found = dict[str, Values]()
 
     base: Any = load("torch.fx").Interpreter
@@ -111,14 +113,16 @@ def _values(exported: Any, loaded: Loaded, state: dict[str, str]) -> dict[str, V
     class Looking(base):
         def run_node(self, n: Any) -> Any:
             result: Any = base.run_node(self, n)
-            if isinstance(result, torch().Tensor) and result.is_floating_point():
+            number = isinstance(result, torch().Tensor) and not result.is_complex()
+            if number and result.dtype != torch().bool:
                 found[n.name] = _described(result)
             return result
 
     tensors = {**dict(loaded.model.named_parameters()), **dict(loaded.model.named_buffers())}
     held = [tensors[name] for name in state.values()]
     with torch().no_grad():
-        Looking(exported.graph_module).run(*held, *tensors_in(loaded.inputs))
+        given = load("torch.utils._pytree").tree_leaves(loaded.inputs)
+        Looking(exported.graph_module).run(*held, *given)
     return found
 
 

@@ -46,13 +46,16 @@ def make(source: ModuleSource, names: Mapping[str, Any], seed: int, _device: str
 
 def _object(value: Any, names: Mapping[str, Any]) -> Any:
     """An argument as it is, or the object of the file's class that {"NAME": {arguments}} names."""
-    if isinstance(value, dict) and len(cast("dict[str, Any]", value)) == 1:
-        ((name, arguments),) = cast("dict[str, Any]", value).items()
-        made = names.get(name)
-        if isinstance(made, type) and isinstance(arguments, dict):
-            held = cast("dict[str, Any]", arguments)
-            return made(**{key: _object(each, names) for key, each in held.items()})
-    return value
+    given: Any = value
+    told: dict[str, Any] = given if isinstance(value, dict) else {}
+    if len(told) != 1:
+        return given
+    ((name, arguments),) = told.items()
+    made = names.get(name)
+    if not isinstance(made, type) or not isinstance(arguments, dict):
+        return given
+    held = cast("dict[str, Any]", arguments)
+    return made(**{key: _object(each, names) for key, each in held.items()})
 
 
 def _objects(names: Mapping[str, Any]) -> str:

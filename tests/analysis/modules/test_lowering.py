@@ -30,7 +30,38 @@ CASES = (
     "left_to_aten",
     "names_of_c",
     "dear_values_of_one_kernel",
+    "running_statistics",
+    "pools",
+    "places_of_the_most",
+    "pieces_and_padding",
+    "rows_by_their_number",
 )
+
+
+def pools(x: Any) -> Any:
+    from torch.nn import functional
+
+    most = functional.max_pool2d(x, 3, 2, 1, 2)
+    return most, functional.avg_pool2d(x, 3, 2, 1), functional.avg_pool1d(x[0], 2)
+
+
+def places(x: Any) -> Any:
+    return x.argmax(1), x.argmin(-1, keepdim=True), x.max(1)[0] + x.min(1).values
+
+
+def pieces(x: Any, y: Any) -> Any:
+    import torch
+    from torch.nn import functional
+
+    both = torch.cat([x, y * 2, x[:, :1]], 1)
+    return functional.pad(both, (2, -1, 1, 0), value=3.0), torch.stack([x, x + 1], -1)
+
+
+def chosen(x: Any, k: Any, scale: float) -> Any:
+    from torch.nn import functional
+
+    held = x.gather(1, (k % 3).view(1, 4).expand(6, 4))
+    return functional.embedding(k, x) * scale, x.index_select(1, k % 3), held
 
 
 def modules() -> dict[str, tuple[Any, tuple[Any, ...]]]:
@@ -87,6 +118,14 @@ def modules() -> dict[str, tuple[Any, tuple[Any, ...]]]:
         "dear_values_of_one_kernel": (of(gated_twice), (r(6, 5), r(6, 5))),
         "names_of_c": (of(awkward), (r(6).abs(), r(6).abs())),
         "same_twice": (of(twice), (r(8),)),
+        "running_statistics": (
+            nn.Sequential(nn.BatchNorm2d(3), nn.GroupNorm(1, 3)),
+            (r(2, 3, 4, 4),),
+        ),
+        "pools": (of(pools), (r(2, 3, 9, 8),)),
+        "places_of_the_most": (of(places), (r(4, 5, 3),)),
+        "pieces_and_padding": (of(pieces), (r(4, 3), r(4, 2))),
+        "rows_by_their_number": (of(chosen), (r(6, 3), torch.tensor([5, 0, 2, 4]), 2.5)),
     }
 
 
@@ -114,17 +153,20 @@ class Workshop:
 
     def run(self, case: str) -> list[Any]:
         """Outputs of the steps of a module."""
+        known = self.known(case)
+        return [known[name] for name in self.cuts[case].outputs]
+
+    def known(self, case: str) -> dict[str, Any]:
+        """All that its steps compute."""
         import torch
 
         parts, (module, inputs) = self.cuts[case], self.modules[case]
-        state = dict(module.named_parameters())
+        state = {**dict(module.named_parameters()), **dict(module.named_buffers())}
         known = dict[str, Any]()
         for node in parts.nodes.values():
             kind, _, where = node.given.partition(" ")
             if kind:
-                known[node.name] = (
-                    inputs[int(where)] if kind == "input" else state[where]
-                ).detach()
+                known[node.name] = inputs[int(where)] if kind == "input" else state[where].detach()
         for step in parts.steps:
             node = parts.nodes[step.name]
             if isinstance(step, Call):
@@ -135,7 +177,7 @@ class Workshop:
             given = [known[name].contiguous() for name in made.reads]
             addresses = [ctypes.c_void_p(t.data_ptr()) for t in (*given, known[step.name])]
             getattr(self.library, made.entry)(*addresses)
-        return [known[name] for name in parts.outputs]
+        return known
 
 
 def _bare(text: str) -> str:
@@ -162,6 +204,26 @@ def test_kernels_in_their_order_give_the_outputs_of_the_module(
     for got, true in zip(found, wanted, strict=True):
         assert got.shape == true.shape
         assert torch.allclose(got, true, atol=2e-5, rtol=2e-5), (got - true).abs().max()
+
+
+def test_what_a_call_leaves_in_the_modules_buffers_is_computed_too(workshop: Workshop) -> None:
+    import torch
+
+    parts, (module, inputs) = (
+        workshop.cuts["running_statistics"],
+        workshop.modules["running_statistics"],
+    )
+    assert [where for _, where in parts.changed] == [
+        "0.running_mean", "0.running_var", "0.num_batches_tracked",
+    ]  # fmt: skip
+    left = {s.name: s.why for s in parts.steps if isinstance(s, Call)}
+    assert left == {parts.changed[2][0]: "a count, a single whole number"}
+    before = {name: each.clone() for name, each in module.named_buffers()}
+    known = workshop.known("running_statistics")
+    module(*inputs)
+    for value, where in parts.changed:
+        assert torch.allclose(known[value], dict(module.named_buffers())[where])
+    module.load_state_dict(before, strict=False)
 
 
 def test_each_reference_computes_in_float64_what_its_kernel_does(workshop: Workshop) -> None:
@@ -246,6 +308,15 @@ def test_cuda_kernels_are_the_same_elements_by_threads(workshop: Workshop) -> No
     source = written(parts, step, "fused", "cuda").source
     assert source.startswith('extern "C" __global__ void fused(const float* ')
     assert "if (at >= 84) return;" in source and "i0 = at / 12;" in source
+
+
+def test_cuda_sources_define_what_is_a_header_of_c_elsewhere(workshop: Workshop) -> None:
+    parts = workshop.cuts["normalised_rows"]
+    kernels = [step for step in parts.steps if isinstance(step, Kernel)]
+    texts = [written(parts, step, "part", "cuda").source for step in kernels]
+    with_most = [text for text in texts if "fmaxf" in text]
+    assert with_most and all("#define INFINITY __int_as_float(" in text for text in with_most)
+    assert not any("#" in text for text in texts if text not in with_most)
 
 
 def test_a_kernels_types_are_those_that_its_spec_is_built_with(tmp_path: Path) -> None:

@@ -61,6 +61,16 @@ def test_a_result_that_is_written_anew_with_the_same_bytes_counts(tmp_path: Path
     assert equal(paired(tmp_path, code, Judged(outputs=("result",)))) == ({True}, {True})
 
 
+def test_of_a_metric_that_is_printed_each_step_the_last_or_the_median_counts(
+    tmp_path: Path,
+) -> None:
+    code = "[print('loop', ms, 'ms') for ms in (40, 2, 3, 9)]"
+    for each, cost in ((False, 9.0), (True, 6.0)):
+        judged = Judged(metric=LOOP, each=each, comparator=("true",))
+        found = paired(tmp_path, code, judged)
+        assert {run.cost for run in found.without} == {cost}
+
+
 def test_a_kernel_that_prints_the_metric_itself_is_not_equal(tmp_path: Path) -> None:
     code = "print('sum 7 loop 2 ms'); cheap and print('loop 0.1 ms', end='')"
     found = paired(tmp_path, code, Judged(metric=LOOP))

@@ -178,6 +178,7 @@ def _forward(graph: ModuleGraph, cut: Cut, winners: Mapping[str, Winner]) -> lis
         lines.append("    stream = torch.cuda.current_stream().cuda_stream")
     for step in cut.steps:
         lines += [f"    {each}" for each in _step(step, cut, winners, device)]
+    lines += [f"    {_state(where)}.copy_({name})" for name, where in cut.changed]
     told = ", ".join(cut.outputs)
     return [*lines, f"    return {told}" if graph.one_output else f"    return ({told},)"]
 
@@ -186,9 +187,13 @@ def _given(node: GraphNode) -> str:
     kind, _, where = node.given.partition(" ")
     if kind == "input":
         return f"given[{where}].contiguous()"
+    return _state(where) if node.contiguous else f"{_state(where)}.contiguous()"
+
+
+def _state(where: str) -> str:
+    """`self.layers[0].weight`, of `layers.0.weight`."""
     parts = where.split(".")
-    path = "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in parts)
-    return f"self{path}" if node.contiguous else f"self{path}.contiguous()"
+    return "self" + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in parts)
 
 
 def _step(step: Kernel | Call, cut: Cut, winners: Mapping[str, Winner], device: str) -> list[str]:

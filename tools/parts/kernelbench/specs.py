@@ -144,8 +144,9 @@ def _init(node: GraphNode) -> dict[str, Any]:
     seen = node.values
     if node.dtype == "bool":
         return {"kind": "randint", "low": 0, "high": 2}
-    if node.dtype != "float32":
-        return {"kind": "randint", "low": 0, "high": 100}
+    if node.dtype != "float32":  # they may say places in another array
+        low, high = (0, 99) if seen is None else (int(seen.low), int(seen.high))
+        return {"kind": "randint", "low": low, "high": high + 1}
     if seen is None:
         return {"kind": "randn"}
     if seen.low == seen.high:
