@@ -14,9 +14,9 @@ from .arrays import HostArray
 from .expected.truths import truth_nbytes, truth_places
 from .inputs import unpack
 from .libraries import library_for
-from .lifted_values import LIFTED
+from .lifted_values import AS_THE_KERNEL, LIFTED
 from .messages import Compute, OpenReference, TimeReference
-from .references import Reference
+from .references import FUNCTION, Reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,12 @@ class ReferenceKernels:
 
     def open(self, message: OpenReference) -> None:
         """Load a reference. Raises ReferenceFailed when it does not even load."""
+        read = message.source is None
         source = message.lifted or "" if message.source is None else message.source
         library, where = library_for(source, self._gpu)
-        reference = Reference(source, library, message.contract.math)
-        where = f"{LIFTED} by {where}" if message.source is None else where
+        native = AS_THE_KERNEL if read else FUNCTION
+        reference = Reference(source, library, message.contract.math, native)
+        where = f"{LIFTED} by {where}" if read else where
         self._kernels[message.kernel] = _Kernel(message.contract, reference, where)
 
     def where(self, kernel: str) -> str:

@@ -30,11 +30,15 @@ class Reference:
     ReferenceFailed when the source does not load.
     """
 
-    def __init__(self, source: str, library: ArrayLibrary, math: str) -> None:
+    def __init__(
+        self, source: str, library: ArrayLibrary, math: str, native: str = FUNCTION
+    ) -> None:
+        """`native`: the function that is called natively, where the source has one for it."""
         self.library = library
         self.fallen_back = ""
         self._math = math
-        self._function = _load(source)
+        module = _load(source)
+        self._functions = {EXACT: _function(module, FUNCTION), NATIVE: _function(module, native)}
         self._refused = set[str]()
 
     def outputs(
@@ -71,7 +75,7 @@ class Reference:
 
     def _once(self, values: Mapping[str, Any]) -> float:
         began = time.perf_counter()
-        self._function(**values)
+        self._functions[NATIVE](**values)
         return time.perf_counter() - began
 
     def _call(
@@ -124,7 +128,7 @@ class Reference:
     ) -> list[Any]:
         with library.calling(self._math):
             values = self._arguments(library, contract, inputs, how)
-            returned: Any = self._function(**values)
+            returned: Any = self._functions[how](**values)
             arrays = [library.result(each) for each in _several(returned)]
             _check_shapes(contract, arrays)
             return [
@@ -186,7 +190,7 @@ def _check_shapes(contract: BoundContract, arrays: list[Any]) -> None:
             )
 
 
-def _load(source: str) -> Any:
+def _load(source: str) -> types.ModuleType:
     module = types.ModuleType(FUNCTION)
     try:
         exec(compile(source, f"{FUNCTION}.py", "exec"), module.__dict__)
@@ -194,10 +198,14 @@ def _load(source: str) -> Any:
         raise ReferenceFailed(
             f"the reference does not load: {_words(error)}", next_step=way_out(error)
         ) from error
-    function = getattr(module, FUNCTION, None)
+    return module
+
+
+def _function(module: types.ModuleType, name: str) -> Any:
+    function = getattr(module, name, None)
     if not callable(function):
         raise ReferenceFailed(
-            "the reference defines no function `reference`",
+            f"the reference defines no function `{name}`",
             valid="def reference(**arrays): ... that returns the outputs in order",
         )
     return function

@@ -34,7 +34,7 @@ class Given:
         short = next((a for a in floats if a.dtype != "float64"), floats[0])
         lines = [
             f'first = given["{short.name}"]',
-            'floats = Floats(first, str(first.dtype) == "float64")',
+            "floats = Floats(first, exact)",
             *(f"{own(name)} = {how}" for name, how in self.sizes.items()),
         ]
         for each in self._of("input", "inout"):

@@ -2,8 +2,9 @@
 that is written (`writing.py`), and it runs in the process of references, where nothing of ours is.
 
 Every index has an axis of its own, so that a value has the axes that it hangs on and no others.
-Given float64, everything is computed in float64; given shorter floats, in float32 with sums taken
-term by term, as a plain loop takes them: what rounding alone explains.
+What is exact is computed in float64 throughout, with sums taken in pairs. What is not is computed
+in float32, and in float64 where the kernel has it, with sums taken term by term, as a plain loop
+takes them: what rounding alone explains.
 """
 
 from __future__ import annotations

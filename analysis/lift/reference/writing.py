@@ -42,11 +42,22 @@ _NUMPY: Final = {
     "bitnot": "invert", "isnan": "isnan", "copysign": "copysign",
 }  # fmt: skip
 _SHORT: Final = {"f16": '"float16"'}
+_CALLED: Final = """
+
+
+def reference(**given):
+    return computed(given, True)
+
+
+def as_the_kernel(**given):
+    return computed(given, False)
+"""
 
 
 def reference_source(lifted: Lifted, spec: KernelSpec) -> str:
-    """A numpy source with the function `reference` of what a kernel computes, over the arguments of
-    its contract, which the kernel's parameters are called like.
+    """A numpy source of what a kernel computes, over the arguments of its contract, which the
+    kernel's parameters are called like: the function `reference` in float64, each sum by numpy's
+    own, and `as_the_kernel` in the types that the kernel has and in the order of a plain loop.
 
     Raises Unreadable where nothing is summed (then the baseline rounds as any other), and for what
     numpy has no plain text for: loops that carry values, other updates than of one element.
@@ -115,7 +126,7 @@ class _Writer:
         if loops:
             outermost.lines += self._scopes.pop().lines
         outermost.line(self._given.end())
-        return "\n".join(["def reference(**given):", *outermost.lines]) + "\n"
+        return "\n".join(["def computed(given, exact):", *outermost.lines]) + _CALLED
 
     def _loops(self, body: Body) -> list[Expr]:
         """Sizes of the longest chain of loops, as far as they are one."""

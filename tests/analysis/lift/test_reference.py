@@ -56,10 +56,10 @@ def source_of(kernel: str, out: dict[str, Any]) -> str:
     return reference_source(read.lifted, spec)
 
 
-def called(source: str, **given: Any) -> Any:
+def called(source: str, *, function: str = "reference", **given: Any) -> Any:
     names = dict[str, Any]()
     exec(compile(source, "reference.py", "exec"), names)
-    (found,) = names["reference"](**given)
+    (found,) = names[function](**given)
     return found
 
 
@@ -81,11 +81,14 @@ def test_in_double_it_is_what_the_kernel_means() -> None:
     assert np.allclose(found, meant, rtol=1e-13, atol=1e-15)
 
 
-def test_in_float_it_adds_term_by_term_as_a_plain_loop_does() -> None:
-    x = np.random.default_rng(2).random((3, 5000), dtype=np.float32)
-    y = np.ones(3, dtype=np.float32)
-    found = called(source_of(ADDED, A_ROW_EACH), x=x, y=y, rows=3, cols=5000)
-    assert found.dtype == np.float32
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_as_the_kernel_it_adds_term_by_term_as_a_plain_loop_does(dtype: str) -> None:
+    x = np.random.default_rng(2).random((3, 5000)).astype(dtype)
+    y = np.ones(3, dtype=dtype)
+    source = source_of(ADDED, A_ROW_EACH)
+    source = source if dtype == "float32" else source.replace("floats.real", "floats.double")
+    found = called(source, function="as_the_kernel", x=x, y=y, rows=3, cols=5000)
+    assert found.dtype == dtype
     assert np.array_equal(found, 1 + np.cumsum(x, axis=1)[:, -1])
     assert np.array_equal(y, np.ones(3)), "what it was given is the next call's, too"
 

@@ -118,6 +118,17 @@ def test_a_spike_lies_between_values_as_usual_as_any(seed: int) -> None:
     assert np.all(abs(found[changed]) > 20)
 
 
+@pytest.mark.parametrize("kind", ["few", "lone"])
+@pytest.mark.parametrize("init", ["uniform", "randn", {"kind": "uniform", "low": 100, "high": 101}])
+def test_what_a_row_repeats_adds_up_to_the_same_in_any_order_in_double(
+    kind: StressKind, init: Any
+) -> None:
+    (row,) = values(contract(init, "float64", (1, 1 << 16)), kind)
+    products = row * row
+    in_turn, in_pairs = np.cumsum(products)[-1], products.sum()
+    assert in_turn == in_pairs == sum(np.cumsum(products.reshape(16, -1), axis=1)[:, -1])
+
+
 def test_between_mixed_rows_most_are_usual() -> None:
     bound = contract("randn", shape=(64, 32))
     usual, found = values(bound, None), values(bound, "mixed")
