@@ -2,7 +2,7 @@
 
 SEEN: settings of the schedules may be chosen by what these take; the last four were held out until
 the rule that chooses tiles was fitted to what they took on an H200. HELD_OUT: other spellings and
-shapes, of which claims may be made.
+shapes, of which claims may be made; so are all of `products_spelled.py`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import schedules_kernels
+from products_spelled import SPELLED
 from schedules_corpus import Searched, kernels_of
 
 _AT = (
@@ -162,6 +163,10 @@ def timed_kernels() -> list[Timed]:
         Timed(Searched(name, "products", kind, _with_numpy(each), each.torch), each.flops)
         for kind, products in (("seen", SEEN), ("held out", HELD_OUT))
         for name, each in products.items()
+    ]
+    found += [
+        Timed(Searched(name, "products", "held out", each.spec("f"), each.torch), each.flops)
+        for name, each in SPELLED.items()
     ]
     known = {each.name: each for each in kernels_of(["schedules"])}
     for name, plain in schedules_kernels.HELD_OUT.items():
