@@ -20,6 +20,7 @@ from ..parts.c_text import Unwritable
 from ..parts.names import names_for
 from ..parts.plain import Plain, written_from
 from ..parts.writing import plan_text, plan_with, source_with
+from .old_values import with_old_values
 from .tile_choice import PARTS as MANY_PARTS
 from .tile_choice import Tiles, chosen_tiles
 from .tile_parts import PARTS, Parts
@@ -35,7 +36,7 @@ LEAST, MANY = 16, 128
 
 def tiles(state: State) -> Proposals:
     """Candidates of the schedule, or why there are none."""
-    return written_from(state, _candidates, "contraction in tiles")
+    return written_from(state, lambda p: _candidates(with_old_values(p)), "contraction in tiles")
 
 
 def _candidates(plain: Plain) -> tuple[Candidate, ...]:

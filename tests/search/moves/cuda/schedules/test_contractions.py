@@ -67,12 +67,13 @@ def product_state(
     to: tuple[str, ...] = ("m", "n"),
     head: str = HEAD,
     largest: tuple[int, int, int] = (4096, 4096, 4096),
+    role: str = "output",
 ) -> State:
     arguments = [
         array("a", "input", *left),
         array("b", "input", *right),
         array("w", "input", "n"),
-        array("c", "output", *to),
+        array("c", role, *to),
         *(scalar(name) for name in ("m", "n", "p")),
     ]
     symbols = {name: {"max": size} for name, size in zip("mnp", largest, strict=True)}
@@ -127,6 +128,25 @@ def test_a_batch_of_products_has_blocks_of_its_own_for_each(lab: PretendedLab) -
     launch = {"grid": ["cdiv(n, 16)", "cdiv(m, 16)", 3], "block": [16, 16]}
     state = product_state(body, launch, ("3", "m", "p"), ("3", "n", "p"), ("3", "m", "n"))
     written_beside(lab, MOVE, state, SHAPES[:2], near=1e-4)
+
+
+@pytest.mark.parametrize("deep", [4096, 16384])
+def test_what_was_there_is_scaled_and_added_to(deep: int, lab: PretendedLab) -> None:
+    body = (
+        f"{{ {_IJ} {_K} s += a[i * p + k] * b[k * n + j];"
+        " c[i * n + j] = 1.5f * s - 0.5f * c[i * n + j]; }"
+    )
+    most = (256, 256, deep) if deep > 4096 else (deep, deep, deep)
+    state = product_state(body, TWO, ("m", "p"), ("p", "n"), largest=most, role="inout")
+    shapes = [*SHAPES, {"m": 20, "n": 33, "p": 400}]
+    (first,) = written_beside(lab, MOVE, state, shapes, most=1, near=1e-3)
+    assert first.plan is not None and len(first.plan["steps"]) == (2 if deep > 4096 else 1)
+
+
+def test_a_fold_over_what_was_there_is_no_contraction_of_it() -> None:
+    body = f"{{ {_IJ} {_K} s += a[i * p + k] * b[k * n + j] * c[i * n + j]; c[i * n + j] = s; }}"
+    state = product_state(body, TWO, ("m", "p"), ("p", "n"), role="inout")
+    assert "more than one value" in reason(MOVE, state)
 
 
 def test_a_sum_that_hangs_on_columns_alone_is_no_contraction() -> None:
