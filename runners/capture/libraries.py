@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from ..collecting import nothing_collected
+
 PRELOADED = (
     "numpy",
     "torch",
@@ -25,8 +27,9 @@ def preload() -> None:
     Starts no thread where OMP_NUM_THREADS and MKL_NUM_THREADS are 1. Raises ImportError
     when torch or triton is not installed.
     """
-    for name in PRELOADED:
-        load(name)
+    with nothing_collected():
+        for name in PRELOADED:
+            load(name)
 
 
 def load(name: str) -> Any:

@@ -19,6 +19,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..capture.libraries import load
+from ..collecting import nothing_collected
 from ..processes.channel import Answer, Channel, serve
 from ..processes.confined import Bounds, ConfinedFork, python_folders
 from ..processes.source_files import write_sources
@@ -137,10 +138,10 @@ def _report(path: Path) -> Report | None:
 def main() -> None:
     """Serve messages until the channel closes: argv is CHANNEL_FD SCRATCH."""
     channel = Channel.from_fd(int(sys.argv[1]))
-    for name in ("torch", "triton", "triton.language", "triton.runtime.interpreter"):
-        load(name)
-    gc.collect()
-    gc.freeze()  # else every fork walks through all of torch, and copies its pages as it goes
+    with nothing_collected():  # else every fork walks through all of torch, and copies its pages
+        for name in ("torch", "triton", "triton.language", "triton.runtime.interpreter"):
+            load(name)
+        gc.collect()
     interpreter = Interpreter(Path(sys.argv[2]))
     serve(channel, partial(_answer, interpreter))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from ..collecting import nothing_collected
 from ..errors import KernelwrightError
 from .batches import batches_of, peak_bytes
 from .breaks import breaks_of
@@ -142,6 +143,8 @@ def main() -> None:
 
     lock = open_lock(sys.argv[1]) if len(sys.argv) > 1 else None
     confine(job)
+    with nothing_collected():
+        torch()
     warnings.simplefilter("ignore")  # of torch and of the user's code; nobody reads them here
     clock = Clock(job.device, lock)
     if job.threads is not None:

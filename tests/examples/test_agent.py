@@ -12,6 +12,7 @@ from typing import Any
 from kernels import FASTER, tiny_kernel, with_known_peaks
 from messages_api import Says, messages_api
 
+from kernelwright.server.broker.remote_desk import asked_of_broker
 from kernelwright.tools import TOOLS
 
 AGENT = Path(__file__).parents[2] / "examples" / "agent.py"
@@ -52,6 +53,8 @@ def test_an_agent_of_sixty_lines_takes_a_model_from_a_spec_to_a_verdict(tmp_path
             capture_output=True,
             text=True,
         )
+    broker = asked_of_broker(tmp_path / ".kernelwright", "stop")  # it would wait for other clients
+    assert broker is not None
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "It is done. (end_turn)"
     first, _, third, last = server.asked

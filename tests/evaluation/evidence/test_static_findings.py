@@ -60,7 +60,7 @@ def test_registers_that_do_not_suffice_are_told_with_the_page_to_read(bench: Wor
 
 @needs_triton
 def test_pages_that_findings_name_exist(bench: Workbench) -> None:
-    found = built(bench, "triton_matmul/spec.json", parameters={"num_warps": 2})
+    found = built(bench, "triton_reduction/spec.json", parameters={"num_warps": 2})
     pages = {line.rpartition("skill ")[2] for line in found.findings}
     assert pages and pages <= {each.id for each in catalogue()}
 

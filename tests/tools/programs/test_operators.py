@@ -18,7 +18,8 @@ from kernelwright.runners.recording.operators.putting import (
     run_with_operators,
 )
 from kernelwright.runners.recording.operators.seen import SeenOperator
-from kernelwright.runners.recording.recording import program_again
+from kernelwright.runners.recording.pairs import Judged
+from kernelwright.runners.recording.recording import Program, program_again
 from kernelwright.search.session.optimize import Finished, optimize
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.search.settings import Settings
@@ -26,6 +27,7 @@ from kernelwright.tools.open_kernel import OpenKernelArguments, open_kernel
 from kernelwright.tools.open_recorded import OpenRecordedArguments, open_recorded
 from kernelwright.tools.programs.operators.exporting import export_winner
 from kernelwright.tools.programs.operators.opening import kernel_name
+from kernelwright.tools.programs.operators.putting import verified_operator
 from kernelwright.tools.record_program import RecordProgramArguments, record_program
 from kernelwright.tools.verify_program import VerifyProgramArguments, verify_program
 
@@ -76,24 +78,18 @@ def test_a_program_gets_a_winner_in_an_operators_place_with_proof_and_is_given_b
         assert "away from what the program got" in opened.notes[0]
         variant_id = _fastest(bench, Path(opened.spec_path))
 
-        def verify(metric: str, pairs: int, install: bool = True):
-            return verify_program(
-                bench,
-                VerifyProgramArguments(
-                    recording="r",
-                    label=label,
-                    variant_id=variant_id,
-                    metric=metric,
-                    pairs=pairs,
-                    install=install,
-                ),
-            )
-
-        place = tmp_path / "r"
-        refused = verify(STEPS, 2)
-        assert (refused.outcome, refused.used, refused.installed) == ("tie", 60, False), refused
+        place, winner = tmp_path / "r", tmp_path / "winner"
+        export_winner(bench, place, [label], winner, variant_id)
+        without = Program((sys.executable, "-c", "print('steps 60'); print('done')"), tmp_path)
+        refused = verified_operator(
+            without, place, winner, Judged(metric=STEPS), pairs=2, wanted=True
+        )
+        assert (refused.outcome, refused.installed) == ("never used", False), refused
         assert installed_operators(place) == (None, {})
-        found = verify(NORM, 4)
+        asked = VerifyProgramArguments(
+            recording="r", label=label, variant_id=variant_id, metric=NORM, pairs=4, install=True
+        )
+        found = verify_program(bench, asked)
         assert (found.outcome, found.installed, found.used) == ("faster", True, 60), found
         assert found.interval is not None and found.interval[0] > 1
         assert found.predicted is not None and found.predicted > 1
