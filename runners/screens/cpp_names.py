@@ -44,6 +44,8 @@ class Use:
     name: str
     how: How
     line: int
+    scope: str = ""
+    """of a qualified name what stands before it"""
 
 
 @dataclass(slots=True)
@@ -52,9 +54,12 @@ class _Own:
 
     names: set[str]
     functions: set[str]
+    enumerations: set[str]
 
     def explains(self, use: Use) -> bool:
         """Whether that use means a thing of the source itself."""
+        if use.how == "qualified":
+            return use.scope in self.enumerations
         if use.how == "called":
             return use.name in self.functions
         return use.how == "used" and use.name in self.names
@@ -66,7 +71,7 @@ def foreign_names(root: Node) -> list[Use]:
     `static` and `thread_local` count in macros alone, and where the source does not parse:
     elsewhere the whole declaration says what they mean (`cpp_state.py`).
     """
-    uses, own = list[Use](), _Own(set(), set())
+    uses, own = list[Use](), _Own(set(), set(), set())
     for node in walk(root):
         if node.type == "preproc_arg":
             uses += _in_macro(node)
@@ -91,10 +96,12 @@ def _sort(node: Node, uses: list[Use], own: _Own) -> None:
         or (parent.type in _TYPES and _is_field(parent, "name", node) and _has_body(parent))
     ):
         own.names.add(name)
+        if parent.type == "enum_specifier":
+            own.enumerations.add(name)
         return
     declared = _declaration(node)
     if declared is None:
-        uses.append(Use(name, _how(node), node.start_point.row + 1))
+        uses.append(Use(name, _how(node), node.start_point.row + 1, _scope(parent)))
     elif declared != "foreign":
         own.names.add(name)
         if declared == "function":
@@ -129,6 +136,11 @@ def _declaration(node: Node) -> Literal["variable", "function", "foreign"] | Non
         if is_function or ("extern" in words and value is None):
             return "foreign"
     return "function" if value is not None and value.type == "lambda_expression" else "variable"
+
+
+def _scope(parent: Node | None) -> str:
+    above = None if parent is None else parent.child_by_field_name("scope")
+    return "" if above is None else text_of(above)
 
 
 def _how(node: Node) -> How:

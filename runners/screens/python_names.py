@@ -18,6 +18,7 @@ MAIN = "__main__"
 
 How = Literal["imported", "used", "assigned", "member", "caught", "subclass", "dot", "asm"]
 DOT = re.compile(r"triton\.language(\.core)?\.dot")
+GETTER = re.compile(r"operator\.(attrgetter|methodcaller)")
 ASM = re.compile(r"triton\.language(\.core)?\.inline_asm_elementwise")
 
 
@@ -183,6 +184,8 @@ class _Reader:
                 self._use(name, "dot", node, _precision(node))
             elif ASM.fullmatch(name):
                 self._use(name, "asm", node, _constant(_argument(node, 0, "asm")) or "")
+        if isinstance(node.func, ast.Call):
+            self._looked_up(node.func, node)
         if not (isinstance(node.func, ast.Name) and node.args):
             return
         kind = node.func.id
@@ -195,6 +198,14 @@ class _Reader:
                 self._use(f"{name}.__dict__", "used", node)
             else:
                 self._use(f"{name}.{told}", "used" if kind == "getattr" else "assigned", node)
+
+    def _looked_up(self, made: ast.Call, node: ast.Call) -> None:
+        """`attrgetter("system")(os)`, `methodcaller("system", "ls")(os)`: `os.system` as well."""
+        if not (made.args and node.args and any(map(GETTER.fullmatch, self._resolve(made.func)))):
+            return
+        for name in self._resolve(node.args[0]):
+            for key in made.args:
+                self._use(f"{name}.{_constant(key) or '*'}", "used", node)
 
     def _resolve(self, node: ast.expr) -> tuple[str, ...]:
         """The foreign things that an expression may name; none for the source's own."""

@@ -43,7 +43,7 @@ PYTHON: tuple[PythonRow, ...] = (
     ),
     PythonRow(r"(ctypes|_ctypes|cffi|mmap)\.\w+", "block", "reaches past Python into memory"),
     PythonRow(
-        r"importlib\.(import_module|reload|machinery|util\.(spec|module)_from\w+)|__import__"
+        r"pkgutil\.\w+|importlib\.(import_module|reload|machinery|util\.(spec|module)_from\w+)|__import__"
         r"|runpy\.\w+|imp\.\w+|zipimport\.\w+|pip|ensurepip|site\.\w+",
         "block",
         "loads code by name",
@@ -61,7 +61,9 @@ PYTHON: tuple[PythonRow, ...] = (
     PythonRow(
         r"open|io\.(open\w*|FileIO)|os\.(open|fdopen|read|write|pread|pwrite|sendfile|memfd_create)"
         r"|(pickle|marshal|shelve|dbm|sqlite3|tempfile|shutil|glob|fileinput)\.\w+"
-        r"|torch\.(load|save)|numpy\.(load|loadtxt|save\w*|fromfile|memmap)",
+        r"|(linecache|zipfile|tarfile|configparser|netrc|mailbox|gzip|bz2|lzma)\.\w+|tokenize\.open"
+        r"|torch\.(load|save|from_file)|torch\.(\w+\.)?\w*Storage\.(from_file|_new_shared\w*)"
+        r"|numpy\.(load|loadtxt|save\w*|fromfile|memmap|genfromtxt|fromregex|lib\.format\.\w+)",
         "block",
         "opens files",
     ),

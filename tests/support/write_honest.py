@@ -31,14 +31,21 @@ LOOKED_AT: dict[str, str] = {
     "repeats": "`is_deterministic`",
     "references": "judge and reference apart",
 }
-SCREENS = ROOT / "tests" / "runners" / "screens"
+RUNNERS = ROOT / "tests" / "runners"
 CASES = {
     "sources": (
-        ("test_source.py", "HARMLESS"), ("test_flags.py", "HARMLESS"), ("test_python.py", "PASSED"),
+        ("screens/test_source.py", "HARMLESS"),
+        ("screens/test_flags.py", "HARMLESS"),
+        ("screens/test_python.py", "PASSED"),
     ),
-    "host code": (("instructions/test_host_code.py", "HONEST"),),
-    "GPU code": (("instructions/test_asked_once.py", "HONEST"),),
-}  # fmt: skip
+    "host code": (("screens/instructions/test_host_code.py", "HONEST"),),
+    "GPU code": (("screens/instructions/test_asked_once.py", "HONEST"),),
+    "probes": (("screens/test_source.py", "ASKING_NOTHING"),),
+    "calls": (("gates/test_repeats.py", "ALIKE"),),
+    "layouts": (("capture/test_layouts.py", "HONEST"),),
+    "repeats": (("gates/test_incumbent.py", "ALIKE"),),
+    "references": (("oracle/test_honest_references.py", "HONEST"),),
+}
 """files of tests, and the names of their lists"""
 
 
@@ -65,7 +72,7 @@ def written(text: str) -> str:
 def _cases(subject: str) -> int:
     if subject == "captures":
         return len(list((ROOT / "tests" / "triton_cases" / "ok").glob("*.py")))
-    return sum(len(_list_of(SCREENS / file, name)) for file, name in CASES.get(subject, ()))
+    return sum(len(_list_of(RUNNERS / file, name)) for file, name in CASES.get(subject, ()))
 
 
 def _list_of(file: Path, name: str) -> Any:

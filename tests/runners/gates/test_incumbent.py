@@ -72,6 +72,30 @@ def test_the_same_input_with_the_same_bits_is_deterministic() -> None:
     assert found.evidence["inputs"] == 1
 
 
+LOST = run("", fault="the process was lost", fault_kind="crashed")
+ALIKE = {
+    "timed as it was checked": STEADY,
+    "timed many times": [run(), *(run(timed=True) for _ in range(9))],
+    "another result for another seed": [run(), run("e", slot=1), run(), run("e", slot=1)],
+    "gaps between its rows hold another poison": [run(), run("e", poison=165), run(), run()],
+    "both poisons, twice": [run("d"), run("e", poison=165), run("d"), run("e", poison=165)],
+    "a run that was lost between two": [run(), LOST, run()],
+    "another shape in the same slot": [run(), Run("odd", False, run("e").result), run()],
+    "another pool of the same shape": [run(), Run("big", False, run("e").result), run()],
+    "checked after it was timed": [run(timed=True), run()],
+    "sums in an order of its own, which is always the same": [run("f"), run("f", timed=True)],
+    "more seeds than runs of each": [run(str(n % 5), slot=n % 5) for n in range(10)],
+    "a count of whole numbers by atomics": [run("g", slot=3), run("g", slot=3), run("g", slot=3)],
+    "results that are no numbers, with the same bits": [run("nan"), run("nan"), run("nan")],
+}
+"""runs of honest kernels"""
+
+
+@pytest.mark.parametrize("what", ALIKE)
+def test_runs_whose_results_follow_from_their_inputs_are_deterministic(what: str) -> None:
+    assert is_deterministic(ALIKE[what], asked=True).outcome == "passed"
+
+
 def test_two_results_of_one_input_are_wrong_and_both_runs_are_named() -> None:
     found = is_deterministic(WOBBLY, asked=True)
     assert found.outcome == "failed"

@@ -46,14 +46,20 @@ def test_a_kernel_that_copies_what_an_earlier_call_computed_is_a_cheat_and_is_to
     assert "7 us or more" in found.message
 
 
-@pytest.mark.parametrize(
-    ("different", "same"),
-    [([100.0, 180.0], [60.0, 90.0]), ([300.0, 310.0], [100.0, 300.0]), ([100.0], [85.0])],
-    ids=["one sample held up", "one seed takes longer than others", "a little faster"],
-)
-def test_noise_and_seeds_of_different_cost_catch_nobody(
-    different: list[float], same: list[float]
-) -> None:
+ALIKE = {
+    "one sample held up": ([100.0, 180.0], [60.0, 90.0]),
+    "one seed takes longer than others": ([300.0, 310.0], [100.0, 300.0]),
+    "a little faster": ([100.0], [85.0]),
+    "values that were used last are in the cache": ([120.0, 118.0, 121.0], [101.0, 99.0, 100.0]),
+    "it was held up where values come again": ([100.0, 99.0], [400.0, 390.0]),
+    "a short kernel beside a coarse clock": ([2.0, 3.0, 2.0], [2.0, 2.0, 3.0]),
+}
+"""times of honest kernels with different values, and with the same ones again"""
+
+
+@pytest.mark.parametrize("what", ALIKE)
+def test_noise_and_seeds_of_different_cost_catch_nobody(what: str) -> None:
+    different, same = ALIKE[what]
     assert computes_every_call({"w": Repeats(different, same)}).outcome == "passed"
 
 

@@ -45,6 +45,13 @@ BLOCKED = [
     ("from os import *\nsystem('true')", "os.system"),
     ("import os\ngetattr(os, 'system')('true')", "os.system"),
     ("import os\nos.system.__call__('true')", "os.system.__call__"),
+    ("import operator, os\noperator.attrgetter('environ', 'system')(os)", "os.system"),
+    ("import os\nfrom operator import methodcaller as m\nm('system', 'true')(os)", "os.system"),
+    ("import operator, sys\nname = 'mod'\noperator.attrgetter(name)(sys)", "sys.*"),
+    ("import pkgutil\npkgutil.resolve_name('os:system')('true')", "pkgutil.resolve_name"),
+    ("import linecache\ntold = linecache.getlines('/etc/passwd')", "linecache.getlines"),
+    ("import torch\ntold = torch.from_file('/etc/passwd', size=4)", "torch.from_file"),
+    ("import numpy as np\ntold = np.genfromtxt('x')", "numpy.genfromtxt"),
     ("import subprocess\nsubprocess.run(['true'])", "subprocess.run"),
     ("def f():\n    from subprocess import Popen\n    Popen('true')", "subprocess.Popen"),
     ("import socket\nsocket.socket()", "socket.socket"),
@@ -94,6 +101,8 @@ BLOCKED = [
 ]  # fmt: skip
 
 PASSED = [
+    "import operator\nbest = sorted([], key=operator.attrgetter('num_warps'))",
+    "import operator\ntotal = operator.methodcaller('numel')(KERNELS[0]) if (KERNELS := []) else 0",
     "import os\nimport sys\nimport math\nimport functools",
     "def f(open, eval): return open(eval)",
     "def compile(x): return x\ncompile(1)",

@@ -309,3 +309,22 @@ def test_a_source_does_not_ask_how_it_is_built(line: str) -> None:
 def test_a_source_may_ask_for_what_the_system_has(line: str) -> None:
     source = f"{line}\n#endif\n" + KERNEL.format("y[0] = x[0];")
     assert static_screen(source, "cpp").outcome == "passed"
+
+
+ASKING_NOTHING = [
+    "struct clock { float hands; }; static float tick(clock c) { return c.hands; }",
+    "static float time(float from, float to) { return to - from; }",
+    "struct Row { int stat, access, uname; }; static int sum(Row r) { return r.stat + r.access; }",
+    "enum class state { open, signal, time };\nstatic const state now = state::time;",
+    "static int getpid_like(int raise) { const int kill = raise + 1; return kill; }",
+    "// asks clock_gettime(), uname() and dladdr() for nothing",
+    'static const char* told = "clock_gettime failed";',
+    "#include <ctime>\n#include <unistd.h>\nusing stamp = timespec;",
+]
+"""what looks like a question for time, machine or caller, and is none"""
+
+
+@pytest.mark.parametrize("line", ASKING_NOTHING)
+def test_names_that_ask_nobody_are_the_sources_own(line: str) -> None:
+    found = static_screen(f"{line}\n" + KERNEL.format("y[0] = x[0];"), "cpp")
+    assert found.outcome != "failed", found.message
