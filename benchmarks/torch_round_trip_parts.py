@@ -65,17 +65,18 @@ def program(mode: str, device: str, steps: int) -> Program:
 def eager(facts: Facts, device: str) -> None:
     """The operators of a training step, one in, one out, and one refused."""
     place, ran = WORK / f"eager-{device}", program("train", device, 30)
-    report = facts.step("recorded", lambda: _recorded(ran, place))["report"]
+    report = facts.step("recorded", lambda: recorded(ran, place))["report"]
     rows = [OperatorRow.model_validate(each) for each in report["rows"]]
-    gaining = sorted(filter(_may_gain, rows), key=lambda row: -_lost(row, rows))
-    _round_trip(facts, "", gaining, ran, place, builds=6 if device == "cuda" else 3, pairs=4)
+    gaining = sorted(filter(may_gain, rows), key=lambda row: -lost(row, rows))
+    round_trip(facts, "", gaining, ran, place, builds=6 if device == "cuda" else 3, pairs=4)
     facts.step("rolled_back", lambda: _rolled_back(ran, place))
     plain = [row for row in rows if row.kept and row.operator in ELEMENTS]
     plain.sort(key=lambda row: row.share * row.count)
-    _round_trip(facts, "refused_", plain, ran, place, builds=1, pairs=4)
+    round_trip(facts, "refused_", plain, ran, place, builds=1, pairs=4)
 
 
-def _recorded(ran: Program, place: Path) -> dict[str, Any]:
+def recorded(ran: Program, place: Path) -> dict[str, Any]:
+    """The operators of a program, ranked, with the tensors of first calls kept."""
     report, ended = operators_reported(ran, place, KEEP_BYTES)
     print(operators_text(report), flush=True)
     if ended.failed:
@@ -84,7 +85,7 @@ def _recorded(ran: Program, place: Path) -> dict[str, Any]:
     return {"calls": report.calls, "report": {**told, "rows": told["rows"][:40]}}
 
 
-def _may_gain(row: OperatorRow) -> bool:
+def may_gain(row: OperatorRow) -> bool:
     """Whether it may be replaced and is no product of a library's sizes."""
     sizes = [int(n) for n in re.findall(r"\d+", " ".join(re.findall(r"\[([^\]]*)\]", row.shapes)))]
     product = row.operator.rpartition("::")[2] in ("mm", "bmm", "addmm", "baddbmm")
@@ -92,7 +93,7 @@ def _may_gain(row: OperatorRow) -> bool:
     return row.kept and not row.why_not and (small or not product)
 
 
-def _lost(row: OperatorRow, rows: Sequence[OperatorRow]) -> float:
+def lost(row: OperatorRow, rows: Sequence[OperatorRow]) -> float:
     """Share of the time beyond what its inputs would take, read as fast as any operator's are."""
     real = [each for each in rows if each.typical_us and not each.why_not]  # a view reads nothing
     fastest = max(_bytes(each) / each.typical_us for each in real)
@@ -106,7 +107,7 @@ def _bytes(row: OperatorRow) -> int:
     )
 
 
-def _round_trip(
+def round_trip(
     facts: Facts,
     name: str,
     rows: Sequence[OperatorRow],
@@ -115,6 +116,7 @@ def _round_trip(
     *,
     builds: int,
     pairs: int,
+    judged: Judged = JUDGED,
 ) -> None:
     """An operator opened, searched, exported, verified, and installed where it is faster."""
     root = place.parent / f"{place.name}-{name}specs"
@@ -131,7 +133,7 @@ def _round_trip(
     facts.step(f"{name}exported", exported)
     facts.step(
         f"{name}verified",
-        lambda: told(verified_operator(ran, place, winner, JUDGED, pairs=pairs, wanted=True)),
+        lambda: told(verified_operator(ran, place, winner, judged, pairs=pairs, wanted=True)),
     )
 
 

@@ -36,8 +36,7 @@ def recorded():
 
 
 def get_inputs():
-    given = recorded()["given"]
-    return [{given}]
+{begin}    return [{given}]
 
 
 def get_outputs():
@@ -46,8 +45,9 @@ def get_outputs():
 '''
 
 
-def module_text(seen: SeenOperator) -> str:
-    """The file. Raises SpecError for tensors with gaps, and for operators that are not ATen's."""
+def module_text(seen: SeenOperator, shapes: Sequence[Sequence[int]] | None = None) -> str:
+    """The file. `shapes`: of its inputs as they lie, which are zeros of them then and not those of
+    the call. Raises SpecError for tensors with gaps, and for operators that are not ATen's."""
     namespace, _, name = seen.operator.partition("::")
     if namespace != "aten":
         raise SpecError(
@@ -73,9 +73,45 @@ def module_text(seen: SeenOperator) -> str:
     else:
         each = [f"out[{n}]{_permuted(order)}" for n, order in enumerate(results)]
         lines.append(f"        return ({', '.join(each)})")
-    given = (f"given[{n}]{_permuted(o)}.contiguous()" for n, o in enumerate(orders))
+    if shapes is None:
+        given = [f"given[{n}]{_permuted(o)}.contiguous()" for n, o in enumerate(orders)]
+    else:
+        kinds = [each.dtype for each in seen.tensors]
+        given = [
+            f"torch.zeros({tuple(shape)!r}, dtype=torch.{kind})"
+            for shape, kind in zip(shapes, kinds, strict=True)
+        ]
     made = (f"made[{n}]{_permuted(o)}.contiguous()" for n, o in enumerate(results))
-    return "\n".join(lines) + "\n" + TAIL.format(given=", ".join(given), made=", ".join(made))
+    return (
+        "\n".join(lines)
+        + "\n"
+        + TAIL.format(
+            begin="" if shapes is not None else '    given = recorded()["given"]\n',
+            given=", ".join(given),
+            made=", ".join(made),
+        )
+    )
+
+
+def shapes_as_they_lie(seen: SeenOperator) -> list[tuple[int, ...]]:
+    """Of its tensors, the outermost dimension first. Raises SpecError for gaps."""
+    return [tuple(each.shape[axis] for axis in order_of(each)) for each in seen.tensors]
+
+
+def form_of(seen: SeenOperator) -> Any:
+    """What calls have in common that differ in the sizes of their tensors alone. Raises SpecError
+    for tensors with gaps."""
+    orders = iter([order_of(each) for each in seen.tensors])
+    made = tuple((each.dtype, order_of(each)) for each in seen.made)
+    return seen.operator, seen.device, _form(seen.key, orders), made
+
+
+def _form(value: Any, orders: Any) -> Any:
+    if is_tensor(value):
+        return "tensor", value[1], next(orders)
+    if isinstance(value, tuple):
+        return tuple(_form(each, orders) for each in cast("tuple[Any, ...]", value))
+    return value
 
 
 def order_of(tensor: Made) -> tuple[int, ...]:

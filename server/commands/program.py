@@ -97,6 +97,9 @@ def spec(
         typer.Option(callback=file_there, help="The truth in Python; default: the kernel itself."),
     ] = None,
     most_mib: Annotated[int, typer.Option(min=1, help="MiB of recorded arrays beside it.")] = 512,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Of an operator: this shape, its sizes constants.")
+    ] = False,
 ) -> None:
     """Write the spec of a recorded kernel: its source, its launch, its data, its sizes by count.
 
@@ -107,7 +110,7 @@ def spec(
     from ...tools.programs.operators.recording import is_of_operators
 
     found = (
-        open_operator(recording.absolute(), label, to.absolute())
+        open_operator(recording.absolute(), label, to.absolute(), alone=alone)
         if is_of_operators(recording)
         else open_recorded(
             recording.absolute(),

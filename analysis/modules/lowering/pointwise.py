@@ -33,7 +33,7 @@ UNARY: Mapping[str, str] = {
     "aten.expm1.default": "expm1f({a})", "aten.log1p.default": "log1pf({a})",
     "aten.logical_not.default": "(!{a})", "aten.bitwise_not.default": "(!{a})",
     "aten.clone.default": "{a}", "aten.alias.default": "{a}",
-    "aten.detach.default": "{a}",
+    "aten.detach.default": "{a}", "aten.isnan.default": "({a} != {a})",
 }  # fmt: skip
 DEAR = ("expf", "logf", "tanhf", "erff", "sinf", "cosf", "expm1f", "log1pf", "powf", "sqrtf")
 """functions that nobody wants computed twice"""

@@ -27,6 +27,10 @@ class Symbols:
         """Its symbols in one of the calls."""
         return {name: values[number] for name, values in self.values.items()}
 
+    def named_in(self, *texts: str) -> tuple[str, ...]:
+        """Those that stand in any of the texts."""
+        return tuple(n for n in self.values if any(re.search(rf"\b{n}\b", t) for t in texts))
+
     def expression(self, numbers: Sequence[int]) -> str | None:
         """What gives these numbers, one for each call: a constant, or one by a product of symbols,
         the fewest. None where nothing does."""
@@ -106,14 +110,17 @@ def _parts(text: str) -> Iterator[str]:
     yield text[at:]
 
 
+def value_of(expression: str, values: Mapping[str, int]) -> int:
+    """Of an expression of `Symbols`."""
+    return prod(values[e] if e in values else int(e) for e in expression.split(" * "))
+
+
 def with_values(text: str, values: Mapping[str, int]) -> str:
     """A text of `one_text` with numbers in the place of its symbols, as it is written for them."""
     pattern = re.compile(r"(\(float\)|float)?\(((?:n\d+)(?: \* n?\d+)*)\)")
 
     def told(found: re.Match[str]) -> str:
-        factors = found[2].split(" * ")
-        number = prod(values[each] if each in values else int(each) for each in factors)
-        kind = found[1] or ""
+        number, kind = value_of(found[2], values), found[1] or ""
         return f"{number}{'' if not kind else '.0f' if kind.startswith('(') else '.0'}"
 
     return pattern.sub(told, text)

@@ -100,6 +100,7 @@ def modules() -> dict[str, tuple[Any, tuple[Any, ...]]]:
         return x.mean() + x.amax(-1, keepdim=True) * x.var(0) - x.amin((0, 2)).sum(), x.prod(1)
 
     def awkward(k: Any, out: Any) -> Any:
+        k = functional.hardswish(k) + torch.where(k.isnan(), 1.0, k)
         return torch.where(k > 0, k.pow(3), out.clamp(-0.5, 0.5) ** 0.5) * 1 + out / 2
 
     torch.random.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -155,15 +156,19 @@ def test_several_kernels_results_and_shapes_of_an_operator_become_one_winner(
         every = {k.name: k.label for k in told.kernels}
         labels = [label for name, label in every.items() if name.startswith("aten::var_mean")]
         assert len(labels) == 2
-        for label in labels:
-            opened = open_recorded(
-                bench, OpenRecordedArguments(recording="r", label=label, to=label)
-            )
-            assert len(opened.next) > 1 and f"{len(opened.next)} kernels" in opened.notes[-1]
-            with pytest.raises(SpecError, match="was opened from"):
-                export_winner(bench, place, [label], winner)
-            for spec in sorted((tmp_path / label).glob("*/spec.json")):
-                open_kernel(bench, OpenKernelArguments(spec_path=str(spec)))
+        first = OpenRecordedArguments(recording="r", label=labels[0], to="both")
+        opened = open_recorded(bench, first)
+        assert len(opened.next) > 1 and f"{len(opened.next)} kernels" in opened.notes[-1]
+        assert opened.workloads == tuple(labels)
+        with pytest.raises(SpecError, match="was opened from"):
+            export_winner(bench, place, labels, winner)
+        for spec in sorted((tmp_path / "both").glob("*/spec.json")):
+            told = json.loads(spec.read_text())
+            assert [w["weight"] for w in told["workloads"][:2]] == [3.0, 3.0]
+            held = told["workloads"][2]
+            assert held["held_out"] and held["symbols"] == {"n0": 24}
+            assert told["symbols"]["n0"] == {"min": 8, "max": 24, "multiple_of": 8}
+            open_kernel(bench, OpenKernelArguments(spec_path=str(spec)))
         export_winner(bench, place, labels, winner)
         (top,) = (label for name, label in every.items() if name.startswith("aten::topk"))
         with pytest.raises(SpecError, match=r"no kernel is written for aten\.topk"):

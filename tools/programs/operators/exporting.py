@@ -97,7 +97,7 @@ def _chosen(
     own = {
         each.loaded.spec.name: variant_id if each.kernel_id == of else each.incumbent
         for each in kernels
-        if {workload.name for workload in each.loaded.spec.workloads} == {seen.label}
+        if seen.label in {workload.name for workload in each.loaded.spec.workloads}
     }
     names = [part.kernel for part in whole.parts]
     if missing := [name for name in names if name not in own]:

@@ -20,8 +20,9 @@ from ....runners.recording.operators.composition import Composition, Part, write
 from ....runners.recording.operators.seen import SeenOperator, operators_of
 from ....runners.recording.recording import COUNT
 from ....runners.whole_files import write_whole
-from ...parts.kernelbench.specs import CutSpec, bytes_of, entry_name, write_spec
+from ...parts.kernelbench.specs import FILES, CutSpec, bytes_of, entry_name, write_spec
 from ...parts.models.asked import gpu_uuid
+from .several_shapes import CutAt, Shapes, several_shapes, write_for_all
 
 MODULE_FILE = "operator_call.py"
 TIMEOUT_S = 600.0
@@ -43,14 +44,17 @@ class OpenedOperator:
         return self.specs[0]
 
 
-def open_operator(outdir: Path, label: str, to: Path) -> OpenedOperator:
+def open_operator(outdir: Path, label: str, to: Path, *, alone: bool = False) -> OpenedOperator:
     """Write the specs of a recorded operator into a new folder: for each kernel that it takes a
     plain one to start from, and the operators of ATen that it stands for as its reference. All of
-    them together are compared with what the program got.
+    them together are compared with what the program got. Calls that are alike but for the sizes of
+    their tensors become workloads of one spec, where one kernel can be written for all of them;
+    `alone`: never, and its own sizes are constants of the kernel.
 
     Raises KernelwrightError in a sentence for what no kernel is written for.
     """
-    seen = operators_of(outdir / COUNT).labelled(label)
+    found = operators_of(outdir / COUNT)
+    seen = found.labelled(label)
     if seen.why_not:
         raise SpecError(f"{label} ({seen.operator}) cannot be replaced: {seen.why_not}")
     if seen.kept is None:
@@ -72,8 +76,54 @@ def open_operator(outdir: Path, label: str, to: Path) -> OpenedOperator:
     close = _recalled(module, seen, uuid)
     made = _specs(parts, kernels, seen, to)
     write_composition(outdir, label, _composition(parts, made, given))
-    notes = (close, _only(seen), *_several(made))
-    return OpenedOperator(tuple(each.spec for each in made), (label,), notes)
+    shapes = None if alone else several_shapes(seen, parts, found, _cut_at(uuid))
+    calls = (seen,) if shapes is None else _for_all(shapes, made, kernels, outdir, given)
+    notes = (close, _only(seen) if len(calls) == 1 else _all(calls), *_several(made))
+    return OpenedOperator(
+        tuple(each.spec for each in made), tuple(each.label for each in calls), notes
+    )
+
+
+def _for_all(
+    shapes: Shapes,
+    made: Sequence[CutSpec],
+    kernels: Sequence[Kernel],
+    outdir: Path,
+    given: Mapping[str, int],
+) -> tuple[SeenOperator, ...]:
+    """The calls that the specs stand for: all, where each of the kernels can be written for all."""
+    language = "cuda" if shapes.calls[0].device == "cuda" else "cpp"
+    before = [
+        {
+            f: f.read_bytes()
+            for f in (
+                each.spec,
+                each.spec.with_name("reference.py"),
+                each.spec.with_name(FILES[language]),
+            )
+        }
+        for each in made
+    ]
+    together = zip(made, kernels, strict=True)
+    if not all(write_for_all(each, kernel, language, shapes) for each, kernel in together):
+        for files in before:
+            for file, content in files.items():
+                write_whole(file, content)
+        return shapes.calls[:1]
+    for each, parts in zip(shapes.calls, shapes.cuts, strict=True):
+        write_composition(outdir, each.label, _composition(parts, made, given))
+    return shapes.calls
+
+
+def _cut_at(uuid: str | None) -> CutAt:
+    """Cuts an operator at given shapes of its tensors, in a folder that is gone afterwards."""
+
+    def made(seen: SeenOperator, sizes: Sequence[Sequence[int]]) -> Cut:
+        with tempfile.TemporaryDirectory(prefix="kernelwright-operator-") as folder:
+            module = write_whole(Path(folder) / MODULE_FILE, module_text(seen, sizes))
+            return cut(_graph(module, seen, uuid))
+
+    return made
 
 
 def _specs(
@@ -169,6 +219,15 @@ def _only(seen: SeenOperator) -> str:
     return (
         f"the spec is for these shapes alone, of {seen.count} calls: others stay PyTorch's. Its "
         "inputs are drawn as the program's are spread"
+    )
+
+
+def _all(calls: Sequence[SeenOperator]) -> str:
+    return (
+        f"the spec is for {len(calls)} shapes ({', '.join(each.label for each in calls)}), "
+        "weighted by their calls, with sizes as symbols and one shape of no call held out; --alone "
+        "writes one for this shape alone, its sizes constants. Inputs are drawn as its own are "
+        "spread"
     )
 
 
