@@ -138,10 +138,7 @@ def test_an_open_kernel_tells_what_a_planner_needs_and_nothing_held_out(place: P
     ask(place, body)
 
 
-@pytest.mark.parametrize("era", ["auto", "legacy"])
-def test_a_proposed_candidate_is_built_timed_and_then_no_longer_proposed(
-    era: Era, place: Place
-) -> None:
+def test_a_proposed_candidate_is_built_timed_and_then_no_longer_proposed(place: Place) -> None:
     async def body(client: Client) -> None:
         arguments = {"kernel_id": place.kernel_id, "variant_id": "baseline"}
         before = await call(client, "propose_moves", **arguments)
@@ -167,7 +164,7 @@ def test_a_proposed_candidate_is_built_timed_and_then_no_longer_proposed(
         assert options not in [c["options"] for c in same["candidates"]]
         assert same["tried"] == move["tried"] + 1
 
-    ask(place, body, era)
+    ask(place, body)
 
 
 def test_a_variant_that_the_compiler_makes_the_same_code_of_is_said_to_be_one(
