@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from asking import Keeping
 from brief_timing import BRIEF
+from hypothesis import settings
 from kernels import PEAKS
 from shared_folders import of_all_workers
 from shared_zygotes import OWN_ANSWER, SharedZygotes
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from pretend_program import PretendedProgram
 
 ROOT = Path(__file__).parents[1]
+
+# How long an example takes is what else the machine does.
+settings.register_profile("without deadlines", deadline=None)
+settings.load_profile("without deadlines")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -264,13 +264,13 @@ def _shape_names(argument: Argument) -> frozenset[str]:
 def _odd_size(domain: Symbol, rng: random.Random, any_will_do: bool) -> int:
     """A size in 37..163 where the domain has one, else near it; an odd multiple if there is one.
 
-    Never 0 unless the domain holds nothing else. `any_will_do`: even ones too.
+    Never 0 unless the domain holds nothing else. `any_will_do`: smaller and even ones too.
     """
     step = domain.multiple_of
     least, most = -(-domain.min // step), domain.max // step
     least = min(max(1, least), most)
     high = min(most, max(least + 6, 163 // step))
-    low = max(least, -(-37 // step))
+    low = least if any_will_do else max(least, -(-37 // step))
     count = rng.randint(low if low <= high else least, high)
     if count % 2 == 0 and not any_will_do:
         count += 1 if count < most else -1 if count > least else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+import region_dags
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from ptx_texts import NAMES, kernel_text, module, text
@@ -18,7 +19,7 @@ from kernelwright.analysis.spans.profile import LineProfile, line_profile
 from kernelwright.runners.profiling.model import Instruction, KernelProfile, LaunchShape
 from kernelwright.runners.profiling.wanted import SAMPLES
 
-SGEMM = region_dag(text("sgemm"))
+SGEMM = region_dags.dag("sgemm")
 SHAPE = LaunchShape(grid=(1, 1, 1), block=(1, 1, 1))
 
 
@@ -85,13 +86,13 @@ def test_a_kernel_that_does_nothing_has_no_region_to_blame() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_kernel_touches_nothing_of_itself(name: str) -> None:
-    dag = region_dag(text(name))
+    dag = region_dags.dag(name)
     assert not any(touch(dag, number, dag).touched for number in range(len(dag.regions)))
 
 
 @pytest.mark.parametrize("name", ["sgemm", "triton_softmax", "cub_sum", "mma_ptx"])
 def test_other_names_of_registers_and_labels_touch_nothing(name: str) -> None:
-    dag = region_dag(text(name))
+    dag = region_dags.dag(name)
     renamed = re.sub(r"%(r|rd|f|p)(?=\d+\b)", r"%\1x", text(name))
     renamed = re.sub(r"%(r|rd|f|p)(?=<)", r"%\1x", renamed).replace("$L__BB", "$Lother")
     assert renamed != text(name)
@@ -120,7 +121,7 @@ def test_what_waits_for_a_region_that_changed_is_touched_by_that() -> None:
 
 
 def test_code_that_computes_other_addresses_touches_what_uses_them() -> None:
-    dag = region_dag(text("copy4"))
+    dag = region_dags.dag("copy4")
     other = region_dag(text("copy4").replace("%r1, 16;", "%r1, 32;"))
     found = touch(dag, named(dag, "global_load", 0), other)
     assert found.touched and "other code computes what they are given" in found.why
@@ -139,7 +140,7 @@ def test_another_number_of_iterations_is_said() -> None:
 @given(st.sampled_from(NAMES), st.data())
 def test_an_instruction_more_touches_its_region(name: str, data: st.DataObject) -> None:
     """Whatever region: twice what is there once is another."""
-    dag = region_dag(text(name))
+    dag = region_dags.dag(name)
     number = data.draw(st.integers(0, len(dag.regions) - 1))
     first = dag.instructions(dag.regions[number])[0]
     line = first.line

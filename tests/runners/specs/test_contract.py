@@ -237,6 +237,12 @@ def test_the_odd_shape_of_a_wide_domain_is_odd_and_not_tiny(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32))
+def test_where_all_odd_shapes_from_37_on_are_listed_a_smaller_one_is_found(seed: int) -> None:
+    odd = odd_shape(spec({"n": {"min": 0, "max": 37}}, [{"n": 37}]), seed)
+    assert odd is not None and 0 < odd.symbols["n"] < 37
+
+
+@given(st.integers(0, 2**32))
 def test_a_domain_below_37_still_has_an_odd_shape_beside_its_workload(seed: int) -> None:
     odd = odd_shape(spec({"n": {"min": 1, "max": 7}}, [{"n": 7}]), seed)
     assert odd is not None
