@@ -27,6 +27,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#endif
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -241,6 +244,19 @@ void forget_the_time() {
   if (maps) std::fclose(maps);
 }
 
+// The C library's restartable sequences, in which the system notes whenever it takes a thread from its
+// core: that sets calls of a sample apart from single ones. Other threads have none: the filter lets the
+// call by which they are registered do nothing.
+void forget_interruptions() {
+#ifdef RSEQ_SIG
+  auto* own = reinterpret_cast<struct rseq*>(
+      static_cast<char*>(__builtin_thread_pointer()) + __rseq_offset);
+  for (const unsigned bytes : {32u, __rseq_size})
+    if (syscall(SYS_rseq, own, bytes, RSEQ_FLAG_UNREGISTER, RSEQ_SIG) == 0)
+      own->cpu_id = static_cast<std::uint32_t>(RSEQ_CPU_ID_REGISTRATION_FAILED);
+#endif
+}
+
 // Bound by one more program, from the instruction from which alone that is allowed by then.
 bool bind(const std::vector<char>& filter) {
   const sock_fprog program{static_cast<unsigned short>(filter.size() / sizeof(sock_filter)),
@@ -336,7 +352,10 @@ int main(int argc, char** argv) {
   limit(RLIMIT_FSIZE, setup.output_limit);
   if (setup.memory_limit) limit(RLIMIT_AS, setup.memory_limit);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  if (!setup.clocks) forget_the_time();
+  if (!setup.clocks) {
+    forget_the_time();
+    forget_interruptions();
+  }
 #ifdef PR_SET_TSC  // x86: reading the processor's clock ends the process
   if (!setup.clocks) prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
 #endif

@@ -125,6 +125,9 @@ def compute_filter(
         blocks["fstat"] = of_what_is_opened(known, by_path=False)
         blocks["newfstatat"] = of_what_is_opened(known, by_path=True)
         blocks["nanosleep"] = blocks["clock_nanosleep"] = [ret(DONE)]
+        # a thread's sequence tells whether it was taken from its core; a C library that was refused
+        # one would give up
+        blocks["rseq"] = [ret(DONE)]
         blocks["futex"] = no_time()
         blocks["poll"] = no_timeout()
         blocks["ppoll"] = no_timeout_by_address()
@@ -238,7 +241,7 @@ def _blocks(
     """A block for each call whose arguments decide; each ends in a return on every path."""
     free = (
         *("read", "write", "readv", "writev", "madvise", "futex", "clock_nanosleep", "nanosleep"),
-        *("poll", "ppoll", "fstat", "newfstatat"),
+        *("poll", "ppoll", "fstat", "newfstatat", "rseq"),
     )
     return {
         **{name: [ret(ALLOW)] for name in free},

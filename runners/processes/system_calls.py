@@ -18,7 +18,7 @@ COMPUTE = """
     exit_group 231 94, restart_syscall 219 128,
     getpid 39 172, gettid 186 178, getuid 102 174,
     geteuid 107 175, getgid 104 176, getegid 108 177, getrlimit 97 163,
-    getrandom 318 278, set_robust_list 273 99, rseq 334 293, set_tid_address 218 96,
+    getrandom 318 278, set_robust_list 273 99, set_tid_address 218 96,
     membarrier 324 283, getcpu 309 168, arch_prctl 158 -,
     mbind 237 235, set_mempolicy 238 237
 """
@@ -40,7 +40,7 @@ CHECKED = """
     open 2 -, openat 257 56, clone 56 220, clone3 435 435, tgkill 234 131, prlimit64 302 261,
     ioctl 16 29, fcntl 72 25, prctl 157 167, sched_setaffinity 203 122, socket 41 198,
     get_mempolicy 239 236, nanosleep 35 101, poll 7 -, ppoll 271 73, fstat 5 80, newfstatat 262 79,
-    seccomp 317 277
+    seccomp 317 277, rseq 334 293
 """
 PYTHON = """
     sendmsg 46 211, recvmsg 47 212, sendto 44 206, recvfrom 45 207, shutdown 48 210,
