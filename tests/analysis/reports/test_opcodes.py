@@ -7,6 +7,7 @@ import math
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,7 @@ ADDED = {
 }
 
 
+@cache
 def compared(script: Any, name: str) -> dict[str, Any]:
     (launch,) = known_profile(name).launches
     return script.counted(region_dag(known_code(name)[0]), launch, VALUES[name])

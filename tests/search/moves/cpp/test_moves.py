@@ -30,14 +30,21 @@ from kernelwright.search.moves.cpp.sum_in_register import MOVE as SUM_IN_REGISTE
 from kernelwright.search.moves.cpp.threads import MOVE as THREADS
 
 IDS = [f"{k.entry}-{n}" for n, k in enumerate(hk.KERNELS)]
+PROPOSED = dict[tuple[str, str], list[Candidate]]()
 
 
 # --- laws of all moves
 
 
 def all_candidates(kernel: HostKernel, source: str | None = None) -> list[Candidate]:
-    found = (move.propose(kernel.state(source)) for move in MOVES)
-    return [c for each in found if not isinstance(each, NotApplicable) for c in each]
+    """What the moves propose; a kernel's own source and what they made of it are asked for by
+    several laws."""
+    asked = (IDS[hk.KERNELS.index(kernel)], source or kernel.source)
+    if asked not in PROPOSED:
+        state = kernel.state(source)
+        found = (move.propose(state) for move in MOVES)
+        PROPOSED[asked] = [c for f in found if not isinstance(f, NotApplicable) for c in f]
+    return PROPOSED[asked]
 
 
 @pytest.mark.parametrize("kernel", hk.KERNELS, ids=IDS)
