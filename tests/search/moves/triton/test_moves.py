@@ -6,6 +6,7 @@ import ast
 import io
 import tokenize
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -26,11 +27,22 @@ from kernelwright.analysis.prior.signals import of_language
 from kernelwright.analysis.prior.weighing import weigh
 from kernelwright.runners.specs.normalise import source_key
 from kernelwright.search.moves import FACTS
-from kernelwright.search.moves.shared.base import NotApplicable
+from kernelwright.search.moves.shared.base import NotApplicable, Proposals, State
 from kernelwright.search.planning.planner import Context, run_planner
 from kernelwright.search.planning.rules import rules_planner
 
 CASES = [(name, move) for name in SPECS for move in BY_ID]
+
+
+@cache
+def start_of(name: str) -> State:
+    return state(name)
+
+
+@cache
+def asked(name: str, move: str) -> tuple[State, Proposals]:
+    """A kernel as it is, and what a move says to it, for all laws."""
+    return start_of(name), BY_ID[move].propose(start_of(name))
 
 
 def comments(source: str) -> list[str]:
@@ -40,8 +52,7 @@ def comments(source: str) -> list[str]:
 
 @pytest.mark.parametrize(("name", "move"), CASES)
 def test_a_candidate_parses_changes_something_and_keeps_comments(name: str, move: str) -> None:
-    start = state(name)
-    found = BY_ID[move].propose(start)
+    start, found = asked(name, move)
     if isinstance(found, NotApplicable):
         assert found.reason
         return
@@ -61,9 +72,9 @@ def test_a_candidate_parses_changes_something_and_keeps_comments(name: str, move
 
 @pytest.mark.parametrize(("name", "move"), CASES)
 def test_a_move_does_not_repeat_what_it_did(name: str, move: str) -> None:
-    found = BY_ID[move].propose(state(name))
+    start, found = asked(name, move)
     for each in () if isinstance(found, NotApplicable) else found[:2]:
-        after = applied(state(name), each)
+        after = applied(start, each)
         again = BY_ID[move].propose(after)
         for other in () if isinstance(again, NotApplicable) else again:
             assert other.detail != each.detail
