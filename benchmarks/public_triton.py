@@ -65,7 +65,9 @@ def main() -> None:
         print(half, json.dumps(told["table"], indent=1))
     if not asked.only:
         kept = RESULTS / f"{asked.name}.json"
-        before = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+        before: dict[str, Any] = {}
+        if kept.exists():
+            before = json.loads(kept.read_text(encoding="utf-8"))
         halves = {name: before[name] for name in HALVES if name in before}
         commits = {_repository(each): _commit(each) for each in rig.checkouts}
         print(write(asked.name, {**halves, **found, "checkouts": commits}))
@@ -100,7 +102,7 @@ def _kernel(call: PublicCall, place: Path, rig: _Rig) -> dict[str, Any]:
         kernel, small = rig.loaded(call, place), rig.loaded(call, place, FEW)
         rig.oracle.open(small)
     except KernelwrightError as error:
-        return told | {"built": f"no spec: {error.message}"}
+        return told | {"built": f"no spec: {_short(error.message)}"}
     told["built"] = rig.built(kernel)
     told["logic"] = rig.outcome(small, kernel.source, None)
     state = State("triton", kernel.source, {}, BuildOptions(), kernel.spec, files=kernel.files)
@@ -127,7 +129,10 @@ def _read(reasons: Mapping[str, str]) -> str:
 
 
 def _short(reason: str) -> str:
-    return reason if len(reason) < 200 else f"{reason[:200]} ..."
+    """A reason without what it quotes of a source, and without where that lay."""
+    first = re.sub(r" \(line \d+.*| \(/.*", "", reason.splitlines()[0])
+    first = re.sub(r" \([^()]*\.py\).*", "", first)
+    return first if len(first) < 200 else f"{first[:200]} ..."
 
 
 def _inferred(call: PublicCall, place: Path) -> str:

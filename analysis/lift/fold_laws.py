@@ -202,15 +202,17 @@ def _number(expr: Expr) -> float | None:
     args = [_number(each) for each in expr.args]
     infinite = [each for each in args if each is not None and math.isinf(each)]
     match expr.op:
+        case "select" if args[0] is not None:
+            return args[1] if args[0] else args[2]
         case "select":
             return args[1] if args[1] == args[2] else None
+        case "gt" | "lt" | "ne" | "ge" | "le" | "eq" if None not in args and args[0] == args[1]:
+            return float(expr.op in ("ge", "le", "eq"))
         case "cast":
             return args[0]
         case "mul" if 0.0 in args:
             return 0.0
         case "add" | "sub" if all(each == 0.0 for each in args):
-            return 0.0
-        case "abs" | "sqrt" | "neg" if args[0] == 0.0:
             return 0.0
         case "exp" | "exp2" if args[0] == -math.inf:
             return 0.0

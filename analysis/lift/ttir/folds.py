@@ -50,7 +50,7 @@ def _reduce(reader: Reader, each: Operation) -> Blocks:
     index = reader.fresh("r")
     down: dict[int, Expr] = {n: Name(axis_name(n - (n > axis))) for n in range(rank)}
     turns = [moved(v.expr, {**down, axis: Name(index)}) for v in values]
-    made = _over(reader, each.regions[0], turns, index, Number(shape[axis]))
+    made = _over(reader, each.regions[0], turns, index, Number(shape[axis]), _bits(each))
     return [Block(expr, (*shape[:axis], *shape[axis + 1 :])) for expr in made]
 
 
@@ -63,18 +63,24 @@ def _scan(reader: Reader, each: Operation) -> Blocks:
     if "reverse = true" in each.text:
         count = total((difference(last, here), Number(1)))
         turns = [moved(v.expr, {axis: difference(last, place)}) for v in values]
-    made = _over(reader, each.regions[0], turns, index, count)
+    made = _over(reader, each.regions[0], turns, index, count, _bits(each))
     return [Block(expr, shape) for expr in made]
 
 
+def _bits(each: Operation) -> int:
+    """How wide the integers are that it gives."""
+    found = re.fullmatch(r"(?:tensor<(?:\d+x)*)?i(\d+)>?", each.result_type)
+    return int(found[1]) if found and found[1] != "1" else 64
+
+
 def _over(
-    reader: Reader, region: Region, turns: Sequence[Expr], index: str, count: Expr
+    reader: Reader, region: Region, turns: Sequence[Expr], index: str, count: Expr, bits: int
 ) -> list[Expr]:
-    """Values combined over an index, by the region of a reduction or scan."""
+    """Values combined over an index, by the region of a reduction or scan. `bits`: of integers."""
     combined = _combiner(reader, region, [each.dtype for each in turns])
     kind = _kind_of(combined[0]) if len(turns) == 1 else None
     if kind is not None:
-        first = _neutral(kind, turns[0].dtype)
+        first = _neutral(kind, turns[0].dtype, bits)
         return [merged(plain_fold(kind, index, count, first, f"~{index}", turns[0]))]
     later = {index: total((Name(index), Number(1)))}
     names = [f"~{index}.{n}" for n in range(len(turns))]
@@ -107,11 +113,12 @@ def _kind_of(combined: Expr) -> str | None:
     return _COMBINERS.get(combined.op) if plain and isinstance(combined, Call) else None
 
 
-def _neutral(kind: str, dtype: DType) -> Number:
+def _neutral(kind: str, dtype: DType, bits: int = 64) -> Number:
     if dtype in FLOATS:
         return Number({"sum": 0.0, "product": 1.0, "max": -inf, "min": inf}[kind],
                       dtype)  # fmt: skip
-    return Number({"sum": 0, "product": 1, "max": -(1 << 63), "min": (1 << 63) - 1}[kind], dtype)
+    end = 1 << (bits - 1)
+    return Number({"sum": 0, "product": 1, "max": -end, "min": end - 1}[kind], dtype)
 
 
 def _dot(reader: Reader, each: Operation) -> Blocks:

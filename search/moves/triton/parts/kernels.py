@@ -216,8 +216,9 @@ class Launch:
 
 def launch_of(state: State, kernel: Kernel, *, beside: bool = False) -> Launch | NotApplicable:
     """The one launch of a kernel in its source, with a grid that is written as a tuple. `beside`:
-    the kernel will stay as it is, beside another one for the entry's launch, so that launches by
-    functions that the entry does not call do not matter."""
+    the kernel will stay as it is, beside another one for the entry's launch with a grid of its own,
+    so that launches by functions that the entry does not call do not matter, nor what the grid
+    is."""
     if state.spec.kernel.launch is not None:
         return NotApplicable(
             f"the spec launches `{kernel.name}`: this rewrite changes launches in Python alone"
@@ -247,6 +248,8 @@ def launch_of(state: State, kernel: Kernel, *, beside: bool = False) -> Launch |
     named = call.func.slice.id if isinstance(call.func.slice, ast.Name) else ""
     shared = bool(named) and _reads(function, named) > 1
     grid = _grid(call.func.slice, function)
+    if grid is None and beside:  # what is written has a grid of its own in its place
+        grid, shared = (ast.Tuple([], ast.Load()), None), True
     if grid is None or not (call.args or call.keywords):
         return NotApplicable(f"the grid of `{kernel.name}` is not written as a tuple")
     return Launch(

@@ -31,7 +31,7 @@ from ....shared.lifted.row_program import COLUMN, Reduction, RowProgram
 from .grids import Tile
 from .kernel_text import KernelText
 from .plain import Plain
-from .tile_text import VALUES, Index, number_text
+from .tile_text import Index, number_text
 
 NEUTRAL = {"sum": 0.0, "product": 1.0, "max": -float("inf"), "min": float("inf"),
            "argmax": -float("inf"), "argmin": float("inf")}  # fmt: skip
@@ -127,7 +127,8 @@ class FoldText:
         other = dict[Load, str]()
         for each in step:
             load = _bare_load(each)
-            if load is not None and load not in self.writer.known:
+            whole = each.term.dtype == "int" and each.kind != "sum"  # it may not fit the array
+            if load is not None and load not in self.writer.known and not whole:
                 other.setdefault(load, self._neutral(each))
         terms = [each.term for each in step]
         self.lines.values([*terms, *(e.place for e in step if e.kind.startswith("arg"))], other)
@@ -137,8 +138,10 @@ class FoldText:
         value, dtype = NEUTRAL[each.kind], each.term.dtype
         if dtype != "int":
             return number_text(Number(value, dtype))
-        extreme = {-float("inf"): "-2147483648", float("inf"): "2147483647"}
-        return extreme.get(value, str(int(value)))
+        least, greatest = self.writer.widths.extremes
+        if abs(value) == float("inf"):
+            return str(least if value < 0 else greatest)
+        return str(int(value))
 
     def _masked(self, each: Reduction) -> str:
         """The term, neutral where it does not count."""
@@ -165,13 +168,20 @@ class FoldText:
         """The fold's value, with what it began with."""
         value = joined
         first = each.first
-        if not (isinstance(first, Number) and first.value == NEUTRAL[each.kind]):
+        if not (isinstance(first, Number) and self._is_neutral(each, first)):
             if not (each.kind in ("max", "min") and _is_element(each)):
                 self.lines.values([first])
                 value = STEP[each.kind].format(self.writer.text(first, 6), joined)
         called = self.names.fresh(CALLED[each.kind])
         self.lines.add(f"{called} = {value}")
         self.writer.known[each.fold] = called
+
+    def _is_neutral(self, each: Reduction, first: Number) -> bool:
+        """Whether a fold begins with what changes nothing; of integers, whatever their width."""
+        if each.term.dtype != "int" or each.kind not in ("max", "min"):
+            return first.value == NEUTRAL[each.kind]
+        least, greatest = self.writer.widths.extremes
+        return first.value <= least if each.kind == "max" else first.value >= greatest
 
     def _place(self, each: Reduction) -> str:
         if each.place != Name(COLUMN):
@@ -234,10 +244,9 @@ class FoldText:
         called = self.names.fresh(f"{CALLED[kind]}_here")
         whole = f"[{', '.join(self._lengths())}]"
         fill = self._neutral(each)
-        made = f"tl.full({whole}, {fill}, {VALUES[dtype]})"
-        self.lines.add(
-            f"{called} = {made if fill != '0.0' else f'tl.zeros({whole}, {VALUES[dtype]})'}"
-        )
+        type_ = self.writer.type_of(dtype)
+        made = f"tl.full({whole}, {fill}, {type_})"
+        self.lines.add(f"{called} = {made if fill != '0.0' else f'tl.zeros({whole}, {type_})'}")
         if kind == each.kind:
             return [called]
         place = self.names.fresh("place_here")

@@ -40,7 +40,7 @@ class KernelText:
 
     def __post_init__(self) -> None:
         self.names = self.plain.names()
-        self.lines = Lines(TileWriter(words=self.plain.words), self.names)
+        self.lines = Lines(TileWriter(words=self.plain.words, widths=self.plain.widths), self.names)
         self.writer = self.lines.writer
         self.wide = False
 

@@ -32,6 +32,7 @@ from ....shared.lifted.names import Names
 from ....shared.lifted.proof import refuted
 from ...parts.kernels import Kernel, Launch, launch_of, launched_kernels
 from .calls_read import launches_of
+from .integer_widths import Widths, widths_of
 from .requests import at_workloads, requests_of
 from .sizes_told import largest_value, size_told
 
@@ -67,6 +68,7 @@ class Plain:
     """parameters that are no constants of the compilation, in order"""
     words: frozenset[str]
     """operations of the kernel's TTIR that have more than one spelling in Triton"""
+    widths: Widths
 
     @property
     def written_name(self) -> str:
@@ -145,6 +147,9 @@ def _plain(key: _Key) -> Plain | NotApplicable:
         return made
     lifted, sizes, programs = made
     text = launches[0].ttir
+    widths = widths_of(lifted.body, reading.arrays, text)
+    if isinstance(widths, str):
+        return NotApplicable(widths)
     runtime = tuple(h.name for h in launches[0].handed if h.type)
     ours = launch_in_force(state.spec.kernel, state.plan)
     return Plain(
@@ -157,6 +162,7 @@ def _plain(key: _Key) -> Plain | NotApplicable:
         sizes=sizes,
         programs=programs,
         runtime=runtime,
+        widths=widths,
         words=frozenset(w for w in ("tt.precise_sqrt", "tt.precise_divf") if w in text),
     )
 

@@ -47,6 +47,8 @@ def handed_over(plain: Plain, launch: Launch) -> list[str]:
 
 def old_programs(launch: Launch, axis: int) -> str:
     """How many programs there were along an axis. Raises Unwritable."""
+    if axis >= len(launch.grid):
+        raise Unwritable("its number of programs is needed, and the grid is not written as a tuple")
     size = launch.grid[axis]
     if any(isinstance(n, ast.Name) and n.id == launch.meta for n in ast.walk(size)):
         raise Unwritable("its number of programs is made of constants that it loses")

@@ -22,6 +22,7 @@ from ......analysis.lift.expressions import (
     names_in,
 )
 from ....shared.lifted.c_expressions import Unwritable
+from .integer_widths import Widths
 
 VALUES: Mapping[DType, str] = {
     "int": "tl.int32", "bool": "tl.int1", "f16": "tl.float16", "bf16": "tl.bfloat16",
@@ -69,6 +70,7 @@ class TileWriter:
     """operations of the source that are to be rounded as exactly as there"""
     library: bool = False
     """whether `libdevice` was needed"""
+    widths: Widths = field(default_factory=Widths)
     guards: list[Expr] = field(default_factory=list[Expr])
     """conditions of the choices around"""
     masks: dict[str, None] = field(default_factory=dict[str, None])
@@ -156,8 +158,12 @@ class TileWriter:
         if isinstance(value, Call) and value.op == "trunc" and dtype == "int":
             value = value.args[0]  # what a cast does anyhow
         if not (names_in(value) & self.indices.keys()) and value not in self.known:
-            return f"tl.cast({self.text(value)}, {VALUES[dtype]})"  # Triton may know its value
-        return f"{self.text(value, TIGHT)}.to({VALUES[dtype]})"
+            return f"tl.cast({self.text(value)}, {self.type_of(dtype)})"  # Triton may know it
+        return f"{self.text(value, TIGHT)}.to({self.type_of(dtype)})"
+
+    def type_of(self, dtype: DType) -> str:
+        """Triton's type of values."""
+        return self.widths.values if dtype == "int" else VALUES[dtype]
 
     def _function(self, op: str, args: tuple[Expr, ...], dtype: DType) -> str:
         given = ", ".join(self.text(each) for each in args)
@@ -168,6 +174,9 @@ class TileWriter:
         if op in LIBRARY and dtype in ("f32", "f64"):
             self.library = True
             return f"libdevice.{op}({given})"
+        if op in ("wrap_s8", "wrap_s16"):
+            kept = f"{self.text(args[0], TIGHT)}.to(tl.int{op.removeprefix('wrap_s')})"
+            return f"{kept}.to({self.widths.values})"
         raise Unwritable(f"the operation {op}")
 
     def _select(self, condition: Expr, yes: Expr, no: Expr) -> str:
@@ -205,7 +214,8 @@ class TileWriter:
             raise Unwritable("an element that fewer places read than there are conditions for it")
         more = f", mask={mask}" if mask else ""
         more += f", other={other}" if mask and other else ""
-        return f"tl.load({_at(load.array, index)}{more})"
+        wider = self.widths.casts.get(load.array)
+        return f"tl.load({_at(load.array, index)}{more})" + (f".to({wider})" if wider else "")
 
     def mask(self, exprs: Iterable[Expr], guards: Iterable[Expr] = ()) -> str:
         """The conditions that indices lie inside, and others; empty: none is needed."""
