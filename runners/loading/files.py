@@ -21,16 +21,15 @@ from pydantic import Field, ValidationError
 from .. import openmp
 from ..c_source.own_headers import quoted, within
 from ..errors import AccessError, SpecError
-from ..inferring.triton_signature import decided_at_launch
 from ..languages import LANGUAGES, KernelType
 from ..model import BuildOptions, Record, Variant, content_hash
 from ..plans.declared_plan import check_declared
 from ..specs.contract import check_workloads
-from ..specs.declared_plan_model import TritonLaunch
 from ..specs.nearest import nearest
 from ..specs.normalise import source_key
 from ..specs.problems import explain_problems, json_kind
 from ..specs.spec import KernelSpec
+from .at_launch import at_launch
 from .completing import KINDS, Draft, completed, decided, draft_of_source, entries
 from .headers import folder_hash
 from .identity import content_of
@@ -343,18 +342,6 @@ def parse_spec(data: object, read: Callable[[str], str] | None = None) -> Kernel
             "the spec is not valid:\n" + "\n".join(f"  {line}" for line in lines),
             next_step="kernelwright spec --schema prints every field with its meaning",
         ) from error
-    check_declared(spec, _at_launch(spec, read))
+    check_declared(spec, at_launch(spec, read))
     check_workloads(spec)
     return spec
-
-
-def _at_launch(spec: KernelSpec, read: Callable[[str], str] | None) -> frozenset[str]:
-    """Constants that decorators of the entry, such as an autotuner, decide at its launch."""
-    kernel = spec.kernel
-    if not isinstance(kernel.launch, TritonLaunch):
-        return frozenset()
-    source = kernel.source_code
-    if source is None and read is not None and kernel.source_path is not None:
-        source = read(kernel.source_path)
-    entry = kernel.metadata.kernel_name
-    return frozenset() if source is None else decided_at_launch(source, entry)

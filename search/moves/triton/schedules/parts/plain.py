@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from ......analysis.lift import Argument, Lifted
 from ......analysis.lift.expressions import Expr, Name, Number, call, names_in
 from ......analysis.lift.rewriting import substitute
-from ......analysis.lift.scattered import summed_over
-from ......analysis.lift.statements import Dim, changed, expressions_in
+from ......analysis.lift.statements import expressions_in
 from ......analysis.lift.sums import total
 from ......analysis.lift.text import lifted_text
 from ......analysis.lift.ttir import lift_ttir
@@ -33,6 +32,7 @@ from ....shared.lifted.proof import refuted
 from ...parts.kernels import Kernel, Launch, launch_of, launched_kernels
 from .calls_read import launches_of
 from .integer_widths import Widths, widths_of
+from .known_sizes import over, same_sizes, without_single_places
 from .requests import at_workloads, requests_of
 from .sizes_told import largest_value, size_told
 
@@ -201,11 +201,11 @@ class _Reading:
             return NotApplicable(f"not all of it is understood: {'; '.join(found.opaque[:2])}")
         if why := self._hangs_on_constants(found, arguments, sizes, launches):
             return NotApplicable(why)
-        known = _same(sizes)
+        known = same_sizes(sizes)
         programs = self._programs(found, sizes, known)
         if isinstance(programs, str):
             return NotApplicable(programs)
-        made = _without_single_places(summed_over(_over(found, known)))
+        made = without_single_places(summed_over(over(found, known)))
         own = {d.name for d in made.dims}
         used = {n for e in expressions_in(made.body) for n in names_in(e)} - own
         if left := sorted(n for n in used if "." in n):
@@ -213,7 +213,7 @@ class _Reading:
         numbers: dict[str, Expr] = {
             h.name: Number(float(h.value or 0), "f32") for h in self.handed if h.kind == "float"
         }
-        if why := refuted(_over(made, numbers), self.spec, self.arrays, sizes):
+        if why := refuted(over(made, numbers), self.spec, self.arrays, sizes):
             return NotApplicable(f"its reading is not trusted: {why}")
         return made, sizes, programs
 
@@ -322,31 +322,3 @@ def _blocks_of(told: Expression, sizes: Mapping[str, Expression]) -> Expr | None
     block = Number(int(found[2]))
     up = total((Name(name), block, Number(-1)))
     return call("div", up, block, dtype="int")
-
-
-def _same(sizes: Mapping[str, Expression]) -> dict[str, Expr]:
-    """Sizes that are numbers, and those that are another one's, by the first of their kind."""
-    first, known = dict[Expression, str](), dict[str, Expr]()
-    for name, size in sizes.items():
-        if isinstance(size, int):
-            known[name] = Number(size)
-        elif size in first:
-            known[name] = Name(first[size])
-        else:
-            first[size] = name
-    return known
-
-
-def _without_single_places(lifted: Lifted) -> Lifted:
-    """Without dimensions that have one place: of a kernel for rows of columns, those of one
-    column."""
-    single: dict[str, Expr] = {d.name: Number(0) for d in lifted.dims if d.extent == Number(1)}
-    dims = tuple(d for d in lifted.dims if d.name not in single)
-    body = changed(lifted.body, lambda e: substitute(e, single))
-    return replace(lifted, dims=dims, body=body) if single and dims else lifted
-
-
-def _over(lifted: Lifted, known: Mapping[str, Expr]) -> Lifted:
-    """The lift with others in place of names."""
-    dims = tuple(Dim(d.name, substitute(d.extent, known)) for d in lifted.dims)
-    return replace(lifted, dims=dims, body=changed(lifted.body, lambda e: substitute(e, known)))
