@@ -15,6 +15,7 @@ from functools import lru_cache
 from ......analysis.lift import Argument, Lifted
 from ......analysis.lift.expressions import Expr, Name, Number, call, names_in
 from ......analysis.lift.rewriting import substitute
+from ......analysis.lift.scattered import summed_over
 from ......analysis.lift.statements import expressions_in
 from ......analysis.lift.sums import total
 from ......analysis.lift.text import lifted_text
@@ -32,9 +33,8 @@ from ....shared.lifted.proof import refuted
 from ...parts.kernels import Kernel, Launch, launch_of, launched_kernels
 from .calls_read import launches_of
 from .integer_widths import Widths, widths_of
-from .known_sizes import over, same_sizes, without_single_places
 from .requests import at_workloads, requests_of
-from .sizes_told import largest_value, size_told
+from .sizes_told import largest_value, over, same_sizes, size_told, without_single_places
 
 WRITTEN = "# schedule: "
 """what begins the comment over a kernel that a schedule wrote: none is written of it again"""
