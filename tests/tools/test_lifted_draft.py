@@ -220,3 +220,21 @@ def test_arrays_of_a_kernel_for_one_large_size_are_as_large_as_its_indices_reach
     y, x = found.data["io"]["arguments"]
     assert y["shape"] == [9000000] == x["shape"]
     assert (y["role"], x["role"]) == ("inout", "input")
+
+
+def test_a_size_that_only_the_launcher_has_is_no_free_symbol_of_the_grid() -> None:
+    source = (
+        "__global__ void add(float* y, const float* x, int rows, int heads, int d) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (i < rows * heads * d) y[i] += x[i];\n}\n"
+        "void run(float* y, const float* x, int rows, int width, int heads) {\n"
+        "    int d = width / heads;\n"
+        "    add<<<(rows * width + 127) / 128, 128>>>(y, x, rows, heads, d);\n}\n"
+    )
+    drafted = draft_of_source("add.cu", source)
+    assert "width" in drafted.data["symbols"]
+    found = with_lift(drafted, source)
+    (grid,) = found.data["kernel"]["launch"]["grid"]
+    assert "width" not in grid and all(name in grid for name in ("rows", "heads", "d"))
+    assert "width" not in found.data["symbols"]
+    assert not any("width" in line for line in found.undecided)

@@ -52,7 +52,9 @@ def with_lift(draft: Draft, source: str) -> Draft:
         return draft  # expressions would have to be rewritten for one kernel in a thousand
     data = _filled(draft.data, facts)
     data["kernel"] = _launched(data["kernel"], found)
+    data, gone = _covering(data, found)
     lines = [line for line in draft.undecided if not _is_said(line, data)]
+    lines = [line for line in lines if line.partition(":")[0].rpartition(".")[2] not in gone]
     for each in data["io"]["arguments"]:
         init: object = each.get("init")
         if isinstance(init, dict) and OPEN in cast("Json", init).values():
@@ -248,6 +250,29 @@ def _launched(kernel: Json, found: _Read) -> Json:
             "block": [found.threads],
         },
     }
+
+
+def _covering(data: Json, found: _Read) -> tuple[Json, frozenset[str]]:
+    """The spec with a grid along x that hangs on sizes which only the launcher has in terms of the
+    kernel's own places, and those sizes, which are symbols no more: free ones would leave places
+    out wherever they are not what the launcher makes them."""
+    launch = cast("Mapping[str, Any]", data["kernel"].get("launch") or {})
+    grid, block = ([*(launch.get(each) or [OPEN])] for each in ("grid", "block"))
+    own = {a["name"] for a in data["io"]["arguments"] if a["role"] == "scalar"}
+    words = set(re.findall(r"[A-Za-z_]\w*", str(grid[0]))) & set(data["symbols"])
+    gone = frozenset(words - own - {str(block[0])})
+    extents = [dim.extent for dim in found.lifted.dims]
+    flat = {*grid[1:], *block[1:]} <= {1} and OPEN not in (grid[0], block[0]) and found.along_x
+    if not (gone and flat and extents) or not all(names_in(each) <= own for each in extents):
+        return data, frozenset()
+    places = " * ".join(expression_text(each, inside=len(extents) > 1) for each in extents)
+    kernel = {**data["kernel"], "launch": {**launch, "grid": [f"cdiv({places}, {block[0]})"]}}
+    workloads = [
+        {**each, "symbols": {n: v for n, v in each["symbols"].items() if n not in gone}}
+        for each in data["workloads"]
+    ]
+    symbols = {n: v for n, v in data["symbols"].items() if n not in gone}
+    return {**data, "kernel": kernel, "workloads": workloads, "symbols": symbols}, gone
 
 
 def _is_said(line: str, data: Json) -> bool:
