@@ -25,6 +25,7 @@ import importlib
 import json
 import multiprocessing
 import resource
+import signal
 import subprocess
 import tempfile
 from collections import Counter
@@ -50,6 +51,8 @@ STEPS = ("cut", "built", "right")
 SMALL, CLOSE, THREADS = 16, 1e-4, 64
 MOST_BYTES = 12 << 30
 """of a problem's process"""
+LONGEST = 6
+"""times its seconds of a processor that a problem may last"""
 HOST = """#include <cmath>
 using std::fmaxf; using std::fminf;
 struct Place { unsigned x, y, z; };
@@ -64,7 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("problems", type=Path, nargs="+")
     parser.add_argument("--numbers", default="", help="of problems in a folder: 1-20,41")
-    parser.add_argument("--seconds", type=float, default=60.0, help="of one problem")
+    parser.add_argument("--seconds", type=int, default=60, help="of a processor, a problem")
     parser.add_argument("--steps", default=",".join(STEPS))
     parser.add_argument("--to", type=Path, default=RESULTS / f"{NAME}.json")
     given = parser.parse_args()
@@ -99,26 +102,29 @@ def files_of(places: Sequence[Path], numbers: set[int] | None) -> list[Path]:
     return [each.resolve() for each in found]
 
 
-def in_a_process(file: Path, seconds: float, steps: str) -> dict[str, Any]:
+def in_a_process(file: Path, seconds: int, steps: str) -> dict[str, Any]:
     """What comes of a problem; it is ended where it takes longer."""
     with tempfile.TemporaryDirectory() as scratch:
         facts = Path(scratch) / "facts.json"
         context = multiprocessing.get_context("fork")  # torch is imported once
-        child = context.Process(target=of_problem, args=(file, Path(scratch), facts, steps))
+        child = context.Process(
+            target=of_problem, args=(file, Path(scratch), facts, steps, seconds)
+        )
         child.start()
-        child.join(seconds)
+        child.join(LONGEST * seconds)
         if child.is_alive():
             child.kill()
             child.join()
         told: dict[str, Any] = json.loads(facts.read_text("utf-8")) if facts.exists() else {}
-    if child.exitcode:
-        told["ended"] = f"killed after {seconds:.0f} s" if child.exitcode == -9 else "crashed"
+    if child.exitcode and child.exitcode < 0:
+        told["ended"] = f"ended by {signal.Signals(-child.exitcode).name}, {seconds} s are allowed"
     return told
 
 
-def of_problem(file: Path, scratch: Path, facts: Path, steps: str) -> None:
+def of_problem(file: Path, scratch: Path, facts: Path, steps: str, seconds: int) -> None:
     """The three steps, told one by one."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     import torch
 
     torch.set_num_threads(1)

@@ -125,7 +125,8 @@ def run_pairs(program: Program, sides: Sides, judged: Judged, pairs: int, scratc
             used, told = sides.used(place)
             notes += told
             if tried.ran.failed:
-                notes.append(f"the program ended with {tried.ran.ending}")
+                last = tried.ran.stderr.strip().splitlines()[-1:]
+                notes.append(": ".join([f"the program ended with {tried.ran.ending}", *last]))
             else:
                 notes += [f"in one run it wrote no {name}" for name in tried.unwritten]
                 counts[with_swaps].add(len(tried.numbers))

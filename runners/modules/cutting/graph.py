@@ -42,8 +42,9 @@ def graph_of(loaded: Loaded, *, looked_at: bool = True) -> ModuleGraph:
         ) from error
     signature = exported.graph_signature
     state = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
-    constants = signature.inputs_to_lifted_tensor_constants
-    if signature.user_inputs_to_mutate or constants:
+    held = signature.inputs_to_lifted_tensor_constants
+    constants = {name: exported.constants[where] for name, where in held.items()}
+    if signature.user_inputs_to_mutate or any(c.numel() != 1 for c in constants.values()):
         raise SpecError(
             "the module changes its inputs, or holds tensors that are none of its state",
             next_step="register them with register_buffer, and change no input in forward",
@@ -51,14 +52,27 @@ def graph_of(loaded: Loaded, *, looked_at: bool = True) -> ModuleGraph:
     values, kinds = _values(exported, loaded, state) if looked_at else {}, dict[str, str]()
     given = [s.arg.name for s in signature.input_specs if s.kind.name == "USER_INPUT"]
     for node in exported.graph.nodes:
-        if node.op == "placeholder":
+        if node.op == "placeholder" and node.name not in constants:
             where = state.get(node.name)
             kinds[node.name] = f"state {where}" if where else f"input {given.index(node.name)}"
-    nodes = [record(node, kinds, values) for node in exported.graph.nodes if node.op != "output"]
+    nodes = [
+        _number(node.name, constants[node.name])
+        if node.name in constants
+        else record(node, kinds, values)
+        for node in exported.graph.nodes
+        if node.op != "output"
+    ]
     outputs = tuple(str(name) for name in signature.user_outputs)
     one = bool(exported.call_spec.out_spec.is_leaf())
     changed = {str(value): where for value, where in signature.buffers_to_mutate.items()}
     return ModuleGraph(nodes=tuple(nodes), outputs=outputs, one_output=one, changed=changed)
+
+
+def _number(name: str, constant: Any) -> GraphNode:
+    """A tensor of one number that forward makes, as that number."""
+    value, shape = constant.item(), tuple(constant.shape)
+    args, dtype = ([*shape], value), dtype_name(constant.dtype)
+    return GraphNode(name=name, op="aten.full.default", args=args, shape=shape, dtype=dtype)
 
 
 def _table() -> Any:
@@ -120,6 +134,8 @@ def _values(exported: Any, loaded: Loaded, state: dict[str, str]) -> dict[str, V
 
     tensors = {**dict(loaded.model.named_parameters()), **dict(loaded.model.named_buffers())}
     held = [tensors[name] for name in state.values()]
+    lifted = exported.graph_signature.inputs_to_lifted_tensor_constants
+    held += [exported.constants[where] for where in lifted.values()]
     with torch().no_grad():
         given = load("torch.utils._pytree").tree_leaves(loaded.inputs)
         Looking(exported.graph_module).run(*held, *given)
