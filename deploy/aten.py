@@ -33,6 +33,7 @@ class Operator:
         self._torch = importlib.import_module("torch")
         self._kind = self._torch.Tensor
         self._original = _original(self._torch, winner)
+        self._takes_tensors = _takes_tensors(self._torch, winner)
         self._code = _code(self._torch, winner)
         self._runs: dict[Key, Run] = {c.key: self._run(c) for c in winner.cases}
 
@@ -51,7 +52,23 @@ class Operator:
                 return result
         if keyset is None:
             keyset = self._torch._C.DispatchKeySet(_dispatch_key(self._torch, self.winner))
+        args = tuple(
+            self._as_tensor(each, args) if n in self._takes_tensors else each
+            for n, each in enumerate(args)
+        )
         return self._original.call_boxed(keyset, *args, **kwargs)
+
+    def _as_tensor(self, value: Any, args: Any) -> Any:
+        """A number where the operator takes a tensor (`x + 1`): the dispatcher hands it to Python
+        as one. Its type has no say then: that of the first tensor is its own, where it holds it."""
+        if not isinstance(value, bool | int | float):
+            return value
+        first = next((each for each in args if isinstance(each, self._kind)), None)
+        whole = first is not None and not first.is_floating_point() and not first.is_complex()
+        held = first is not None and not (
+            whole and (isinstance(value, float) or first.dtype == self._torch.bool)
+        )
+        return self._torch.tensor(value, dtype=first.dtype if held else None)
 
     def _run(self, case: Case) -> Run:
         """What makes the results of a case; it gives None where a tensor lies askew."""
@@ -136,6 +153,13 @@ def _original(torch: Any, winner: Winner) -> Any:
         return get_kernel(winner.operator, winner.device.upper())
     except RuntimeError as error:
         raise Refused(f"this torch has no {winner.operator} on {winner.device}: {error}") from error
+
+
+def _takes_tensors(torch: Any, winner: Winner) -> frozenset[int]:
+    """Places of its arguments that are tensors."""
+    name, _, overload = winner.operator.partition(".")
+    arguments = torch._C._get_schema(name, overload).arguments
+    return frozenset(n for n, each in enumerate(arguments) if str(each.type) == "Tensor")
 
 
 def _dispatch_key(torch: Any, winner: Winner) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from operator_folder import cubes
+from operator_folder import cubes, operator_folder
 
 from kernelwright import deploy
 
@@ -65,6 +65,24 @@ def test_any_other_call_is_pytorchs(winner: Path, rows: Any) -> None:
         assert operator.uses == 0
         torch.testing.assert_close(norm(rows), kept)
         assert operator.uses == 1
+
+
+def test_a_number_in_a_tensors_place_is_added_as_pytorch_adds_it(tmp_path: Path) -> None:
+    twice = """extern "C" void call(void** p) {
+        const float* x = *(const float**)p[0]; float* out = *(float**)p[1];
+        for (int i = 0; i < 8; ++i) out[i] = 2 * x[i];
+    }"""
+    x, whole = torch.arange(8.0), torch.arange(3)
+    folder = operator_folder(tmp_path / "w", torch, "aten::add.Tensor", twice, lambda x: x + x, x)
+
+    def sums() -> list[Any]:
+        one = torch.tensor(2, dtype=torch.int32)
+        return [x + 64, x.half() + 2.5, whole + 1, whole + 2.5, whole.bool() + 1, one + 1]
+
+    plain = sums()
+    with deploy.installed(folder) as operator:
+        assert [(t.dtype, t.tolist()) for t in sums()] == [(t.dtype, t.tolist()) for t in plain]
+        assert operator.uses == 0 and torch.equal(x + x, 2 * x) and operator.uses == 1
 
 
 def test_gradients_are_those_of_the_operator(winner: Path, rows: Any) -> None:

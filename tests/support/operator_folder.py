@@ -81,4 +81,4 @@ def _call(torch: Any, operator: str, call: Callable[[Any], Any], given: Any) -> 
 
     with Look():
         made = call(given)
-    return found[operator], made
+    return found[operator.partition(".")[0]], made
