@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from any_text import CHARACTERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwright.search.planning.brief import Brief, code_block, section, tokens_of
 
-TEXTS = st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=12)
+TEXTS = st.lists(st.text(CHARACTERS, min_size=1, max_size=60), min_size=1, max_size=12)
 
 
 def test_tokens_are_bytes_over_three_rounded_up() -> None:

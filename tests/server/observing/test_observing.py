@@ -16,6 +16,7 @@ from typing import Any
 
 import anyio
 import pytest
+from any_text import CHARACTERS
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
@@ -27,8 +28,8 @@ from kernelwright.server.observing.audit import FILE, LEFT_OUT, Audit, told
 
 TOKEN = "kw_" + "a" * 43
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    st.none() | st.booleans() | st.integers() | st.text(CHARACTERS),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(CHARACTERS), inner),
     max_leaves=20,
 )
 
