@@ -63,12 +63,12 @@ class Operator:
         as one. Its type has no say then: that of the first tensor is its own, where it holds it."""
         if not isinstance(value, bool | int | float):
             return value
-        first = next((each for each in args if isinstance(each, self._kind)), None)
-        whole = first is not None and not first.is_floating_point() and not first.is_complex()
-        held = first is not None and not (
-            whole and (isinstance(value, float) or first.dtype == self._torch.bool)
-        )
-        return self._torch.tensor(value, dtype=first.dtype if held else None)
+        first: Any = next((each for each in args if isinstance(each, self._kind)), None)
+        if first is None:
+            return self._torch.tensor(value)
+        whole = not first.is_floating_point() and not first.is_complex()
+        wider = whole and (isinstance(value, float) or first.dtype == self._torch.bool)
+        return self._torch.tensor(value, dtype=None if wider else first.dtype)
 
     def _run(self, case: Case) -> Run:
         """What makes the results of a case; it gives None where a tensor lies askew."""
