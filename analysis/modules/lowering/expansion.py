@@ -102,7 +102,7 @@ def _average(node: GraphNode, divisor: int) -> Iterator[GraphNode]:
     """The sum over a window, divided."""
     given = [*node.args, *([], [0], False, True, None)[len(node.args) - 2 :]]
     whole = f"{node.name}_sum"
-    update = {"name": whole, "args": (*given[:6], 1), "kwargs": {}, "values": None}
+    update: dict[str, Any] = {"name": whole, "args": (*given[:6], 1), "kwargs": {}, "values": None}
     yield node.model_copy(update=update)
     args = ({"node": whole}, float(divisor))
     yield node.model_copy(update={"op": "aten.div.Tensor", "args": args, "kwargs": {}})
@@ -112,8 +112,9 @@ def _is_row_major(node: GraphNode, known: Mapping[str, GraphNode]) -> bool:
     """Whether it counts all of its source anew, row by row."""
     of, shape = known[node.args[0]["node"]], list(node.args[1])
     strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
-    offset: Any = node.args[3] if len(node.args) > 3 else 0
-    return list(node.args[2]) == strides and prod(of.shape or ()) == prod(shape) and not offset
+    counted, *offsets = node.args[2:]
+    offset: Any = offsets[0] if offsets else 0
+    return list(counted) == strides and prod(of.shape or ()) == prod(shape) and not offset
 
 
 def _spread(

@@ -33,9 +33,10 @@ def _axis(axis: int, rank: int) -> int:
 
 
 def _side_by_side(node: GraphNode, indices: Indices, value: Value, shape: Shapes) -> str:
-    axis = _axis(int(node.args[1]) if len(node.args) > 1 else 0, len(indices))
+    placed, *axes = node.args
+    axis = _axis(int(axes[0]) if axes else 0, len(indices))
     pieces, begins, begin = list[str](), list[int](), 0
-    for each in node.args[0]:
+    for each in placed:
         size = shape(_name(each))[axis]
         place = indices[axis] if not begin else f"({indices[axis]} - {begin})"
         pieces.append(value(_name(each), _at(indices, axis, "0" if size == 1 else place)))
