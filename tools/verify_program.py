@@ -35,7 +35,7 @@ class VerifyProgramArguments(WorkArguments):
     """regex of a number that it prints; default: the wall's time"""
     higher: bool = False
     each: bool = False
-    """the median of all its numbers counts, not the last"""
+    """the median counts, not the last"""
     outputs: tuple[str, ...] = ()
     """files compared; default: what it prints"""
     pairs: int = Field(default=6, ge=2, le=100)

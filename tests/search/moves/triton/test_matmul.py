@@ -8,6 +8,7 @@ from triton_moves import (
     SPECS,
     SUM,
     TUTORIAL,
+    applied,
     chain,
     changes,
     proposals,
@@ -196,12 +197,15 @@ def test_grids_that_cannot_be_changed_are_refused() -> None:
     assert "loop over the work already" in reason("persistent_programs", looping)
 
 
-def test_a_grid_that_sizes_something_else_stays() -> None:
-    grid = (
+def test_a_grid_that_sizes_something_else_stays_and_the_launch_gets_its_own() -> None:
+    named = (
         "    grid = (triton.cdiv(n, 1024),)\n    parts = torch.empty(grid[0])\n    sum_kernel[grid]"
     )
-    named = SUM.replace("    sum_kernel[(triton.cdiv(n, 1024),)]", grid)
-    assert "is more than the grid" in reason("persistent_programs", state("sum", named))
+    start = state("sum", SUM.replace("    sum_kernel[(triton.cdiv(n, 1024),)]", named))
+    first, *_ = proposals("persistent_programs", start)
+    written = applied(start, first).source
+    assert "grid = (triton.cdiv(n, 1024),)\n    parts = torch.empty(grid[0])" in written
+    assert "sum_kernel[(min(triton.cdiv(n, 1024), processors" in written
 
 
 def test_tiles_that_are_no_whole_rows_stay_in_order() -> None:
