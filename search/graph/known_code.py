@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 STRENGTH: Final = 0.25
 """tries that the broader expectation counts as: a quarter, so that one build that gave known code
 lowers its method to a fifth at once, and one that did not raises it again; a rule of thumb"""
+ENOUGH: Final = 3
+"""tries of the same words, each to known code, after which they are put aside for the search; a rule
+of thumb: a flag that changed nothing in three variants of a kernel is about code it does not have"""
 Key = tuple[str, ...]
 """a method, or a method with the words for what it does"""
 
@@ -48,7 +51,7 @@ class KnownCode:
         known code, then the share of new code among what was tried, of the same words above all.
 
         For words with n tries of which k were known, of a method with N and K, and STRENGTH s:
-        (s c + n - k) / (s + n) where c = (s + N - K) / (s + N).
+        (s c + n - k) / (s + n) where c = (s + N - K) / (s + N); 0 where all of ENOUGH were known.
         """
         if not self.matters:
             return 1.0
@@ -56,6 +59,8 @@ class KnownCode:
         method, words = _keys(candidate)
         if not self._known[method]:
             return 1.0
+        if self._known[words] == self._tried[words] >= ENOUGH:
+            return 0.0
         broad = self._share(method, 1.0)
         return self._share(words, broad)
 

@@ -41,15 +41,16 @@ def rules_planner(context: Context) -> PlannerRun:
 
     Priors are those of the moves, times the weights of the context; a method of weight 0 is left
     out. What never worked in other states of the kernel has `DOUBT` of its prior. Which are the
-    best falls with the chance of known machine code as well; their priors stay, as the engine
-    weighs that chance anew whenever it chooses.
+    best falls with the chance of known machine code as well, and what has none of new code is left
+    out; their priors stay, as the engine weighs that chance anew whenever it chooses.
 
     Asks nobody. Changes that were proposed from this node before, or failed from the same state in
     an earlier search, are left out; none left means that the rules have nothing more to try here.
     """
     yield from ()
     new = [c for move in MOVES for c in _untried(move, context)]
-    return tuple(sorted(new, key=lambda c: -c.prior * context.new_code(c))[: context.wanted])
+    hoped = [(c.prior * chance, c) for c in new if (chance := context.new_code(c)) > 0]
+    return tuple(c for _, c in sorted(hoped, key=lambda pair: -pair[0])[: context.wanted])
 
 
 def explain(context: Context) -> tuple[Explanation, ...]:

@@ -66,6 +66,16 @@ def test_what_is_known_of_a_node_weighs_the_candidates_of_a_method() -> None:
     }
 
 
+def test_what_has_no_chance_of_new_code_is_not_proposed() -> None:
+    def chance(candidate: Candidate) -> float:
+        return 0.0 if candidate.method == "compiler_flags" else 1.0
+
+    assert "compiler_flags" in {c.method for c in candidates(context())}
+    assert "compiler_flags" not in {
+        c.method for c in candidates(replace(context(), new_code=chance))
+    }
+
+
 def test_no_more_candidates_than_wanted() -> None:
     assert candidates(context(wanted=2)) == candidates(context())[:2]
 

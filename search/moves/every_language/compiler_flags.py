@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import shutil
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ class Family:
     instead_of: str | None = None
     x86: bool = False
     fast_math: bool = False
+    of_math_functions: bool = False
+    """without a call of math.h it changes no code"""
 
 
 FAMILIES = (
@@ -30,7 +33,7 @@ FAMILIES = (
         0.15,
         fast_math=True,
     ),
-    Family(("-fno-math-errno",), 0.12),
+    Family(("-fno-math-errno",), 0.12, of_math_functions=True),
     Family(("-mprefer-vector-width=512",), 0.12, "-mprefer-vector-width=", x86=True),
     Family(("-funroll-loops",), 0.1),
     Family(("-fno-trapping-math",), 0.1),
@@ -38,6 +41,13 @@ FAMILIES = (
     Family(("-O2",), 0.05, "-O"),
 )
 COMPILER_PRIOR = 0.1
+SETS_ERRNO = re.compile(
+    r"\b(?:__builtin_)?(?:a?cos|a?sin|a?tan|atan2|a?cosh|a?sinh|a?tanh|exp|exp2|exp10|expm1|log|log2"
+    r"|log10|log1p|logb|ilogb|pow|sqrt|cbrt|hypot|erf|erfc|[lt]gamma|fmod|remainder|remquo|fdim|fma"
+    r"|ldexp|scalbl?n|nearbyint|l?lrint|l?lround|nextafter|nexttoward|norm|abs|polar|complex)[fl]?\b"
+)
+"""functions of math.h that may set errno (C17 7.12, and glibc's), and what of <complex> calls them;
+one that is called under another name by a header of the system is not seen"""
 
 
 def effective_flags(state: State) -> tuple[str, ...]:
@@ -51,7 +61,9 @@ def effective_flags(state: State) -> tuple[str, ...]:
 def _write(state: State) -> Proposals:
     found = [*_families(state), *_compilers(state)]
     if not found:
-        return NotApplicable("every flag that the contract allows is set already")
+        return NotApplicable(
+            "every flag that the contract allows and this code can heed is set already"
+        )
     return tuple(sorted(found, key=lambda c: -c.prior))
 
 
@@ -59,6 +71,7 @@ def _families(state: State) -> list[Candidate]:
     flags = effective_flags(state)
     x86 = platform.machine() in ("x86_64", "AMD64")
     fast = state.spec.io.math == "fast"
+    errno = any(SETS_ERRNO.search(text) for text in (state.source, *state.files.values()))
     return [
         Candidate(
             method=MOVE.method,
@@ -70,6 +83,7 @@ def _families(state: State) -> list[Candidate]:
         if not set(family.flags) <= set(flags)
         and (x86 or not family.x86)
         and (fast or not family.fast_math)
+        and (errno or not family.of_math_functions)
     ]
 
 

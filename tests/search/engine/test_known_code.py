@@ -99,6 +99,14 @@ def test_new_code_raises_what_known_code_lowered() -> None:
     assert low < expected([(first, True), (second, False)], third) < 1.0
 
 
+def test_words_that_gave_known_code_three_times_and_new_code_never_are_put_aside() -> None:
+    never, other = FLAGS[:2]
+    assert expected([(never, True)] * 2, never) > 0
+    assert expected([(never, True)] * 3, never) == 0
+    assert expected([(never, True)] * 3, other) > 0
+    assert expected([(never, True)] * 3 + [(never, False)], never) > 0
+
+
 def test_a_build_that_failed_says_nothing_of_the_code() -> None:
     engine = engine_of_rules()
     work = engine.next_work()

@@ -284,6 +284,20 @@ def test_flags_are_added_to_the_flags_that_the_state_is_built_with() -> None:
     assert "-O2" not in found
 
 
+@pytest.mark.parametrize(
+    ("body", "heeds"),
+    [
+        ("out[0] = std::sqrt(x[0]);", True),
+        ("out[0] = powf(x[0], 3);", True),
+        ("out[0] = x[0] * x[1];", False),
+        ("out[0] = std::max(x[0], expected);", False),
+    ],
+)
+def test_no_errno_is_proposed_where_a_function_of_math_h_is_called(body: str, heeds: bool) -> None:
+    found = proposed(COMPILER_FLAGS.propose(state(source=f"void f() {{ {body} }}")))
+    assert ("-fno-math-errno" in {c.detail for c in found}) == heeds
+
+
 def test_fast_math_is_proposed_only_where_the_contract_says_fast() -> None:
     ieee = proposed(COMPILER_FLAGS.propose(state()))
     fast = proposed(COMPILER_FLAGS.propose(state(io={"math": "fast"})))
