@@ -14,8 +14,8 @@ STRENGTH: Final = 0.25
 """tries that the broader expectation counts as: a quarter, so that one build that gave known code
 lowers its method to a fifth at once, and one that did not raises it again; a rule of thumb"""
 ENOUGH: Final = 3
-"""tries of the same words, each to known code, after which they are put aside for the search; a rule
-of thumb: a flag that changed nothing in three variants of a kernel is about code it does not have"""
+"""tries of the same words, each to known code, after which they are put aside for the search; a
+rule of thumb: a flag that changed nothing in three variants is about code the kernel does not have"""
 Key = tuple[str, ...]
 """a method, or a method with the words for what it does"""
 
