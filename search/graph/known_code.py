@@ -15,7 +15,7 @@ STRENGTH: Final = 0.25
 lowers its method to a fifth at once, and one that did not raises it again; a rule of thumb"""
 ENOUGH: Final = 3
 """tries of the same words, each to known code, after which they are put aside for the search; a
-rule of thumb: a flag that changed nothing in three variants is about code the kernel does not have"""
+rule of thumb: a flag that changed nothing in three variants is about code that no variant has"""
 Key = tuple[str, ...]
 """a method, or a method with the words for what it does"""
 
