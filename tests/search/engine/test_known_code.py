@@ -8,7 +8,7 @@ from search_landscape import ROOT, context_of, measured, new_graph
 from kernelwright.runners.model import BuildOptions, Candidate, Ending, Evaluation
 from kernelwright.search.engine.engine import Engine
 from kernelwright.search.engine.work import Evaluate, Outcome
-from kernelwright.search.graph.known_code import KnownCode
+from kernelwright.search.graph.known_code import ENOUGH, KnownCode
 from kernelwright.search.graph.records import edge_record, graph_from_records, node_record
 from kernelwright.search.planning.planner import Context, PlannerRun
 from kernelwright.search.session.candidate_result import CandidateResult
@@ -56,6 +56,19 @@ def test_after_one_flag_that_changed_nothing_every_rewrite_comes_before_the_next
 
 def test_flags_that_give_new_code_keep_their_place() -> None:
     assert order_of(engine_of_rules(), "none", 4) == ["compiler_flags"] * 4
+
+
+def test_words_put_aside_still_come_where_nothing_else_is_left() -> None:
+    def one_flag(_: Context) -> PlannerRun:
+        yield from ()
+        return FLAGS[:1]
+
+    engine = Engine(new_graph(), Settings(budget_builds=20), one_flag, context_of)
+    engine.graph.known_code.heeded = True
+    for _ in range(ENOUGH):
+        engine.graph.known_code.saw(engine.graph.add_edge(ROOT, FLAGS[0], 1.0), known=True)
+    assert engine.graph.known_code.chance(FLAGS[0]) == 0
+    assert isinstance(engine.next_work(), Evaluate)
 
 
 def test_what_was_asked_for_is_tried_in_its_order_whatever_code_it_gives() -> None:
