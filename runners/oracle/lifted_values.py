@@ -17,6 +17,9 @@ AS_THE_KERNEL: Final = "as_the_kernel"
 """the function of what was read that computes as the baseline does: in its types, sums in turn"""
 LIFT_S: Final = 0.3
 """what a seed of a workload may take: a search has a hundred of them, and each waits for it"""
+MOVED_A_SECOND: Final = 250e6
+"""bytes of a seed's inputs and outputs for which it may take a second, as a reference that somebody
+has written takes it too: they are drawn, carried to the library and back, and widened"""
 TRIES: Final = 3
 """of which the fastest counts: on a busy machine one tells of others"""
 LATE_S: Final = 12.0
@@ -30,9 +33,10 @@ class LiftedValues:
         self._judge, self._reference = judge, reference
         self._timed = set[str]()
 
-    def of(self, asked: Compute, fds: tuple[int, int]) -> tuple[bool, str]:
+    def of(self, asked: Compute, nbytes: int, fds: tuple[int, int]) -> tuple[bool, str]:
         """Have the values of a seed worked out, and taken by the judge if the baseline's outputs,
-        which it has adopted, pass by them. `fds`: of the inputs, and of memory for the values.
+        which it has adopted, pass by them. `nbytes`: of a seed's inputs and outputs; `fds`: of the
+        inputs, and of memory for the values.
 
         Returns whether they hold, which they do not where they cannot be worked out, take too long
         on the first seed of a pool, or the baseline does not pass; and what the truth is, in words.
@@ -40,7 +44,8 @@ class LiftedValues:
         pool = asked.pool
         try:
             reply, _ = self._reference.ask("compute", asked, fds, LATE_S)
-            if pool.pool not in self._timed and self._seconds(asked, fds) > LIFT_S:
+            allowed = max(LIFT_S, nbytes / MOVED_A_SECOND)
+            if pool.pool not in self._timed and self._seconds(asked, fds, allowed) > allowed:
                 return _refuted("it takes too long for a check")
         except ReferenceFailed as error:
             ended = isinstance(error, ReferenceEnded)
@@ -55,14 +60,14 @@ class LiftedValues:
             )
         return True, str(reply["where"])
 
-    def _seconds(self, asked: Compute, fds: tuple[int, int]) -> float:
+    def _seconds(self, asked: Compute, fds: tuple[int, int], allowed: float) -> float:
         """What a seed takes that was worked out before, the fastest of a few."""
         least = LATE_S
         for _ in range(TRIES):
             began = time.monotonic()
             self._reference.ask("compute", asked, fds, LATE_S)
             least = min(least, time.monotonic() - began)
-            if least <= LIFT_S:
+            if least <= allowed:
                 break
         return least
 

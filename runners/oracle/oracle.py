@@ -232,7 +232,7 @@ class Oracle:
     def _supply_lift(self, asked: Compute, fds: tuple[int, int]) -> None:
         """The same by what was read from the baseline, and never again where that does not hold."""
         kernel = asked.pool.kernel
-        holds, self._where[kernel] = self._lifted.of(asked, fds)
+        holds, self._where[kernel] = self._lifted.of(asked, self._bound(asked.pool).nbytes, fds)
         if not holds:
             self._kernels[kernel] = self._kernels[kernel].model_copy(update={"lifted": None})
             self._judge.ask("without lift", self._kernels[kernel])

@@ -14,6 +14,8 @@ from ..errors import KernelwrightError
 
 WAIT_S = 600.0
 ASK_S = 1.0
+POLL_S = 0.005
+"""between two looks at a lock: a device stands still so long when it changes hands"""
 
 
 def lock_folder() -> Path:
@@ -63,8 +65,8 @@ def _enter(door: FileLock, lock: FileLock, patience: float) -> None:
     Waiters ask again and again: without a door, a process that times again and again would mostly
     have taken the lock anew before one of them asked.
     """
-    with door.acquire(timeout=patience):
-        lock.acquire(timeout=patience)
+    with door.acquire(timeout=patience, poll_interval=POLL_S):
+        lock.acquire(timeout=patience, poll_interval=POLL_S)
 
 
 def _read(holder: Path) -> str:

@@ -10,6 +10,8 @@ takes them: what rounding alone explains.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,8 @@ PIECE_ON_HOST, PIECE_ELSEWHERE = 1 << 20, 1 << 24
 MOST_ON_HOST, MOST_ELSEWHERE = 1 << 26, 1 << 32
 """elements that a call may compute: beyond, it takes longer than a check is worth"""
 IN_TURN = 1 << 14
-"""terms that are added one after the other where a running sum is none; more by the library's"""
+"""terms that a thread of a GPU adds one after the other, where a running sum is none; more by the
+library's"""
 
 
 class Floats:
@@ -96,9 +99,29 @@ class Floats:
             running = np.concatenate([found, some(1, None)], axis=axis)
             part = (np.cumsum if kind == "sum" else np.cumprod)(running, axis=axis)
             return some(count - 1, None)
-        for each in range(1, count):
-            found = join(found, some(each, each + 1))
-        return found
+        return _in_turn(kind, found, some(1, None), axis)
+
+
+def _in_turn(kind: str, first: Any, part: Any, axis: int) -> Any:
+    """Of cupy: `first` joined with the terms along an axis one by one, by a thread a place."""
+    cupy = import_module("cupy")
+    terms = cupy.ascontiguousarray(cupy.moveaxis(part, axis, 0))
+    shape = (*part.shape[:axis], 1, *part.shape[axis + 1 :])
+    found = cupy.array(cupy.broadcast_to(first, shape), dtype=part.dtype, order="C")
+    if found.size:
+        _joining("+" if kind == "sum" else "*")(terms, len(terms), found.size, found)
+    return found
+
+
+@cache
+def _joining(operator: str) -> Any:
+    """A kernel; its terms lie one after the other, each with all places."""
+    return import_module("cupy").ElementwiseKernel(
+        "raw T terms, int64 count, int64 places",
+        "T found",
+        f"for (long long k = 0; k < count; ++k) found = found {operator} terms[k * places + i]",
+        "joined_in_turn",
+    )
 
 
 def at(array: Any, index: Any) -> Any:

@@ -8,11 +8,13 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from oracle_cases import ATTEMPTS, REFUSED, SHAPE, Array, kernel, opened
 
+from kernelwright.analysis.lift.reference.prelude import Floats
 from kernelwright.runners.device.presence.probing import probe_devices
 from kernelwright.runners.errors import ReferenceFailed
 from kernelwright.runners.oracle.oracle import Oracle
@@ -68,6 +70,21 @@ def oracle(tmp_path: Path, device: DeviceFacts) -> Iterator[Oracle]:
 
 def relu(x: Array) -> Array:
     return np.maximum(2.5 * x, 0)
+
+
+@needs_cupy
+@pytest.mark.parametrize("kind", ["sum", "product"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_terms_are_joined_one_by_one_on_the_gpu_as_on_the_host(kind: str, dtype: str) -> None:
+    cupy = importlib.import_module("cupy")
+    terms = np.random.default_rng(7).uniform(0.99, 1.01, (3, 1, 5000, 2, 1, 1, 1, 1)).astype(dtype)
+
+    def joined(array: Any) -> Any:
+        floats = Floats(array, exact=False)
+        first = array.dtype.type(kind == "product")
+        return floats.folded(kind, lambda k: array[:, :, k.ravel()], terms.shape[2], 2, first)
+
+    assert np.array_equal(cupy.asnumpy(joined(cupy.asarray(terms))), joined(terms))
 
 
 @needs_torch

@@ -6,6 +6,7 @@ what they mean than they are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,7 @@ def test_a_reading_that_ends_late_or_takes_too_long_for_a_hundred_seeds_is_dropp
     limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lifted_values, limit, 1e-6)
+    monkeypatch.setattr(lifted_values, "MOVED_A_SECOND", math.inf)
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
         kernel = opened_on(bench)
         assert tried(bench, kernel, EXACT).ending is Ending.wrong
