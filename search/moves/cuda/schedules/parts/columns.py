@@ -7,9 +7,9 @@ on the device, as a column a thread has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from ......analysis.lift.expressions import ONE, ZERO, Fold, Load, Name, Number, walk
+from ......analysis.lift.expressions import ONE, ZERO, Expr, Fold, Load, Name, Number, walk
 from ......analysis.lift.rewriting import substitute
 from ......analysis.lift.statements import expressions_in
 from ......analysis.lift.sums import coefficient
@@ -115,15 +115,14 @@ def folded(
     body = BodyWriter(writer, names, index)
     lane = "threadIdx.y" if blocks else share
     step = f"{blocks} * {SHARES}" if blocks else SHARES
+    found = [(each, names.fresh("total"), names.fresh("parts")) for each in reductions]
     joined = list[str]()
-    for each in reductions:
-        name, parts = names.fresh("total"), names.fresh("parts")
+    for each, name, _ in found:
+        lines.append(f"    {VALUES[each.fold.dtype]} {name} = {_begin(each, writer, inside)};")
+    lines += [f"    if ({inside}) {{", *_shared_loops(found, k, (share, step), body), "    }"]
+    for each, name, parts in found:
         kind, first = VALUES[each.fold.dtype], writer.text(each.first)
         lines += [
-            f"    {kind} {name} = {_neutral(each) or first};",
-            f"    if ({inside}) {{",
-            *_shared_loop(each, name, k, (share, step), body),
-            "    }",
             f"    __shared__ {kind} {parts}[{SHARES}][{WIDTH}];",
             f"    {parts}[{lane}][threadIdx.x] = {name};",
         ]
@@ -146,24 +145,50 @@ def folded(
     )
 
 
+def _begin(reduction: Reduction, writer: Writer, inside: str) -> str:
+    """What a thread's share begins with. A thread beyond the places reads nothing."""
+    if (neutral := _neutral(reduction)) is not None:
+        return neutral
+    first = writer.text(reduction.first)
+    reads = any(isinstance(each, Load) for each in walk(reduction.first))
+    return f"{inside} ? {first} : ({VALUES[reduction.fold.dtype]})0" if reads else first
+
+
+def _shared_loops(
+    found: Sequence[tuple[Reduction, str, str]], k: str, share: tuple[str, str], body: BodyWriter
+) -> Iterator[str]:
+    """A loop for the reductions over the same elements, each with its variable. Every so many
+    iterations are a thread's: the first one, and how far the next is."""
+    alike = dict[tuple[Expr, Expr], list[tuple[Reduction, str]]]()
+    for each, name, _ in found:
+        alike.setdefault((each.start, each.columns), []).append((each, name))
+    for (start, columns), members in alike.items():
+        yield from _shared_loop(members, (start, columns), k, share, body)
+
+
 def _shared_loop(
-    reduction: Reduction, name: str, k: str, share: tuple[str, str], body: BodyWriter
+    members: Sequence[tuple[Reduction, str]],
+    extent: tuple[Expr, Expr],
+    k: str,
+    share: tuple[str, str],
+    body: BodyWriter,
 ) -> list[str]:
-    """Every so many iterations are a thread's: the first one, and how far the next is."""
     writer, index = body.writer, body.index
-    term = substitute(reduction.term, {COLUMN: Name(k)})
+    start, columns = extent
+    terms = [substitute(each.term, {COLUMN: Name(k)}) for each, _ in members]
     known = dict(writer.known)
-    values = list(body.values([term], "            "))
-    step = step_text(reduction, name, writer.text(term))
+    values = list(body.values(terms, "            "))
+    steps = [
+        f"            {step_text(each, name, writer.text(term))}"
+        for (each, name), term in zip(members, terms, strict=True)
+    ]
     writer.known = known
-    start = writer.text(reduction.start)
-    begin = share[0] if reduction.start == ZERO else f"{start} + {share[0]}"
+    begin = share[0] if start == ZERO else f"{writer.text(start)} + {share[0]}"
     return [
         "#pragma unroll 4",
-        f"        for ({index} {k} = {begin}; {k} < {writer.text(reduction.columns)};"
-        f" {k} += {share[1]}) {{",
+        f"        for ({index} {k} = {begin}; {k} < {writer.text(columns)}; {k} += {share[1]}) {{",
         *values,
-        f"            {step}",
+        *steps,
         "        }",
     ]
 

@@ -74,3 +74,17 @@ def test_columns_enough_for_a_device_are_a_block_each() -> None:
     assert [each.plan["steps"][0]["launch"] for each in candidates(MOVE, state) if each.plan] == [
         "f"
     ]
+
+
+def test_a_thread_beyond_the_places_reads_nothing_and_one_loop_serves_all_folds() -> None:
+    state = matrix_state(
+        "{ int c = blockIdx.x * blockDim.x + threadIdx.x; if (c >= cols) return; float lo = x[c],"
+        " hi = x[c]; for (int k = 1; k < rows; ++k) { float v = x[k * cols + c];"
+        " lo = fminf(lo, v); hi = fmaxf(hi, v); } y[c] = hi - lo; }",
+        A_COLUMN,
+        ("cols",),
+    )
+    written = candidates(MOVE, state)[-1]
+    assert written.source is not None
+    assert written.source.count("inside ? x[") == 2
+    assert written.source.count("for (int k = share;") == 1
