@@ -1,4 +1,5 @@
-# make setup | demo | test | style | check | wheel | clean. Needs python3 (3.11 or newer) and g++.
+# make setup | demo | test | test-thorough | style | check | wheel | clean. Needs python3 (3.11 or
+# newer) and g++.
 # make gpu-demo | gpu-test: on a machine with an NVIDIA GPU; options in ARGS="...".
 PYTHON ?= python3
 VENV := .venv
@@ -15,7 +16,7 @@ TRITON ?= triton==3.6.0
 # Nothing is installed for another Python's folder: make gpu-demo BIN=/usr/bin
 GPU_READY := $(if $(filter $(VENV)/bin,$(BIN)),$(VENV)/gpu.stamp)
 
-.PHONY: support setup demo test style check wheel clean gpu-demo gpu-test
+.PHONY: support setup demo test test-thorough style check wheel clean gpu-demo gpu-test
 
 setup: $(VENV)/dev.stamp
 
@@ -38,9 +39,12 @@ gpu-test: $(GPU_READY)
 # What real times decide runs after the others, alone; 5: ARGS chose no test of that kind.
 # Python writes and reads bytecode, whatever its environment says: each of the workers and servers
 # would compile the product and the tests anew.
-test: export PYTHONDONTWRITEBYTECODE :=
-test: $(VENV)/dev.stamp
-	@$(BIN)/python -m pytest -m "not alone" --numprocesses $(WORKERS) --dist loadfile $(ARGS) \
+# test leaves out, and pytest counts as deselected, what is marked thorough (tests/support/tiers.py).
+test test-thorough: export PYTHONDONTWRITEBYTECODE :=
+test: BESIDE := not alone and not thorough
+test-thorough: BESIDE := not alone
+test test-thorough: $(VENV)/dev.stamp
+	@$(BIN)/python -m pytest -m "$(BESIDE)" --numprocesses $(WORKERS) --dist loadfile $(ARGS) \
 		|| [ $$? -eq 5 ]
 	@$(BIN)/python -m pytest -m alone $(ARGS) || [ $$? -eq 5 ]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from real_reports import KNOWN, known_code, known_profile, needs_reader
+from tiers import cases
 
 from kernelwright.analysis.ptx import read_ptx
 from kernelwright.analysis.sass import Sass, read_sass
@@ -344,8 +345,11 @@ def round_trip(code: KernelCode, source: str, name: str, kind: KernelType) -> Co
     return fares
 
 
-@pytest.mark.parametrize(
-    ("name", "compiler"), [*((name, None) for name in specs()), ("cuda_sum", "nvcc")]
+@cases(
+    ("name", "compiler"),
+    [*((name, None) for name in specs()), ("cuda_sum", "nvcc")],
+    kinds=lambda name, compiler: [compiler or name.partition("_")[0]],
+    why="further examples of a language",
 )
 def test_lines_of_an_example_come_back_from_its_code_or_say_why(
     builder: Builder, name: str, compiler: str | None

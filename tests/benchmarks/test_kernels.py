@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from device_kernels import GPUS, gpu_of
 from measured_yardsticks import YARDSTICK
+from tiers import cases
 
 from kernelwright.runners.limits.limits import work
 from kernelwright.runners.loading.completing import draft_of_source
@@ -201,7 +202,12 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
 
 
 @pytest.mark.skipif(not (find_spec("triton") and find_spec("torch")), reason="no triton or torch")
-@pytest.mark.parametrize("path", TRITON, ids=name_of)
+@cases(
+    "path",
+    TRITON,
+    ids=name_of,
+    why="further kernels of the benchmark, which change only when they are rewritten",
+)
 def test_a_triton_kernel_builds_for_an_h100_and_its_logic_is_right(
     bench: Workbench, path: Path
 ) -> None:
@@ -220,7 +226,12 @@ def gpu_bench(
         yield opened
 
 
-@pytest.mark.parametrize("path", CUDA, ids=name_of)
+@cases(
+    "path",
+    CUDA,
+    ids=name_of,
+    why="further kernels of the benchmark, which change only when they are rewritten",
+)
 def test_a_cuda_kernel_builds_for_an_h100_and_is_right_when_it_runs(
     gpu_bench: Workbench, path: Path, request: pytest.FixtureRequest
 ) -> None:

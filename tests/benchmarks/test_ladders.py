@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from cuda_moves import PretendedLab, after
+from tiers import cases
 
 from kernelwright.runners.loading.files import Roots, load_file
 from kernelwright.runners.model import BuildOptions, Candidate
@@ -62,7 +62,11 @@ def answer(kernel: str, source: str) -> list[Any]:
     return json.loads(done.stdout)["candidates"]
 
 
-@pytest.mark.parametrize("kernel", SIZES)
+@cases(
+    "kernel",
+    SIZES,
+    why="further ladders of the benchmark",
+)
 def test_every_step_of_a_ladder_computes_the_same_and_the_last_has_no_next(
     kernel: str, lab: PretendedLab
 ) -> None:

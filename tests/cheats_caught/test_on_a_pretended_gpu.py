@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import page_tiers
 import pytest
 from pretend_gpu import pretended_gpu
+from tiers import cases
 
 from kernelwright.search.session.workbench import Workbench
-from kernelwright.server.selftest.cheats import catalogue, chosen
+from kernelwright.server.selftest.cheats import Cheat, catalogue, chosen
 from kernelwright.server.selftest.running import attempt, victim_of
 
 PRETENDED = [
@@ -36,8 +38,14 @@ def pretended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
         yield opened
 
 
-@pytest.mark.parametrize("name", PRETENDED)
-def test_a_cuda_kernel_is_stopped_on_a_pretended_gpu(name: str, pretended: Workbench) -> None:
-    (cheat,) = chosen([name], catalogue())
+@cases(
+    "cheat",
+    chosen(PRETENDED, catalogue()),
+    kinds=page_tiers.what_is_asked,
+    always=page_tiers.found_something,
+    why=page_tiers.WHY,
+    ids=lambda cheat: cheat.name,
+)
+def test_a_cuda_kernel_is_stopped_on_a_pretended_gpu(cheat: Cheat, pretended: Workbench) -> None:
     found = attempt(pretended, victim_of(pretended, cheat.page.victim), cheat)
     assert (found.verdict, found.expected) == ("caught", True), found

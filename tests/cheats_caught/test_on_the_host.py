@@ -8,8 +8,10 @@ import signal
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
+import page_tiers
 import pytest
 import write_honest
+from tiers import cases
 
 from kernelwright.evaluation.rig.open_kernel import TIMING
 from kernelwright.runners.comparing import settling
@@ -61,7 +63,14 @@ def victims(bench: Workbench) -> dict[str, KernelRecord]:
     return {name: victim_of(bench, name) for name in names}
 
 
-@pytest.mark.parametrize("cheat", NATIVE, ids=lambda cheat: cheat.name)
+@cases(
+    "cheat",
+    NATIVE,
+    kinds=page_tiers.what_is_asked,
+    always=lambda cheat: page_tiers.found_something(cheat) or page_tiers.ends_early(cheat),
+    why=page_tiers.WHY,
+    ids=lambda cheat: cheat.name,
+)
 def test_a_host_kernel_is_stopped_by_what_its_page_says(
     cheat: Cheat,
     bench: Workbench,
@@ -79,7 +88,14 @@ def test_a_host_kernel_is_stopped_by_what_its_page_says(
     assert "does not build" not in found.message
 
 
-@pytest.mark.parametrize("cheat", TRITON, ids=lambda cheat: cheat.name)
+@cases(
+    "cheat",
+    TRITON,
+    kinds=page_tiers.what_is_asked,
+    always=lambda cheat: page_tiers.found_something(cheat) or page_tiers.ends_early(cheat),
+    why=page_tiers.WHY,
+    ids=lambda cheat: cheat.name,
+)
 def test_a_triton_kernel_without_a_gpu_is_screened_built_and_interpreted(
     cheat: Cheat, bench: Workbench
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiers import cases
 
 from kernelwright.evaluation.evidence.built_facts import built_facts
 from kernelwright.evaluation.rig.gpus import device_missing
@@ -58,7 +59,13 @@ def bench(bench_of_examples: Workbench) -> Workbench:
     return bench_of_examples
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=str)
+@cases(
+    "spec",
+    SPECS,
+    ids=str,
+    kinds=lambda spec: [kernel_type(EXAMPLES / spec)],
+    why="further examples of a language",
+)
 def test_an_example_is_built_with_facts_and_not_timed(bench: Workbench, spec: Path) -> None:
     triton = kernel_type(EXAMPLES / spec) == "triton"
     if triton and not TRITON:

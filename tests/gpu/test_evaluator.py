@@ -10,6 +10,7 @@ from typing import Any
 import gpu_lift
 import pytest
 from device_kernels import GPUS, gpu_of
+from tiers import cases
 
 from kernelwright.evaluation.attached_kernels import MOST_ATTACHED
 from kernelwright.evaluation.rig.open_kernel import OpenKernel
@@ -110,7 +111,12 @@ FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", FAULTS)
+@cases(
+    "what",
+    FAULTS,
+    kinds=lambda what: [FAULTS[what][2]],
+    why="further faults that end alike",
+)
 def test_a_fault_has_its_ending_and_the_next_evaluation_is_right(
     bench: Workbench, kernel: LoadedKernel, what: str
 ) -> None:

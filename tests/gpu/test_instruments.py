@@ -20,6 +20,7 @@ from planted_kernels import PAIRS
 from pretend_gpu import pretended_gpu
 from profiles import module, report_file, stand_in_ncu
 from real_reports import needs_reader, real_launch
+from tiers import cases
 
 from kernelwright.analysis.profile.names import OPCODES, SECTIONS
 from kernelwright.analysis.ptx import read_ptx
@@ -149,7 +150,7 @@ def executed_once(
 
 
 @needs_reader
-@pytest.mark.parametrize(
+@cases(
     ("name", "classes"),
     [
         pytest.param("cuda_histogram", {"global_load", "atomic"}, marks=needs_cuda),
@@ -157,6 +158,7 @@ def executed_once(
             "triton_softmax", {"global_load", "global_store", "shared", "sync"}, marks=needs_triton
         ),
     ],
+    why="a further kernel",
 )
 def test_of_a_kernel_that_runs_straight_through_every_count_is_found_again(
     script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, classes: set[str]

@@ -20,6 +20,7 @@ import pytest
 from brief_timing import COMMAND
 from kernels import with_known_peaks
 from lift import write_spec
+from tiers import cases
 
 from kernelwright.runners.model import Evaluation
 from kernelwright.store.store import STATE_FILE, Store
@@ -141,13 +142,14 @@ def works(process: psutil.Process, moment: str) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-@pytest.mark.parametrize(
+@cases(
     ("number", "moment"),
     [
         (signal.SIGINT, "build"),
         (signal.SIGTERM, "run"),
         (signal.SIGKILL, "build"),
     ],
+    why="further signals: the test above sends SIGKILL at any moment",
 )
 def test_a_search_that_a_signal_meets_in_the_middle_of_a(
     number: signal.Signals, moment: str, tmp_path: Path

@@ -12,6 +12,7 @@ import pytest
 from kernels import tiny_kernel, with_known_peaks
 from profiles import keep_profile, launch, run
 from pydantic import ValidationError
+from tiers import cases
 
 from kernelwright.analysis.spans import lines_of
 from kernelwright.analysis.spans.profile import IDEAL_SECTORS, SECTORS
@@ -103,7 +104,11 @@ def test_an_instruction_leads_back_to_its_line(bench: Workbench) -> None:
 
 
 @needs_triton
-@pytest.mark.parametrize("spec", ["triton_matmul/spec.json", "triton_softmax/spec.json"])
+@cases(
+    "spec",
+    ["triton_matmul/spec.json", "triton_softmax/spec.json"],
+    why="a further kernel of Triton",
+)
 def test_replies_are_small_and_their_pages_hold_all(bench: Workbench, spec: str) -> None:
     variant_id, source = baseline(bench, spec)
     lines = whole(bench, variant_id, start=1, end=len(source))

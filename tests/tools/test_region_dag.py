@@ -13,6 +13,7 @@ import pytest
 from kernels import tiny_kernel, with_known_peaks
 from profiles import keep_profile, launch, run
 from pydantic import ValidationError
+from tiers import cases
 
 from kernelwright.analysis.ptx.effects import effect
 from kernelwright.evaluation.evidence.kernel_code import code_of_variant
@@ -87,13 +88,21 @@ def look_at_all(bench: Workbench, variant_id: str) -> None:
 
 
 @needs_cuda
-@pytest.mark.parametrize("spec", CUDA_SPECS)
+@cases(
+    "spec",
+    CUDA_SPECS,
+    why="further kernels of CUDA",
+)
 def test_all_of_a_cuda_kernel_is_seen_in_small_replies(bench: Workbench, spec: str) -> None:
     look_at_all(bench, baseline(bench, spec))
 
 
 @needs_triton
-@pytest.mark.parametrize("spec", TRITON_SPECS)
+@cases(
+    "spec",
+    TRITON_SPECS,
+    why="further kernels of Triton",
+)
 def test_all_of_a_triton_kernel_is_seen_in_small_replies(bench: Workbench, spec: str) -> None:
     look_at_all(bench, baseline(bench, spec))
 

@@ -15,6 +15,7 @@ import pytest
 from device_kernels import built
 from planted_kernels import PAIRS
 from real_reports import KNOWN, TWINS, known_code, known_profile, needs_reader, real_launch
+from tiers import cases
 
 from kernelwright.analysis.profile.names import OPCODES
 from kernelwright.analysis.ptx.effects import effect
@@ -56,7 +57,12 @@ def executed(rule: str, twin: str) -> Mapping[str, float]:
 
 
 @needs_nvrtc
-@pytest.mark.parametrize(("rule", "twin"), KERNELS)
+@cases(
+    ("rule", "twin"),
+    KERNELS,
+    kinds=lambda rule, twin: [twin, (rule, twin) in BRANCHES],
+    why="further kernels, counted by the same opcodes",
+)
 def test_static_counts_times_warps_and_trips_are_what_was_executed(rule: str, twin: str) -> None:
     source = getattr(PAIRS[rule], twin).source
     static, real = counted(region_dag(built(source, "sm_90a")[1])), executed(rule, twin)
@@ -140,7 +146,12 @@ def compared(script: Any, name: str) -> dict[str, Any]:
     return script.counted(region_dag(known_code(name)[0]), launch, VALUES[name])
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@cases(
+    "name",
+    KNOWN,
+    kinds=lambda name: [name in {kernel for kernel, _ in ADDED}],
+    why="further kernels, counted by the same opcodes",
+)
 def test_of_known_kernels_every_class_is_executed_as_the_ptx_asks(script: Any, name: str) -> None:
     classes = compared(script, name)["classes"]
     assert {of: (row["static"], row["verdict"]) for of, row in classes.items()} == COUNTED[name]

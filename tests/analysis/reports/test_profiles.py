@@ -17,6 +17,7 @@ from real_reports import (
     real_profile,
     report_of,
 )
+from tiers import cases
 
 from kernelwright.analysis.profile import names as n
 from kernelwright.analysis.rules.card import card, top_stalls
@@ -34,7 +35,11 @@ def found_in(rule: str, twin: str) -> Findings:
     return findings(real_profile(rule, twin), PAIRS[rule].facts)
 
 
-@pytest.mark.parametrize("rule", PAIRS)
+@cases(
+    "rule",
+    PAIRS,
+    why="further rules: tests/analysis/rules asks each of them on counters of its own",
+)
 def test_a_planted_fault_comes_first_and_vanishes_when_repaired(rule: str) -> None:
     assert found_in(rule, "faulty").ranked[0].rule == rule
     assert rule in found_in(rule, "repaired").silent
@@ -132,7 +137,11 @@ def found_of(kernel: str) -> Findings:
     return findings(known_profile(kernel), known_facts(kernel))
 
 
-@pytest.mark.parametrize("kernel", KNOWN)
+@cases(
+    "kernel",
+    KNOWN,
+    why="further reports of known kernels",
+)
 def test_of_a_known_kernel_comes_first_what_is_to_be_done_about_it(kernel: str) -> None:
     found = found_of(kernel)
     first = found.ranked[0]

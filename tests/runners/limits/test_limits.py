@@ -46,9 +46,21 @@ def peaks(scratch: Path) -> Peaks:
     return measure_host(scratch)
 
 
+@pytest.fixture(scope="module")
+def small_readings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("small")
+
+
 @pytest.fixture
 def small_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests that ask nothing of the peaks: a whole reading takes all cores and a gigabyte."""
+    """For tests that ask nothing of the peaks: a whole reading takes a gigabyte and all cores, whose
+    threads wait for each other where another program has one of them."""
+    core = min(os.sched_getaffinity(0))
+
+    def one_core(_: int) -> set[int]:
+        return {core}
+
+    monkeypatch.setattr(os, "sched_getaffinity", one_core)
     monkeypatch.setattr(limits, "SECONDS", 0.02)
     monkeypatch.setattr(limits, "MOST_BYTES", 1 << 22)
 
@@ -83,7 +95,7 @@ def test_what_others_take_of_the_processors_is_told_from_idling_and_our_own_work
 
 
 def test_a_disturbed_peak_is_measured_anew_and_the_least_disturbed_counts(
-    scratch: Path, small_reading: None, monkeypatch: pytest.MonkeyPatch
+    small_readings: Path, small_reading: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shares = [0.4, 0.2, 0.3, 0.0]
 
@@ -91,9 +103,9 @@ def test_a_disturbed_peak_is_measured_anew_and_the_least_disturbed_counts(
         return shares.pop(0)
 
     monkeypatch.setattr(limits, "share_of_others", told)
-    found = measure_host(scratch)
+    found = measure_host(small_readings)
     assert found.others == 0.2 and "other programs took 20%" in found.method
-    assert "other programs" not in measure_host(scratch).method
+    assert "other programs" not in measure_host(small_readings).method
     assert not shares
 
 
@@ -111,13 +123,14 @@ def test_the_copy_is_several_times_larger_than_the_last_level_cache(peaks: Peaks
 
 
 def test_the_program_is_compiled_once_and_nothing_else_is_left(
-    peaks: Peaks, scratch: Path, small_reading: None
+    small_readings: Path, small_reading: None
 ) -> None:
     def left() -> list[tuple[str, int]]:
-        return [(p.name, p.stat().st_mtime_ns) for p in scratch.iterdir()]
+        return [(p.name, p.stat().st_mtime_ns) for p in small_readings.iterdir()]
 
+    first = measure_host(small_readings)
     before = left()
-    assert measure_host(scratch).device == peaks.device
+    assert measure_host(small_readings).device == first.device
     assert left() == before and len(before) == 1
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from small_modules import BLOCK, run_file, run_text
+from tiers import cases
 
 from kernelwright.runners.errors import ProcessLost, SpecError
 from kernelwright.runners.modules.common.messages import (
@@ -120,7 +121,7 @@ def test_a_rung_that_takes_the_process_down_fails_alone(tmp_path: Path) -> None:
     assert times is not None and times.rungs == ((), ("threads",))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "words"),
     [
         ("import torch\n", "defines no module"),
@@ -133,6 +134,7 @@ def test_a_rung_that_takes_the_process_down_fails_alone(tmp_path: Path) -> None:
             '{"ARGUMENT": {"Sizes": {}}}',
         ),
     ],
+    why="further reasons, each in a process that loads torch",
 )
 def test_a_file_that_makes_no_module_is_refused_with_the_reason(
     tmp_path: Path, text: str, words: str

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cuda_moves import PretendedLab, after, candidates, compiles, reason
 from layouts import c_on_one_line, c_with_comments
+from tiers import cases
 from tiled_products import PLAIN, STEPPED, TILED, T, product, right, runs
 
 from kernelwright.search.moves.cuda.async_copies import MOVE
@@ -45,7 +46,11 @@ SPELLED = {
 ODD = ((1, 1, 1), (11, 9, 5), (9, 20, 29), (2 * T, T, 3 * T))
 
 
-@pytest.mark.parametrize("spelling", SPELLED)
+@cases(
+    "spelling",
+    SPELLED,
+    why="further spellings of what one move reads: what it writes of them is the same",
+)
 def test_tiles_that_are_copied_ahead_give_the_same(spelling: str, lab: PretendedLab) -> None:
     state = product(SPELLED[spelling])
     found = candidates(MOVE, state)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cuda_moves import PretendedLab, after, array, candidates, compiles, cuda_state, reason, scalar
+from tiers import cases
 
 from kernelwright.runners.model import BuildOptions
 from kernelwright.runners.specs.spec import KernelSpec
@@ -240,7 +241,12 @@ def beginner(path: Path) -> State:
     return State("cuda", source, {}, BuildOptions(), spec)
 
 
-@pytest.mark.parametrize("path", BEGINNERS, ids=lambda p: p.parent.name)
+@cases(
+    "path",
+    BEGINNERS,
+    ids=lambda p: p.parent.name,
+    why="further kernels of a beginner: each move is compiled above",
+)
 def test_what_local_moves_make_of_beginners_kernels_compiles(path: Path, tmp_path: Path) -> None:
     state = beginner(path)
     for move in ALL:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 from cuda_moves import PretendedLab, after, array, candidates, compiles, cuda_state, reason, scalar
 from cuda_states import ROWS, memory
+from tiers import cases
 
 from kernelwright.search.moves import MOVES, State
 from kernelwright.search.moves.cuda.vectorize_elementwise import MOVE as VECTORIZE
@@ -119,7 +120,11 @@ KERNELS = {
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("number", [0, 1])
+@cases(
+    "number",
+    [0, 1],
+    why="further sizes of a tile",
+)
 def test_tiles_of_rows_give_what_the_kernel_gave(
     lab: PretendedLab, kernel: str, number: int
 ) -> None:

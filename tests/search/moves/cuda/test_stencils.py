@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 from cuda_moves import PretendedLab, after, array, candidates, compiles, cuda_state, reason, scalar
 from cuda_states import INDEX, ROWS, memory, scale
+from tiers import cases
 
 from kernelwright.search.moves import State
 from kernelwright.search.moves.cuda.block_shapes import MOVE as SHAPES
@@ -87,7 +87,12 @@ def test_a_stencil_with_the_inside_first_is_the_same(lab: PretendedLab) -> None:
     assert np.array_equal(found["out"], averaged(u).ravel())
 
 
-@pytest.mark.parametrize("chain", CHAINS)
+@cases(
+    "chain",
+    CHAINS,
+    kinds=lambda chain: [move.id for move in CHAINS[chain]],
+    why="further orders of moves that another chain has shown",
+)
 def test_a_stencil_stays_right_through_chains_of_moves(lab: PretendedLab, chain: str) -> None:
     state = stencil()
     for move in CHAINS[chain]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cuda_moves import Array, PretendedLab, after, array, candidates, cuda_state, reason, scalar
 from layouts import c_on_one_line, c_with_comments
+from tiers import cases
 from tiled_products import PLAIN, STEPPED, TILED, T, product, right, runs
 
 from kernelwright.search.moves import State
@@ -38,7 +39,11 @@ def unguarded(source: str) -> str:
     return source.partition("if (all_inside) {")[2].partition("} else {\n")[0]
 
 
-@pytest.mark.parametrize("spelling", SPELLED)
+@cases(
+    "spelling",
+    SPELLED,
+    why="further kernels of the move",
+)
 def test_blocks_inside_and_at_the_ends_give_the_same(spelling: str, lab: PretendedLab) -> None:
     state = product(SPELLED[spelling])
     (found,) = candidates(MOVE, state)

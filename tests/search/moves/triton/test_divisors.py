@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from tiers import cases
 from triton_bench import DEVICE, TritonBench, variant
 from triton_moves import applied, loaded, proposals, reason, sized, state
 
@@ -61,7 +62,11 @@ def test_loads_are_as_wide_as_the_rows_allow(bench: TritonBench, cols: int, elem
 
 
 @runs
-@pytest.mark.parametrize("name", ["softmax_triton", "tutorial"])
+@cases(
+    "name",
+    ["softmax_triton", "tutorial"],
+    why="a further kernel of the move",
+)
 def test_the_results_are_the_same(bench: TritonBench, name: str) -> None:
     start = sized(name, **{s: 1000 for s in state(name).spec.symbols})
     kernel = loaded(name, bench.folder, **({"rows": 19} if name == "softmax_triton" else {}))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tiers import cases
 from triton_bench import TritonBench
 from triton_moves import applied
 
@@ -33,7 +34,12 @@ WRITES = {
 }
 
 
-@pytest.mark.parametrize("name", WRITES)
+@cases(
+    "name",
+    WRITES,
+    kinds=lambda name: WRITES[name][:1],
+    why="further kernels of a move",
+)
 def test_what_a_schedule_writes_computes_the_same(
     script: Script, bench: TritonBench, name: str
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tiers import cases
 from triton_bench import DEVICE, TritonBench, variant
 from triton_moves import chain, loaded
 
@@ -70,10 +71,12 @@ WHOLE = tuple(c for c in CHAINS if "whole_blocks" in c)
 """these have no masks where sizes are multiples of 32, as long as the blocks are here"""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("steps", "multiple_of"),
     [*((c, 1) for c in CHAINS), *((c, 8) for c in DESCRIBED), *((c, 32) for c in WHOLE)],
-    ids=lambda value: ids(value) if isinstance(value, tuple) else f"of_{value}",  # pyright: ignore
+    ids=lambda value: f"of_{value}" if isinstance(value, int) else ids(value),
+    kinds=lambda steps, multiple_of: [*(step.partition(":")[0] for step in steps[1:]), multiple_of],
+    why="further kernels and orders of moves that a shorter chain has shown",
 )
 def test_moves_keep_the_results(
     bench: TritonBench, steps: tuple[str, ...], multiple_of: int
@@ -85,7 +88,13 @@ def test_moves_keep_the_results(
     bench.must_pass(kernel, found, **small)
 
 
-@pytest.mark.parametrize("steps", BUILT, ids=ids)
+@cases(
+    "steps",
+    BUILT,
+    ids=ids,
+    kinds=lambda steps: [step.partition(":")[0] for step in steps[1:]],
+    why="further forms of moves that another chain has compiled",
+)
 def test_what_moves_write_compiles_for_an_h100(bench: TritonBench, steps: tuple[str, ...]) -> None:
     found, kernel = chain(*steps), loaded(steps[0], bench.folder)
     sizes = {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64}

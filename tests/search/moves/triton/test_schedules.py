@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tiers import cases
 from triton_bench import DEVICE, TritonBench, variant
 from triton_moves import applied, state
 
@@ -97,7 +98,12 @@ def _candidates(move: Move, start: State) -> tuple[Candidate, ...]:
     return found
 
 
-@pytest.mark.parametrize("name", WRITES)
+@cases(
+    "name",
+    WRITES,
+    kinds=lambda name: [WRITES[name]],
+    why="further kernels of a move",
+)
 def test_what_a_schedule_writes_computes_the_same_and_compiles(
     script: Script, bench: TritonBench, name: str
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from tiers import cases
 from triton_bench import DEVICE, TritonBench, variant
 from triton_moves import applied, chain, changes, loaded, proposals, reason, state
 from triton_stencils import FORMS, STENCIL, needs_interpreter, sized
@@ -68,7 +69,11 @@ def test_tiles_are_made_once() -> None:
 
 @needs_interpreter
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("rows", "cols"), [(1, 1), (7, 130), (18, 1027)])
+@cases(
+    ("rows", "cols"),
+    [(7, 130), (1, 1), (18, 1027)],
+    why="further odd sizes, each form interpreted at each",
+)
 def test_uneven_rows_and_columns_come_out_the_same(
     bench: TritonBench, form: str, rows: int, cols: int
 ) -> None:

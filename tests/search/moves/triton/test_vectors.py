@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from tiers import cases
 from triton_bench import DEVICE, TritonBench, variant
 from triton_moves import applied, chain, changes, loaded, proposals, reason, state
 from triton_stencils import FORMS as PLAIN_FORMS
@@ -154,12 +155,16 @@ FORMS = {
     "nested": (NESTED, PLAIN_FORMS["nested"][1]),
     "filled": (FILLED_SIDES, {"source_code": RIM}),
 }
-SIZES = ((1, 1), (7, 130), (17, 1027))
+SIZES = ((7, 130), (1, 1), (17, 1027))
 
 
 @needs_interpreter
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("rows", "cols"), SIZES)
+@cases(
+    ("rows", "cols"),
+    SIZES,
+    why="further odd sizes, each form interpreted at each",
+)
 def test_uneven_rows_and_columns_come_out_the_same(
     bench: TritonBench, form: str, rows: int, cols: int
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cuda_moves import PretendedLab, after, array, candidates, compiles, cuda_state, scalar
+from tiers import cases
 
 from kernelwright.search.moves import State
 from kernelwright.search.moves.cuda.idioms.histogram_shared import MOVE
@@ -46,8 +47,10 @@ def ahead(state: State, **defines: int) -> State:
 
 
 @pytest.mark.parametrize("vectors", [1, 2, 4])
-@pytest.mark.parametrize(
-    ("dtype", "bins", "copies"), [("uint8", 256, 32), ("int32", 101, 8), ("int32", 101, 1)]
+@cases(
+    ("dtype", "bins", "copies"),
+    [("uint8", 256, 32), ("int32", 101, 8), ("int32", 101, 1)],
+    why="further numbers of loads ahead",
 )
 def test_each_value_is_counted_once_however_many_are_loaded_ahead(
     lab: PretendedLab, dtype: str, bins: int, copies: int, vectors: int

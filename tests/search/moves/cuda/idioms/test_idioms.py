@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from idiom_sources import SOURCES, TENSOR
+from tiers import cases
 
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.c_source.parsing import parse_cpp
@@ -49,7 +50,12 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
     made.close()
 
 
-@pytest.mark.parametrize(("what", "move"), CASES)
+@cases(
+    ("what", "move"),
+    CASES,
+    kinds=lambda _, move: [move],
+    why="further spellings of an idiom",
+)
 def test_what_is_written_builds_for_every_workload_and_hardly_spills(
     builder: Builder, what: str, move: str
 ) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from device_kernels import GPUS, gpu_of
 from idiom_sources import SIZES, SOURCES, TENSOR, Source
+from tiers import cases
 
 from kernelwright.runners.loading.files import LoadedKernel, Roots, load_data
 from kernelwright.runners.model import BuildOptions, Candidate
@@ -112,8 +113,11 @@ def test_what_is_written_for_a_beginners_kernel_is_right(
         check(bench, beginner(spec), move)
 
 
-@pytest.mark.parametrize(
-    ("what", "move"), [(what, move) for what, source in SOURCES.items() for move in source.moves]
+@cases(
+    ("what", "move"),
+    [(what, move) for what, source in SOURCES.items() for move in source.moves],
+    kinds=lambda what, move: [(move, "#include" in SOURCES[what].text)],
+    why="further spellings of an idiom, through a whole opening",
 )
 def test_what_is_written_for_another_spelling_is_right(
     bench: Workbench, what: str, move: str

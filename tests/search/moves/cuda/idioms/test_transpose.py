@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from cuda_moves import PretendedLab, after, array, candidates, cuda_state, scalar
+from tiers import cases
 
 from kernelwright.runners.model import Candidate
 from kernelwright.search.moves import State
@@ -54,7 +55,11 @@ CASES = (
 
 
 @pytest.mark.parametrize(("dtype", "how"), CASES)
-@pytest.mark.parametrize("group", [1, 3, 16])
+@cases(
+    "group",
+    [1, 3, 16],
+    why="further groups of tiles",
+)
 def test_a_transpose_by_vectors_is_right_wherever_rows_end(
     lab: PretendedLab, dtype: str, how: str, group: int
 ) -> None:

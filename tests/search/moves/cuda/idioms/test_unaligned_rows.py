@@ -12,6 +12,7 @@ from cuda_moves import PretendedLab, after, array, candidates, compiles, cuda_st
 from cuda_states import INDEX, ROWS, scale
 from hypothesis import given
 from hypothesis import strategies as st
+from tiers import cases
 
 from kernelwright.search.moves import State
 from kernelwright.search.moves.cuda.coarsen_rows import MOVE as COARSEN
@@ -117,7 +118,12 @@ def test_rows_before_and_after() -> None:
 
 
 @pytest.mark.parametrize("vectors", range(5))
-@pytest.mark.parametrize("coarse", [False, True], ids=["one row", "four rows"])
+@cases(
+    "coarse",
+    [False, True],
+    ids=["one row", "four rows"],
+    why="the same vectors, several rows a thread",
+)
 def test_sums_are_right_wherever_rows_begin(lab: PretendedLab, vectors: int, coarse: bool) -> None:
     state = after(add(), candidates(VECTORIZE, add())[vectors])
     if coarse:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from cuda_moves import PretendedLab, array, candidates, cuda_state, reason, scalar
 from scheduled import written_beside
+from tiers import cases
 
 from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.search.moves import State
@@ -80,7 +81,11 @@ def product_state(
     return cuda_state(head + body, "f", arguments, launch, symbols)
 
 
-@pytest.mark.parametrize("spelling", SPELLED)
+@cases(
+    "spelling",
+    SPELLED,
+    why="further spellings of what one move reads: what it writes of them is the same",
+)
 def test_what_is_written_gives_what_the_kernel_gives(spelling: str, lab: PretendedLab) -> None:
     state = product_state(*SPELLED[spelling])
     written_beside(lab, MOVE, state, SHAPES, most=3, near=1e-4)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from cuda_moves import PretendedLab, array, candidates, cuda_state, reason, scalar
 from scheduled import FLAT, HEAD, SIZES, matrix_state, written_beside
+from tiers import cases
 
 from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.search.moves import State
@@ -36,7 +37,11 @@ SPELLED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("spelling", SPELLED)
+@cases(
+    "spelling",
+    SPELLED,
+    why="further spellings of what one move reads: what it writes of them is the same",
+)
 def test_what_is_written_gives_what_the_kernel_gives(spelling: str, lab: PretendedLab) -> None:
     state = matrix_state(*SPELLED[spelling])
     shapes = [{"rows": 37, "cols": 64}, {"rows": 13, "cols": 33}, {"rows": 1, "cols": 3}]

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from cuda_moves import PretendedLab, array, cuda_state, reason, scalar
 from scheduled import A_ROW, FLAT, SIZES, matrix_state, written_beside
+from tiers import cases
 
 from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.search.moves.cuda.schedules.row_schedule import MOVE
@@ -53,7 +54,11 @@ SPELLED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("spelling", SPELLED)
+@cases(
+    "spelling",
+    SPELLED,
+    why="further spellings of what one move reads: what it writes of them is the same",
+)
 def test_what_is_written_gives_what_the_kernel_gives(spelling: str, lab: PretendedLab) -> None:
     body, launch, to = SPELLED[spelling]
     found = written_beside(lab, MOVE, matrix_state(body, launch, to), SHAPES, near=2e-5)

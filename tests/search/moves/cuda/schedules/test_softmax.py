@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cuda_moves import PretendedLab, after, candidates, reason
 from scheduled import A_ROW, matrix_state, written_beside
+from tiers import cases
 
 from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.search.moves.cuda.schedules.softmax_schedule import MOVE
@@ -39,7 +40,11 @@ SPELLED: dict[str, tuple[str, Sequence[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("spelling", SPELLED)
+@cases(
+    "spelling",
+    SPELLED,
+    why="further spellings of what one move reads: what it writes of them is the same",
+)
 def test_one_pass_gives_what_the_kernel_gives(spelling: str, lab: PretendedLab) -> None:
     body, to = SPELLED[spelling]
     found = written_beside(lab, MOVE, matrix_state(body, A_ROW, to), SHAPES, near=2e-5)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from cuda_moves import PretendedLab, array, cuda_state, reason, scalar
 from scheduled import A_ROW, matrix_state, written_beside
+from tiers import cases
 
 from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.search.moves import State
@@ -51,7 +52,11 @@ def array_state(body: str, dtype: str, launch: dict[str, Any], role: str) -> Sta
     return cuda_state(head + body, "f", arguments, launch, {"n": {"max": 1 << 22}})
 
 
-@pytest.mark.parametrize("spelling", SPELLED)
+@cases(
+    "spelling",
+    SPELLED,
+    why="further spellings of what one move reads: what it writes of them is the same",
+)
 def test_what_is_written_gives_what_the_kernel_gives(spelling: str, lab: PretendedLab) -> None:
     state = array_state(*SPELLED[spelling])
     (found,) = written_beside(lab, MOVE, state, [{"n": 1000}, {"n": 37}], near=1e-4)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from cuda_moves import PretendedLab, array, cuda_state, reason, scalar
 from scheduled import FLAT, matrix_state, written_beside
+from tiers import cases
 
 from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.search.moves import State
@@ -40,7 +41,11 @@ SPELLED: dict[str, tuple[str, dict[str, Any]]] = {
 SHAPES = [{"rows": 37, "cols": 45}, {"rows": 64, "cols": 32}, {"rows": 5, "cols": 100}]
 
 
-@pytest.mark.parametrize("spelling", SPELLED)
+@cases(
+    "spelling",
+    SPELLED,
+    why="further spellings of what one move reads: what it writes of them is the same",
+)
 def test_what_is_written_gives_what_the_kernel_gives(spelling: str, lab: PretendedLab) -> None:
     body, launch = SPELLED[spelling]
     state = matrix_state(body, launch, ("cols", "rows"))

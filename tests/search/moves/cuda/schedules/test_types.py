@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from cuda_moves import PretendedLab, array, candidates, cuda_state, scalar
 from scheduled import FLAT, SIZES, written_beside
+from tiers import cases
 
 from kernelwright.runners.specs.spec import Symbol
 from kernelwright.runners.toolchains.compilers import nvrtc
@@ -137,7 +138,12 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@cases(
+    "kernel",
+    KERNELS,
+    kinds=lambda kernel: [KERNELS[kernel][0].id],
+    why="further types of what a move reads",
+)
 def test_what_is_written_gives_what_the_kernel_gives(kernel: str, lab: PretendedLab) -> None:
     move, state, near, word = KERNELS[kernel]
     shapes = [{"rows": 37, "cols": 64}, {"rows": 5, "cols": 36}]

@@ -1,0 +1,105 @@
+"""What a usual run (`make test`) leaves out has a usual neighbour, and never found something."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import page_tiers
+import pytest
+from tiers import FOUND, cases
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = "tests/cheats_caught"
+COLLECTED = (
+    *(sys.executable, "-m", "pytest", "-q", "--collect-only", "-m", "thorough"),
+    *("-p", "no:cacheprovider", "-p", "no:xdist"),
+)
+
+
+def decorated(file: Path) -> Iterator[tuple[ast.FunctionDef, ast.Call | None]]:
+    """The tests of a file, each with the `thorough(...)` that it is marked by as a whole."""
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            calls = [each for each in node.decorator_list if isinstance(each, ast.Call)]
+            found = [each for each in calls if ast.unparse(each.func) == "thorough"]
+            yield node, found[0] if found else None
+
+
+def usual_tests(file: Path) -> set[str]:
+    return {node.name for node, mark in decorated(file) if mark is None}
+
+
+def test_a_test_that_is_left_out_names_a_usual_one_that_asserts_the_same() -> None:
+    lost = list[str]()
+    for file in sorted((ROOT / "tests").rglob("test_*.py")):
+        if "@thorough(" not in file.read_text(encoding="utf-8"):
+            continue
+        for node, mark in decorated(file):
+            if mark is None:
+                continue
+            said = {each.arg: ast.literal_eval(each.value) for each in mark.keywords}
+            where, _, name = said["beside"].rpartition("::")
+            if name not in usual_tests(ROOT / where if where else file):
+                lost.append(f"{file.name} {node.name}: no usual test {said['beside']}")
+    assert not lost
+
+
+def test_no_case_that_found_something_is_left_out() -> None:
+    done = subprocess.run(
+        [*COLLECTED, LIBRARY, *FOUND],
+        cwd=ROOT,
+        env={**os.environ, "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr  # 4: a test of FOUND is not there
+    left_out = [line for line in done.stdout.splitlines() if "::" in line]
+    assert len(left_out) > 50
+    told = {f"/{name}]" for name in page_tiers.tried_attacks()}
+    assert not [each for each in left_out if any(each.endswith(name) for name in told)]
+    assert not [each for each in left_out if any(each.startswith(test) for test in FOUND)]
+
+
+def marks(decorator: pytest.MarkDecorator) -> dict[Any, bool]:
+    """Whether each case of a family is left out."""
+    return {param.values: bool(param.marks) for param in decorator.args[1]}
+
+
+def test_the_first_case_of_each_kind_is_usual_and_what_found_something() -> None:
+    family = cases(
+        ("word", "size"),
+        [("sum", 1), ("sum", 2), ("dot", 1), ("dot", 3)],
+        kinds=lambda word, size: [word],
+        always=lambda word, size: size == 3,
+        why="further sizes",
+    )
+    assert marks(family) == {
+        ("sum", 1): False,
+        ("sum", 2): True,
+        ("dot", 1): False,
+        ("dot", 3): False,
+    }
+
+
+def test_a_case_is_usual_where_any_of_its_kinds_is_new() -> None:
+    family = cases("steps", ["ab", "ba", "bc"], kinds=list, why="further orders")
+    assert marks(family) == {("ab",): False, ("ba",): True, ("bc",): False}
+
+
+def test_a_family_without_a_case_to_leave_out_is_refused() -> None:
+    with pytest.raises(ValueError, match="every case of word is usual"):
+        cases("word", ["one", "two"], kinds=lambda word: [word], why="none")
+
+
+def test_what_a_case_was_marked_with_stays() -> None:
+    skipped = pytest.param("two", id="second", marks=pytest.mark.gpu)
+    family = cases("word", ["one", skipped], why="a further one")
+    (_, second) = family.args[1]
+    assert second.id == "second"
+    assert [mark.name for mark in second.marks] == ["gpu", "thorough"]

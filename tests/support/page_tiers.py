@@ -1,0 +1,44 @@
+"""Which pages of the library of cheats a usual run of the tests tries, see `tiers.py`.
+
+A page that is stopped before it runs costs next to nothing; one that gets as far as being compared,
+or passes, costs seconds. Of those a usual run has one attack for each gate, one honest kernel for
+each thing that gates look at, and every attack that docs/attacks.md tells of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator
+from functools import cache
+from pathlib import Path
+
+from kernelwright.server.selftest.cheats import Cheat
+
+ATTACKS = Path(__file__).parents[2] / "docs" / "attacks.md"
+BEFORE_IT_RUNS = {"static_screen", "rejected", "build_failed", "machine_code_screen"}
+IN_ONE_RUN = {"is_right", "does_not_crash", "stays_in_its_buffers", "leaves_inputs_alone"}
+"""what is found in the first runs of an executor, before anything is timed"""
+WHY = "another page of its gate, or honest near the same look, through a whole evaluation"
+
+
+def what_is_asked(cheat: Cheat) -> Iterator[Hashable]:
+    """What meets a page first; of an honest one, the looks that could take it for a cheat."""
+    yield from cheat.page.near if cheat.honest else cheat.page.expect[:1]
+
+
+@cache
+def tried_attacks() -> frozenset[str]:
+    """The names of pages, without their type, that the table of attacks tells of."""
+    rows = [line for line in ATTACKS.read_text(encoding="utf-8").splitlines() if "|" in line]
+    return frozenset(name for row in rows for name in re.findall(r"`([a-z0-9_]+)`", row))
+
+
+def found_something(cheat: Cheat) -> bool:
+    """Whether the table of attacks tells of this page."""
+    return cheat.name.partition("/")[2] in tried_attacks()
+
+
+def ends_early(cheat: Cheat) -> bool:
+    """Whether what is to meet a page first does so before it runs, or in its first run on a host."""
+    early = BEFORE_IT_RUNS | (IN_ONE_RUN if cheat.tier == "native" else set[str]())
+    return cheat.page.expect[0] in early
