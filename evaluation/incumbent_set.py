@@ -35,8 +35,8 @@ from ..runners.gates.incumbent import (
 )
 from ..runners.gates.repeats import Repeats, computes_every_call, slots_for
 from ..runners.model import Comparison, Ending, GateResult, Variant
-from ..runners.oracle.stress import kinds_for
-from ..runners.oracle.structured import structured_kinds
+from ..runners.oracle.values.stress import kinds_for
+from ..runners.oracle.values.structured import structured_kinds
 from ..runners.plans.plan import Artifact
 from ..runners.progress import report
 from ..runners.protocol.messages import UNPLACED, Placement

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from ..runners.gates.incumbent import STRESS_SLACK, Trial
 from ..runners.loading.files import LoadedKernel
 from ..runners.model import Comparison
-from ..runners.oracle.stress import kinds_for
-from ..runners.oracle.structured import structured_kinds
+from ..runners.oracle.values.stress import kinds_for
+from ..runners.oracle.values.structured import structured_kinds
 from ..runners.protocol.pools import draw
 from ..runners.specs.contract import BoundContract
 from ..runners.specs.io_contract import StressKind

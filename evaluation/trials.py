@@ -10,8 +10,8 @@ from ..runners.gates import Run
 from ..runners.gates.incumbent import Trial, fault_of, trial_failure
 from ..runners.gates.runs import fails
 from ..runners.model import Variant
-from ..runners.oracle.stress import KINDS
-from ..runners.oracle.structured import STRUCTURED
+from ..runners.oracle.values.stress import KINDS
+from ..runners.oracle.values.structured import STRUCTURED
 from ..runners.plans.plan import Artifact
 from ..runners.progress import report
 from ..runners.protocol.messages import Placement

@@ -14,8 +14,8 @@ from ..errors import AccessError, SpecError
 from ..specs.contract import BoundArgument, BoundContract
 from ..specs.io_contract import StressKind
 from .arrays import NUMPY, ArrayLibrary
-from .stress import KINDS, exchanged, stress_of, stressed
-from .structured import STRUCTURED, structured
+from .values.stress import KINDS, exchanged, stress_of, stressed
+from .values.structured import STRUCTURED, structured
 
 Array = npt.NDArray[Any]
 

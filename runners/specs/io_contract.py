@@ -16,6 +16,7 @@ InitKind = Literal["randn", "uniform", "zeros", "ones", "full", "arange", "randi
 StressKind = Literal[
     "zeros", "offset", "cancellation", "tiny", "large", "wide", "special", "exchanged",
     "generic", "spike", "half", "sorted", "lone", "few", "mixed", "unknown", "unlike",
+    "uneven",
 ]  # fmt: skip
 """Other values than inits draw: those that ask more of a kernel's numerics (`stress.KINDS`), and
 those that a kernel has to read (`structured.STRUCTURED`)."""

@@ -20,7 +20,7 @@ from kernelwright.runners.gates.winner import (
 )
 from kernelwright.runners.loading.files import parse_spec
 from kernelwright.runners.model import Ending
-from kernelwright.runners.oracle.stress import KINDS
+from kernelwright.runners.oracle.values.stress import KINDS
 from kernelwright.runners.plans.declared_plan import check_declared
 from kernelwright.search.moves import MOVES
 from kernelwright.search.settings import Settings

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from kernelwright.runners.dtypes import DTYPES, numpy_dtype
 from kernelwright.runners.oracle.inputs import make_inputs
-from kernelwright.runners.oracle.stress import BOUNDED, FREE, KINDS, kinds_for
+from kernelwright.runners.oracle.values.stress import BOUNDED, FREE, KINDS, kinds_for
 from kernelwright.runners.protocol.pools import draw_exchanged, draw_stress
 from kernelwright.runners.specs.contract import BoundContract, bind
 from kernelwright.runners.specs.io_contract import Contract, StressKind

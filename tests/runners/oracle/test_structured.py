@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kernelwright.runners.oracle.inputs import make_inputs
-from kernelwright.runners.oracle.structured import (
+from kernelwright.runners.oracle.values.given import as_given
+from kernelwright.runners.oracle.values.structured import (
     OF_DRAWN,
     OF_GIVEN,
+    OF_GROWING,
     STRUCTURED,
     structured_kinds,
 )
@@ -36,7 +38,7 @@ def values(bound: BoundContract, kind: StressKind | None, seed: int = 5) -> Any:
     return make_inputs(bound, seed, kind=kind)["x"].astype(np.float64)
 
 
-@pytest.mark.parametrize("kind", OF_GIVEN)
+@pytest.mark.parametrize("kind", [*OF_GIVEN, *OF_GROWING])
 @pytest.mark.parametrize("init", ["ones", "zeros", {"kind": "full", "value": -3}, INDEX])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "float8_e4m3fn"])
 def test_what_a_spec_fills_with_constants_is_not_known(
@@ -90,6 +92,41 @@ def test_an_index_too_short_to_exchange_two_places_runs_backwards() -> None:
     np.testing.assert_array_equal(values(bound, "unlike"), values(bound, None)[::-1])
 
 
+@given(st.integers(0, 1000), st.integers(3, 40), st.sampled_from([2, 4, -3]))
+def test_offsets_grow_in_uneven_steps_between_their_usual_ends(
+    seed: int, length: int, step: int
+) -> None:
+    bound = contract({"kind": "arange", "scale": step}, "int32", (length,))
+    usual, found = values(bound, None), values(bound, "uneven", seed)
+    np.testing.assert_array_equal(usual[[0, -1]], found[[0, -1]])
+    assert np.all(np.sign(np.diff(found)) == np.sign(step))
+    assert np.any(usual != found)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_edges_of_bins_stay_in_order_and_are_not_evenly_spaced(dtype: str) -> None:
+    usual, found = (
+        values(contract({"kind": "arange", "scale": 0.5}, dtype, (33,)), kind)
+        for kind in (None, "uneven")
+    )
+    np.testing.assert_array_equal(usual[[0, -1]], found[[0, -1]])
+    assert np.all(np.diff(found) > 0) and len(set(np.diff(found))) > 5
+    assert found.sum() != usual.sum()
+
+
+def test_rows_that_a_file_makes_unlike_keep_their_lengths_and_not_their_order() -> None:
+    lengths = np.array([3, 0, 1, 7, 0, 2, 5])
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    found = as_given("int64", offsets, "uneven", np.random.default_rng(3))
+    assert np.any(found != offsets)
+    np.testing.assert_array_equal(np.sort(np.diff(found)), np.sort(lengths))
+
+
+def test_the_sum_of_given_floats_is_another_where_two_are_exchanged() -> None:
+    bound = contract({"kind": "arange", "low": 1}, "float64", (2, 9))
+    assert np.all(values(bound, "unlike").sum(axis=1) != values(bound, None).sum(axis=1))
+
+
 @given(st.sampled_from([*OF_DRAWN, "mixed"]), st.integers(0, 1000))
 def test_a_declared_range_is_kept(kind: StressKind, seed: int) -> None:
     whole = values(contract({"kind": "randint", "low": -2, "high": 7}, "int16"), kind, seed)
@@ -106,7 +143,18 @@ def test_no_part_of_a_row_stands_for_the_whole_where_halves_differ(
     x = values(bound, "half", seed)
     first, step = part
     for some in (x[:, : 4096 // step], x[:, first::step]):
-        assert np.all(abs(some.mean(axis=1) - x.mean(axis=1)) > 0.007)
+        assert np.all(abs(some.mean(axis=1) - x.mean(axis=1)) > 0.005)
+
+
+@pytest.mark.parametrize("init", [{"kind": "uniform"}, "randn"])
+@given(seed=st.integers(0, 1000), part=st.sampled_from([(0, 2), (1, 2), (0, 4)]))
+def test_no_part_of_all_rows_stands_for_them_where_halves_differ(
+    init: Any, seed: int, part: tuple[int, int]
+) -> None:
+    x = values(contract(init, shape=(2048, 8)), "half", seed)
+    first, step = part
+    for some in (x[: 2048 // step], x[first::step]):
+        assert np.all(abs(some.mean(axis=0) - x.mean(axis=0)) > 0.005)
 
 
 @given(st.integers(0, 1000))
@@ -146,6 +194,8 @@ def test_kinds_are_asked_for_by_what_the_inits_are() -> None:
     assert kinds({"kind": "randint", "low": 0, "high": 4}) == OF_DRAWN
     assert kinds("ones") == OF_GIVEN
     assert kinds("ones", most=False) == ("unknown",)
+    assert kinds({"kind": "arange", "scale": 2}, most=False) == ("unknown", "uneven")
+    assert kinds({"kind": "arange"}) == OF_GIVEN
     assert kinds(OFFSETS) == ()
 
 

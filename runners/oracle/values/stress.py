@@ -19,9 +19,9 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..dtypes import is_float, numpy_dtype
-from ..specs.contract import BoundArgument, BoundContract
-from ..specs.io_contract import Argument, Contract, StressKind
+from ...dtypes import is_float, numpy_dtype
+from ...specs.contract import BoundArgument, BoundContract
+from ...specs.io_contract import Argument, Contract, StressKind
 
 Array = npt.NDArray[Any]
 KINDS: Mapping[StressKind, str] = {

@@ -11,11 +11,12 @@ hidden between usual ones. They stay in what the init declares, as far as it dec
   zero), as a sign is the least that a kernel may need of a scale, a variance or a divisor;
 * those of integers: between zero and the value (zero and 1 where it is zero), as it may be a length
   or an index;
-* `arange`, `file`: the same values in other places.
+* `arange`, `file`: the same values in other places, or what grows in other steps (`given.py`).
 
 More than that nobody can know of a domain, so what the baseline does not hold on is asked of no
 candidate (`evaluation/trials.py`). What no seed decides has kinds of its own, in which all else is
-usual: offsets that must not be moved do not excuse who reads half of a row.
+usual: offsets that must not be moved do not excuse who reads half of a row. Nor do they excuse who
+takes a weight for one: in one kind they grow as offsets do, and all else that is given is other.
 
 Pure: the same kind, seed and usual values give the same values.
 """
@@ -30,9 +31,10 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..dtypes import is_float, numpy_dtype
-from ..specs.contract import BoundArgument
-from ..specs.io_contract import Argument, Contract, StressKind
+from ...dtypes import is_float, numpy_dtype
+from ...specs.contract import BoundArgument
+from ...specs.io_contract import Argument, Contract, StressKind
+from .given import EXACT, as_given
 from .stress import limits_of, range_ends, stored
 
 Array = npt.NDArray[Any]
@@ -46,12 +48,17 @@ STRUCTURED: Mapping[StressKind, str] = {
     "mixed": "usual values, between which some rows have a spike, a shifted half or few values",
     "unknown": "other values where the spec fills with constants, or the same in other places",
     "unlike": "one other value in each row of what the spec fills with constants, or two exchanged",
+    "uneven": "what the spec makes grow grows in other steps; other values for its constants",
 }
 OF_DRAWN: tuple[StressKind, ...] = ("generic", "spike", "half", "sorted", "lone", "few")
 OF_GIVEN: tuple[StressKind, ...] = ("unknown", "unlike")
+OF_GROWING: tuple[StressKind, ...] = ("uneven",)
 DRAWN = ("randn", "uniform", "randint")
 STEPS = (0.7, 0.55, 0.25)
 """spreads by which halves lie off the middle: together within a range, and none undoes another"""
+ALONG, ACROSS = 0.8, 0.36
+"""shares of these steps within rows and from row to row, where there are several: with what is left
+of usual values they stay within a range"""
 FAR = 4.0
 """times as far where there is no range: beyond every tolerance of a sum, and no cancellation"""
 LEAST_SPIKE = 30.0
@@ -66,8 +73,6 @@ SHORT = 6
 """bits of a spread that values have which stand in a row many times: their sums round seldom, in
 double never. What rounds alike at each turn comes to more than any order of a sum allows another,
 and most so for the plainest: 8e-12 of a double sum of 3e6, where drawn values come to 2e-13"""
-EXACT = 2.0**53
-"""integers beyond this are moved about and not computed with"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +95,28 @@ def structured_kinds(contract: Contract, *, most: bool) -> tuple[StressKind, ...
     given = any(filled.kind not in DRAWN and not filled.constant for filled in fillings)
     of_drawn: tuple[StressKind, ...] = OF_DRAWN if most else ("mixed",)
     of_given = OF_GIVEN if most else OF_GIVEN[:1]
-    return (*(of_drawn if drawn else ()), *(of_given if given else ()))
+    growing = OF_GROWING if any(map(_may_grow, contract.arguments)) else ()
+    return (*(of_drawn if drawn else ()), *(of_given if given else ()), *growing)
+
+
+def _may_grow(argument: Argument) -> bool:
+    """Whether its values are given one by one and may have room between them for others."""
+    filled = argument.filled
+    if argument.role not in ("input", "inout") or filled.constant:
+        return False
+    has_room = is_float(argument.dtype) or abs(filled.scale) >= 2
+    return filled.has_a_shape or (filled.kind == "arange" and has_room)
 
 
 def structured(bound: BoundArgument, kind: StressKind, usual: Array, seed: int) -> Array:
     """Values of one kind in place of usual ones, of the same shape and dtype."""
     argument, rng = bound.argument, np.random.default_rng(seed)
-    as_usual = (argument.filled.kind in DRAWN) is (kind in OF_GIVEN)
+    as_usual = (argument.filled.kind in DRAWN) is (kind in (*OF_GIVEN, *OF_GROWING))
     if as_usual or argument.filled.constant or not usual.size:
         return usual
     law = law_of(argument)
     if law is None:
-        return _moved(usual, kind, rng)
+        return as_given(argument.dtype, usual, kind, rng)
     wide = np.float32 if is_float(argument.dtype) and usual.itemsize <= 4 else np.float64
     rows = usual.astype(wide).reshape(-1, usual.shape[-1])
     made = np.clip(_MAKERS[kind](law, rows, rng), law.low, law.high)
@@ -139,27 +154,6 @@ def _range(low: float, high: float) -> Law:
     return Law(low, high, (low + high) / 2, (high - low) / 4 or 1.0, bounded=True)
 
 
-def _moved(usual: Array, kind: StressKind, rng: np.random.Generator) -> Array:
-    """The same values in other places: anywhere, or two of each row exchanged."""
-    if kind == "unlike":
-        return _exchanged(usual.reshape(-1, usual.shape[-1]), rng).reshape(usual.shape)
-    return rng.permutation(usual.reshape(-1)).reshape(usual.shape)
-
-
-def _exchanged(rows: Array, rng: np.random.Generator) -> Array:
-    """Two places of each row exchanged, neither of them an end: who looks at some of what a file
-    or a count puts there finds it as usual. Backwards where that would change nothing."""
-    count, length = rows.shape
-    made: Array = rows.copy()
-    inner = length - 2
-    if inner >= 2:
-        first = cast(Any, rng.integers(0, inner, count))
-        second = 1 + (first + cast(Any, rng.integers(1, inner, count))) % inner
-        each = cast(Any, np.arange(count))
-        made[each, 1 + first], made[each, second] = rows[each, second], rows[each, 1 + first]
-    return rows[:, ::-1].copy() if np.array_equal(made, rows) else made
-
-
 def _generic(law: Law, rows: Array, rng: np.random.Generator) -> Array:
     if law.bounded:
         return _within(law, rows, rng)
@@ -194,19 +188,26 @@ def _spike(law: Law, rows: Array, rng: np.random.Generator) -> Array:
 def _half(law: Law, rows: Array, rng: np.random.Generator) -> Array:
     """One half away from the other, three times over: the first from the second, every other place
     from its neighbours, and every other stretch of a length that is drawn; in each row one or the
-    other half is the higher one. Whoever takes a part of a row for the whole misses some of it."""
+    other half is the higher one. Whole rows differ from each other like that as well, less far.
+    Whoever takes a part of a row, or of all rows, for the whole misses some of it."""
     count, length = rows.shape
+    along, across = (1.0, 0.0) if count == 1 else (ALONG, ACROSS)
+    if law.bounded:  # room for the steps
+        rows = law.center + (rows - law.center) / (4 if count == 1 else 8)
+    size = law.spread * (1 if law.bounded else FAR)
+    for part, others, step in zip(_parts(length, rng), _parts(count, rng), STEPS, strict=True):
+        higher: Any = part != rng.integers(0, 2, (count, 1))
+        rows += np.where(higher, along * step * size, -along * step * size).astype(rows.dtype)
+        lifted: Any = (others != rng.integers(0, 2))[:, None]
+        rows += np.where(lifted, across * step * size, -across * step * size).astype(rows.dtype)
+    return rows
+
+
+def _parts(length: int, rng: np.random.Generator) -> tuple[Any, Any, Any]:
+    """Which places of a row lie in one half of it and which in the other, for each of STEPS."""
     places = cast(Any, np.arange(length))
     stretch = int(rng.integers(0, max(1, length.bit_length())))
-    if law.bounded:  # room for the steps
-        rows = law.center + (rows - law.center) / 4
-    for part, step in zip(
-        (2 * places // length, places % 2, (places >> stretch) % 2), STEPS, strict=True
-    ):
-        higher: Any = part != rng.integers(0, 2, (count, 1))
-        size = step * law.spread * (1 if law.bounded else FAR)
-        rows += np.where(higher, size, -size).astype(rows.dtype)
-    return rows
+    return 2 * places // length, places % 2, (places >> stretch) % 2
 
 
 def _sorted(law: Law, rows: Array, rng: np.random.Generator) -> Array:
@@ -262,4 +263,5 @@ _MAKERS = {
     "mixed": _mixed,
     "unknown": _generic,
     "unlike": _spike,
+    "uneven": _generic,
 }
