@@ -87,4 +87,4 @@ def test_a_thread_beyond_the_places_reads_nothing_and_one_loop_serves_all_folds(
     written = candidates(MOVE, state)[-1]
     assert written.source is not None
     assert written.source.count("inside ? x[") == 2
-    assert written.source.count("for (int k = share;") == 1
+    assert written.source.count("+= COLUMN_THREADS) {") == 1
