@@ -132,15 +132,19 @@ def _arguments() -> argparse.Namespace:
 
 def searched(examples: Sequence[Example], settings: Settings) -> list[dict[str, Any]]:
     """A row for each example; with `error` instead of results when it came to nothing."""
-    rows, at, started = list[dict[str, Any]](), -1, time.monotonic()
+    rows, began = list[dict[str, Any]](), dict[str, float]()
+    of_file, of_name = {e.path: e for e in examples}, {e.name: e for e in examples}
     roots = [example.path.parent for example in examples]
     with tempfile.TemporaryDirectory() as out, Workbench(Path(out), roots) as bench:
         for event in optimize(bench, [example.path for example in examples], settings):
             if isinstance(event, Opening):
-                at, started = at + 1, time.monotonic()
-                print(f"{examples[at].name} ...", flush=True)
+                began[of_file[event.path].name] = time.monotonic()
+                print(f"{of_file[event.path].name} ...", flush=True)
             elif isinstance(event, Failed | Finished):
-                rows.append(_ended(bench, examples[at], event, time.monotonic() - started))
+                failed = isinstance(event, Failed)
+                example = of_file[event.path] if failed else of_name[event.kernel.spec.name]
+                seconds = time.monotonic() - began[example.name]
+                rows.append(_ended(bench, example, event, seconds))
     return rows
 
 

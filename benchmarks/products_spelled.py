@@ -106,7 +106,7 @@ SPELLED: Mapping[str, Spelled] = {
     ),
     "a matrix by itself": Spelled(
         'extern "C" __global__ void f(const float* a, float* c, int m, int n, int k) {'
-        f" {_AT} const float *u = a + i, *v = a + j; float s = 0;"
+        f" {_AT.replace('i >= m', 'i >= n')} const float *u = a + i, *v = a + j; float s = 0;"
         " for (int q = k; q-- > 0; u += n, v += n) s += *u * *v; c[i * n + j] = s; }",
         {"a": ("k", "n"), "c": ("n", "n")},
         _sizes(777, 777, 3000),

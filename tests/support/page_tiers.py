@@ -39,6 +39,6 @@ def found_something(cheat: Cheat) -> bool:
 
 
 def ends_early(cheat: Cheat) -> bool:
-    """Whether what is to meet a page first does so before it runs, or in its first run on a host."""
+    """Whether what is to meet a page first does so before it runs, or in its first run."""
     early = BEFORE_IT_RUNS | (IN_ONE_RUN if cheat.tier == "native" else set[str]())
     return cheat.page.expect[0] in early

@@ -21,7 +21,7 @@ PIECE_ON_HOST, PIECE_ELSEWHERE = 1 << 20, 1 << 24
 """elements that are computed at once"""
 MOST_ON_HOST, MOST_ELSEWHERE = 1 << 26, 1 << 32
 """elements that a call may compute: beyond, it takes longer than a check is worth"""
-IN_TURN = 1 << 14
+IN_TURN = 1 << 20
 """terms that a thread of a GPU adds one after the other, where a running sum is none; more by the
 library's"""
 

@@ -53,8 +53,8 @@ def small_readings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def small_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests that ask nothing of the peaks: a whole reading takes a gigabyte and all cores, whose
-    threads wait for each other where another program has one of them."""
+    """For tests that ask nothing of the peaks: a whole reading takes a gigabyte and all cores,
+    whose threads wait for each other where another program has one of them."""
     core = min(os.sched_getaffinity(0))
 
     def one_core(_: int) -> set[int]:
