@@ -30,7 +30,7 @@ class Arm(Enum):
 
 
 EXPAND: Final = Arm.EXPAND
-LEAST: Final = 1e-9
+LEAST_CHANCE: Final = 1e-9
 """chance of an arm that was proposed before its words were put aside: it is chosen where nothing
 else is left, and shares of priors stay defined"""
 Choice = Edge | Literal[Arm.EXPAND]
@@ -227,7 +227,7 @@ def _arms(graph: Graph, node: Node, settings: Settings) -> Arms:
         ]
         unsure = known.matters  # else no candidate is looked at: most are records still
         chances = [
-            max(known.chance(e.candidate), LEAST) if unsure and e.child is None else 1.0
+            max(known.chance(e.candidate), LEAST_CHANCE) if unsure and e.child is None else 1.0
             for e in legal
         ]
         hoped = [unseen if c == 1 else node.own.low + c * (unseen - node.own.low) for c in chances]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,34 +18,6 @@ COLLECTED = (
     *(sys.executable, "-m", "pytest", "-q", "--collect-only", "-m", "thorough"),
     *("-p", "no:cacheprovider", "-p", "no:xdist"),
 )
-
-
-def decorated(file: Path) -> Iterator[tuple[ast.FunctionDef, ast.Call | None]]:
-    """The tests of a file, each with the `thorough(...)` that it is marked by as a whole."""
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            calls = [each for each in node.decorator_list if isinstance(each, ast.Call)]
-            found = [each for each in calls if ast.unparse(each.func) == "thorough"]
-            yield node, found[0] if found else None
-
-
-def usual_tests(file: Path) -> set[str]:
-    return {node.name for node, mark in decorated(file) if mark is None}
-
-
-def test_a_test_that_is_left_out_names_a_usual_one_that_asserts_the_same() -> None:
-    lost = list[str]()
-    for file in sorted((ROOT / "tests").rglob("test_*.py")):
-        if "@thorough(" not in file.read_text(encoding="utf-8"):
-            continue
-        for node, mark in decorated(file):
-            if mark is None:
-                continue
-            said = {each.arg: ast.literal_eval(each.value) for each in mark.keywords}
-            where, _, name = said["beside"].rpartition("::")
-            if name not in usual_tests(ROOT / where if where else file):
-                lost.append(f"{file.name} {node.name}: no usual test {said['beside']}")
-    assert not lost
 
 
 def test_no_case_that_found_something_is_left_out() -> None:

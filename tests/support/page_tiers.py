@@ -42,3 +42,8 @@ def ends_early(cheat: Cheat) -> bool:
     """Whether what is to meet a page first does so before it runs, or in its first run."""
     early = BEFORE_IT_RUNS | (IN_ONE_RUN if cheat.tier == "native" else set[str]())
     return cheat.page.expect[0] in early
+
+
+def stays_on_the_host(cheat: Cheat) -> bool:
+    """Whether a page without a GPU is in every run: it found something, or costs little."""
+    return found_something(cheat) or ends_early(cheat)

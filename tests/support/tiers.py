@@ -1,8 +1,7 @@
 """Which cases of the suite are the usual run's, and which the thorough one's alone.
 
 `make test` leaves out what is marked `thorough`: cases that repeat, on one more subject, what a
-cheaper neighbour asserts already. The neighbour is named where the mark is: `cases` gives each kind
-of a parametrised family one usual case at least, and `thorough` names a usual test beside it.
+neighbour asserts already: `cases` gives each kind of a parametrised family one usual case at least.
 """
 
 from __future__ import annotations
@@ -70,12 +69,6 @@ def cases(
     if not any(param.marks and _is_thorough(param.marks) for param in marked):
         raise ValueError(f"every case of {names} is usual: `pytest.mark.parametrize` says so")
     return pytest.mark.parametrize(names, marked, ids=ids)
-
-
-def thorough(*, beside: str, why: str) -> pytest.MarkDecorator:
-    """For a whole test. `beside`: the usual test, of this file or by its node's name, that asserts
-    the same mechanism; `why`: what this one has more."""
-    return pytest.mark.thorough(beside=beside, why=why)
 
 
 def _values(names: str | Sequence[str], case: Any) -> tuple[Any, ...]:

@@ -49,7 +49,7 @@ ODD = ((1, 1, 1), (11, 9, 5), (9, 20, 29), (2 * T, T, 3 * T))
 @cases(
     "spelling",
     SPELLED,
-    why="further spellings of what one move reads: what it writes of them is the same",
+    why="further kernels that the move writes anew, each run beside its original",
 )
 def test_tiles_that_are_copied_ahead_give_the_same(spelling: str, lab: PretendedLab) -> None:
     state = product(SPELLED[spelling])

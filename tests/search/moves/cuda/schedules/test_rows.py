@@ -57,7 +57,7 @@ SPELLED = {
 @cases(
     "spelling",
     SPELLED,
-    why="further spellings of what one move reads: what it writes of them is the same",
+    why="further kernels that the move writes anew, each run beside its original",
 )
 def test_what_is_written_gives_what_the_kernel_gives(spelling: str, lab: PretendedLab) -> None:
     body, launch, to = SPELLED[spelling]

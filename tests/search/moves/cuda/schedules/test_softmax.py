@@ -43,7 +43,7 @@ SPELLED: dict[str, tuple[str, Sequence[str]]] = {
 @cases(
     "spelling",
     SPELLED,
-    why="further spellings of what one move reads: what it writes of them is the same",
+    why="further kernels that the move writes anew, each run beside its original",
 )
 def test_one_pass_gives_what_the_kernel_gives(spelling: str, lab: PretendedLab) -> None:
     body, to = SPELLED[spelling]
