@@ -77,7 +77,8 @@ def test_a_large_elementwise_kernel_is_searched_on_some_rows_and_written_for_all
     monkeypatch.setattr(rows, "PART", 1 << 9)
     forward = "return torch.cumsum(torch.relu(self.project(x)), 1)"
     assert forward in PROBLEM
-    (tmp_path / "8_Rows.py").write_text(PROBLEM.replace(forward, "return ((x * 2 + x) * x - x) * 0.5 + x"))
+    gains = "return ((x * 2 + x) * x - x) * 0.5 + x"
+    (tmp_path / "8_Rows.py").write_text(PROBLEM.replace(forward, gains))
     problem = Problem(
         path=tmp_path / "8_Rows.py", outdir=tmp_path / "out", builds=1, device="cpu", compiled=False
     )
