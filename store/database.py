@@ -111,6 +111,13 @@ def select(
     return database.run(sql, prefix if after is None else after, *([] if end is None else [end]))
 
 
+def inner(field: str) -> str:
+    """A field of values for SQL, in the one spelling by which an index on it is found."""
+    if not field.isidentifier():
+        raise StoreError(f"{field!r} is no name of a field.", valid="one such as state")
+    return f"json_extract(value, '$.{field}')"
+
+
 def _prefix_end(prefix: str) -> str | None:
     """The least text above all that begin with `prefix`; None: there is none."""
     stem = prefix.rstrip("\U0010ffff")

@@ -27,9 +27,20 @@ def job_records(store: Store) -> dict[str, JobRecord]:
 
 
 def unfinished_jobs(store: Store) -> list[JobRecord]:
-    """Those that are queued or running, in no order."""
-    rows = (row for _, row in store.items(TABLE))
-    return [JobRecord.model_validate(row) for row in rows if row.get("state") in UNDER_WAY]
+    """Those that are queued or running, in no order; however many have ended, none is read."""
+    rows = store.having(TABLE, "state", UNDER_WAY)
+    return [JobRecord.model_validate(row) for _, row in rows]
+
+
+def newest_jobs(store: Store, limit: int, offset: int = 0) -> list[JobRecord]:
+    """So many jobs, the newest first, without the first `offset`."""
+    rows = store.newest(TABLE, limit, offset)
+    return [JobRecord.model_validate(row) for _, row in rows]
+
+
+def job_count(store: Store) -> int:
+    """How many there are."""
+    return store.count(TABLE)
 
 
 def job_of_request(store: Store, request: str) -> str | None:

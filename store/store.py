@@ -14,7 +14,7 @@ from __future__ import annotations
 import difflib
 import json
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self, TypeVar, cast
@@ -24,7 +24,7 @@ from sqlitedict import SqliteDict
 
 from ..runners.errors import HandleUnknown, StoreError
 from .codec import JsonObject, decoded_all
-from .database import BUSY_SECONDS, TABLES, Database, get, quoted, select
+from .database import BUSY_SECONDS, TABLES, Database, get, inner, quoted, select
 from .errors import translated
 from .writer import Writer, numbered
 
@@ -205,6 +205,19 @@ class Store:
         rows = self._database.run(sql, after, end)
         return decoded_all(self._database.path, table, rows)
 
+    def having(self, table: str, field: str, values: Sequence[str]) -> list[tuple[str, JsonObject]]:
+        """Rows whose `field` has one of the values, in no order; no other is read where there is
+        an index on it."""
+        marks = ", ".join("?" * len(values))
+        sql = f"SELECT key, value FROM {quoted(table)} WHERE {inner(field)} IN ({marks})"
+        return decoded_all(self._database.path, table, self._database.run(sql, *values))
+
+    def newest(self, table: str, limit: int, offset: int = 0) -> list[tuple[str, JsonObject]]:
+        """So many rows, the one whose key is youngest first, without the first `offset`."""
+        sql = f"SELECT key, value FROM {quoted(table)} ORDER BY rowid DESC LIMIT ? OFFSET ?"
+        rows = self._database.run(sql, str(limit), str(offset))
+        return decoded_all(self._database.path, table, rows)
+
     def count(self, table: str) -> int:
         """Number of keys in the table."""
         return self._database.run(f"SELECT count(*) FROM {quoted(table)}")[0][0]
@@ -265,7 +278,17 @@ def labels_table(writer: Writer) -> None:
     writer.create("labels")
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (first_tables, exchanges_table, labels_table)
+def jobs_by_state(writer: Writer) -> None:
+    """Version 4: jobs that have not ended are found without reading all that have."""
+    writer.index("jobs", "state")
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (
+    first_tables,
+    exchanges_table,
+    labels_table,
+    jobs_by_state,
+)
 """Step n leads from version n to n + 1 and commits together with its record in `meta`. A released
 step is never edited: add another, which also creates the tables that are new in TABLES."""
 

@@ -13,7 +13,7 @@ from ..runners.errors import SpecError
 from ..runners.model import Record
 from .base import Arguments, Tool
 from .views.registry import VIEWS, What
-from .views.view import JsonObject, View
+from .views.view import JsonObject, Pages, View
 
 if TYPE_CHECKING:
     from ..search.session.workbench import Workbench
@@ -84,14 +84,23 @@ def _page(arguments: InspectArguments, view: View) -> Inspected:
     shown = Inspected(what=arguments.what, id=arguments.id, part=arguments.part)
     if isinstance(view, dict):
         return shown.model_copy(update={"facts": view})
-    whole = _lines(view) if isinstance(view, str) else view
     kind = "text" if isinstance(view, str) else "entries"
-    page = whole[arguments.offset :][: arguments.limit or PAGE[kind]]
+    total, page = _read(view, arguments.limit or PAGE[kind], arguments.offset)
     page = page[: _fitting(page)]
     content = "".join(map(str, page)) if isinstance(view, str) else tuple(page)
     end = arguments.offset + len(page)
-    following = end if end < len(whole) else None
-    return shown.model_copy(update={kind: content, "total": len(whole), "next_offset": following})
+    following = end if end < total else None
+    return shown.model_copy(update={kind: content, "total": total, "next_offset": following})
+
+
+def _read(
+    view: list[JsonObject] | Pages | str, limit: int, offset: int
+) -> tuple[int, Sequence[object]]:
+    """How many lines or entries there are, and so many of them from one on."""
+    if isinstance(view, Pages):
+        return view.total, view.read(limit, min(offset, view.total))
+    whole = _lines(view) if isinstance(view, str) else view
+    return len(whole), whole[offset:][:limit]
 
 
 def _lines(text: str) -> list[str]:

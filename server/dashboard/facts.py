@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...tools.views.registry import VIEWS, What
+from ...tools.views.view import Pages
 from ..report.page import body
 from ..report.reading import report_on
 from .looked_into import looked_into
@@ -27,9 +28,9 @@ def overview(bench: Workbench) -> Json:
         dict(each) | {"stands": _facts(bench, "search", each["search_id"])} for each in view
     ]
     jobs = VIEWS["jobs"]["summary"](bench, "")
-    assert isinstance(jobs, list)
+    assert isinstance(jobs, Pages)
     kernels = VIEWS["kernels"]["summary"](bench, "")
-    return {"kernels": kernels, "searches": searches, "jobs": jobs[:MOST_JOBS]}
+    return {"kernels": kernels, "searches": searches, "jobs": jobs.read(MOST_JOBS, 0)}
 
 
 def kernel_page(bench: Workbench, kernel_id: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ...runners.errors import HandleUnknown, SpecError
 from ...runners.wording import cut
 from ...tools.views.registry import VIEWS, What
-from ...tools.views.view import View
+from ...tools.views.view import Pages, View
 from ..dashboard.facts import DATA
 from ..protocol.apps import MIME, PAGE, PAGE_META
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 SCHEME = "kernelwright://"
 MOST_CHARS = 4_000_000
 """of a resource: what is longer is cut, and says so at its end"""
+MOST_ENTRIES = 1000
+"""of a list without end, those that `inspect` shows first"""
 NEWEST_EVENTS = 1 << 20
 """bytes: of a longer log the end"""
 Mime = Literal[
@@ -124,7 +126,7 @@ def _page(_: Workbench, __: str) -> View:
 JSON, MARKDOWN = "application/json", "text/markdown"
 KINDS: tuple[Kind, ...] = (
     Kind("kernels", "kernels", "Every kernel, with its incumbent", _view("kernels"), JSON),
-    Kind("jobs", "jobs", "Every job, the newest first", _view("jobs"), JSON),
+    Kind("jobs", "jobs", f"The {MOST_ENTRIES} newest jobs", _view("jobs"), JSON),
     Kind("host", "host", "What this machine can do", _view("host"), JSON),
     Kind("settings", "settings", "Every setting of a search", _view("settings"), JSON),
     Kind("regraph", "regraph", "What methods brought after which others", _view("regraph"), JSON),
@@ -273,6 +275,8 @@ def text_of(kind: Kind, view: View) -> str:
             view = {"message": view.strip()}
         else:
             return _cut(view)
+    if isinstance(view, Pages):
+        view = view.read(MOST_ENTRIES, 0)
     return _cut(json.dumps(view, indent=1, ensure_ascii=False))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from kernelwright.runners import progress
 from kernelwright.runners.model import Record
@@ -15,6 +16,7 @@ from kernelwright.search.session.workbench import Workbench
 from kernelwright.server.work.jobs import Jobs
 from kernelwright.store.jobs import JobRecord
 from kernelwright.tools.base import Tool, WorkArguments
+from kernelwright.tools.inspect import InspectArguments, inspect_handle
 from kernelwright.tools.job import JobArguments, job, wait_for
 
 
@@ -118,3 +120,32 @@ def test_ending_is_quiet_where_the_store_takes_nothing_more(
         assert failed.state == "failed"
         jobs.stop()
     assert "could not be recorded" in caplog.text and "Traceback" not in caplog.text
+
+
+def test_no_job_that_has_ended_is_read_unless_its_page_is_asked_for(tmp_path: Path) -> None:
+    """One that nobody can read stands for all that lie there: what a call costs must not grow with
+    them."""
+
+    def silent(_: Workbench, __: WorkArguments) -> Written:
+        """Work that tells nothing.
+
+        Example: {}
+        """
+        return Written(progress=())
+
+    tool = worker(silent)
+    with Workbench(tmp_path, [tmp_path]) as bench:
+        with bench.store.transaction() as writer:
+            writer.put("jobs", "j0", {"state": "done", "told": "by another version"})
+        jobs = Jobs(bench, (tool,))
+        job_id = jobs.submit(tool, WorkArguments())
+        assert wait_for(bench, job_id, seconds=60).state == "done"
+        assert jobs.unfinished() == 0
+        page = inspect_handle(bench, InspectArguments(what="jobs", limit=1))
+        assert [each["job_id"] for each in page.entries or ()] == [job_id]
+        assert (page.total, page.next_offset) == (2, 1)
+        past = inspect_handle(bench, InspectArguments(what="jobs", offset=10**30))
+        assert (past.entries, past.next_offset) == ((), None)
+        with pytest.raises(ValidationError):
+            inspect_handle(bench, InspectArguments(what="jobs", offset=1))
+        jobs.stop()

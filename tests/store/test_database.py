@@ -12,7 +12,7 @@ from sqlitedict import SqliteDict
 from stores import put
 
 from kernelwright.runners.errors import StoreError
-from kernelwright.store.database import TABLES
+from kernelwright.store.database import TABLES, inner
 from kernelwright.store.store import MIGRATIONS, STATE_FILE, JsonObject, Migration, Store, Writer
 
 # sqlitedict
@@ -102,6 +102,33 @@ def test_a_file_of_another_program_is_refused_and_left_as_it_is(path: Path) -> N
     with pytest.raises(StoreError, match="not one of Kernelwright's"):
         Store.open(path)
     assert path.read_bytes() == before
+
+
+# Indexes
+
+
+def test_jobs_that_have_not_ended_are_found_without_reading_those_that_have(
+    store: Store, path: Path
+) -> None:
+    for number in range(5):
+        put(store, "jobs", f"j{number}", {"state": "done" if number else "running"})
+    said = list[str]()
+    with sqlite3.connect(path) as connection:
+        where = f"WHERE {inner('state')} IN ('queued', 'running')"
+        said = [
+            row[-1]
+            for row in connection.execute(f"EXPLAIN QUERY PLAN SELECT key FROM jobs {where}")
+        ]
+    connection.close()
+    assert said and all(line.startswith("SEARCH jobs USING INDEX") for line in said), said
+    assert store.having("jobs", "state", ("queued", "running")) == [("j0", {"state": "running"})]
+
+
+def test_a_store_of_the_version_before_has_its_jobs_found_as_well(path: Path) -> None:
+    with Store.open(path, migrations=MIGRATIONS[:3]) as store:
+        put(store, "jobs", "j1", {"state": "queued"})
+    with Store.open(path) as store:
+        assert store.having("jobs", "state", ("queued",)) == [("j1", {"state": "queued"})]
 
 
 # Damage and a full disk

@@ -148,6 +148,15 @@ def test_a_handle_of_another_kind_is_told_for_what_it_is(store: Store) -> None:
 # Writes
 
 
+def test_the_newest_rows_are_read_by_pages_also_after_a_change_to_an_old_one(store: Store) -> None:
+    for number in range(5):
+        put(store, "jobs", f"j{number}", {"n": number})
+    put(store, "jobs", "j0", {"n": 10})
+    assert [key for key, _ in store.newest("jobs", 2)] == ["j4", "j3"]
+    assert store.newest("jobs", 9, 4) == [("j0", {"n": 10})]
+    assert store.newest("jobs", 9, 5) == []
+
+
 def test_add_refuses_a_key_that_is_there_and_keeps_the_old_value(store: Store) -> None:
     put(store, "jobs", "j1", {"state": "done"})
     with pytest.raises(StoreError, match="already holds 'j1'"), store.transaction() as writer:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...runners.errors import HandleUnknown, SearchBusy
-from ...store.job_rows import job_record, job_records, unfinished_jobs
+from ...store.job_rows import job_record, newest_jobs, unfinished_jobs
 from ...store.jobs import Amount, AnyResult, JobRecord, Owner, Reply
 from ...store.searches import kernel_of_search
 from ...store.variants import is_variant, variant_record
@@ -40,14 +40,13 @@ def record_of(bench: Workbench, job_id: str) -> JobRecord:
     return job_record(bench.store, job_id)
 
 
-def records(bench: Workbench) -> list[JobRecord]:
-    """Every job as `record_of` gives it, the newest first."""
-    known = job_records(bench.store)
-    orphaned = (r for r in known.values() if not (r.ended or is_alive(r.owner)))
-    if bench.take_over is not None and next(orphaned, None) is not None:
+def records(bench: Workbench, limit: int, offset: int = 0) -> list[JobRecord]:
+    """So many jobs as `record_of` gives them, the newest first, without the first `offset`."""
+    unfinished = unfinished_jobs(bench.store)
+    if bench.take_over is not None and not all(is_alive(r.owner) for r in unfinished):
         bench.take_over()
-        known = job_records(bench.store)
-    return sorted((known | bench.unwritten).values(), key=lambda r: -_number(r))
+    newest = newest_jobs(bench.store, limit, offset)
+    return [bench.unwritten.get(record.job_id, record) for record in newest]
 
 
 @contextmanager

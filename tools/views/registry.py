@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from ...runners.errors import HandleUnknown
+from ...store.job_rows import job_count, unfinished_jobs
 from ...store.searches import require_search, search_record, search_rows
 from ..parts.jobs import record_of, records, reply_of, waiting_before
 from ..parts.kernel_best import kernel_best
@@ -13,7 +14,7 @@ from ..parts.shortened import shortened_texts
 from .built import BUILT
 from .kernels import KERNEL, KERNELS, MEMORY
 from .variants import VARIANT
-from .view import JsonObject, Parts, View
+from .view import JsonObject, Pages, Parts, View
 
 if TYPE_CHECKING:
     from ...search.regraph.report import Line
@@ -154,13 +155,17 @@ def _job(bench: Workbench, job_id: str) -> View:
 def _jobs(bench: Workbench, _: str) -> View:
     """Every job, the newest first, without results."""
     kept = {"status", "job_id", "tool", "kernel_id", "search_id", "ahead", "seconds", "error"}
-    known = records(bench)
-    ahead = waiting_before(known)
-    told = (reply_of(bench, record, ahead) for record in known)
-    return [
-        shortened_texts(reply.model_dump(mode="json", include=kept, exclude_none=True))
-        for reply in told
-    ]
+
+    def read(limit: int, offset: int) -> list[JsonObject]:
+        known = records(bench, limit, offset)
+        ahead = waiting_before(unfinished_jobs(bench.store))
+        told = (reply_of(bench, record, ahead) for record in known)
+        return [
+            shortened_texts(reply.model_dump(mode="json", include=kept, exclude_none=True))
+            for reply in told
+        ]
+
+    return Pages(job_count(bench.store), read)
 
 
 def _settings(_: Workbench, __: str) -> View:
