@@ -52,7 +52,7 @@ def test_no_module_asks_which_language_a_kernel_is_in(module: Path) -> None:
         return
     text = (ROOT / module).read_text(encoding="utf-8")
     if any(word in text for word in (*KERNEL_TYPES, "kernel_type")):  # others need no reading
-        assert list(asked(ast.parse(text), set(KERNEL_TYPES))) == []
+        assert list(asked(import_graph.tree(ROOT / module), set(KERNEL_TYPES))) == []
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,7 @@ LONG_FUNCTIONS = {
 
 def functions(module: Path) -> Iterator[tuple[str, int]]:
     """The functions of a module by name, with their lines."""
-    tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
-    for node, _ in import_graph.statements(tree):
+    for node, _ in import_graph.statements(import_graph.tree(ROOT / module)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name, _lines(node) - (_lines(node.body[0]) if ast.get_docstring(node) else 0)
 
