@@ -12,6 +12,7 @@ from typing import NoReturn
 import lift
 import psutil
 import pytest
+from tiers import cases
 
 from kernelwright.evaluation.rig.open_kernel import OpenKernel
 from kernelwright.evaluation.rig.rig import Rig
@@ -191,7 +192,11 @@ SYSCALLS = {
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="raw system call numbers of x86_64")
-@pytest.mark.parametrize("what", SYSCALLS)
+@cases(
+    "what",
+    SYSCALLS,
+    why="further system calls: tests/runners/processes asks each of them of the sandbox itself",
+)
 def test_a_kernel_cannot(what: str, bench: Workbench, kernel: LoadedKernel) -> None:
     above = """\
 #include <sys/mman.h>

@@ -9,6 +9,7 @@ from typing import Any
 
 import lift
 import pytest
+from tiers import cases
 
 from kernelwright.evaluation.incumbent_set import Promoted, promote
 from kernelwright.evaluation.rig.gpus import Gpus
@@ -157,8 +158,10 @@ def outcomes(found: Promoted) -> dict[str, str]:
     return {gate.gate: gate.outcome for gate in found.gates}
 
 
-@pytest.mark.parametrize(
-    ("is_read", "init"), [(True, "uniform"), (False, "uniform"), (True, "randn")]
+@cases(
+    ("is_read", "init"),
+    [(True, "uniform"), (False, "uniform"), (True, "randn")],
+    why="further values and orders of the same sum",
 )
 def test_in_double_a_long_sum_in_another_order_is_right_on_whatever_values(
     rig: Rig, folder: Path, is_read: bool, init: str

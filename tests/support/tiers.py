@@ -1,7 +1,8 @@
 """Which cases of the suite are the usual run's, and which the thorough one's alone.
 
 `make test` leaves out what is marked `thorough`: cases that repeat, on one more subject, what a
-neighbour asserts already: `cases` gives each kind of a parametrised family one usual case at least.
+neighbour asserts already: `cases` gives each kind of a parametrised family one usual case at least,
+and `further` has a whole test name the usual ones that stand for it.
 """
 
 from __future__ import annotations
@@ -69,6 +70,17 @@ def cases(
     if not any(param.marks and _is_thorough(param.marks) for param in marked):
         raise ValueError(f"every case of {names} is usual: `pytest.mark.parametrize` says so")
     return pytest.mark.parametrize(names, marked, ids=ids)
+
+
+def further(*neighbours: str, why: str) -> pytest.MarkDecorator:
+    """A whole test of the thorough run alone. `neighbours`: the usual tests, by path and name, that
+    assert of cheaper subjects what it asserts; `why`: what it has more than they.
+
+    Raises ValueError where none is named: then the test is the only one of its kind, and usual.
+    """
+    if not neighbours:
+        raise ValueError("name a usual test that asserts the same of a cheaper subject")
+    return pytest.mark.thorough(why=why)
 
 
 def _values(names: str | Sequence[str], case: Any) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ from cuda_states import FLAT, N
 from host_harness import compiled, run
 from idiom_sources import SOURCES, TENSOR
 from layouts import c_on_one_line, c_with_comments, python_on_few_lines, python_with_comments
+from tiers import cases
 from tiled_products import TILED, product
 from triton_more_kernels import OPEN
 from triton_moves import SPECS, sized, state_of_file
@@ -201,7 +202,13 @@ def test_every_move_that_writes_sources_is_tried_on_other_layouts() -> None:
     assert {move.id for move in MOVES} - NO_SOURCES == set(KERNELS)
 
 
-@pytest.mark.parametrize("move", [m for m in MOVES if m.id in KERNELS], ids=lambda m: m.id)
+@cases(
+    "move",
+    [m for m in MOVES if m.id in KERNELS],
+    ids=lambda m: m.id,
+    why="further moves: those of a language read and write by the same parts",
+    kinds=lambda move: move.languages,
+)
 def test_a_move_writes_the_same_tokens_whatever_the_layout(move: Move) -> None:
     state = KERNELS[move.id]()
     expected = _written(move, state)

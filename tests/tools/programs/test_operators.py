@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tiers import further
 
 from kernelwright import deploy
 from kernelwright.runners.errors import SpecError
@@ -142,6 +143,11 @@ print("done")
 """
 
 
+@further(
+    "tests/tools/programs/test_operators.py::"
+    "test_a_program_gets_a_winner_in_an_operators_place_with_proof_and_is_given_back",
+    why="an operator of several kernels and shapes, each opened and built",
+)
 def test_several_kernels_results_and_shapes_of_an_operator_become_one_winner(
     tmp_path: Path, brief_timing: None
 ) -> None:

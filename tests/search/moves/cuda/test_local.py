@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cuda_moves import PretendedLab, after, array, candidates, compiles, cuda_state, reason, scalar
 from cuda_states import INDEX, ROWS, memory, scale
+from tiers import cases
 
 from kernelwright.search.moves import State
 from kernelwright.search.moves.cuda.vectorize_elementwise import MOVE as VECTORIZE
@@ -73,7 +74,11 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.parametrize("how", SPELLINGS)
+@cases(
+    "how",
+    SPELLINGS,
+    why="further spellings, run beside each other",
+)
 def test_a_vectorised_kernel_computes_the_same_however_it_was_spelled(
     lab: PretendedLab, how: str
 ) -> None:

@@ -119,7 +119,11 @@ KERNELS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@cases(
+    "kernel",
+    KERNELS,
+    why="further stencils",
+)
 @cases(
     "number",
     [0, 1],

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiers import cases
 from triton_moves import ROOT, SPECS, applied, changes, proposals, reason, state
 
 from kernelwright.runners.interpreter.runner import interpreter_missing
@@ -171,7 +172,11 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
 
 
 @needs_triton
-@pytest.mark.parametrize("member", MEMBERS)
+@cases(
+    "member",
+    MEMBERS,
+    why="further sizes of the same source",
+)
 def test_without_a_gpu_it_is_built_and_its_logic_is_said_to_be_unknown(
     bench: Workbench, member: int
 ) -> None:

@@ -37,8 +37,8 @@ WRITES = {
 @cases(
     "name",
     WRITES,
-    kinds=lambda name: WRITES[name][:1],
-    why="further kernels of a move",
+    why="further kernels and moves, which `test_schedules` asks as well",
+    kinds=lambda name: {WRITES[name][0]} & {"scan_blocks"},
 )
 def test_what_a_schedule_writes_computes_the_same(
     script: Script, bench: TritonBench, name: str

@@ -108,7 +108,11 @@ SIZES = ((7, 130), (1, 1), (2, 5), (3, 129), (8, 128), (13, 300))
 
 
 @needs_interpreter
-@pytest.mark.parametrize("form", FORMS)
+@cases(
+    "form",
+    FORMS,
+    why="further forms of the same kernel",
+)
 @cases(
     ("rows", "cols"),
     SIZES,

@@ -75,8 +75,8 @@ WHOLE = tuple(c for c in CHAINS if "whole_blocks" in c)
     ("steps", "multiple_of"),
     [*((c, 1) for c in CHAINS), *((c, 8) for c in DESCRIBED), *((c, 32) for c in WHOLE)],
     ids=lambda value: f"of_{value}" if isinstance(value, int) else ids(value),
-    kinds=lambda steps, multiple_of: [*(step.partition(":")[0] for step in steps[1:]), multiple_of],
-    why="further kernels and orders of moves that a shorter chain has shown",
+    why="further kernels and chains, of moves that have runs of their own in files of their own",
+    kinds=lambda steps, multiple_of: [multiple_of],
 )
 def test_moves_keep_the_results(
     bench: TritonBench, steps: tuple[str, ...], multiple_of: int
@@ -92,8 +92,7 @@ def test_moves_keep_the_results(
     "steps",
     BUILT,
     ids=ids,
-    kinds=lambda steps: [step.partition(":")[0] for step in steps[1:]],
-    why="further forms of moves that another chain has compiled",
+    why="further chains: each move is compiled in the file of its own",
 )
 def test_what_moves_write_compiles_for_an_h100(bench: TritonBench, steps: tuple[str, ...]) -> None:
     found, kernel = chain(*steps), loaded(steps[0], bench.folder)

@@ -32,6 +32,8 @@ WRITES = {
     "softmax_in_three_passes": "row_blocks",
     "transpose_by_places": "turned_blocks",
 }
+RUN = {"row_blocks", "dot_blocks"}
+"""schedules whose kernels every run of the tests computes: by rows, and products"""
 Script = Callable[[str], Any]
 
 
@@ -101,8 +103,8 @@ def _candidates(move: Move, start: State) -> tuple[Candidate, ...]:
 @cases(
     "name",
     WRITES,
-    kinds=lambda name: [WRITES[name]],
-    why="further kernels of a move",
+    why="further kernels and schedules, which have files of their own as well",
+    kinds=lambda name: {WRITES[name]} & RUN,
 )
 def test_what_a_schedule_writes_computes_the_same_and_compiles(
     script: Script, bench: TritonBench, name: str
@@ -148,7 +150,11 @@ def test_a_launch_of_the_source_gets_a_grid_of_the_new_blocks(
     assert call in text
 
 
-@pytest.mark.parametrize("name", BY_SPEC)
+@cases(
+    "name",
+    BY_SPEC,
+    why="further kernels of a launch that the spec has",
+)
 def test_a_launch_of_the_spec_gets_a_program_a_tile_and_no_constants_that_are_gone(
     script: Script, bench: TritonBench, name: str
 ) -> None:

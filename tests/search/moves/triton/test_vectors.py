@@ -159,7 +159,11 @@ SIZES = ((7, 130), (1, 1), (17, 1027))
 
 
 @needs_interpreter
-@pytest.mark.parametrize("form", FORMS)
+@cases(
+    "form",
+    FORMS,
+    why="further forms of the same kernel",
+)
 @cases(
     ("rows", "cols"),
     SIZES,

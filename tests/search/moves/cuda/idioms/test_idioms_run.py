@@ -26,6 +26,8 @@ from kernelwright.search.session.workbench import Workbench
 
 ROOT = Path(__file__).parents[5]
 BY_ID = {move.id: move for move in MOVES}
+RUN = {"row_in_registers", "sum_blocks", "histogram_shared"}
+"""idioms that every run of the tests runs on the pretended GPU: rows, and what blocks join"""
 BEGINNERS = {
     "benchmarks/kernels/softmax/cuda.json": ("row_per_team", "row_in_registers"),
     "benchmarks/kernels/layernorm/cuda.json": ("row_in_registers",),
@@ -116,8 +118,8 @@ def test_what_is_written_for_a_beginners_kernel_is_right(
 @cases(
     ("what", "move"),
     [(what, move) for what, source in SOURCES.items() for move in source.moves],
-    kinds=lambda what, move: [(move, "#include" in SOURCES[what].text)],
-    why="further spellings of an idiom, through a whole opening",
+    why="further idioms and spellings, through a whole opening: all are built in test_idioms",
+    kinds=lambda what, move: {move} & RUN,
 )
 def test_what_is_written_for_another_spelling_is_right(
     bench: Workbench, what: str, move: str
@@ -128,7 +130,11 @@ def test_what_is_written_for_another_spelling_is_right(
     check(bench, source.kernel(), move)
 
 
-@pytest.mark.parametrize("columns", [(2048, 2048), (1999, 2044)])
+@cases(
+    "columns",
+    [(2048, 2048), (1999, 2044)],
+    why="rows that end within a vector: the spellings have such",
+)
 def test_a_row_in_the_registers_of_a_warp_is_right(
     bench: Workbench, columns: tuple[int, ...]
 ) -> None:
@@ -138,7 +144,11 @@ def test_a_row_in_the_registers_of_a_warp_is_right(
     check(bench, kernel, "row_in_registers", "32 threads a row, 16 vectors")
 
 
-@pytest.mark.parametrize("move", ["row_per_team", "row_in_registers"])
+@cases(
+    "move",
+    ["row_per_team", "row_in_registers"],
+    why="the other idiom of rows, which takes its columns alike",
+)
 def test_a_first_column_that_no_loop_writes_stays_as_it_is(bench: Workbench, move: str) -> None:
     source = SOURCES["in place, with a weight a column"]
     text = source.text.replace("j = 0", "j = 1").replace(

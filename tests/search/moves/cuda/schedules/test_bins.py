@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from cuda_moves import PretendedLab, array, cuda_state, reason, scalar
 from scheduled import written_beside
+from tiers import cases
 
 from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.search.moves import State
@@ -45,7 +46,11 @@ def state_of(body: str, of: str, dtype: str, elements: Any) -> State:
     return cuda_state(head + body, "f", arguments, {"grid": [3], "block": [64]}, symbols)
 
 
-@pytest.mark.parametrize("spelling", SPELLED)
+@cases(
+    "spelling",
+    SPELLED,
+    why="further kernels, each run beside its original",
+)
 def test_what_is_written_gives_what_the_kernel_gives(spelling: str, lab: PretendedLab) -> None:
     state = state_of(*SPELLED[spelling])
     shapes = [{"n": 3001, "bins": 17}, {"n": 5, "bins": 256}]

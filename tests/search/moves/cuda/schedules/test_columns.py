@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from cuda_moves import PretendedLab, candidates, reason
 from scheduled import A_COLUMN, A_ROW, matrix_state, written_beside
+from tiers import cases
 
 from kernelwright.runners.toolchains.compilers import nvrtc
 from kernelwright.search.moves.cuda.schedules.column_schedule import MOVE
@@ -26,7 +27,11 @@ SPELLED = {
 }
 
 
-@pytest.mark.parametrize("spelling", SPELLED)
+@cases(
+    "spelling",
+    SPELLED,
+    why="further kernels, each run beside its original",
+)
 def test_what_is_written_gives_what_the_kernel_gives(spelling: str, lab: PretendedLab) -> None:
     state = matrix_state(SPELLED[spelling], A_COLUMN, ("cols",))
     shapes = [{"rows": 37, "cols": 45}, {"rows": 2, "cols": 64}, {"rows": 100, "cols": 3}]
@@ -56,7 +61,11 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("spelling", LONG)
+@cases(
+    "spelling",
+    LONG,
+    why="further kernels, each run beside its original",
+)
 def test_several_blocks_share_few_long_columns(spelling: str, lab: PretendedLab) -> None:
     a_block = {"grid": ["cols"], "block": [64]}
     launch = a_block if "blockIdx.x;" in LONG[spelling] else A_COLUMN

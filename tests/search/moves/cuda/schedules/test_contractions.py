@@ -91,12 +91,13 @@ def test_what_is_written_gives_what_the_kernel_gives(spelling: str, lab: Pretend
     written_beside(lab, MOVE, state, SHAPES, most=3, near=1e-4)
 
 
-@pytest.mark.parametrize(
+@cases(
     "spelling",
     [
         "the first factor transposed, a thread a place of one dimension, added to what is there",
         "the shortest way over one more place",
     ],
+    why="a further spelling",
 )
 def test_blocks_share_long_sums_of_few_tiles(spelling: str, lab: PretendedLab) -> None:
     state = product_state(*SPELLED[spelling], largest=(256, 256, 16384))
@@ -135,7 +136,11 @@ def test_a_batch_of_products_has_blocks_of_its_own_for_each(lab: PretendedLab) -
     written_beside(lab, MOVE, state, SHAPES[:2], near=1e-4)
 
 
-@pytest.mark.parametrize("deep", [4096, 16384])
+@cases(
+    "deep",
+    [16384, 4096],
+    why="sums that no blocks share",
+)
 def test_what_was_there_is_scaled_and_added_to(deep: int, lab: PretendedLab) -> None:
     body = (
         f"{{ {_IJ} {_K} s += a[i * p + k] * b[k * n + j];"

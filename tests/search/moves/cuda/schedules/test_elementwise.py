@@ -118,7 +118,11 @@ def _block_state(body: str) -> State:
     return cuda_state(head + body, "f", [*arrays, *map(scalar, names)], launch, sizes)
 
 
-@pytest.mark.parametrize("loops", THROUGH)
+@cases(
+    "loops",
+    THROUGH,
+    why="further spellings, each run beside its original",
+)
 def test_loops_whose_strides_keep_them_apart_are_places_too(loops: str, lab: PretendedLab) -> None:
     shapes = [{"nx": 9, "ny": 7, "nz": 5}, {"nx": 3, "ny": 4, "nz": 6}]
     for made in written_beside(lab, MOVE, _block_state(THROUGH[loops]), shapes):
