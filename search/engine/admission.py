@@ -6,12 +6,15 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from ...runners.model import Candidate
 from ..graph.graph import Graph
 from ..graph.nodes import Edge, Node
 from ..planning.planner import Context
 from ..settings import Settings
+
+GAVE_KNOWN_CODE: Final = "wherever it was built in this search, the machine code was known already"
 
 
 @dataclass
@@ -81,7 +84,19 @@ def reason_against(candidate: Candidate, settings: Settings, context: Context) -
         limit = context.bottleneck or context.headroom
         because = f"; what limits the kernel: {limit}" if limit else ""
         return f"its weight {weight:.3g} is below min_weight {settings.min_weight:g}{because}"
-    return ""
+    return GAVE_KNOWN_CODE if context.new_code(candidate) == 0 else ""
+
+
+def put_aside(graph: Graph, candidate: Candidate) -> list[Edge]:
+    """Close what is open anywhere in the graph and says the same as a candidate that was built, if
+    that has given nothing but known code often enough; the edges that were closed."""
+    known = graph.known_code
+    if not known.matters or known.chance(candidate) > 0:
+        return []
+    found = [e for e in graph.edges.values() if e.state == "open" and not known.chance(e.candidate)]
+    for edge in found:
+        edge.state, edge.message = "done", GAVE_KNOWN_CODE
+    return found
 
 
 def identity_of(edge: Edge) -> bytes:

@@ -194,18 +194,16 @@ def expanded(steps: int, node: Node, edges: Sequence[Edge], notes: Iterable[str]
         notes=tuple(notes),
         exhausted=node.exhausted,
     )
-    aside = [
-        Pruned(
-            step=steps,
-            node=node.key,
-            edge=e.edge_id,
-            method=e.candidate.method,
-            why=e.message,
-        )
+    return [told, *pruned(steps, edges)]
+
+
+def pruned(steps: int, edges: Iterable[Edge]) -> list[Pruned]:
+    """A `Pruned` for each of them that was put aside."""
+    return [
+        Pruned(step=steps, node=e.parent, edge=e.edge_id, method=e.candidate.method, why=e.message)
         for e in edges
         if e.pruned
     ]
-    return [told, *aside]
 
 
 def backed_up(

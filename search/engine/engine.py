@@ -19,10 +19,10 @@ from ..graph.records import edge_record, node_record, numbers_of
 from ..planning.planner import Context, Planner, Question, Reply, run_planner
 from ..policies.selection import Choice, untried
 from ..settings import Settings
-from .admission import admit, reason_against, reopen, unknown
+from .admission import admit, put_aside, reason_against, reopen, unknown
 from .backup import count_walk, mark_walk, refresh, refresh_all
 from .context import context_at
-from .decisions import Decision, backed_up, expanded, selected
+from .decisions import Decision, backed_up, expanded, pruned, selected
 from .walking import Start, Walk, walk
 from .work import Ask, Changes, Evaluate, Outcome, Stopped, Waiting, Work, after, ledger_of, newest
 
@@ -180,11 +180,21 @@ class Engine:
         keys = self._revalued(done.path)
         # Visits on the way there follow from the walk that this edge remembers.
         self._touch((), (edge_id,))
-        changed = refresh(self.graph, [edge.child, *keys] if edge.child else keys, self.settings)
+        keys += [edge.child] if edge.child else []
+        keys += self._put_aside(edge.candidate)
+        changed = refresh(self.graph, keys, self.settings)
         if self.log is not None:
             steps = self.ledger.steps
             self.log.append(backed_up(self.graph, steps, done.path, outcome.ending, changed))
         return self.changes()
+
+    def _put_aside(self, built: Candidate) -> list[str]:
+        """Close what is not worth a build after that of a candidate; the nodes it was open at."""
+        closed = put_aside(self.graph, built)
+        self._touch((), (edge.edge_id for edge in closed))
+        if self.log is not None:
+            self.log += pruned(self.ledger.steps, closed)
+        return list(dict.fromkeys(edge.parent for edge in closed))
 
     def _revalued(self, path: list[Edge]) -> list[str]:
         """Nodes of a walk that its end or their visits may have given another value."""

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 STRENGTH: Final = 0.25
 """tries that the broader expectation counts as: a quarter, so that one build that gave known code
 lowers its method to a fifth at once, and one that did not raises it again; a rule of thumb"""
-ENOUGH: Final = 3
+ENOUGH: Final = 2
 """tries of the same words, each to known code, after which they are put aside for the search; a
-rule of thumb: a flag that changed nothing in three variants is about code that no variant has"""
+rule of thumb: a flag that changed nothing in two variants is about code that no variant has"""
 Key = tuple[str, ...]
 """a method, or a method with the words for what it does"""
 

@@ -30,9 +30,6 @@ class Arm(Enum):
 
 
 EXPAND: Final = Arm.EXPAND
-LEAST_CHANCE: Final = 1e-9
-"""chance of an arm that was proposed before its words were put aside: it is chosen where nothing
-else is left, and shares of priors stay defined"""
 Choice = Edge | Literal[Arm.EXPAND]
 Choose = Callable[[Graph, Node, Settings, Random], Choice]
 Scores = Callable[[Graph, Node, Settings], list[float]]
@@ -226,10 +223,7 @@ def _arms(graph: Graph, node: Node, settings: Settings) -> Arms:
             or (e.child is not None and not e.closes_cycle and nodes[e.child].available)
         ]
         unsure = known.matters  # else no candidate is looked at: most are records still
-        chances = [
-            max(known.chance(e.candidate), LEAST_CHANCE) if unsure and e.child is None else 1.0
-            for e in legal
-        ]
+        chances = [known.chance(e.candidate) if unsure and e.child is None else 1.0 for e in legal]
         hoped = [unseen if c == 1 else node.own.low + c * (unseen - node.own.low) for c in chances]
         priors = [e.prior * chance for e, chance in zip(legal, chances, strict=True)]
         node.arms = Arms(

@@ -40,6 +40,8 @@ FAMILIES = (
     Family(("-mprefer-vector-width=256",), 0.08, "-mprefer-vector-width=", x86=True),
     Family(("-O2",), 0.05, "-O"),
 )
+ORDER = {f: n for n, f in enumerate(dict.fromkeys(f for family in FAMILIES for f in family.flags))}
+OF_FAMILIES = frozenset(ORDER)
 COMPILER_PRIOR = 0.1
 SETS_ERRNO = re.compile(
     r"\b(?:__builtin_)?(?:a?cos|a?sin|a?tan|atan2|a?cosh|a?sinh|a?tanh|exp|exp2|exp10|expm1|log|log2"
@@ -69,6 +71,7 @@ def _write(state: State) -> Proposals:
 
 def _families(state: State) -> list[Candidate]:
     flags = effective_flags(state)
+    first = state.spec.kernel.flags or DEFAULT_FLAGS
     x86 = platform.machine() in ("x86_64", "AMD64")
     fast = state.spec.io.math == "fast"
     errno = any(SETS_ERRNO.search(text) for text in (state.source, *state.files.values()))
@@ -76,7 +79,9 @@ def _families(state: State) -> list[Candidate]:
         Candidate(
             method=MOVE.method,
             detail=" ".join(family.flags),
-            options=BuildOptions(compiler=state.options.compiler, flags=_with(flags, family)),
+            options=BuildOptions(
+                compiler=state.options.compiler, flags=_with(flags, family, first)
+            ),
             prior=family.prior,
         )
         for family in FAMILIES
@@ -87,10 +92,13 @@ def _families(state: State) -> list[Candidate]:
     ]
 
 
-def _with(flags: tuple[str, ...], family: Family) -> tuple[str, ...]:
+def _with(flags: tuple[str, ...], family: Family, first: tuple[str, ...]) -> tuple[str, ...]:
+    """The flags with a family's: the `first` of a kernel keep their places, those of families come
+    behind in the order of FAMILIES. Whatever way led there, it is the same variant."""
     gone = family.instead_of
-    kept = tuple(f for f in flags if gone is None or not f.startswith(gone))
-    return kept + tuple(f for f in family.flags if f not in kept)
+    kept = [f for f in flags if gone is None or not f.startswith(gone)]
+    added = (OF_FAMILIES.intersection(kept) - set(first)) | set(family.flags)
+    return (*(f for f in kept if f not in added), *sorted(added, key=ORDER.__getitem__))
 
 
 def _compilers(state: State) -> list[Candidate]:

@@ -6,8 +6,10 @@ import pytest
 from search_landscape import ROOT, context_of, measured, new_graph
 
 from kernelwright.runners.model import BuildOptions, Candidate, Ending, Evaluation
+from kernelwright.search.engine.admission import GAVE_KNOWN_CODE
+from kernelwright.search.engine.decisions import Pruned
 from kernelwright.search.engine.engine import Engine
-from kernelwright.search.engine.work import Evaluate, Outcome
+from kernelwright.search.engine.work import Evaluate, Outcome, Stopped
 from kernelwright.search.graph.known_code import ENOUGH, KnownCode
 from kernelwright.search.graph.records import edge_record, graph_from_records, node_record
 from kernelwright.search.planning.planner import Context, PlannerRun
@@ -58,7 +60,35 @@ def test_flags_that_give_new_code_keep_their_place() -> None:
     assert order_of(engine_of_rules(), "none", 4) == ["compiler_flags"] * 4
 
 
-def test_words_put_aside_still_come_where_nothing_else_is_left() -> None:
+def test_words_that_gave_known_code_often_enough_close_wherever_they_wait() -> None:
+    """Also those that were proposed before, at any node; the search ends once nothing else is
+    left, and says of each what was put aside and why."""
+    again = (*FLAGS[:1], *REWRITES)
+
+    def the_flag_everywhere(_: Context) -> PlannerRun:
+        yield from ()
+        return again
+
+    engine = Engine(
+        new_graph(), Settings(budget_builds=30, patience=99), the_flag_everywhere, context_of
+    )
+    engine.graph.known_code.heeded, engine.log = True, []
+    tried = 0
+    while isinstance(work := engine.next_work(), Evaluate):
+        known = work.candidate == FLAGS[0]
+        tried += known
+        where = ROOT if known else None
+        engine.record(work.edge_id, measured(1.0, f"v={work.edge_id[1:]}", same_code_as=where))
+    assert isinstance(work, Stopped)
+    assert tried == ENOUGH
+    aside = [e for e in engine.graph.edges.values() if e.pruned]
+    assert aside and {e.candidate.detail for e in aside} == {FLAGS[0].detail}
+    told = [each for each in engine.log if isinstance(each, Pruned)]
+    assert {each.edge for each in told} == {e.edge_id for e in aside}
+    assert {each.why for each in told} == {GAVE_KNOWN_CODE}
+
+
+def test_a_search_of_nothing_but_known_code_is_exhausted() -> None:
     def one_flag(_: Context) -> PlannerRun:
         yield from ()
         return FLAGS[:1]
@@ -67,8 +97,11 @@ def test_words_put_aside_still_come_where_nothing_else_is_left() -> None:
     engine.graph.known_code.heeded = True
     for _ in range(ENOUGH):
         engine.graph.known_code.saw(engine.graph.add_edge(ROOT, FLAGS[0], 1.0), known=True)
+        engine.graph.edges[f"e{len(engine.graph.edges) - 1:06d}"].state = "done"
     assert engine.graph.known_code.chance(FLAGS[0]) == 0
-    assert isinstance(engine.next_work(), Evaluate)
+    work = engine.next_work()
+    assert isinstance(work, Stopped)
+    assert work.reason == "exhausted"
 
 
 def test_what_was_asked_for_is_tried_in_its_order_whatever_code_it_gives() -> None:
@@ -112,12 +145,12 @@ def test_new_code_raises_what_known_code_lowered() -> None:
     assert low < expected([(first, True), (second, False)], third) < 1.0
 
 
-def test_words_that_gave_known_code_three_times_and_new_code_never_are_put_aside() -> None:
+def test_words_that_gave_known_code_twice_and_new_code_never_are_put_aside() -> None:
     never, other = FLAGS[:2]
-    assert expected([(never, True)] * 2, never) > 0
-    assert expected([(never, True)] * 3, never) == 0
-    assert expected([(never, True)] * 3, other) > 0
-    assert expected([(never, True)] * 3 + [(never, False)], never) > 0
+    assert expected([(never, True)], never) > 0
+    assert expected([(never, True)] * ENOUGH, never) == 0
+    assert expected([(never, True)] * ENOUGH, other) > 0
+    assert expected([(never, True)] * ENOUGH + [(never, False)], never) > 0
 
 
 def test_a_build_that_failed_says_nothing_of_the_code() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,17 +11,15 @@ from any_text import CHARACTERS
 from hypothesis import given
 from hypothesis import strategies as st
 from import_graph import ROOT
+from small_states import SOURCE, proposed, state
 
 from kernelwright.runners.model import BuildOptions, Candidate
-from kernelwright.runners.specs.spec import KernelSpec
-from kernelwright.runners.toolchains.host_cpp import DEFAULT_FLAGS
 from kernelwright.search.moves import (
     ALIASES,
     CANONICAL,
     METHODS,
     MOVES,
     NotApplicable,
-    State,
     broken_constraints,
     canonical_method,
 )
@@ -35,56 +31,8 @@ from kernelwright.search.moves.every_language.tune_parameters import nearest
 from kernelwright.search.moves.shared.knobs_cpp import cpp_knobs
 from kernelwright.search.moves.shared.knobs_python import python_knobs
 
-SOURCE = """\
-#ifndef KERNEL_H
-#define KERNEL_H 1
-#endif
-#ifndef TILE
-#define TILE 32  // rows and columns
-#endif
-constexpr int kUnroll = 4;
-const float SCALE = 2;
-const int BATCH = 8;
-static const unsigned PAD = 0x10u;
-constexpr int STAGES = 3, unused_depth = 2;
-void scale(const float (*a)[BATCH], float* out) {
-    for (int i = 0; i < TILE; i += kUnroll) out[i] = SCALE * a[i][0] + PAD + STAGES;
-}
-"""
-
 USES = "int f() { return A + B + C + D * (X + Y); }"
 """of the parameters that tests turn"""
-
-
-def state(
-    parameters: dict[str, tuple[int, ...]] | None = None,
-    constraints: tuple[str, ...] = (),
-    source: str = SOURCE,
-    kernel_type: str = "cpp",
-    options: BuildOptions | None = None,
-    now: dict[str, int] | None = None,
-    **spec: Any,
-) -> State:
-    data: dict[str, Any] = {
-        "name": "scale",
-        "kernel": {"kernel_type": kernel_type, "source_code": source}
-        | {"metadata": {"kernel_name": "scale"}}
-        | spec.get("kernel", {}),
-        "io": {"arguments": [{"name": "out", "role": "output", "dtype": "float32", "shape": [8]}]}
-        | spec.get("io", {}),
-        "workloads": [{"name": "w", "symbols": {}}],
-        "parameters": {n: {"values": v} for n, v in (parameters or {}).items()},
-        "constraints": constraints,
-        "reference": "baseline",
-    }
-    loaded = KernelSpec.model_validate(data)
-    kind = loaded.kernel.kernel_type
-    return State(kind, source, now or {}, options or BuildOptions(), loaded)
-
-
-def proposed(result: tuple[Candidate, ...] | NotApplicable) -> tuple[Candidate, ...]:
-    assert not isinstance(result, NotApplicable), result.reason
-    return result
 
 
 def values(candidates: tuple[Candidate, ...]) -> list[dict[str, int]]:
@@ -271,69 +219,6 @@ def test_constants_of_cuda_sources_are_found_too() -> None:
     )
     found = proposed(TUNE_CONSTANTS.propose(state(source=source, kernel_type="cuda")))
     assert found[0].source == source.replace("128", "256")
-
-
-def test_flags_are_added_to_the_flags_that_the_state_is_built_with() -> None:
-    found = {c.detail: c.options for c in proposed(COMPILER_FLAGS.propose(state()))}
-    assert found["-funroll-loops"] == BuildOptions(flags=(*DEFAULT_FLAGS, "-funroll-loops"))
-    lower = found["-O2"]
-    assert lower and lower.flags and "-O2" in lower.flags and "-O3" not in lower.flags
-    spec_flags = state(kernel={"flags": ["-O2", "-DX"]})
-    found = {c.detail: c.options for c in proposed(COMPILER_FLAGS.propose(spec_flags))}
-    assert found["-funroll-loops"] == BuildOptions(flags=("-O2", "-DX", "-funroll-loops"))
-    assert "-O2" not in found
-
-
-@pytest.mark.parametrize(
-    ("body", "heeds"),
-    [
-        ("out[0] = std::sqrt(x[0]);", True),
-        ("out[0] = powf(x[0], 3);", True),
-        ("out[0] = x[0] * x[1];", False),
-        ("out[0] = std::max(x[0], expected);", False),
-    ],
-)
-def test_no_errno_is_proposed_where_a_function_of_math_h_is_called(body: str, heeds: bool) -> None:
-    found = proposed(COMPILER_FLAGS.propose(state(source=f"void f() {{ {body} }}")))
-    assert ("-fno-math-errno" in {c.detail for c in found}) == heeds
-
-
-def test_fast_math_is_proposed_only_where_the_contract_says_fast() -> None:
-    ieee = proposed(COMPILER_FLAGS.propose(state()))
-    fast = proposed(COMPILER_FLAGS.propose(state(io={"math": "fast"})))
-    assert not any("fast-math" in c.detail or "associative" in c.detail for c in ieee)
-    assert fast[0].detail == "-ffast-math"
-    assert {c.detail for c in fast} > {c.detail for c in ieee}
-
-
-def test_vector_width_is_for_x86_and_one_width_replaces_another(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    wide = BuildOptions(flags=("-O3", "-mprefer-vector-width=512"))
-    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    found = {c.detail: c.options for c in proposed(COMPILER_FLAGS.propose(state(options=wide)))}
-    assert found["-mprefer-vector-width=256"] == BuildOptions(
-        flags=("-O3", "-mprefer-vector-width=256")
-    )
-    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    assert not any("width" in c.detail for c in proposed(COMPILER_FLAGS.propose(state())))
-
-
-def test_the_other_compiler_is_proposed_where_it_is_installed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    here = {"g++", "clang++"}
-
-    def which(name: str) -> str | None:
-        return f"/usr/bin/{name}" if name in here else None
-
-    monkeypatch.setattr(shutil, "which", which)
-    found = {c.detail: c.options for c in proposed(COMPILER_FLAGS.propose(state()))}
-    assert found["g++ -> clang++"] == BuildOptions(compiler="clang++", flags=DEFAULT_FLAGS)
-    back = state(options=BuildOptions(compiler="clang++"))
-    assert "clang++ -> g++" in {c.detail for c in proposed(COMPILER_FLAGS.propose(back))}
-    here.remove("clang++")
-    assert not any("->" in c.detail for c in proposed(COMPILER_FLAGS.propose(state())))
 
 
 def test_a_move_says_which_languages_it_is_for() -> None:
