@@ -27,6 +27,8 @@ _KINDS = {
     "boolean": "true or false",
     "null": "null",
 }
+MOST_WORDS = 8
+"""of a text that should be a list, those that the list is shown with"""
 _TOLERANCE = (
     'an output says what is accepted as "tolerance": {"factor": 2, "floor": 0.001}: factor times '
     "the error that the reference itself has in the kernel's types, and floor relative to the "
@@ -96,9 +98,15 @@ def _explain(problem: Any, model: type[BaseModel]) -> tuple[tuple[str, ...], str
     elif kind == "literal_error" and "enum" in node:
         text = _meant(given, node["enum"])
     else:
-        said = str(problem["msg"]).removeprefix("Value error, ")
+        said = str(problem["msg"]).removeprefix("Value error, ").replace(" after validation", "")
         text = _SAID.get(kind, re.sub("^(Input|String) ", "", said).replace("Tuple", "the list"))
+        if text == _SAID["list_type"] and isinstance(given, str) and _holds_texts(node):
+            text += f", such as {json.dumps(given.split()[:MOST_WORDS])}"
     return path, text + shown, kind == "too_short"  # items at fault are not counted
+
+
+def _holds_texts(node: Node) -> bool:
+    return node.get("items", {}).get("type") == "string"
 
 
 def json_kind(value: object) -> str:

@@ -117,16 +117,21 @@ class Jobs:
             self._write_late()
             for record in unfinished_jobs(self._bench.store):
                 if record.owner == self._owner:
-                    update(self._bench.store, record.job_id, self._left_behind(record))
+                    self._leave(record.job_id)
 
-    def _left_behind(self, record: JobRecord) -> JsonObject:
-        """What changes in a job that the next process is to do. An attempt that we end ourselves is
-        none, where the work may simply run again."""
-        change: JsonObject = {"owner": NOBODY.model_dump(), "progress": ""}
-        tool = self._tools.get(record.tool)
-        if record.state == "running" and tool is not None and tool.rerun:
-            change |= {"state": "queued", "attempts": record.attempts - 1}
-        return change
+    def _leave(self, job_id: str) -> None:
+        """Have the next process do a job, unless its end was written down, and perhaps told, since
+        it was seen. An attempt that we end ourselves is none, where the work may simply run
+        again."""
+        with self._bench.store.transaction() as writer:
+            known = job_in(writer, job_id)
+            if known.ended:
+                return
+            change: JsonObject = {"owner": NOBODY, "progress": ""}
+            tool = self._tools.get(known.tool)
+            if known.state == "running" and tool is not None and tool.rerun:
+                change |= {"state": "queued", "attempts": known.attempts - 1}
+            put_job(writer, known.model_copy(update=change))
 
     def take_over(self) -> None:
         """Queue again, or give up, what processes that are gone left unfinished."""

@@ -15,6 +15,7 @@ from kernelwright.runners.model import Record
 from kernelwright.search.session.workbench import Workbench
 from kernelwright.server.work.jobs import Jobs
 from kernelwright.store.jobs import JobRecord
+from kernelwright.store.store import Store
 from kernelwright.tools.base import Tool, WorkArguments
 from kernelwright.tools.inspect import InspectArguments, inspect_handle
 from kernelwright.tools.job import JobArguments, job, wait_for
@@ -149,3 +150,28 @@ def test_no_job_that_has_ended_is_read_unless_its_page_is_asked_for(tmp_path: Pa
         with pytest.raises(ValidationError):
             inspect_handle(bench, InspectArguments(what="jobs", offset=1))
         jobs.stop()
+
+
+def test_a_job_that_ends_while_its_process_leaves_the_others_stays_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(_: Workbench, __: WorkArguments) -> Written:
+        """Work that tells nothing.
+
+        Example: {}
+        """
+        return Written(progress=())
+
+    tool = worker(silent)
+    with Workbench(tmp_path, [tmp_path]) as bench:
+        jobs = Jobs(bench, (tool,))
+        job_id = jobs.submit(tool, WorkArguments())
+        done = wait_for(bench, job_id, seconds=60)
+        seen = done.model_copy(update={"state": "running", "result": None, "finished_at": ""})
+
+        def stale(_: Store) -> list[JobRecord]:
+            return [seen]
+
+        monkeypatch.setattr("kernelwright.server.work.jobs.unfinished_jobs", stale)
+        jobs.stop()
+        assert wait_for(bench, job_id, seconds=0) == done

@@ -144,6 +144,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("io.arguments.0.init", {"kind": "uniform", "low": 2}, "needs low < high"),
     ("io.arguments.0.init", {"kind": "randint", "high": 2.5}, "needs whole numbers"),
     ("io.arguments", [], "io.arguments: the list should have at least 1 item"),
+    (
+        "kernel.flags",
+        "-O1 -g",
+        'kernel.flags: must be a list, such as ["-O1", "-g"] (given: "-O1 -g")',
+    ),
     ("symbols", {"1n": {"max": 3}}, "symbols.1n: a name is letters"),
     ("symbols.n", {"min": 5, "max": 7, "multiple_of": 8}, "symbols.n: no multiple of"),
     ("workloads", [], "workloads: the list should have at least 1 item"),
