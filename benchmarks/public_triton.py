@@ -2,12 +2,14 @@
 and compiled for an H100, does Triton's interpreter agree, is the kernel lifted, what do schedules
 and moves write of it, and is that right under the interpreter at small shapes. Nothing is timed.
 
-    .venv/bin/python benchmarks/public_triton.py CHECKOUT... [--half developed|held_out] [--only X]
+    .venv/bin/python benchmarks/public_triton.py CHECKOUT... [--half HALF] [--only X]
+    .venv/bin/python benchmarks/public_triton.py --half strange_held_out --name stranger_triton
 
 A CHECKOUT is a folder of packages: `src` of github.com/linkedin/Liger-Kernel (BSD 2-Clause) or of
 github.com/FlagOpen/FlagGems (Apache 2.0). Their packages must be importable in the environment
-that runs this, as those of any user's kernel must. No GPU; needs Triton and torch. Results hold
-names and outcomes alone: results/public_triton.json."""
+that runs this, as those of any user's kernel must. The strange halves are files of our own writing,
+in the manner of such repositories (`stranger_kernels`). No GPU; needs Triton and torch. Results
+hold names and outcomes alone: results/public_triton.json, results/stranger_triton.json."""
 
 from __future__ import annotations
 
@@ -24,6 +26,7 @@ from typing import Any
 from environment import RESULTS, write
 from public_triton_calls import DEVELOPED, GEMS, HELD_OUT, PublicCall
 from public_triton_shims import shims
+from stranger_calls import STRANGE_DEVELOPED, STRANGE_HELD_OUT
 
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.errors import KernelwrightError
@@ -41,20 +44,26 @@ from kernelwright.search.moves.triton.schedules import MOVES as SCHEDULES
 
 FEW = 44
 """the largest size of a symbol where candidates are interpreted"""
-HALVES = {"developed": DEVELOPED, "held_out": HELD_OUT}
+HALVES = {
+    "developed": DEVELOPED,
+    "held_out": HELD_OUT,
+    "strange_developed": STRANGE_DEVELOPED,
+    "strange_held_out": STRANGE_HELD_OUT,
+}
+OWN = Path(__file__).parent
 
 
 def main() -> None:
     """Print what became of each kernel, and keep it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("checkouts", nargs="+", type=Path)
+    parser.add_argument("checkouts", nargs="*", type=Path)
     parser.add_argument("--half", choices=tuple(HALVES))
     parser.add_argument("--only", help="kernels whose names hold this expression; nothing is kept")
     parser.add_argument("--name", default="public_triton", help="of the file of results")
     asked = parser.parse_args()
     found = dict[str, Any]()
     with tempfile.TemporaryDirectory() as folder:
-        rig = _Rig(Path(folder), tuple(each.resolve() for each in asked.checkouts))
+        rig = _Rig(Path(folder), (*(each.resolve() for each in asked.checkouts), OWN))
         try:
             for half, calls in HALVES.items():
                 if asked.half in (None, half):
@@ -69,7 +78,7 @@ def main() -> None:
         if kept.exists():
             before = json.loads(kept.read_text(encoding="utf-8"))
         halves = {name: before[name] for name in HALVES if name in before}
-        commits = {_repository(each): _commit(each) for each in rig.checkouts}
+        commits = {_repository(each): _commit(each) for each in asked.checkouts}
         print(write(asked.name, {**halves, **found, "checkouts": commits}))
 
 
@@ -184,9 +193,13 @@ class _Rig:
         """passed, failed or skipped under the interpreter, and why it did not pass."""
         changed = {"source": source, "source_key": source_key(source, "triton"), "plan": plan}
         variant = kernel.baseline().model_copy(update=changed)
-        found = logic_check(
-            kernel, variant, PROFILES[0][0], runner=self.runner, oracle=self.oracle, timeout_s=60.0
-        )
+        device = PROFILES[0][0]
+        try:
+            found = logic_check(
+                kernel, variant, device, runner=self.runner, oracle=self.oracle, timeout_s=60.0
+            )
+        except KernelwrightError as error:
+            return f"no check: {_short(error.message)}"
         passed = found.outcome == "passed"
         return found.outcome if passed else f"{found.outcome}: {_short(found.message)}"
 

@@ -23,7 +23,7 @@ from .expressions import (
     not_negative,
     walk,
 )
-from .fold_laws import begun_anew, bound_of, excess, merged, rounded_up
+from .fold_laws import at_most_once, begun_anew, bound_of, excess, merged, rounded_up
 from .folding import fold_of
 from .rewriting import rebuilt, remade, substitute
 from .statements import (
@@ -54,6 +54,10 @@ def decided(condition: Expr, facts: Sequence[Expr]) -> Expr:
     """The condition without what facts say."""
     if isinstance(condition, Call) and condition.op in ("and", "or"):
         left, right = condition.args
+        if condition.op == "and":
+            less = decided(left, conjuncts(right))
+            if less != decided(left, ()):  # what is true where the other is, is asked after it
+                left, right = right, less
         with_left = (*facts, *conjuncts(left if condition.op == "and" else negation(left)))
         made = call(condition.op, decided(left, facts), decided(right, with_left), dtype="bool")
         return _shorter(made)
@@ -135,6 +139,9 @@ def simplified(expr: Expr, facts: Facts) -> Expr:
         case Call("and" | "or" | "not" | "lt" | "le" | "gt" | "ge" | "eq" | "ne"):
             return decided(rebuilt(expr, lambda part: simplified(part, facts)), facts)
         case Fold(_, index, count, carried, which):
+            if (size := _of_one_block(count, facts)) is not None:
+                count, first = at_most_once(size), {index: Number(0)}
+                carried = tuple(replace(c, next=substitute(c.next, first)) for c in carried)
             within = (*facts, call("lt", Name(index), count, dtype="bool"))
             made = {
                 each.name: begun_anew(
@@ -151,6 +158,16 @@ def simplified(expr: Expr, facts: Facts) -> Expr:
             return merged(fold_of(name, made, index, simplified(count, facts)))
         case _:
             return rebuilt(expr, lambda part: simplified(part, facts))
+
+
+def _of_one_block(count: Expr, facts: Facts) -> Expr | None:
+    """`n` of `(n + 63) / 64` where facts say that n is not more than 64."""
+    if not isinstance(count, Call) or count.op != "div" or not isinstance(count.args[1], Number):
+        return None
+    block = count.args[1]
+    size = total((count.args[0], Number(1 - int(block.value))))
+    fits = call("le", size, block, dtype="bool")
+    return size if any(follows(fits, fact) for fact in facts) else None
 
 
 def _pinned(condition: Expr) -> dict[str, Expr]:
@@ -226,12 +243,33 @@ def _under_one_condition(body: Sequence[Statement]) -> Body:
             and not any(isinstance(part, Load) for part in walk(each.condition))
         ):
             out[-1] = When(each.condition, (*last.yes, *each.yes), (*last.no, *each.no))
+        elif last is not None and (one := _either(last, each)) is not None:
+            out[-1] = one
         else:
             out.append(each)
     for at, each in enumerate(out):
         if isinstance(each, When) and not each.no:
             return _with_its_values(out, at, each)
     return tuple(out)
+
+
+def _either(first: Statement, second: Statement) -> When | None:
+    """One element that is stored under a condition, and under its opposite another value, as one
+    that is chosen; None for others."""
+    match first, second:
+        case When(one, (Store(array, index, yes),), ()), When(other, (Store(to, at, no),), ()):
+            if (array, index) != (to, at):
+                return None
+        case _:
+            return None
+    mine, theirs = conjuncts(one), conjuncts(other)
+    shared = tuple(each for each in mine if each in theirs)
+    rest = [[e for e in part if e not in shared] for part in (mine, theirs)]
+    read = {e.array for part in (one, yes, no) for e in walk(part) if isinstance(e, Load)}
+    if len(rest[0]) != 1 or [negation(rest[0][0])] != rest[1] or array in read or not shared:
+        return None
+    chosen = call("select", rest[0][0], yes, no, dtype=yes.dtype)
+    return When(all_of(shared), (Store(array, index, chosen),), ())
 
 
 def _with_its_values(body: Sequence[Statement], at: int, when: When) -> Body:

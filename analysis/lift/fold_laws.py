@@ -8,7 +8,10 @@ kernels take them.
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from .expressions import (
     FALSE,
@@ -74,8 +77,8 @@ def _first_of_both(outer: Fold, inner: Fold) -> Expr | None:
     """Where a single fold begins; None where the inner one's beginning counts every time."""
     mine, other = outer.carried[0].first, inner.carried[0].first
     if outer.kind in ("sum", "product"):
-        neutral = 0 if outer.kind == "sum" else 1
-        return mine if isinstance(other, Number) and other.value == neutral else None
+        nothing = 0 if outer.kind == "sum" else 1
+        return mine if isinstance(other, Number) and other.value == nothing else None
     if outer.index in names_in(other):
         return None
     infinite = isinstance(mine, Number) and abs(mine.value) == float("inf")
@@ -98,12 +101,21 @@ def _one_index(outer: Fold, inner: Fold, term: Expr) -> tuple[str, Expr, Expr] |
         return None if found is None else (k, end, found)
     if t in names_in(inner.count):
         return None
+    if inner.count == ONE:
+        return t, outer.count, substitute(term, {k: Number(0)})
+    if outer.count == at_most_once(inner.count) and t not in names_in(term):
+        return k, inner.count, term
     both = product(inner.count, outer.count)
     found = as_one_place(term, k, t, inner.count)
     if found is not None:
         return k, both, found
     found = as_one_place(term, t, k, outer.count)
     return None if found is None else (t, both, found)
+
+
+def at_most_once(size: Expr) -> Expr:
+    """How many blocks there are of what fits in one: none of nothing."""
+    return Call("min", (size, ONE), "int")
 
 
 def _cut_short(outer: Fold, inner: Fold) -> tuple[Expr, Expr] | None:
@@ -155,9 +167,12 @@ def _without_idle(fold: Fold, term: Expr) -> Fold:
         again = (
             fold.kind != "sum" and nothing == one.first.value
         )  # of an extreme, what it began with
+        rest = where(term, condition)
         if nothing == _NEUTRAL[fold.kind] or again:
-            rest = where(term, condition)
             return plain_fold(fold.kind, fold.index, count, one.first, one.name, rest)
+        if nothing == 0.0 and fold.kind == "max" and never_negative(rest):
+            zero = Number(max(0.0, one.first.value), one.dtype)
+            return plain_fold(fold.kind, fold.index, count, zero, one.name, rest)
     return fold
 
 
@@ -218,8 +233,35 @@ def _number(expr: Expr) -> float | None:
             return 0.0
         case "add" | "sub" if infinite and args[0] == infinite[0]:
             return infinite[0]
+        case op if None not in args and op in _OF_NUMBERS:
+            return float(_OF_NUMBERS[op](*args))
         case _:
             return None
+
+
+_OF_NUMBERS: Mapping[str, Callable[..., Any]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg,
+    "abs": abs, "max": max, "min": min,
+}  # fmt: skip
+
+
+def never_negative(expr: Expr) -> bool:
+    """Whether a float surely is none below zero: magnitudes, squares, powers of two."""
+    match expr:
+        case Number(value):
+            return value >= 0
+        case Call("abs" | "exp" | "exp2" | "fast_exp" | "fast_exp2"):
+            return True
+        case Call("mul", (left, right)):
+            return left == right or (never_negative(left) and never_negative(right))
+        case Call("max", args):
+            return any(map(never_negative, args))
+        case Call("add" | "min" | "cast" | "sqrt", args):
+            return all(map(never_negative, args))
+        case Call("select", (_, yes, no)):
+            return never_negative(yes) and never_negative(no)
+        case _:
+            return False
 
 
 def excess(condition: Expr) -> Expr | None:

@@ -21,6 +21,8 @@ from ..statements import Barrier, Body, Each, Let, Lifted, Opaque, Scatter, Stor
 
 Array = npt.NDArray[Any]
 MAX_PLACES = 1 << 22
+CALL_AS_WORK = 1 << 10
+"""elements that numpy computes while it begins with an operation"""
 _SCATTERS: Mapping[str, np.ufunc] = {
     "add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and,
     "or": np.bitwise_or, "xor": np.bitwise_xor,
@@ -36,12 +38,15 @@ def run(
     sizes: Mapping[str, int | float],
     arrays: Mapping[str, Array],
     reached: dict[str, int] | None = None,
+    most_work: int | None = None,
 ) -> None:
     """Execute a lift on flat arrays, in place. `sizes`: scalars and what the dimensions' extents
-    name (`nctaid.x`). `reached`: gets the largest index that is touched of each array.
+    name (`nctaid.x`). `reached`: gets the largest index that is touched of each array. `most_work`:
+    operations on single elements, beyond which it is given up; folds within folds may take any
+    number of them.
 
     Raises Disagrees for an access beyond an array, Unreadable for what is opaque or takes more
-    than MAX_PLACES places.
+    than MAX_PLACES places or `most_work`.
     """
     scalars = {name: np.asarray(value) for name, value in sizes.items()}
     evaluator = _Evaluator(_with_tables(lifted, arrays), {} if reached is None else reached)
@@ -54,6 +59,8 @@ def run(
     for each, place in zip(lifted.dims, places, strict=True):
         scalars[each.name] = place.ravel()
     count = int(np.prod(extents, dtype=np.int64))
+    if most_work is not None:
+        evaluator.left = most_work // max(count, CALL_AS_WORK)
     with np.errstate(all="ignore"):
         evaluator.body(lifted.body, scalars, np.ones(count, dtype=bool))
 
@@ -82,6 +89,8 @@ class _Evaluator:
 
     def __init__(self, arrays: Mapping[str, Array], reached: dict[str, int]) -> None:
         self._arrays, self._reached = arrays, reached
+        self.left: float = np.inf
+        """how many operations at all places may follow"""
 
     def body(self, body: Body, names: dict[str, Array], alive: Array) -> None:
         """Execute statements where `alive`."""
@@ -127,6 +136,12 @@ class _Evaluator:
 
     def value(self, expr: Expr, names: Mapping[str, Array], alive: Array | None = None) -> Array:
         """The value at every place; where a place is not alive, any."""
+        self.left -= 1
+        if self.left < 0:
+            raise Unreadable("it takes too long to be interpreted")
+        return self._value(expr, names, alive)
+
+    def _value(self, expr: Expr, names: Mapping[str, Array], alive: Array | None) -> Array:
         match expr:
             case Number(value, dtype):
                 return np.asarray(value, dtype=TYPES[dtype])

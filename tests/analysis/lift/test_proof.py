@@ -11,7 +11,8 @@ import pytest
 from cuda_moves import PretendedLab, array, cuda_state, scalar
 from lifted_kernels import ELEMENTWISE, HEAD, LOOP, ROW_SUMS, ROWS, lifted
 
-from kernelwright.analysis.lift.expressions import Call, Load, Name, Number
+from kernelwright.analysis.lift.expressions import Call, Expr, Load, Name, Number, Unreadable
+from kernelwright.analysis.lift.fold_laws import plain_fold
 from kernelwright.analysis.lift.interpreting import Disagrees, run
 from kernelwright.analysis.lift.operations import operate
 from kernelwright.analysis.lift.statements import Dim, Lifted, Store
@@ -68,3 +69,13 @@ def test_without_signs_minus_one_is_the_greatest_number(bits: int) -> None:
     assert operate(
         f"gt_u{bits}", [np.int64(-1) + np.zeros((), np.int64), np.asarray(3)], "bool"
     )  # one for all places
+
+
+def test_folds_within_folds_are_given_up_where_they_take_too_long() -> None:
+    inner: Expr = Load("x", Name("k0"), "f32")
+    for depth in range(5):
+        inner = plain_fold("sum", f"k{depth}", Number(40), Number(0.0, "f32"), f"~{depth}", inner)
+    lift = Lifted("f", (), (Dim("i", Number(4)),), (Store("y", Name("i"), inner),))
+    arrays = {"x": np.ones(40, np.float32), "y": np.zeros(4, np.float32)}
+    with pytest.raises(Unreadable, match="it takes too long to be interpreted"):
+        run(lift, {}, arrays, most_work=1 << 20)

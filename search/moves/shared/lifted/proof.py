@@ -26,6 +26,8 @@ exchanged do not agree by chance"""
 MOST_ELEMENTS = 1 << 16
 MOST_SIZE = 64
 """of a symbol: folds within loops take the square of it, and more"""
+MOST_WORK = 1 << 30
+"""operations on single elements, some seconds: what nests deeper is not tried to the end"""
 
 
 def refuted(
@@ -50,7 +52,7 @@ def refuted(
         for each in lifted.tables:
             if each.initial is None:  # set by the plan, to whatever
                 made[each.name] = _values(spec, "", each.dtype, each.elements)
-        run(lifted, scalars, made)
+        run(lifted, scalars, made, most_work=MOST_WORK)
     except Disagrees as error:
         return str(error)
     except (Unreadable, ExpressionError):

@@ -46,28 +46,90 @@ def first_kernel(x, y, width, WHOLE: tl.constexpr):
     values = tl.load(x + row * width + c, mask=c < width, other=0.0)
     tl.store(y + row * width + c, values + WHOLE, mask=c < width)
 """
+RANGE = """\
+def range_kernel(x, y, peak, width, WHOLE: tl.constexpr):
+    row, c = tl.program_id(0), tl.arange(0, WHOLE)
+    values = tl.load(x + row * width + c, mask=c < width, other=0.0)
+    most = tl.maximum(tl.max(tl.abs(values)), 1e-6)
+    tl.store(peak + row, most / 127)
+    tl.store(y + row * width + c, values * (127 / most), mask=c < width)
+"""
+ONLINE = """\
+def online_kernel(x, y, width, WHOLE: tl.constexpr):
+    row = tl.program_id(0)
+    most = tl.full((WHOLE,), float("-inf"), tl.float32)
+    sums = tl.zeros((WHOLE,), tl.float32)
+    for at in range(0, width, WHOLE):
+        c = at + tl.arange(0, WHOLE)
+        values = tl.load(x + row * width + c, mask=c < width, other=float("-inf"))
+        now = tl.maximum(most, values)
+        grown = sums * tl.exp(most - now) + tl.exp(values - now)
+        sums = tl.where(now == float("-inf"), sums, grown)
+        most = now
+    top = tl.max(most, axis=0)
+    sums = tl.sum(sums * tl.exp(most - top), axis=0)
+    for at in range(0, width, WHOLE):
+        c = at + tl.arange(0, WHOLE)
+        values = tl.load(x + row * width + c, mask=c < width)
+        tl.store(y + row * width + c, tl.exp(values - top) / sums, mask=c < width)
+"""
+LOSS = """\
+def loss_kernel(x, y, width, WHOLE: tl.constexpr):
+    row, most, total = tl.program_id(0), float("-inf"), 0.0
+    for at in range(0, width, WHOLE):
+        c = at + tl.arange(0, WHOLE)
+        values = tl.load(x + row * width + c, mask=c < width, other=float("-inf"))
+        now = tl.maximum(most, tl.max(values))
+        total = total * tl.exp(most - now) + tl.sum(tl.exp(values - now))
+        most = now
+    tl.store(y + row, most + tl.log(total))
+"""
+PICKED = """\
+def picked_kernel(x, chosen, y, width, WHOLE: tl.constexpr):
+    at = tl.program_id(0) * width + tl.arange(0, WHOLE)
+    inside = tl.arange(0, WHOLE) < width
+    given = tl.load(chosen + at, mask=inside, other=0.0) > 0
+    values = tl.load(x + at, mask=(not given) and inside, other=0.0)
+    tl.store(y + at, values, (not given) and inside)
+    tl.store(y + at, -1.0, given and inside)
+"""
+SOFTMAX = "np.exp(x - x.max(1)[:, None])"
 TRUTHS = {
+    "range": "peak = np.abs(x).max(1) / 127\n    return x / peak[:, None], peak",
+    "online": f"return {SOFTMAX} / {SOFTMAX}.sum(1)[:, None]",
+    "loss": "return np.log(np.exp(x).sum(1))",
+    "picked": "return np.where(chosen > 0, -1.0, x)",
     "norm": "both = x + r\n    scale = 1 / np.sqrt((both * both).mean(1) + 0.01)\n"
     "    return both, both * scale[:, None], scale",
     "gate": "return a / (1 + np.exp(-b)), a * b",
     "first": "return x + 2 ** np.ceil(np.log2(x.shape[1]))",
 }
 ARRAYS = {
-    "norm": (NORM, {"x": "input", "r": "input", "both": "output", "y": "output",
-                    "scale": "output"}),
+    "norm": (
+        NORM,
+        {"x": "input", "r": "input", "both": "output", "y": "output", "scale": "output"},
+    ),
     "gate": (GATE, {"a": "inout", "b": "inout"}),
     "first": (SHARED, {"x": "input", "y": "output"}),
-}  # fmt: skip
+    "range": (RANGE, {"x": "input", "y": "output", "peak": "output"}),
+    "online": (ONLINE, {"x": "input", "y": "output"}),
+    "loss": (LOSS, {"x": "input", "y": "output"}),
+    "picked": (PICKED, {"x": "input", "chosen": "input", "y": "output"}),
+}
+CAPPED = ("online", "loss")
+"""whose blocks hold a row where it is short"""
+A_ROW = ("scale", "peak")  # fmt: skip
 
 
 def _kernel(bench: TritonBench, name: str) -> LoadedKernel:
     source, roles = ARRAYS[name]
     arguments: list[dict[str, Any]] = [
         {"name": n, "role": role, "dtype": "float32",
-         "shape": ["rows"] if n == "scale" else ["rows", "width"]}
+         "shape": ["rows"] if n in A_ROW or (name, n) == ("loss", "y") else ["rows", "width"]}
         for n, role in roles.items()
     ]  # fmt: skip
     given = ", ".join(n for n, role in roles.items() if role != "output")
+    block = "min(next_pow2(width), 256)" if name in CAPPED else "next_pow2(width)"
     size = {"name": "width", "role": "scalar", "dtype": "int32", "value": "width"}
     data = {
         "name": name,
@@ -75,7 +137,7 @@ def _kernel(bench: TritonBench, name: str) -> LoadedKernel:
             "kernel_type": "triton",
             "source_code": HEAD + source,
             "metadata": {"kernel_name": f"{name}_kernel"},
-            "launch": {"grid": ["rows"], "constexprs": {"WHOLE": "next_pow2(width)"}},
+            "launch": {"grid": ["rows"], "constexprs": {"WHOLE": block}},
         },
         "io": {"arguments": [*arguments, size]},
         "symbols": {"rows": {"min": 1, "max": 12}, "width": {"min": 90, "max": 3000}},
@@ -88,8 +150,10 @@ def _kernel(bench: TritonBench, name: str) -> LoadedKernel:
     return load_data(data, bench.folder, Roots([bench.folder]))
 
 
-@pytest.mark.parametrize(("name", "schedule"), [("norm", "row_blocks"),
-                                                ("gate", "elementwise_blocks")])  # fmt: skip
+@pytest.mark.parametrize(("name", "schedule"), [
+    ("norm", "row_blocks"), ("gate", "elementwise_blocks"), ("range", "row_blocks"),
+    ("online", "row_blocks"), ("loss", "row_blocks"), ("picked", "elementwise_blocks"),
+])  # fmt: skip
 def test_a_row_is_written_as_long_as_it_is(bench: TritonBench, name: str, schedule: str) -> None:
     kernel = _kernel(bench, name)
     start = State("triton", kernel.source, {}, BuildOptions(), kernel.spec)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ......analysis.lift import Argument, Lifted
+from ......analysis.lift.conditions import settled
 from ......analysis.lift.expressions import Expr, Name, Number, call, names_in
 from ......analysis.lift.rewriting import substitute
 from ......analysis.lift.scattered import summed_over
@@ -29,6 +30,7 @@ from ....shared.base import NotApplicable, Proposals, State
 from ....shared.lifted.attempt import written_of
 from ....shared.lifted.memory import Memory
 from ....shared.lifted.names import Names
+from ....shared.lifted.online import with_plain_folds
 from ....shared.lifted.proof import refuted
 from ...parts.kernels import Kernel, Launch, launch_of, launched_kernels
 from .calls_read import launches_of
@@ -196,9 +198,11 @@ class _Reading:
         )
         first = self.launches[0]
         launches = [self._numbers(each) for each in self.launches]
-        found = lift_ttir(first.ttir, first.kernel, arguments, self._at_most(sizes), launches)
+        at_most = self._at_most(sizes)
+        found = lift_ttir(first.ttir, first.kernel, arguments, at_most, launches)
         if found.opaque:
             return NotApplicable(f"not all of it is understood: {'; '.join(found.opaque[:2])}")
+        found = _plainly(found, at_most)
         if why := self._hangs_on_constants(found, arguments, sizes, launches):
             return NotApplicable(why)
         known = same_sizes(sizes)
@@ -256,7 +260,7 @@ class _Reading:
                 continue
             at_most = self._at_most(sizes, at)
             other = lift_ttir(launch.ttir, launch.kernel, arguments, at_most, launches)
-            if lifted_text(other) != lifted_text(found):
+            if lifted_text(_plainly(other, at_most)) != lifted_text(found):
                 differ = (
                     h.name
                     for h in self.handed
@@ -274,9 +278,7 @@ class _Reading:
             ours = [self._value(n, constant.name) for n in range(len(self.launches))]
             for name, size in sizes.items():
                 values = [self._value(n, name) for n in range(len(self.launches))]
-                follows = len(set(ours)) > 1 and all(
-                    2 * v > b >= v for v, b in zip(values, ours, strict=True)
-                )
+                follows = len(set(ours)) > 1 and _follows(ours, values) and values[at] <= ours[at]
                 if follows or largest_value(size, self.spec) <= min(ours):
                     found[name] = min(found.get(name, ours[at]), ours[at])
         return found
@@ -310,6 +312,17 @@ class _Reading:
                          if n not in taken and n not in made)  # fmt: skip
             made[fresh], sizes[fresh], known[name] = axis, told, Name(fresh)
         return made
+
+
+def _plainly(lifted: Lifted, at_most: Mapping[str, int]) -> Lifted:
+    """With folds of one value each, however the kernel cut them into blocks."""
+    facts = tuple(call("le", Name(n), Number(most), dtype="bool") for n, most in at_most.items())
+    return replace(lifted, body=settled(with_plain_folds(lifted.body), facts))
+
+
+def _follows(blocks: Sequence[int], values: Sequence[int]) -> bool:
+    """Whether a block is a size rounded up to a power of two, or the most that blocks are."""
+    return all(2 * v > b >= v or v > b == max(blocks) for b, v in zip(blocks, values, strict=True))
 
 
 def _blocks_of(told: Expression, sizes: Mapping[str, Expression]) -> Expr | None:
