@@ -1,6 +1,7 @@
 """What gates cost: an earlier checkout and this one in turns, on one machine, in one run.
 
-Usage: python benchmarks/siege_cost.py EARLIER [--host] [--count 100] [--turns 2] [--output FILE]
+Usage: python benchmarks/siege_cost.py EARLIER [--host] [--count 100] [--turns 2] [--pages N]
+    [--output FILE]
 
 EARLIER is a folder with another commit's files, such as those of `git archive`. Each checkout gets
 an installation of its own beside this Python's packages, and runs its own `eval_throughput.py`
@@ -39,7 +40,7 @@ def main() -> None:
     wanted = _arguments()
     trees = dict(zip(SIDES, (wanted.earlier.resolve(), ROOT), strict=True))
     name = "siege_cost" + "_host" * wanted.host
-    pages = _pages(trees.values(), PROMOTED[bool(wanted.host)])
+    pages = _pages(trees.values(), PROMOTED[bool(wanted.host)])[: wanted.pages]
     with tempfile.TemporaryDirectory() as folder:
         pythons = {side: _installed(tree, Path(folder) / side) for side, tree in trees.items()}
         turns = [
@@ -59,6 +60,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--host", action="store_true")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--pages", type=int, help="honest pages at most; 0: throughput alone")
     parser.add_argument("--output", type=Path)
     return parser.parse_args()
 
@@ -114,9 +116,11 @@ def _turn(
         _run([str(python), *script, *how, "--output", str(told)], tree)
         only = [word for page in pages for word in ("--only", page)]
         command = "from kernelwright.server.cli import main; main()"
-        _run([str(python), "-c", command, "selftest", *only, "--json", str(tried)], tree)
         throughput = json.loads(told.read_text(encoding="utf-8"))
-        outcomes = json.loads(tried.read_text(encoding="utf-8"))["outcomes"]
+        outcomes = list[dict[str, Any]]()
+        if pages:
+            _run([str(python), "-c", command, "selftest", *only, "--json", str(tried)], tree)
+            outcomes = json.loads(tried.read_text(encoding="utf-8"))["outcomes"]
     return {
         "throughput": {row["kind"]: row for row in throughput["kinds"]},
         "promoted": {o["name"]: o["seconds"] for o in outcomes if _promoted(o)},

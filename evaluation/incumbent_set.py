@@ -9,6 +9,7 @@ fails itself is not asked.
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -301,9 +302,12 @@ class _Promotion:
 def _passes(
     stages: Iterable[Callable[[], Iterator[GateResult]]], results: list[GateResult]
 ) -> bool:
-    """Run stages until one fails, and add what they found."""
+    """Run stages until one fails, and add what they found, each with the seconds that it took."""
     for stage in stages:
-        results += stage()
+        started = time.monotonic()
+        found = list(stage())
+        took = {"seconds": round(time.monotonic() - started, 3)}
+        results += [gate.model_copy(update={"evidence": gate.evidence | took}) for gate in found]
         if first_failure(results):
             return False
     return True

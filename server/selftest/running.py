@@ -49,6 +49,8 @@ class Outcome(Record):
     message: str = ""
     seconds: float = 0.0
     stages: dict[str, float] = Field(default_factory=dict[str, float])
+    gates: dict[str, float] = Field(default_factory=dict[str, float])
+    """seconds of those gates of the incumbent that tell how long they took"""
     """seconds of its evaluation, by stage; a confirmation is in none"""
 
     @property
@@ -101,7 +103,8 @@ def attempt(bench: Bench, kernel: KernelRecord, cheat: Cheat) -> Outcome:
         _forget_success(bench, kernel)
     found = _judged(cheat, evaluation, stopped)
     took = round(time.monotonic() - started, 2)
-    return found.model_copy(update={"seconds": took, "stages": evaluation.seconds})
+    gates = {g.gate: g.evidence["seconds"] for g in evaluation.gates if "seconds" in g.evidence}
+    return found.model_copy(update={"seconds": took, "stages": evaluation.seconds, "gates": gates})
 
 
 def record_of(bench: Bench, kernel: KernelRecord, cheat: Cheat) -> VariantRecord:

@@ -210,6 +210,8 @@ def test_an_honest_kernel_passes_every_gate_and_each_says_what_was_asked(sums: R
         "shape `other`",
     ]
     assert len(asked["survives_stress"]) == 6
+    ran = [gate for gate in found.gates if gate.gate != "sanitizer"]
+    assert all(gate.evidence["seconds"] >= 0 for gate in ran)
     assert is_deterministic(found.runs, asked=True).outcome == "passed"
 
 
