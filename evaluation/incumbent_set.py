@@ -43,7 +43,7 @@ from ..runners.progress import report
 from ..runners.protocol.messages import UNPLACED, Placement
 from ..runners.protocol.pools import SeedPool, draw, draw_exchanged, draw_stress
 from ..runners.specs.contract import BoundContract
-from ..runners.specs.io_contract import StressKind
+from ..runners.specs.io_contract import Contract, StressKind
 from ..runners.toolchains import BuildOutcome
 from .rig.open_kernel import FEW_BYTES, OpenKernel
 from .rig.rig import Rig
@@ -60,6 +60,8 @@ PLACED: Mapping[Placement, str] = {
 }
 ON_SHAPES: Mapping[str, Placement] = {"smallest": "end", "near": "barely"}
 """further shapes on which buffers do not lie on pages"""
+LONG = "long_"
+"""how labels of the long shapes begin"""
 
 
 @dataclass(frozen=True)
@@ -221,9 +223,9 @@ class _Promotion:
         for shape in self.trials.shapes():
             name = f"{shape.label}/promotion"
             pool = draw(self.kernel.kernel_id, shape, name=name, slots=2)
-            trial = self._on_shape(shape, pool)
-            trials += trial
-            if trial and self.trials.fails(trial[-1]):
+            found = [*self._on_shape(shape, pool), *self._full(shape)]
+            trials += found
+            if any(self.trials.fails(trial) for trial in found):
                 break
         yield holds(SHAPES, trials, not_asked=self.trials.not_asked("shape"))
 
@@ -234,6 +236,16 @@ class _Promotion:
         if trial and trial[-1].runs[0].result.fault_kind == UNPLACED:
             return self.trials.guarded(what, pool, other=True)
         return trial
+
+    def _full(self, shape: BoundContract) -> list[Trial]:
+        """A long shape with the largest of all whole numbers that are drawn, in every place."""
+        what = f"{shape_name(shape)} where all numbers are as large as they may be"
+        long = shape.label.startswith(LONG) and _counts(self.kernel.loaded.spec.io)
+        if not long or what in self.trials.known:
+            return []
+        name = f"{shape.label}/promotion/full"
+        pool = draw_stress(self.kernel.kernel_id, shape, ["offset"], name=name)
+        return self.trials.guarded(what, pool, other=True)
 
     def _other_values(self) -> Iterator[GateResult]:
         """What no input is known to be: values of each kind on one workload, hidden between usual
@@ -311,6 +323,14 @@ def _passes(
         if first_failure(results):
             return False
     return True
+
+
+def _counts(contract: Contract) -> bool:
+    """Whether whole numbers go in that are drawn: what counts or adds them up is full where many
+    are the largest that there is, and only there."""
+    return any(
+        a.role in ("input", "inout") and a.filled.kind == "randint" for a in contract.arguments
+    )
 
 
 def _shuffled(kinds: Sequence[StressKind]) -> tuple[StressKind, ...]:

@@ -57,8 +57,9 @@ def _excused(
 
 
 def _watched_pools(trials: Trials, smallest: BoundContract) -> list[SeedPool]:
-    """Small further shapes, of which one is ragged; the smallest workload where there are none."""
-    shapes = [s for s in trials.shapes() if s.label in ("smallest", "other")]
+    """Small further shapes, of which one is ragged and one goes beyond a tile of 256, where loops
+    over tiles come to use memory again; the smallest workload where there are none."""
+    shapes = [s for s in trials.shapes() if s.label in ("smallest", "vectors", "other")]
     shapes = shapes or trials.shapes() or [smallest]
     name = trials.kernel.kernel_id
     return [draw(name, s, name=f"{s.label}/promotion/watched", slots=1) for s in shapes]

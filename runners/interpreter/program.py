@@ -26,9 +26,10 @@ from ..errors import SpecError
 from ..model import Record
 from ..protocol.shared_arena import Bytes
 from ..specs.contract import BoundArgument, BoundContract, bind
-from . import accesses, libdevice, logical_words, number_formats
+from . import accesses, left_open, libdevice, logical_words, number_formats, promises
 from .accesses import Buffers
 from .pretended_tensors import pretending
+from .promises import Promises
 
 REPORT = "report.json"
 MAX_DETAIL = 800
@@ -43,14 +44,15 @@ QUIRKS = (
 
 PLAIN_NUMBERS = tuple(f"'{kind}' object has no attribute" for kind in ("int", "float", "bool"))
 
-ReportKind = Literal["", "not_interpreted", "raised", "outside"]
+ReportKind = Literal["", "not_interpreted", "raised", "outside", "promised"]
 
 
 class Report(Record):
     """How a call went; an empty `kind`: it came back."""
 
     kind: ReportKind = ""
-    """`not_interpreted`: what the interpreter cannot do, which says nothing of the kernel"""
+    """`not_interpreted`: what the interpreter cannot do, which says nothing of the kernel;
+    `promised`: the compiler was promised what is not so"""
     detail: str = ""
 
 
@@ -60,6 +62,7 @@ class _Watch:
 
     recorder: Recorder
     buffers: Buffers
+    promises: Promises
     launches: int = 0
 
 
@@ -70,7 +73,7 @@ def run_program(request: CaptureRequest, arrays: Mapping[str, Bytes]) -> None:
     """
     source = Path(request.source_path).resolve()
     contract = bind(request.contract, request.symbols, request.label)
-    watch = _Watch(Recorder((), source), Buffers(source))
+    watch = _Watch(Recorder((), source), Buffers(source), Promises(source))
     _prepare(request, watch)
     report = Report()
     try:
@@ -83,6 +86,8 @@ def run_program(request: CaptureRequest, arrays: Mapping[str, Bytes]) -> None:
         report = Report(kind="not_interpreted", detail=watch.recorder.refusal)
     elif watch.buffers.outside:
         report = Report(kind="outside", detail=watch.buffers.outside)
+    elif watch.promises.broken:
+        report = Report(kind="promised", detail=watch.promises.broken)
     Path(REPORT).write_text(report.model_dump_json(), encoding="utf-8")
 
 
@@ -94,6 +99,8 @@ def _prepare(request: CaptureRequest, watch: _Watch) -> None:
     libdevice.install()
     logical_words.install()
     accesses.install(watch.buffers)
+    left_open.install(watch.recorder.source)
+    promises.install(watch.promises)
     function: Any = load("triton.runtime.interpreter").InterpretedFunction
     run: Callable[..., Any] = function.run
 

@@ -2,11 +2,14 @@
 
 The smallest one, where loops have no rounds and grids one block; one beside the first workload
 that is no multiple of usual tiles, where full tiles meet ragged ends; long ones, where a narrow
-index overflows; and another odd one. On the first and the last, whole tiles reach behind arrays.
+index overflows; one of multiples of sixteen that no larger tile divides, where code for vectors
+meets a tail, a compiler what it makes of such sizes, and loops over tiles their second round; and
+another odd one. On the first and the last, whole tiles reach behind arrays.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +23,13 @@ NEAR_BYTES = 32 << 20
 LONG_TARGET = 70001
 """Beyond what 16 bits count, and what a grid may have along its second and third axis."""
 MOST_LONG = 3
+VECTOR = 16
+"""Elements of the widest usual vector. Every other further shape is odd, where code for vectors
+never comes, and sizes of workloads are mostly multiples of whole tiles, where it has no tail."""
+ALONE, BESIDE_OTHERS = 4112, 272
+"""Sizes to aim at, of a lone symbol and of each of several: beyond a tile of 256."""
+VECTORS_BYTES = 4 << 20
+"""All arrays of the shape of vectors."""
 DRAWS = 4
 """odd shapes of which one is taken"""
 TILE = 64
@@ -33,10 +43,15 @@ Symbols = Mapping[str, int]
 
 def gate_shapes(spec: KernelSpec, seed: int, known: Sequence[Symbols]) -> tuple[BoundContract, ...]:
     """The shapes that differ from each other, from all workloads and from `known`, with their
-    labels: `smallest`, `near`, `long_n` for a symbol n, and `other`."""
+    labels: `smallest`, `near`, `long_n` for a symbol n, `vectors` and `other`."""
     taken = [dict(symbols) for symbols in known] + [w.symbols for w in spec.workloads]
     rng, found, odd = random.Random(seed), list[BoundContract](), odd_label(spec)
-    draws = [smallest_shape(spec), near_shape(spec), *long_shapes(spec)]
+    draws = [
+        smallest_shape(spec),
+        near_shape(spec),
+        *long_shapes(spec),
+        vector_shape(spec, random.Random(~seed)),
+    ]
     odd_draws = [odd_shape(spec, rng.getrandbits(32)) for _ in range(DRAWS)]
     draws += sorted(odd_draws, key=lambda shape: _room(spec, shape), reverse=True)
     for shape in draws:
@@ -93,6 +108,33 @@ def long_shapes(spec: KernelSpec) -> list[BoundContract]:
         if shape is not None and shape.nbytes <= NEAR_BYTES:
             found.append(shape)
     return found
+
+
+def vector_shape(spec: KernelSpec, rng: random.Random) -> BoundContract | None:
+    """Sizes that vectors divide and no usual tile does: odd multiples of VECTOR that are drawn, the
+    largest halved until all arrays fit in VECTORS_BYTES; as odd as they can be where a domain has
+    none. None: nothing is free, no size has such a multiple, or the arrays are never small."""
+    free, first = free_symbols(spec), spec.workloads[0].symbols
+    least = ALONE if len(free) == 1 else BESIDE_OTHERS
+    targets = {name: rng.randrange(least, least + least // 2) for name in free}
+    while targets and max(targets.values()) >= VECTOR:
+        sizes = {name: _of_vectors(domain, targets[name]) for name, domain in free.items()}
+        if not any(size % VECTOR == 0 for size in sizes.values()):
+            return None
+        shape = _bound(spec, {**first, **sizes}, "vectors")
+        if shape is not None and shape.nbytes <= VECTORS_BYTES:
+            return shape
+        largest = max(targets, key=lambda name: targets[name])
+        targets[largest] //= 2
+    return None
+
+
+def _of_vectors(domain: Symbol, target: int) -> int:
+    """An odd multiple of VECTOR near a target, as far as the domain has one."""
+    step = math.lcm(domain.multiple_of, VECTOR)
+    if -(-domain.min // step) * step > domain.max:
+        return odd_size_at(domain, target)
+    return odd_size_at(domain.model_copy(update={"multiple_of": step}), target)
 
 
 def _room(spec: KernelSpec, shape: BoundContract | None) -> int:

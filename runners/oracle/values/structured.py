@@ -42,7 +42,7 @@ STRUCTURED: Mapping[StressKind, str] = {
     "generic": "other means and spreads in each row",
     "spike": "usual values, and one far away in each row",
     "half": "half of each row far from the other half",
-    "sorted": "rows in order",
+    "sorted": "rows in order, or in order as each of several threads reads them",
     "lone": "a constant, but for one value in each row",
     "few": "few values, so that many of a row are equal",
     "mixed": "usual values, between which some rows have a spike, a shifted half or few values",
@@ -67,8 +67,13 @@ NARROWEST, WIDEST = 0.25, 2.0
 SAME_SIGN = 1 / 16
 """of a constant's size: the least that stands in its place"""
 ONE_ROW_IN = 8
+GROUPS, ENDS = 8, 16
+"""drawn numbers of threads that read a row in turn; largest and least values that one of them
+meets"""
 LEVELS = 4
 """values of a row of few, beside the middle"""
+ROUND = 6
+"""and how many round ones"""
 SHORT = 6
 """bits of a spread that values have which stand in a row many times: their sums round seldom, in
 double never. What rounds alike at each turn comes to more than any order of a sum allows another,
@@ -195,6 +200,10 @@ def _half(law: Law, rows: Array, rng: np.random.Generator) -> Array:
     if law.bounded:  # room for the steps
         rows = law.center + (rows - law.center) / (4 if count == 1 else 8)
     size = law.spread * (1 if law.bounded else FAR)
+    if (
+        count == 1 and not law.bounded
+    ):  # else halves cancel in a sum, well in one order, ill in others
+        rows += rows.dtype.type(size)
     for part, others, step in zip(_parts(length, rng), _parts(count, rng), STEPS, strict=True):
         higher: Any = part != rng.integers(0, 2, (count, 1))
         rows += np.where(higher, along * step * size, -along * step * size).astype(rows.dtype)
@@ -211,9 +220,31 @@ def _parts(length: int, rng: np.random.Generator) -> tuple[Any, Any, Any]:
 
 
 def _sorted(law: Law, rows: Array, rng: np.random.Generator) -> Array:
+    """Rows in order, up or down; of every other one only the ends, each with one of several threads
+    that read the row in turn: who keeps the largest few of each thread loses some. What lies
+    between is in no order, as every thread's sum would be large, and cancel another's."""
     del law
     rows.sort(axis=-1)
-    return rows[:, ::-1] if rng.random() < 0.5 else rows
+    first, dealt = int(rng.integers(0, 2)), rows.copy()
+    for group in range(first, min(len(rows), first + 2 * GROUPS), 2):
+        dealt[group :: 2 * GROUPS] = rows[group :: 2 * GROUPS, _dealt(rows.shape[1], rng)]
+    if rng.random() < 0.5:
+        rows = rows[:, ::-1].copy()
+    rows[first::2] = dealt[first::2]
+    return rows
+
+
+def _dealt(length: int, rng: np.random.Generator) -> Any:
+    """Which value of an ordered row each place gets: the largest lie in places that are equal
+    modulo a power of two, the least in others of that kind, the rest anywhere."""
+    hands = 2 ** int(rng.integers(1, max(2, (length - 1).bit_length())))
+    places, drawn = cast(Any, np.arange(length)), cast(Any, rng.permutation(hands))
+    high, low = places[drawn[0] :: hands][:ENDS], places[drawn[1] :: hands][:ENDS]
+    rest = np.setdiff1d(places, np.append(high, low))
+    found = cast(Any, np.empty(length, np.intp))
+    found[high], found[low] = places[::-1][: high.size], places[: low.size]
+    found[rest] = rng.permutation(places[low.size : length - high.size])
+    return found
 
 
 def _lone(law: Law, rows: Array, rng: np.random.Generator) -> Array:
@@ -227,14 +258,18 @@ def _lone(law: Law, rows: Array, rng: np.random.Generator) -> Array:
 
 def _few(law: Law, rows: Array, rng: np.random.Generator) -> Array:
     """Each row of some values that are drawn for all, the least and the largest of them many times
-    at drawn places: drawn numbers are hardly ever equal, and those of users often are."""
-    levels = _short(law, np.append(rng.uniform(-1, 1, LEVELS), 0.0))
+    at drawn places: drawn numbers are hardly ever equal, and those of users often are. Most of them
+    are round, as halves and quarters, which lie between two results or on an edge."""
+    drawn = np.append(rng.uniform(-1, 1, LEVELS), 0.0)
+    levels = np.append(_short(law, drawn), _short(law, rng.uniform(-1.5, 1.5, ROUND), bits=2))
     return rng.choice(levels.astype(rows.dtype), rows.shape)
 
 
-def _short(law: Law, spreads: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _short(
+    law: Law, spreads: npt.NDArray[np.float64], bits: int = SHORT
+) -> npt.NDArray[np.float64]:
     """Values so many spreads off the middle, of few bits."""
-    step = 2.0 ** (math.floor(math.log2(law.spread)) - SHORT)
+    step = 2.0 ** (math.floor(math.log2(law.spread)) - bits)
     return np.rint((law.center + law.spread * spreads) / step) * step
 
 

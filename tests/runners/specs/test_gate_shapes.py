@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -13,10 +14,12 @@ from kernelwright.runners.specs.gate_shapes import (
     DRAWS,
     NEAR_BYTES,
     TILE,
+    VECTORS_BYTES,
     gate_shapes,
     long_shapes,
     near_shape,
     smallest_shape,
+    vector_shape,
 )
 from kernelwright.runners.specs.spec import KernelSpec
 
@@ -49,7 +52,7 @@ def test_one_of_each_with_its_own_label() -> None:
     assert shapes["near"] == {"m": 511, "n": 999}
     assert shapes["long_m"] == {"m": 4999, "n": 3}
     assert shapes["long_n"] == {"m": 3, "n": 4999}
-    assert set(shapes) == {"smallest", "near", "long_m", "long_n", "other"}
+    assert set(shapes) == {"smallest", "near", "long_m", "long_n", "vectors", "other"}
 
 
 def test_beside_a_workload_called_odd_the_other_shape_keeps_its_label() -> None:
@@ -58,13 +61,46 @@ def test_beside_a_workload_called_odd_the_other_shape_keeps_its_label() -> None:
     labels = [
         s.label for s in gate_shapes(made.model_copy(update={"workloads": (workload,)}), 1, [])
     ]
-    assert labels == ["smallest", "near", "long_n", "other"]
+    assert labels == ["smallest", "near", "long_n", "vectors", "other"]
 
 
 def test_what_is_known_already_is_left_out() -> None:
     made = spec({"n": {"max": 5000}}, {"n": 1000})
     labels = [s.label for s in gate_shapes(made, 1, [{"n": 1}, {"n": 999}])]
-    assert labels == ["long_n", "other"]
+    assert labels == ["long_n", "vectors", "other"]
+
+
+@pytest.mark.parametrize(
+    ("symbols", "least"),
+    [
+        ({"n": {"max": 1 << 20}}, 4096),
+        ({"m": {"max": 5000}, "n": {"max": 5000}}, 256),
+        ({"m": {"max": 5000, "multiple_of": 8}, "n": {"max": 5000}}, 256),
+    ],
+)
+def test_sizes_of_vectors_are_odd_multiples_of_sixteen_beyond_a_tile(
+    symbols: dict[str, Any], least: int
+) -> None:
+    made = spec(symbols, dict.fromkeys(symbols, 1024))
+    for seed in range(20):
+        shape = vector_shape(made, random.Random(seed))
+        assert shape is not None
+        assert all(size % 32 == 16 and size > least for size in shape.symbols.values())
+
+
+def test_without_a_multiple_of_sixteen_there_is_no_shape_of_vectors() -> None:
+    assert vector_shape(spec({"n": {"max": 15}}, {"n": 8}), random.Random(1)) is None
+    short = vector_shape(
+        spec({"m": {"max": 15}, "n": {"max": 90}}, {"m": 8, "n": 8}), random.Random(1)
+    )
+    assert short is not None and dict(short.symbols) == {"m": 15, "n": 80}
+
+
+def test_the_arrays_of_the_shape_of_vectors_are_few_bytes() -> None:
+    names = ["b", "h", "s", "d"]
+    made = spec({name: {"max": 4096} for name in names}, dict.fromkeys(names, 64), names)
+    shape = vector_shape(made, random.Random(1))
+    assert shape is not None and shape.nbytes <= VECTORS_BYTES
 
 
 def test_a_long_shape_counts_beyond_16_bits_and_beyond_every_workload() -> None:
