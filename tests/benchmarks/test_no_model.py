@@ -20,6 +20,7 @@ from replay.recorded import (
     graphs_from_bytes,
 )
 from replay.world import replay
+from tiers import further
 
 from kernelwright.runners.model import Candidate, Ending
 from kernelwright.search.graph.graph import Graph
@@ -218,6 +219,11 @@ def test_a_native_kernel_is_collected_until_its_builds_are_spent(
     assert collect.told(found).startswith("lift: 3 nodes, ")
 
 
+@further(
+    "tests/benchmarks/test_no_model.py::"
+    "test_a_native_kernel_is_collected_until_its_builds_are_spent",
+    why="a kernel in CUDA on the pretended GPU, from the command line",
+)
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ for the pretended GPU")
 def test_a_kernel_is_searched_and_told_from_the_command_line(
     script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

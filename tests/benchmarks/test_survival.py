@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from lift import verdict
+from tiers import cases
 
 from kernelwright.runners.device.presence.probing import probe_devices
 from kernelwright.runners.errors import NoRoom, SpecError
@@ -48,11 +49,13 @@ def survival() -> Iterator[Any]:
 
 
 @pytest.mark.skipif(not has_seccomp(), reason="a self-inflicted kill is told by seccomp alone")
+@cases("names", [QUICK[:2], QUICK[2:]], why="further faults of the same row")
 def test_each_fault_has_its_own_ending_and_the_next_evaluation_is_right_and_nothing_stays(
-    survival: Any, tmp_path: Path
+    survival: Any, tmp_path: Path, names: tuple[str, ...]
 ) -> None:
     faults, _ = survival.faults_of("native", mounts=False)
-    chosen = [fault for fault in faults if fault.name in QUICK]
+    chosen = [fault for fault in faults if fault.name in names]
+    assert len(chosen) == len(names)
     with Workbench(tmp_path / "out", [tmp_path]) as bench:
         survivor = survival.Survivor(bench, "native", random.Random(5), NEVER)
         rows = [survivor.meet(fault) for fault in chosen]

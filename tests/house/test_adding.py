@@ -164,6 +164,7 @@ print(json.dumps({
 """
 NEW = (
     "other_exponential or slow_clock or slow-clock or verse or every_rule or every_language "
+    "or which_language "
     "or test_layers or readme or test_schemas or kept_lists"
 )
 """of what is asked of each move and rule, that of the new ones; and all of the rest"""

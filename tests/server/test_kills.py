@@ -1,6 +1,7 @@
 """`optimize` killed by SIGKILL at random moments and resumed, again and again.
 
-`KERNELWRIGHT_KILLS=20 pytest -s tests/server/test_kills.py` kills more often than a test run.
+`KERNELWRIGHT_KILLS=20 pytest -s tests/server/test_kills.py` kills more often than the
+thorough run.
 """
 
 from __future__ import annotations
@@ -27,26 +28,34 @@ from kernelwright.store.store import STATE_FILE, Store
 
 pytestmark = pytest.mark.usefixtures("own_builds")  # that are met while they are made
 KILLS = int(os.environ.get("KERNELWRIGHT_KILLS", "2"))
+"""of the thorough run; the usual one kills once"""
 GONE_WITHIN_S = 2.0
 PATIENCE_S = 60.0
 LOOK_S = 0.005
 """between two looks for a moment: a build takes longer"""
-BUDGET = 3 * KILLS
-MOST = 2 * BUDGET
-VALUES = sorted({round(400 ** (k / (MOST - 1))) for k in range(MOST)}, reverse=True)
-"""each so much faster than the one before that few blocks tell, whoever else is at work"""
-SEARCHED = {
-    "parameters": {"REPEAT": {"values": VALUES}},
-    "workloads": [
-        {"name": "usual", "symbols": {"n": 2000}},
-        {"name": "hidden", "symbols": {"n": 1501}, "held_out": True},
-    ],
-}
+BUILDS_A_KILL = 3
 
 
-def start(folder: Path, *options: str) -> subprocess.Popen[str]:
+def write_searched(folder: Path, kills: int) -> None:
+    """The spec of a search that is long enough to be killed so often, in a folder."""
+    most = 2 * BUILDS_A_KILL * kills
+    repeats = {round(400 ** (k / (most - 1))) for k in range(most)}
+    write_spec(
+        folder,
+        # each so much faster than the one before that few blocks tell, whoever else is at work
+        parameters={"REPEAT": {"values": sorted(repeats, reverse=True)}},
+        workloads=[
+            {"name": "usual", "symbols": {"n": 2000}},
+            {"name": "hidden", "symbols": {"n": 1501}, "held_out": True},
+        ],
+    )
+    with_known_peaks(folder / "out")
+
+
+def start(folder: Path, kills: int, *options: str) -> subprocess.Popen[str]:
     command = [*COMMAND, "optimize", "--input", str(folder / "lift.json")]
-    command += ["--outdir", str(folder / "out"), "--budget-builds", str(BUDGET), *options]
+    command += ["--outdir", str(folder / "out"), "--budget-builds", str(BUILDS_A_KILL * kills)]
+    command += options
     return subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=folder
     )
@@ -95,14 +104,14 @@ def evaluations(folder: Path) -> dict[str, list[Evaluation]]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@cases("kills", [1, KILLS], why="further kills, at other moments of a longer search")
 def test_a_killed_search_leaves_nothing_running_and_loses_and_repeats_nothing(
-    tmp_path: Path,
+    kills: int, tmp_path: Path
 ) -> None:
-    write_spec(tmp_path, **SEARCHED)
-    with_known_peaks(tmp_path / "out")
+    write_searched(tmp_path, kills)
     rng = random.Random(7)
-    for number in range(KILLS):
-        process = start(tmp_path, "--resume")
+    for number in range(kills):
+        process = start(tmp_path, kills, "--resume")
         assert process.stderr is not None
         for _ in range(rng.randrange(2, 7)):  # a random moment, counted in lines and in time
             if not process.stderr.readline():
@@ -120,7 +129,7 @@ def test_a_killed_search_leaves_nothing_running_and_loses_and_repeats_nothing(
         lost = [v for v in reported(tmp_path) if v not in known]
         assert not lost, f"kill {number}: reported and not on disk: {lost}"
         print(f"kill {number + 1}: nothing left after {took:.2f} s, {len(known)} evaluations kept")
-    last = start(tmp_path, "--resume")
+    last = start(tmp_path, kills, "--resume")
     _, told = last.communicate()
     assert last.returncode == 0, told
     known = evaluations(tmp_path)
@@ -154,9 +163,8 @@ def works(process: psutil.Process, moment: str) -> bool:
 def test_a_search_that_a_signal_meets_in_the_middle_of_a(
     number: signal.Signals, moment: str, tmp_path: Path
 ) -> None:
-    write_spec(tmp_path, **SEARCHED)
-    with_known_peaks(tmp_path / "out")
-    search = start(tmp_path)
+    write_searched(tmp_path, KILLS)
+    search = start(tmp_path, KILLS)
     assert search.stderr is not None
     while "[1/" not in search.stderr.readline():  # the first evaluation is on disk
         assert search.poll() is None

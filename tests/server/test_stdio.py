@@ -30,6 +30,7 @@ from kernels import (
 )
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
+from tiers import further
 
 from kernelwright.runners.building.compile_cache import VARIABLE
 from kernelwright.store.job_rows import job_record
@@ -208,6 +209,10 @@ def test_a_client_finds_its_way_from_a_spec_to_the_exported_winner(kernel: TinyK
     conversation(kernel, "auto", way)
 
 
+@further(
+    "tests/server/test_stdio.py::test_a_client_finds_its_way_from_a_spec_to_the_exported_winner",
+    why="the same way through the older protocol, which the raw clients of this file speak",
+)
 def test_a_client_of_the_older_protocol_finds_it_too(kernel: TinyKernel) -> None:
     async def way(talk: Conversation) -> None:
         opened = await talk.result("open_kernel", spec_path="spec.json")
