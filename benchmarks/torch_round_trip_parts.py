@@ -16,6 +16,7 @@ from limited_parts import Facts
 from recording_overhead import cost_of
 
 from kernelwright.analysis.programs.operators import OperatorRow, operators_text
+from kernelwright.analysis.programs.operators import may_gain as worth_a_search
 from kernelwright.analysis.programs.outcome import ProgramVerdict
 from kernelwright.analysis.programs.report import report_text
 from kernelwright.runners.errors import KernelwrightError
@@ -86,11 +87,11 @@ def recorded(ran: Program, place: Path) -> dict[str, Any]:
 
 
 def may_gain(row: OperatorRow) -> bool:
-    """Whether it may be replaced and is no product of a library's sizes."""
+    """Whether it may be replaced for a gain and is no product of a library's sizes."""
     sizes = [int(n) for n in re.findall(r"\d+", " ".join(re.findall(r"\[([^\]]*)\]", row.shapes)))]
     product = row.operator.rpartition("::")[2] in ("mm", "bmm", "addmm", "baddbmm")
     small = bool(sizes) and max(sizes[-2:]) <= SMALL
-    return row.kept and not row.why_not and (small or not product)
+    return row.kept and worth_a_search(row) and (small or not product)
 
 
 def lost(row: OperatorRow, rows: Sequence[OperatorRow]) -> float:

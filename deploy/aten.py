@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .calls import key_and_tensors
+from .calls import TENSOR, key_and_tensors
 from .host_code import HostCode, processor
 from .machine_code import MachineCode
 from .reading import Case, Key, Refused, Winner, read_winner
@@ -36,6 +36,7 @@ class Operator:
         self._takes_tensors = _takes_tensors(self._torch, winner)
         self._code = _code(self._torch, winner)
         self._runs: dict[Key, Run] = {c.key: self._run(c) for c in winner.cases}
+        self._first = _first_shapes(winner)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The winner's result, or the operator's own for a call that it was not proved for."""
@@ -43,20 +44,25 @@ class Operator:
 
     def call(self, keyset: Any, *args: Any, **kwargs: Any) -> Any:
         """The same, as the dispatcher calls it."""
-        key, tensors = key_and_tensors(args, kwargs, self._kind)
-        run = self._runs.get(key)
-        if run is not None:
-            result = run(tensors)
-            if result is not None:
-                self.uses += 1
-                return result
+        if not self._is_other(args):
+            key, tensors = key_and_tensors(args, kwargs, self._kind)
+            run = self._runs.get(key)
+            if run is not None:
+                result = run(tensors)
+                if result is not None:
+                    self.uses += 1
+                    return result
         if keyset is None:
             keyset = self._torch._C.DispatchKeySet(_dispatch_key(self._torch, self.winner))
-        args = tuple(
-            self._as_tensor(each, args) if n in self._takes_tensors else each
-            for n, each in enumerate(args)
-        )
+        for n in self._takes_tensors:
+            if n < len(args) and not isinstance(args[n], self._kind):
+                args = (*args[:n], self._as_tensor(args[n], args), *args[n + 1 :])
         return self._original.call_boxed(keyset, *args, **kwargs)
+
+    def _is_other(self, args: Any) -> bool:
+        """Whether the shape of its first argument says already that a call is none of ours."""
+        first: Any = args[0] if args else None
+        return isinstance(first, self._kind) and first.shape not in self._first
 
     def _as_tensor(self, value: Any, args: Any) -> Any:
         """A number where the operator takes a tensor (`x + 1`): the dispatcher hands it to Python
@@ -72,22 +78,19 @@ class Operator:
 
     def _run(self, case: Case) -> Run:
         """What makes the results of a case; it gives None where a tensor lies askew."""
-        torch, code, device = self._torch, self._code, self.winner.device
-        made = [(m.shape, m.strides, getattr(torch, m.dtype)) for m in case.made]
-        prepared = code.prepare(case)
-        aligned = [(b.number, b.align) for b in case.buffers.values() if b.kind == "input"]
+        prepared = self._code.prepare(case)
+        inputs = [(b.number, b.align) for b in case.buffers.values() if b.kind == "input"]
+        aligned, alone = [each for each in inputs if each[1] > 1], len(case.made) == 1
 
         def run(tensors: list[Any]) -> Any:
-            if any(tensors[n].data_ptr() % align for n, align in aligned):
+            at = [each.data_ptr() for each in tensors]
+            for number, align in aligned:
+                if at[number] % align:
+                    return None
+            results = prepared(tensors, at)
+            if results is None:
                 return None
-            place = tensors[0].device if device == "cuda" else "cpu"
-            results = [
-                torch.empty_strided(shape, strides, dtype=dtype, device=place)
-                for shape, strides, dtype in made
-            ]
-            if not prepared(tensors, results):
-                return None
-            return results[0] if len(results) == 1 else tuple(results)
+            return results[0] if alone else tuple(results)
 
         return run
 
@@ -101,7 +104,11 @@ def load(folder: str | Path) -> Operator:
 
 def install(folder: str | Path) -> Operator:
     """Put the winner of a folder in the place of its operator. Raises Refused."""
-    operator = load(folder)
+    return put_in_place(load(folder))
+
+
+def put_in_place(operator: Operator) -> Operator:
+    """Have it called in place of its operator. Raises Refused where another is."""
     name = operator.winner.operator
     if name in _installed:
         raise Refused(f"{name} has a winner in its place already: take_out({name!r}) first")
@@ -153,6 +160,12 @@ def _original(torch: Any, winner: Winner) -> Any:
         return get_kernel(winner.operator, winner.device.upper())
     except RuntimeError as error:
         raise Refused(f"this torch has no {winner.operator} on {winner.device}: {error}") from error
+
+
+def _first_shapes(winner: Winner) -> frozenset[tuple[int, ...]]:
+    """Shapes of the first arguments of its calls, where these are tensors."""
+    first: list[Any] = [each.key[0][0] for each in winner.cases if each.key[0]]
+    return frozenset(each[2] for each in first if each[:1] == (TENSOR,))
 
 
 def _takes_tensors(torch: Any, winner: Winner) -> frozenset[int]:

@@ -9,10 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .packing import Packing, addresses_of, held_for
+from .memory import Memory
+from .packing import Packing
 from .reading import Case, Refused, Step, Winner
 
-Prepared = Callable[[list[Any], list[Any]], bool]
+Prepared = Callable[[list[Any], list[int]], list[Any] | None]
+"""given the tensors of a call and their addresses, its results; None: it does not run there"""
 
 
 def processor() -> str:
@@ -33,19 +35,20 @@ class HostCode:
         self._libraries = dict[str, ctypes.CDLL]()
 
     def prepare(self, case: Case) -> Prepared:
-        """What runs a case on tensors and into results. Raises Refused."""
-        torch = self._torch
-        calls = [(self._function(step), Packing(step.parameters)) for step in case.steps]
+        """What runs a case. Raises Refused."""
+        memory = Memory(case, self._torch, "cpu")
+        calls = [
+            (self._function(each), Packing(each.parameters, memory.slots)) for each in case.steps
+        ]
 
-        def run(tensors: list[Any], results: list[Any]) -> bool:
-            held = held_for(case, torch, "cpu")
-            at = addresses_of(case, tensors, results)
-            at |= {name: memory.data_ptr() for name, memory in held.items()}
+        def run(_: list[Any], at: list[int]) -> list[Any]:
+            new = memory.new()
+            at += [each.data_ptr() for each in new]
             for function, packing in calls:
-                array, memory = packing.packed(at)
-                function(array)
-                del memory
-            return True
+                piece = packing.take(at)
+                function(piece[0])
+                packing.give(piece)
+            return new[: memory.results]
 
         return run
 

@@ -37,6 +37,8 @@ class Seen:
     why_not: str
     count: int = 0
     ns: int = 0
+    host_ns: int = 0
+    """until it returned; on a GPU its work goes on then"""
     kept: str = ""
 
 
@@ -73,6 +75,7 @@ class Watch:
             self._torch.cuda.synchronize()
         start = time.perf_counter_ns()
         out = func(*args, **kwargs)
+        on_host = time.perf_counter_ns() - start
         if on_gpu:
             self._torch.cuda.synchronize()
         took = time.perf_counter_ns() - start
@@ -82,6 +85,7 @@ class Watch:
                 self._keep(seen, before, out)
         else:
             seen.ns += took  # the first call has one-time work in it
+            seen.host_ns += on_host
         seen.count += 1
         self._calls += 1
         if self._calls >= self._next:
@@ -115,7 +119,8 @@ class Watch:
             json.dumps(
                 {
                     "operator": each.operator, "key": each.key, "made": each.made,
-                    "why_not": each.why_not, "count": each.count, "ns": each.ns, "kept": each.kept,
+                    "why_not": each.why_not, "count": each.count, "ns": each.ns,
+                    "host_ns": each.host_ns, "kept": each.kept,
                 }
             )
             for each in self._seen.values()

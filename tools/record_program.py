@@ -63,6 +63,8 @@ class ProgramRecording(Record):
     """those with most time first"""
     not_kept: dict[str, str]
     """reasons by label"""
+    no_gain: dict[str, str] = Field(default_factory=dict)
+    """operators whose calls cost more than any kernel can save, and why, by label"""
     ending: str
     """how the program ended"""
     report: str
@@ -109,13 +111,13 @@ def record_program(bench: Workbench, arguments: RecordProgramArguments) -> Progr
 def _operators(
     arguments: RecordProgramArguments, program: Program, outdir: Path
 ) -> ProgramRecording:
-    from ..analysis.programs.operators import operators_text
+    from ..analysis.programs.operators import may_gain, operators_text
     from .programs.operators.recording import operators_reported
     from .programs.recorded import REPORT_JSON
 
     report, ran = operators_reported(program, outdir, KEEP_BYTES if arguments.keep else 0)
     rows = report.rows[:MOST_ROWS]
-    wanted = [row for row in rows if not row.why_not][:3]
+    wanted = list(filter(may_gain, rows))[:3]
     opened = tuple(
         call("open_recorded", recording=arguments.recording or None, label=row.label, to=row.label)
         for row in wanted
@@ -136,6 +138,7 @@ def _operators(
             for row in rows
         ),
         not_kept={row.label: row.why_not for row in rows if row.why_not},
+        no_gain={row.label: row.no_gain for row in rows if row.no_gain},
         ending=ran.ending,
         report=str(outdir / REPORT_JSON),
         advice=report.advice,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from ...runners.recording.fronts import Asked, Front
     from ...runners.recording.recording import Program
     from ...runners.recording.running import Ran
     from ...tools.programs.recorded import KeptOutcome
@@ -58,32 +59,48 @@ def record(
 
     Exit status: 0 recorded, 1 nothing could be, or the program failed.
     """
-    from ...analysis.programs.report import report_text
     from ...runners.recording.fronts import Asked
     from ...runners.recording.recording import Program
     from ...runners.recording.running import given_input
-    from ...tools.programs.recorded import keep_representative, recorded_report, report_of
 
     program = Program(
         tuple(command), Path.cwd(), timeout_s=timeout, echo=not as_json, stdin=given_input()
     )
+    outdir = outdir.absolute()
     if front == "torch":
-        _operators(program, outdir.absolute(), most_mib * MIB if keep else 0, as_json)
+        _operators(program, outdir, most_mib * MIB if keep else 0, as_json)
         return
     asked = Asked(
         most_launch_bytes=most_launch_mib * MIB, most_bytes=most_mib * MIB, operators=operators
     )
+    _kernels(program, outdir, asked, front_named(front), as_json)
+    if keep:
+        _keep(program, outdir, asked, as_json)
+
+
+def _kernels(
+    program: Program, outdir: Path, asked: Asked, front: Front | None, as_json: bool
+) -> None:
+    """Run and count; leaves, where the program failed or was ended."""
+    from ...analysis.programs.report import report_text
+    from ...tools.programs.recorded import recorded_report, report_of
+
     try:
-        report, found = recorded_report(program, outdir.absolute(), asked, front_named(front))
+        report, found = recorded_report(program, outdir, asked, front)
     except KeyboardInterrupt:
         print("\nended by you; what was written until then:", file=sys.stderr)
-        print(report_text(report_of(outdir.absolute())))
+        print(report_text(report_of(outdir)))
         raise typer.Exit(130) from None
     print(report.model_dump_json(indent=2) if as_json else "\n" + report_text(report))
     _ended(found.ran, outdir)
-    if keep:
-        told = kept_text(keep_representative(program, outdir.absolute(), asked))
-        print(told, file=sys.stderr if as_json else sys.stdout)
+
+
+def _keep(program: Program, outdir: Path, asked: Asked, as_json: bool) -> None:
+    """The second run, which keeps launches."""
+    from ...tools.programs.recorded import keep_representative
+
+    told = kept_text(keep_representative(program, outdir, asked))
+    print(told, file=sys.stderr if as_json else sys.stdout)
 
 
 def _operators(program: Program, outdir: Path, keep_bytes: int, as_json: bool) -> None:
@@ -108,7 +125,7 @@ def _ended(ran: Ran, outdir: Path) -> None:
         raise typer.Exit(1)
 
 
-def front_named(name: str):
+def front_named(name: str) -> Front | None:
     """The front by its name; none is wanted where it is empty. Raises SpecError."""
     from ...runners.errors import SpecError
 

@@ -28,11 +28,11 @@ count = Parameter(dtype="int32", raw=struct.pack("<i", 4))
 halved = Step(image.name, "in_place", (Parameter(buffer="x", offset=16), count))
 zeroed = Step("", "", (Parameter(buffer="x", offset=48),), pattern=b"\\0", nbytes=8)
 for step in (halved, zeroed):
-    code.step(step, {"x": memory.value}, 0, 0)
+    code.step(step, {"x": 0})([memory.value], ctypes.c_void_p(), 0)
 driver.cuMemcpyDtoH_v2(floats, memory, ctypes.c_size_t(64))
 print(list(floats))
 try:
-    code.step(Step(image.name, "absent", (count,)), {}, 0, 0)
+    code.step(Step(image.name, "absent", (count,)), {})([], ctypes.c_void_p(), 0)
 except Refused as error:
     print(error)
 """
@@ -52,19 +52,20 @@ floats = (ctypes.c_float * 4)(*range(4))
 driver.cuMemcpyHtoD_v2(memory, floats, ctypes.c_size_t(16))
 cuda = SimpleNamespace(
     get_device_capability=lambda device: capability,
+    current_device=lambda: 0,
     device=lambda device: contextlib.nullcontext(),
     current_stream=lambda device: SimpleNamespace(cuda_stream=0),
 )
-given = SimpleNamespace(data_ptr=lambda: memory.value, device=SimpleNamespace(index=0))
+given = SimpleNamespace(data_ptr=lambda: memory.value, get_device=lambda: 0)
 count = Parameter(dtype="int32", raw=struct.pack("<i", 4))
 step = Step(image.name, "in_place", (Parameter(buffer="x"), count))
 case = Case("o0", (), (), {"x": Buffer("input", 0)}, (step,))
 for target in sys.argv[2:]:
     winner = Winner(image.parent, "aten::x", "cuda", target, (image.name,), (case,), {})
-    run = MachineCode(winner, SimpleNamespace(cuda=cuda)).prepare(case)
     for capability in ((8, 0), (9, 0), (10, 0)):
+        run = MachineCode(winner, SimpleNamespace(cuda=cuda)).prepare(case)
         driver.cuCtxSetCurrent(None)  # as in a thread of autograd that has called nothing yet
-        ran = run([given], [])
+        ran = run([given], [memory.value]) is not None
         driver.cuCtxGetCurrent(ctypes.byref(context))
         print(target, capability, ran, bool(context.value))
 driver.cuMemcpyDtoH_v2(floats, memory, ctypes.c_size_t(16))

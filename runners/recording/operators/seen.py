@@ -30,6 +30,8 @@ class SeenOperator:
     """why nothing may take its place; empty: something may"""
     kept: Path | None
     """tensors of its first call"""
+    host_ns: int = 0
+    """of `ns` until the calls returned: on a GPU their work goes on then; 0: it is not known"""
 
     @property
     def tensors(self) -> tuple[Made, ...]:
@@ -85,27 +87,28 @@ def operators_of(folder: Path) -> SeenOperators:
 
 def _process(file: Path) -> SeenOperators:
     told = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    rows = sorted((_row(each, file.parent) for each in told), key=lambda each: -each[0])
-    operators = tuple(_labelled(f"o{number}", *row) for number, row in enumerate(rows))
+    told.sort(key=lambda each: -_of_all(each, "ns"))
+    operators = tuple(_labelled(f"o{n}", each, file.parent) for n, each in enumerate(told))
     return SeenOperators(operators, file.parent)
 
 
-def _row(told: dict[str, Any], folder: Path) -> tuple[int, dict[str, Any], Path]:
+def _of_all(told: dict[str, Any], time: str) -> int:
     """With the time of the first call, taken for that of the others."""
-    count, ns = int(told["count"]), int(told["ns"])
-    return (ns * count // (count - 1) if count > 1 else 0), told, folder
+    count, ns = int(told["count"]), int(told.get(time, 0))
+    return ns * count // (count - 1) if count > 1 else 0
 
 
-def _labelled(label: str, ns: int, told: dict[str, Any], folder: Path) -> SeenOperator:
+def _labelled(label: str, told: dict[str, Any], folder: Path) -> SeenOperator:
     return SeenOperator(
         label=label,
         operator=told["operator"],
         key=frozen(told["key"]),
         made=tuple(_tensors(frozen(told["made"]))),
         count=told["count"],
-        ns=ns,
+        ns=_of_all(told, "ns"),
         why_not=told["why_not"],
         kept=folder / told["kept"] if told["kept"] else None,
+        host_ns=_of_all(told, "host_ns"),
     )
 
 

@@ -10,14 +10,20 @@ from pathlib import Path
 
 from ....analysis.modules.lowering.cutting import Cut, Kernel, cut
 from ....analysis.modules.lowering.reference import reference_text
+from ....analysis.programs.calls import calls_of, why_no_gain
 from ....analysis.programs.operator_module import RECORDED, module_text
 from ....runners.errors import AccessError, SpecError
 from ....runners.modules.common.graphs import ModuleGraph
 from ....runners.modules.common.messages import ModuleJob, ModuleSource, PhaseFailed, Recalled
 from ....runners.modules.recalling import REFERENCE
 from ....runners.modules.running import Found, run_job
+from ....runners.recording.operators.call_cost import noted_cost
 from ....runners.recording.operators.composition import Composition, Part, write_composition
-from ....runners.recording.operators.seen import SeenOperator, operators_of
+from ....runners.recording.operators.seen import (
+    SeenOperator,
+    SeenOperators,
+    operators_of,
+)
 from ....runners.recording.recording import COUNT
 from ....runners.whole_files import write_whole
 from ...parts.kernelbench.specs import FILES, CutSpec, bytes_of, entry_name, write_spec
@@ -78,7 +84,8 @@ def open_operator(outdir: Path, label: str, to: Path, *, alone: bool = False) ->
     write_composition(outdir, label, _composition(parts, made, given))
     shapes = None if alone else several_shapes(seen, parts, found, _cut_at(uuid))
     calls = (seen,) if shapes is None else _for_all(shapes, made, kernels, outdir, given)
-    notes = (close, _only(seen) if len(calls) == 1 else _all(calls), *_several(made))
+    scope = _only(seen) if len(calls) == 1 else _all(calls)
+    notes = (close, *_no_gain(outdir, seen, found), scope, *_several(made))
     return OpenedOperator(
         tuple(each.spec for each in made), tuple(each.label for each in calls), notes
     )
@@ -213,6 +220,12 @@ def _recalled(module: Path, seen: SeenOperator, uuid: str | None) -> str:
         f"in float64 the reference is {told.reference:.2g} away from what the program got, of its "
         f"root mean square; the operator itself, called again here, {told.eager:.2g}"
     )
+
+
+def _no_gain(outdir: Path, seen: SeenOperator, found: SeenOperators) -> tuple[str, ...]:
+    """That a search for it is for nothing, where that is known before."""
+    why = why_no_gain(seen, found, calls_of(found, noted_cost(outdir)))
+    return (f"no kernel in its place makes the program faster: {why}",) if why else ()
 
 
 def _only(seen: SeenOperator) -> str:

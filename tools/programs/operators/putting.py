@@ -6,12 +6,14 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ....analysis.programs.calls import calls_of, why_no_gain
 from ....analysis.programs.gains import amdahl
 from ....analysis.programs.outcome import ProgramVerdict
 from ....analysis.programs.verdict import verdict
 from ....deploy.reading import read_winner
 from ....runners.errors import AccessError
 from ....runners.recording.operators.alone import gain_alone
+from ....runners.recording.operators.call_cost import noted_cost
 from ....runners.recording.operators.putting import (
     OperatorSides,
     install_operators,
@@ -45,7 +47,10 @@ def verified_operator(
         paired = run_pairs(program, sides, judged, pairs, outdir / PAIRS)
         gains = _gains(outdir, winner, [case.label for case in told.cases])
         found = verdict(paired, _predicted(outdir, gains, judged))
-        notes = tuple(f"{each} alone is {gain:.3f}x as fast" for each, gain in gains.items())
+        notes = (
+            *(f"{each} alone is {gain:.3f}x as fast" for each, gain in gains.items()),
+            *_no_gain(outdir, [case.label for case in told.cases]),
+        )
         found = found.model_copy(update={"notes": (*found.notes, *notes)})
         if not wanted or found.outcome != "faster":
             return found
@@ -75,6 +80,14 @@ def _gains(outdir: Path, winner: Path, labels: Sequence[str]) -> dict[str, float
     scratch.mkdir(mode=0o700, exist_ok=True)
     found = {each: gain_alone(outdir / COUNT, each, winner, scratch) for each in labels}
     return {label: gain for label, gain in found.items() if gain is not None}
+
+
+def _no_gain(outdir: Path, labels: Sequence[str]) -> list[str]:
+    """Of which labels no kernel, however fast, makes the program faster, and why."""
+    found = operators_of(outdir / COUNT)
+    calls, named = calls_of(found, noted_cost(outdir)), {each.label: each for each in found.rows}
+    asked = {each: why_no_gain(named[each], found, calls) for each in labels if each in named}
+    return [f"{label}: {why}" for label, why in asked.items() if why]
 
 
 def _predicted(outdir: Path, gains: Mapping[str, float], judged: Judged) -> float | None:

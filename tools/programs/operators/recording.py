@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ....analysis.programs.operators import OperatorReport, operator_report, operators_text
+from ....runners.recording.operators.call_cost import note_cost, noted_cost
 from ....runners.recording.operators.seen import operators_of
 from ....runners.recording.operators.watching import TORCH, record_operators
 from ....runners.recording.recording import COUNT, Program, recorded_program
@@ -18,7 +19,8 @@ def operators_reported(
 ) -> tuple[OperatorReport, Ran]:
     """Run and count; the report lies in the folder as JSON and text. Raises KernelwrightError."""
     found, ran = record_operators(program, outdir, keep_bytes)
-    report = operator_report(found, program.command)
+    note_cost(outdir, next((each.device for each in found.rows if each.device == "cuda"), "cpu"))
+    report = operator_report(found, program.command, noted_cost(outdir))
     write_whole(outdir / REPORT_JSON, report.model_dump_json(indent=2) + "\n")
     write_whole(outdir / REPORT_TEXT, operators_text(report) + "\n")
     return report, ran
@@ -27,7 +29,7 @@ def operators_reported(
 def operators_again(outdir: Path) -> OperatorReport:
     """The report of a recording that was made earlier. Raises AccessError."""
     command = tuple(map(str, recorded_program(outdir)["command"]))
-    return operator_report(operators_of(outdir / COUNT), command)
+    return operator_report(operators_of(outdir / COUNT), command, noted_cost(outdir))
 
 
 def is_of_operators(outdir: Path) -> bool:
