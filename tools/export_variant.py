@@ -17,6 +17,7 @@ from ..store.records import Confirmation, KernelRecord, VariantRecord
 from .base import Tool, WorkArguments
 from .parts.baked_parameters import Baked, bake
 from .parts.build_line import build_line, flags_for
+from .parts.calls import call
 from .parts.own_launch import own_launch
 from .parts.written_file import Written, write_with_backup
 
@@ -74,7 +75,11 @@ def export_variant(bench: Workbench, arguments: ExportVariantArguments) -> Expor
     kernel = bench.evaluator.kernel(record.variant.kernel_id)
     path = _target(bench, kernel, arguments.path)
     if arguments.variant_id == kernel.baseline:
-        raise SpecError("this is the baseline: nothing to export", valid="a faster variant")
+        raise SpecError(
+            "this is the baseline: nothing to export",
+            valid="a faster variant",
+            next_step=f"{call('search_step', kernel_id=kernel.kernel_id)} looks for one",
+        )
     confirmation = _confirmed(bench, arguments)
     baked = bake(
         record.variant.source, record.variant.parameters, kernel.loaded.spec.kernel.kernel_type
