@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from pretend_gpu import pretended_gpu
+from tiers import further
 
 from kernelwright.runners.toolchains.compilers import nvrtc
 
@@ -16,6 +17,10 @@ pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="needs NVRTC")
 MEASURED = ("faster", "slower", "tie", "unstable")
 
 
+@further(
+    "tests/benchmarks/test_products.py::test_every_product_of_the_benchmark_is_written_anew",
+    why="what is written is timed, as every candidate is",
+)
 def test_every_setting_is_right_and_timed(script: Callable[[str], Any], tmp_path: Path) -> None:
     products, kernels = script("products"), script("products_kernels")
     product = replace(kernels.SEEN["square, 1024"], sizes=(64, 96, 40))

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from cuda_moves import PretendedLab
+from tiers import cases
 
 from kernelwright.analysis.lift.interpreting import run
 from kernelwright.runners.loading.files import parse_spec
@@ -181,10 +182,11 @@ def test_tables_are_told_of_files_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
-def test_torch_does_the_work_of_each_kernel(script: Script, lab: PretendedLab) -> None:
+@cases("part", EVERY[::-1], why="further kernels, each beside PyTorch")
+def test_torch_does_the_work_of_each_kernel(script: Script, lab: PretendedLab, part: str) -> None:
     torch = pytest.importorskip("torch")
     differ = list[str]()
-    for kernel in script("schedules_corpus").kernels_of(EVERY):
+    for kernel in script("schedules_corpus").kernels_of([part]):
         spec = parse_spec(dict(kernel.spec))
         contract = _small(spec)
         given = _drawn(contract)

@@ -29,6 +29,7 @@ from kernelwright.runners.processes.machine import memory_bytes, memory_share
 from kernelwright.runners.processes.seccomp import has_seccomp
 from kernelwright.search.session.workbench import Workbench
 
+pytestmark = pytest.mark.usefixtures("brief_timing")  # no test asks how sure times are
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 NEVER = 1e9
 """the gain that makes an incumbent: all are compared with the baseline alone, and soon settled"""

@@ -109,7 +109,14 @@ def test_a_triton_kernel_without_a_gpu_is_screened_built_and_interpreted(
     assert found.verdict == "caught" or "built only" in found.message, found
 
 
-@pytest.mark.parametrize("cheat", READ, ids=lambda cheat: cheat.name)
+@cases(
+    "cheat",
+    READ,
+    ids=lambda cheat: cheat.name,
+    why="another page that its machine code decides, or an honest one that comes near it",
+    kinds=page_tiers.what_is_asked,
+    always=page_tiers.found_something,
+)
 def test_what_machine_code_says_is_said_without_a_gpu(cheat: Cheat, bench: Workbench) -> None:
     if not bench.gpus.missing():
         pytest.skip("there is a GPU: it is evaluated there")

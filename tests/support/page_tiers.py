@@ -1,8 +1,8 @@
 """Which pages of the library of cheats a usual run of the tests tries, see `tiers.py`.
 
-A page that is stopped before it runs costs next to nothing; one that gets as far as being compared,
-or passes, costs seconds. Of those a usual run has one attack for each gate, one honest kernel for
-each thing that gates look at, and every attack that docs/attacks.md tells of.
+A page that is stopped before it runs costs next to nothing; one that is run costs a second, and
+one that is compared, or passes, some. Of those a usual run has one attack for each gate, one honest
+kernel for each thing that gates look at, and every attack that docs/attacks.md tells of.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from kernelwright.server.selftest.cheats import Cheat
 
 ATTACKS = Path(__file__).parents[2] / "docs" / "attacks.md"
 BEFORE_IT_RUNS = {"static_screen", "rejected", "build_failed", "machine_code_screen"}
-IN_ONE_RUN = {"is_right", "does_not_crash", "stays_in_its_buffers", "leaves_inputs_alone"}
-"""what is found in the first runs of an executor, before anything is timed"""
 WHY = "another page of its gate, or honest near the same look, through a whole evaluation"
 
 
@@ -38,12 +36,6 @@ def found_something(cheat: Cheat) -> bool:
     return cheat.name.partition("/")[2] in tried_attacks()
 
 
-def ends_early(cheat: Cheat) -> bool:
-    """Whether what is to meet a page first does so before it runs, or in its first run."""
-    early = BEFORE_IT_RUNS | (IN_ONE_RUN if cheat.tier == "native" else set[str]())
-    return cheat.page.expect[0] in early
-
-
 def stays_on_the_host(cheat: Cheat) -> bool:
-    """Whether a page without a GPU is in every run: it found something, or costs little."""
-    return found_something(cheat) or ends_early(cheat)
+    """Whether a page without a GPU is in every run: it found something, or ends before it runs."""
+    return found_something(cheat) or cheat.page.expect[0] in BEFORE_IT_RUNS

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from pretend_program import PretendedProgram, program_run
+from tiers import further
 
 from kernelwright.analysis.programs.verdict import verdict
 from kernelwright.runners.errors import AccessError, SpecError
@@ -45,6 +46,11 @@ def replacement(cubin: Path, entry: str = "slow_scale") -> Replacement:
     return Replacement(cubin, entry, (4, 1, 1), (256, 1, 1), 0)
 
 
+@further(
+    "tests/server/test_recorded_programs.py::"
+    "test_a_client_records_a_program_opens_a_kernel_and_puts_another_in",
+    why="pairs of runs until they agree that it is faster",
+)
 def test_a_faster_kernel_makes_the_program_faster_with_the_same_outputs_and_is_taken_out(
     program: PretendedProgram, recorded: Path
 ) -> None:

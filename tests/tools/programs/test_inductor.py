@@ -6,6 +6,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from tiers import further
 
 from kernelwright.analysis.modules.inductor import inductor_kernels
 from kernelwright.runners.interpreter.logic import logic_check
@@ -51,6 +52,11 @@ def call(args):
 """
 
 
+@further(
+    "tests/tools/programs/test_inductor.py::"
+    "test_what_a_kernel_reads_and_writes_is_told_by_the_graphs_names",
+    why="all kernels that Inductor writes of a module, each interpreted",
+)
 @needs_both
 def test_every_kernel_agrees_with_the_operators_of_its_part_of_the_graph(tmp_path: Path) -> None:
     (tmp_path / "block.py").write_text(MODULE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -133,15 +133,14 @@ def named() -> str:
     return proposals(MOVE, state(NAME, NAMED))[1].source or ""
 
 
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
-    """What is said of each source, the named one last, at each of its places `N:OFFSET`: N bytes so
-    far behind an aligned address. All in one process, which has torch to import."""
-    folder, words = tmp_path_factory.mktemp("played"), list[str]()
-    for at, source in enumerate((*map(source_of, MEMBERS), named())):
+def played(folder: Path, sources: Sequence[str], places: Sequence[str]) -> list[list[str]]:
+    """What is said of each source at each of the places `N:OFFSET`: N bytes so far behind an
+    aligned address. All in one process, which has torch to import."""
+    words = list[str]()
+    for at, source in enumerate(sources):
         path = folder / f"candidate{at}.py"
         path.write_text(source, encoding="utf-8")
-        words += [str(path), *(PLACES if at in MEMBERS else ("70001:0", "70001:3"))]
+        words += [str(path), *places]
     script = Path(__file__).parents[3] / "support" / "played_ptx.py"
     found = subprocess.run(
         [sys.executable, script, *words], capture_output=True, text=True, check=False, timeout=300
@@ -151,15 +150,12 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
 
 
 @needs_triton
-@pytest.mark.parametrize("member", MEMBERS)
-def test_counts_are_right_for_odd_sizes_and_addresses(member: int, played: list[list[str]]) -> None:
-    assert played[member] == ["right"] * len(PLACES)
-
-
-@needs_triton
-def test_the_number_of_a_program_may_have_a_name(played: list[list[str]]) -> None:
+@cases("members", [MEMBERS[:1], MEMBERS[1:]], why="further sizes of the same source")
+def test_counts_are_right_for_odd_sizes_and_addresses(members: range, tmp_path: Path) -> None:
+    """Also where the number of a program has a name."""
     assert "        pid = program\n        start = pid * BLOCK\n" in named()
-    assert played[-1] == ["right", "right"]
+    sources = [*map(source_of, members), named()]
+    assert played(tmp_path, sources, PLACES) == [["right"] * len(PLACES)] * len(sources)
 
 
 @pytest.fixture(scope="module")
