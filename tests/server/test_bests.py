@@ -10,6 +10,7 @@ from typing import Any
 from kernels import FASTER
 from mcp import Client
 from server_talk import Place, ask, call, refused, result_of
+from tiers import further
 
 from kernelwright.runners.model import Candidate, Ending
 from kernelwright.search.engine.work import Ledger, search_best
@@ -59,6 +60,11 @@ def test_after_work_by_hand_a_search_starts_from_the_incumbent_and_all_replies_a
     ask(own(place, tmp_path), body)
 
 
+@further(
+    "tests/server/test_bests.py::"
+    "test_after_work_by_hand_a_search_starts_from_the_incumbent_and_all_replies_agree",
+    why="the same from the baseline",
+)
 def test_a_search_from_the_baseline_remembers_work_by_hand_and_leaves_the_incumbent_alone(
     place: Place, tmp_path: Path
 ) -> None:

@@ -6,16 +6,16 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
 from kernels import SOURCE
 from mcp import Client
 from server_talk import Place, ask, result_of
+from tiers import cases
 
 UNGUARDED = "#include <cstdint>\n" + SOURCE[SOURCE.index("#endif") + len("#endif\n") :]
 """the kernel without its macro and the macro's guarded default"""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("source", "told"),
     [
         ("#include <cstdint>\n" + UNGUARDED, []),
@@ -25,6 +25,7 @@ UNGUARDED = "#include <cstdint>\n" + SOURCE[SOURCE.index("#endif") + len("#endif
         ),
     ],
     ids=["unused", "used"],
+    why="further flags and macros",
 )
 def test_an_export_names_the_specs_flags_and_only_the_macros_that_its_source_uses(
     source: str, told: list[str], place: Place, tmp_path: Path

@@ -30,7 +30,7 @@ from kernels import (
 )
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
-from tiers import further
+from tiers import cases, further
 
 from kernelwright.runners.building.compile_cache import VARIABLE
 from kernelwright.store.job_rows import job_record
@@ -339,7 +339,11 @@ def test_stdout_carries_the_protocol_and_nothing_else_also_at_exit(kernel: TinyK
             assert f"printed {text}" in told
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@cases(
+    "number",
+    [signal.SIGINT, signal.SIGTERM],
+    why="a further signal",
+)
 def test_a_signal_ends_the_server_and_its_children_in_the_middle_of_an_evaluation(
     kernel: TinyKernel, number: signal.Signals
 ) -> None:

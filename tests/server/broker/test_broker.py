@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 import pytest
 from kernels import ENDLESS, TinyKernel, tiny_kernel, with_known_peaks
+from tiers import further
 from typer.testing import CliRunner
 
 from kernelwright.runners.errors import AccessError, HandleUnknown, KernelwrightError
@@ -227,6 +228,11 @@ def test_there_is_one_broker_however_many_are_started(clients: Clients) -> None:
     assert clients.status()["pid"] != os.getpid()
 
 
+@further(
+    "tests/server/broker/test_broker.py::"
+    "test_stop_returns_when_the_broker_and_its_children_have_ended_also_amid_a_call",
+    why="a signal where a call stops it",
+)
 def test_a_signal_ends_the_broker_with_all_that_it_started(clients: Clients) -> None:
     desk = clients.desk()
     call(desk, "time_variant", variant_id=endless(desk, "c"), wait_s=0.3)

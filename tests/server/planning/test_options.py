@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from kernels import tiny_kernel
+from tiers import further
 from typer.testing import CliRunner, Result
 
 from kernelwright.runners.errors import PlannerFailed, SpecError
@@ -39,6 +40,10 @@ def test_the_program_of_readme_plans(begun: Path, program: str) -> None:
     assert len(details) >= 2 and all(each.startswith("try -") for each in details)
 
 
+@further(
+    "tests/server/planning/test_options.py::test_the_program_of_readme_plans",
+    why="rules before the program, until they stop paying",
+)
 def test_a_mixed_search_asks_the_program_when_rules_stop_paying(begun: Path, program: str) -> None:
     settings = ("--set", "change_over=1", "--set", "min_gain=10", "--budget-builds", "6")
     done = optimize(begun, "--planner", "mixed", "--command", program, *settings)
