@@ -104,7 +104,7 @@ def row_of(file: Path, kernel: str) -> dict[str, Any]:
         "spec": f"{len(beside)} open" if beside else "complete",
         "open": {"before": _open(drafted), "after": _open(lifted)},
         "fields": [line.partition(":")[0] for line in beside],
-        "lift": "none" if isinstance(read, str) else _share(read),
+        "lift": "none" if isinstance(read, str) else share(read),
         "why": read if isinstance(read, str) else "; ".join(read.opaque),
         "text": "" if isinstance(read, str) else lifted_text(read),
         "rewrites": [],
@@ -117,7 +117,7 @@ def _open(draft: Draft) -> int:
     return sum(not line.startswith("workloads.") for line in draft.undecided)
 
 
-def _share(lifted: Lifted) -> str:
+def share(lifted: Lifted) -> str:
     if not lifted.opaque:
         return "whole"
     alone = ("opaque", "once", "for", "when")

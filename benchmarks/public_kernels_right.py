@@ -1,6 +1,6 @@
 """Whether what is written anew of public kernels gives what they give: each first candidate of each
-schedule beside the original, on the pretended GPU, at a small and an odd shape, on random inputs.
-Nothing is timed; needs NVRTC and g++.
+schedule beside the original, on the pretended GPU, at shapes whose sizes all differ, on random
+inputs. Nothing is timed; needs NVRTC and g++.
 
     python benchmarks/public_kernels_right.py CHECKOUT CORPUS [--only WORD]
 
@@ -22,6 +22,7 @@ from typing import Any, cast
 from environment import RESULTS, ROOT, write
 from public_kernels import opened, state_of
 from public_kernels_drawn import CORPORA, drawn_of
+from unequal_shapes import unequal_shapes
 
 from kernelwright.runners.c_source.needed_part import needed_part
 from kernelwright.runners.c_source.own_headers import with_headers
@@ -35,8 +36,6 @@ from kernelwright.tools.parts.lifted_draft import with_lift
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 HEADERS = frozenset({"cuda_fp16.h", "cuda_bf16.h", "math.h", "cmath", "cstdint", "stdint.h"})
-SHAPES = (32, 37, 3)
-"""of every symbol, as far as its domain allows"""
 NEAR = 2e-4
 """sums are taken in another order"""
 
@@ -97,14 +96,7 @@ def _beside(lab: Any, state: State) -> dict[str, str]:
     """By schedule: `right`, `wrong: how`, or `not run: why`."""
     from scheduled import written_beside
 
-    shapes = [
-        {
-            n: max(d.min, min(size, d.max)) // d.multiple_of * d.multiple_of
-            for n, d in state.spec.symbols.items()
-            if d is not None
-        }
-        for size in SHAPES
-    ]
+    shapes = unequal_shapes(state.spec)
     found = dict[str, str]()
     for move in MOVES:
         if isinstance(move.propose(state), NotApplicable):

@@ -70,6 +70,9 @@ def merged(fold: Fold) -> Expr:
                 index, count, single = joined
                 name = fold.carried[0].name
                 return merged(plain_fold(fold.kind, index, count, first, name, single))
+            other = _other_way_round(fold, term, inner)
+            if other is not None:
+                return other
     return _without_idle(fold, term)
 
 
@@ -85,6 +88,25 @@ def _first_of_both(outer: Fold, inner: Fold) -> Expr | None:
     if infinite or mine == other:
         return other
     return call(outer.kind, mine, other, dtype=mine.dtype)
+
+
+def _other_way_round(outer: Fold, middle: Fold, inner: Expr) -> Expr | None:
+    """Three nested folds as two, where the outer and the inner one go over one place and the middle
+    one lies between them: threads that walk a row of each plane. None where they do not."""
+    name, kind = outer.carried[0].name, outer.kind
+    begins = {each.carried[0].first for each in (outer, middle)}
+    if not isinstance(inner, Fold) or inner.kind != kind or outer.index in names_in(middle.count):
+        return None
+    (nothing, *others) = begins | {inner.carried[0].first}
+    if others or not isinstance(nothing, Number):
+        return None
+    near = merged(plain_fold(kind, outer.index, outer.count, nothing, name, inner))
+    term = term_of(near) if isinstance(near, Fold) else None
+    if term is None or (isinstance(term, Fold) and term.kind == kind):
+        return None
+    return merged(
+        plain_fold(kind, middle.index, middle.count, nothing, middle.carried[0].name, near)
+    )
 
 
 def _one_index(outer: Fold, inner: Fold, term: Expr) -> tuple[str, Expr, Expr] | None:

@@ -186,6 +186,9 @@ def _by_all(each: Statement, thread: str, width: Expr) -> Body | None:
         if places is not None and end is not None:
             renamed = changed(places, lambda e: substitute(e, {thread: Name(each.index)}))
             return (Each(each.index, end, (), renamed),)
+        turns = None if thread in names_in(each.count) else without_thread(each.body, thread, width)
+        if turns is not None:  # each thread's turns stay in order, and no others wait for them
+            return (replace(each, body=turns),)
     index = f"q{thread[-1]}"
     inner = changed((each,), lambda e: substitute(e, {thread: Name(index)}))
     return (Each(index, width, (), inner),)

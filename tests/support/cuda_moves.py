@@ -125,6 +125,10 @@ def compiles(state: State, folder: Path) -> str:
     return (folder / f"{ptx.sha256}.ptx").read_text()
 
 
+_BITS = {"bfloat16": "uint16"}
+"""of types that numpy has not"""
+
+
 class PretendedLab:
     """Runs states on the pretended GPU and gives their outputs. Close it."""
 
@@ -182,7 +186,8 @@ class PretendedLab:
             broken = (result.fault, result.overrun, result.changed_inputs, result.touched_gaps)
             assert not any(broken), f"{result}\n{state.source}"
         (_stored,) = [result for result in results if result.stored is not None]
-        dtypes = {a.name: np.dtype(a.argument.dtype) for a in bound.outputs}
+        kinds = {a.name: a.argument.dtype for a in bound.outputs}
+        dtypes = {name: np.dtype(_BITS.get(kind, kind)) for name, kind in kinds.items()}
         return {
             place.name: np.frombuffer(
                 data[place.offset : place.offset + place.nbytes], dtypes[place.name]

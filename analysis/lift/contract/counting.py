@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..expressions import FLOATS, Call, Expr, Fold, Name, Number, Sum, Unreadable, names_in, parts
-from ..statements import Each, Lifted, Statement, When, expressions_in
+from ..statements import Each, Lifted, Scatter, Statement, When, expressions_in
 from ..sums import product, total
 
 UNCOUNTED = frozenset("cast bits select neg abs isnan copysign".split())
@@ -44,6 +44,9 @@ def _statement(each: Statement, loops: Mapping[str, Expr], counts: dict[Expr, Ex
         return
     for expr in expressions_in((each,)):
         _expression(expr, mine, counts)
+    if isinstance(each, Scatter) and each.op == "add" and each.value.dtype in FLOATS:
+        here = Call("update", (Name(each.array), each.index, each.value), each.value.dtype)
+        counts[here] = product(*loops.values())
 
 
 def _expression(expr: Expr, loops: Mapping[str, Expr], counts: dict[Expr, Expr]) -> None:

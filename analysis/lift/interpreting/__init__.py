@@ -18,6 +18,7 @@ from ..expressions import Call as Operation
 from ..expressions import Expr, Fold, Load, Name, Number, Sum, Unreadable
 from ..operations import TYPES, operate
 from ..statements import Barrier, Body, Each, Let, Lifted, Opaque, Scatter, Store, When
+from .kept import Kept
 
 Array = npt.NDArray[Any]
 MAX_PLACES = 1 << 22
@@ -88,7 +89,7 @@ class _Evaluator:
     """Evaluates on arrays; names are given to every call, with one value for each place."""
 
     def __init__(self, arrays: Mapping[str, Array], reached: dict[str, int]) -> None:
-        self._arrays, self._reached = arrays, reached
+        self._arrays, self._reached, self._kept = arrays, reached, Kept()
         self.left: float = np.inf
         """how many operations at all places may follow"""
 
@@ -102,6 +103,7 @@ class _Evaluator:
                         self.value(value, names, alive),
                     )
                     self._arrays[array][at] = np.broadcast_to(what, alive.shape)[alive]
+                    self._kept.forget(array)
                 case Scatter(op, array, index, value):
                     at, what = (
                         self._places(array, index, names, alive),
@@ -109,6 +111,7 @@ class _Evaluator:
                     )
                     given = np.broadcast_to(what, alive.shape)[alive]
                     _SCATTERS[op].at(self._arrays[array], at, given)
+                    self._kept.forget(array)
                 case Let(name, value):
                     names[name] = self.value(value, names, alive)
                 case When(condition, yes, no):
@@ -206,6 +209,13 @@ class _Evaluator:
             self._reached[array] = max(self._reached.get(array, -1), int(at.max()))
 
     def _folded(self, fold: Fold, names: Mapping[str, Array], alive: Array | None) -> Array:
+        found = self._kept.value(fold, names, alive)
+        if found is None:
+            found = self._turned(fold, names, alive)
+            self._kept.keep(fold, names, alive, found)
+        return found
+
+    def _turned(self, fold: Fold, names: Mapping[str, Array], alive: Array | None) -> Array:
         counts = np.asarray(self.value(fold.count, names, alive))
         mine = dict(names)
         for each in fold.carried:

@@ -82,6 +82,11 @@ def test_operations_that_places_share_count_once() -> None:
     assert found.flops == "4 * cols * rows"
 
 
+def test_an_update_of_what_is_there_is_an_operation() -> None:
+    both = f"{_J}y[j] = 0; {_I}{{ {_J}y[j] += x[j] * x[i * cols + j]; y[cols + i] = x[i]; }}"
+    assert facts(both).flops == "2 * cols * rows"
+
+
 def test_divisors_and_arrays_that_no_call_touches_are_told() -> None:
     found = facts(f"{_I}y[i] = 1 / x[i];")
     assert found.nonzero == {"x"} and found.untouched == {"at"}

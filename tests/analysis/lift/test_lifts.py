@@ -54,6 +54,36 @@ def test_a_matrix_product_is_a_sum_over_two_dimensions(tmp_path: Path) -> None:
     )
 
 
+PLANES = """extern "C" __global__ void f(const float* x, float* y, float* m, int planes, int rows) {
+    __shared__ float part[64];
+    float s = 0;
+    for (int p = 0; p < planes; ++p)
+        for (int i = threadIdx.x; i < rows; i += 64)
+            s += x[(p * gridDim.x + blockIdx.x) * rows + i];
+    part[threadIdx.x] = s;
+    __syncthreads();
+    for (int d = 32; d > 0; d >>= 1) {
+        if (threadIdx.x < d) part[threadIdx.x] += part[threadIdx.x + d];
+        __syncthreads();
+    }
+    for (int p = 0; p < planes; ++p)
+        for (int i = threadIdx.x; i < rows; i += 64)
+            y[(p * gridDim.x + blockIdx.x) * rows + i] = x[(p * gridDim.x + blockIdx.x) * rows + i];
+    if (threadIdx.x == 0) m[blockIdx.x] = part[0];
+}
+"""
+
+
+def test_threads_that_walk_a_row_of_each_plane_walk_all_of_it(tmp_path: Path) -> None:
+    arguments = tuple(
+        Argument(name, "float32" if name in "xym" else "int32", array=name in "xym")
+        for name in ("x", "y", "m", "planes", "rows")
+    )
+    found = lifted_text(lifted(PLANES, tmp_path, arguments, block=64))
+    assert "each k1 < planes:\n    each k2 < rows:\n      y[" in found
+    assert "m[i] = sum(k3 < planes: sum(k4 < rows: x[" in found
+
+
 def test_a_helper_may_give_several_values_at_once(tmp_path: Path) -> None:
     helper = (
         "struct Four { float a, b, c, d; };"

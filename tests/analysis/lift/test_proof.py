@@ -11,15 +11,26 @@ import pytest
 from cuda_moves import PretendedLab, array, cuda_state, scalar
 from lifted_kernels import ELEMENTWISE, HEAD, LOOP, ROW_SUMS, ROWS, lifted
 
-from kernelwright.analysis.lift.expressions import Call, Expr, Load, Name, Number, Unreadable
+from kernelwright.analysis.lift.expressions import (
+    Call,
+    Carried,
+    Expr,
+    Fold,
+    Load,
+    Name,
+    Number,
+    Unreadable,
+)
 from kernelwright.analysis.lift.fold_laws import plain_fold
 from kernelwright.analysis.lift.interpreting import Disagrees, run
 from kernelwright.analysis.lift.operations import operate
 from kernelwright.analysis.lift.statements import Dim, Lifted, Store
+from kernelwright.analysis.lift.sums import total
 from kernelwright.runners.toolchains.compilers import nvrtc
 
 pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="needs NVRTC")
 
+_X = Load("x", Name("k"), "f32")
 SIZES: dict[str, Any] = {"rows": {"max": 64}, "cols": {"max": 64}}
 SOFTMAX = HEAD + (
     "{ int r = blockIdx.x * blockDim.x + threadIdx.x; if (r >= rows) return;"
@@ -72,10 +83,20 @@ def test_without_signs_minus_one_is_the_greatest_number(bits: int) -> None:
 
 
 def test_folds_within_folds_are_given_up_where_they_take_too_long() -> None:
-    inner: Expr = Load("x", Name("k0"), "f32")
+    inner: Expr = Load("x", total(Name(f"k{depth}") for depth in range(5)), "f32")
     for depth in range(5):
         inner = plain_fold("sum", f"k{depth}", Number(40), Number(0.0, "f32"), f"~{depth}", inner)
     lift = Lifted("f", (), (Dim("i", Number(4)),), (Store("y", Name("i"), inner),))
-    arrays = {"x": np.ones(40, np.float32), "y": np.zeros(4, np.float32)}
+    arrays = {"x": np.ones(200, np.float32), "y": np.zeros(4, np.float32)}
     with pytest.raises(Unreadable, match="it takes too long to be interpreted"):
         run(lift, {}, arrays, most_work=1 << 20)
+
+
+def test_a_sum_whose_array_was_written_since_is_summed_anew() -> None:
+    one = Carried("~s", "f32", Number(0.0, "f32"), Call("add", (Name("~s", "f32"), _X), "f32"))
+    whole = Fold("sum", "k", Number(3), (one,), 0)
+    body = (Store("y", Number(0), whole), Store("x", Number(1), Number(9.0, "f32")))
+    kernel = Lifted("f", (), (), (*body, Store("y", Number(1), whole)))
+    arrays = {"x": np.ones(3, np.float32), "y": np.zeros(2, np.float32)}
+    run(kernel, {}, arrays)
+    assert arrays["y"].tolist() == [3.0, 11.0]

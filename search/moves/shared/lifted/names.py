@@ -14,6 +14,10 @@ _RESERVED = frozenset(
 )
 
 
+_OF_LIFTS = frozenset("kt")
+"""letters of which lifts make names of loops and values, `k2` and `t1`: nothing else has those"""
+
+
 class Names:
     """Gives names out, each once."""
 
@@ -27,7 +31,8 @@ class Names:
         found, number = plain, 1
         while found in self._taken:
             number += 1
-            found = f"{plain}_{number}" if plain[-1].isdigit() else f"{plain}{number}"
+            apart = plain[-1].isdigit() or plain in _OF_LIFTS
+            found = f"{plain}_{number}" if apart else f"{plain}{number}"
         self._taken.add(found)
         return found
 

@@ -71,6 +71,11 @@ OTHERS = {
     "neighbours with a rim": kernel(
         f"{_I}{_J}y[i * cols + j] = i && j ? x[i * cols + j] - x[(i - 1) * cols + j - 1] : 0;"
     ),
+    "structs of two numbers": kernel(
+        f"{_I}{_J}y[i * cols + j] = x[j].a * w[i] + x[j].b;",
+        "struct Pair { float a, b; };\n",
+        HEAD.replace("float* x", "Pair* x"),
+    ),
     "a transpose": kernel(f"{_I}{_J}y[j * rows + i] = 2 * x[i * cols + j];"),
     "sums down columns": kernel(
         f"{_J}{{ float s = w[j]; {_I}s += x[i * cols + j]; y[j] = s / rows; }}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ......analysis.lift.statements import Scatter, Store, statements_in
 from ......runners.c_source.nodes import text_of, top_of
@@ -11,7 +11,7 @@ from ......runners.model import Candidate
 from ....shared.edits import Edit, edited
 from ....shared.lifted.c_expressions import Unwritable
 from ...parts.rewrite import INCLUDE
-from .c_text import Writer
+from .c_text import TYPES, Writer
 from .loops_text import STEP, Form, Loops
 from .nests import body_of
 from .plain import WRITTEN, Plain
@@ -23,6 +23,8 @@ def candidate(
     """The function written anew by these forms of nests. `needs`: what must have been done for it
     to be worth proposing. Raises Unwritable."""
     names = plain.names()
+    structs = {e.name: names.fresh(f"{e.name}_structs") for e in plain.function.parameters
+               if e.element is not None and e.element.lanes > 1}  # fmt: skip
     called = dict[str, str]()
     dtypes = {a.name: a.dtype for a in plain.lifted.arguments if a.array}
     writer = Writer(called, dtypes, loops=called, fresh=names.fresh)
@@ -36,12 +38,25 @@ def candidate(
     return Candidate(
         method=method,
         detail=f"written from what it computes: {told}",
-        source=_source(plain, writer, lines, told),
+        source=_source(plain, writer, [*_numbers(plain, structs), *lines], told, structs),
         prior=prior,
     )
 
 
-def _source(plain: Plain, writer: Writer, lines: list[str], told: str) -> str:
+def _numbers(plain: Plain, structs: Mapping[str, str]) -> list[str]:
+    """Arrays of structs as those of their numbers, which is what is read of them."""
+    lines = list[str]()
+    for each in plain.function.parameters:
+        if each.name in structs and each.element is not None:
+            kind = f"{'const ' * each.const}{TYPES[each.element.dtype]}*"
+            cast = f"reinterpret_cast<{kind}>({structs[each.name]})"
+            lines.append(f"{STEP}{kind} __restrict__ {each.name} = {cast};")
+    return lines
+
+
+def _source(
+    plain: Plain, writer: Writer, lines: list[str], told: str, structs: Mapping[str, str]
+) -> str:
     function = plain.function
     constants = [f"{STEP}constexpr long {n} = {v};" for n, v in writer.constants.values()]
     body = "\n".join(["{", *constants, *lines, "}"])
@@ -49,7 +64,7 @@ def _source(plain: Plain, writer: Writer, lines: list[str], told: str) -> str:
     edits = [
         *_included(plain, writer),
         Edit(top.start_byte, top.start_byte, _comment(told)),
-        *_apart(plain),
+        *_apart(plain, structs),
         Edit(function.body.start_byte, function.body.end_byte, body),
     ]
     return edited(plain.source, edits)
@@ -73,11 +88,19 @@ def _included(plain: Plain, writer: Writer) -> list[Edit]:
     return [Edit(at, at, f"\n{missing}")]
 
 
-def _apart(plain: Plain) -> list[Edit]:
-    """Pointers that no others overlap say so."""
+def _apart(plain: Plain, structs: Mapping[str, str]) -> list[Edit]:
+    """Pointers that no others overlap say so; those to structs leave their names to the numbers.
+    Raises Unwritable for structs in brackets."""
     found = list[Edit]()
     written = {s.array for s in statements_in(plain.lifted.body) if isinstance(s, Store | Scatter)}
     for each in plain.function.parameters:
+        if each.name in structs:
+            declarator = each.node.child_by_field_name("declarator")
+            if declarator is None or declarator.type != "pointer_declarator":
+                raise Unwritable(f"`{each.name}` is an array of structs in brackets")
+            end = declarator.end_byte
+            found.append(Edit(end - len(each.name.encode()), end, structs[each.name]))
+            continue
         if not each.pointers or "restrict" in text_of(each.node) or each.extent is not None:
             continue
         declarator = each.node.child_by_field_name("declarator")

@@ -9,14 +9,16 @@ none, and at the end, elements go one by one through the same code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ......analysis.lift.expressions import ONE, Expr, Fold, Load, names_in, walk
 from ......analysis.lift.statements import (
+    Body,
     Each,
     Let,
     Scatter,
+    Statement,
     Store,
     When,
     changed,
@@ -130,43 +132,60 @@ class Places:
     def _find_vectors(self) -> None:
         """Loads and stores of all lanes as one: those that always happen, of arrays that are not
         written before they are read."""
-        top = [s for s in self.body if isinstance(s, Let | Store | Scatter | When)]
-        exprs = list[Expr]()
-        stored, again = set[str](), set[Load]()
+        again = set(_read_anew(self.body, frozenset()))
         self.loads = dict[Load, Expr]()
-        for each in top:
-            match each:
-                case Let(_, value):
-                    exprs = [value]
-                case Store(_, index, value) | Scatter(_, _, index, value):
-                    exprs = [index, value]
-                case When(condition):
-                    exprs = [condition]
-            for load in loads_in(exprs):
-                if load.array in stored:
-                    again.add(load)  # it is another value by now
-                    continue
+        for each in self.body:
+            for load in loads_in(_at_once(each)):
                 start = self.split.vector(load.array, load.index)
-                if start is not None:
+                if start is not None and load not in again:
                     self.loads[load] = start
-            stored |= {s.array for s in statements_in((each,)) if isinstance(s, Store | Scatter)}
-        for load in again:
-            self.loads.pop(load, None)
         counts = [s.array for s in statements_in(self.body) if isinstance(s, Store)]
         self.stores = dict[Store, Expr]()
-        for at, each in enumerate(top):
+        for at, each in enumerate(self.body):
             if not isinstance(each, Store) or counts.count(each.array) != 1:
                 continue
             later = {
                 load.array
-                for s in top[at + 1 :]
-                for expr in expressions_in((s,))
+                for expr in expressions_in(self.body[at + 1 :])
                 for load in walk(expr)
                 if isinstance(load, Load)
             }
             start = None if each.array in later else self.split.vector(each.array, each.index)
             if start is not None:
                 self.stores[each] = start
+
+
+def _at_once(each: Statement) -> list[Expr]:
+    """What a statement reads at every place, whatever holds there."""
+    match each:
+        case Let(_, value):
+            return [value]
+        case Store(_, index, value) | Scatter(_, _, index, value):
+            return [index, value]
+        case When(condition):
+            return [condition]
+        case _:
+            return []
+
+
+def _read_anew(body: Body, stored: frozenset[str]) -> Iterator[Load]:
+    """Elements that are read when something may have been stored in their array: in a statement
+    before, or in another turn of a loop around."""
+    for each in body:
+        mine = {s.array for s in statements_in((each,)) if isinstance(s, Store | Scatter)}
+        if isinstance(each, When):
+            exprs, inner = [each.condition], (each.yes, each.no)
+            yield from (load for part in inner for load in _read_anew(part, stored))
+        elif isinstance(each, Each):
+            exprs = list(expressions_in((each,)))
+            stored = stored | mine
+        else:
+            exprs = list(expressions_in((each,)))
+        for expr in exprs:
+            for load in walk(expr):
+                if isinstance(load, Load) and load.array in stored:
+                    yield load
+        stored = stored | mine
 
 
 def _candidate(plain: Plain, lanes: int, items: int, prior: float) -> Candidate:

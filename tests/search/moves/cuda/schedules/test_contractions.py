@@ -56,6 +56,11 @@ SPELLED: dict[str, tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]]
         f"{{ {_IJ} {_K} s += a[i * p + k] * w[k % n] * b[k * n + j]; c[i * n + j] = s; }}",
         TWO, ("m", "p"), ("p", "n"),
     ),
+    "a sum that stays in memory": (
+        f"{{ {_IJ} c[i * n + j] = w[j]; for (int k = 0; k < p; ++k)"
+        " c[i * n + j] += a[i * p + k] * b[k * n + j]; }",
+        TWO, ("m", "p"), ("p", "n"),
+    ),
 }  # fmt: skip
 SHAPES = [{"m": 37, "n": 45, "p": 19}, {"m": 16, "n": 132, "p": 32}, {"m": 131, "n": 17, "p": 3}]
 
@@ -172,3 +177,12 @@ def test_how_far_a_sum_goes_may_not_hang_on_the_place() -> None:
     )
     told = reason(MOVE, product_state(body, TWO, ("m", "p"), ("p", "n")))
     assert "hangs on the place" in told
+
+
+def test_a_product_that_scales_and_adds_to_memory_is_written_in_tiles(lab: PretendedLab) -> None:
+    body = (
+        f"{{ {_IJ} c[i * n + j] *= 0.25f; for (int k = 0; k < p; ++k)"
+        " c[i * n + j] += 2.0f * a[i * p + k] * b[k * n + j]; }"
+    )
+    state = product_state(body, TWO, ("m", "p"), ("p", "n"), role="inout")
+    written_beside(lab, MOVE, state, SHAPES[:1], most=1)

@@ -54,6 +54,14 @@ def test_an_array_that_is_read_and_written_is_changed_in_place(lab: PretendedLab
     written_beside(lab, MOVE, matrix_state(body, FLAT, role="inout"), [{"rows": 9, "cols": 128}])
 
 
+def test_an_element_that_a_loop_changes_is_read_anew_in_every_turn(lab: PretendedLab) -> None:
+    body = (
+        f"{{ {_I} if (i >= rows * cols) return; y[i] = y[i] * 2.0f + x[i];"
+        " for (int k = 0; k < cols; ++k) if (x[k] > 0) y[i] += x[k] * y[i]; }"
+    )
+    written_beside(lab, MOVE, matrix_state(body, FLAT, role="inout"), [{"rows": 9, "cols": 4}])
+
+
 def test_what_a_schedule_wrote_is_not_written_again(lab: PretendedLab) -> None:
     (first, *_) = written_beside(
         lab, MOVE, matrix_state(*SPELLED["flat"]), [{"rows": 8, "cols": 8}]
@@ -65,6 +73,23 @@ def test_names_of_the_source_are_not_taken(lab: PretendedLab) -> None:
     head = "#define LANES 3\n#define item 7\nstruct Lanes { float v; };\n" + HEAD
     state = matrix_state(*SPELLED["flat"], head=head)
     written_beside(lab, MOVE, state, [{"rows": 7, "cols": 96}])
+
+
+def test_a_place_is_never_called_like_a_loop_of_the_lift(lab: PretendedLab) -> None:
+    source = (
+        'extern "C" __global__ void f(const float* x, float* y, int depth, int rows, int cols) {'
+        " int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y;"
+        " const float* k = x + blockIdx.z % depth; float s = 0; if (i >= cols) return;"
+        " for (int m = 0; m < 3; ++m) for (int n = 0; n < 2; ++n)"
+        " s += k[(m * rows + j) * cols + i + n]; y[(blockIdx.z * rows + j) * cols + i] = s; }"
+    )
+    arguments = [array("x", "input", "4 * depth * rows * cols")]
+    arguments += [array("y", "output", "depth", "rows", "cols")]
+    sizes = [scalar(name) for name in ("depth", "rows", "cols")]
+    launch = {"grid": ["cdiv(cols, 32)", "rows", "depth"], "block": [32]}
+    domains = {name: {"min": 1, "max": 64} for name in ("depth", "rows", "cols")}
+    state = cuda_state(source, "f", [*arguments, *sizes], launch, domains)
+    written_beside(lab, MOVE, state, [{"depth": 5, "rows": 3, "cols": 37}], most=1)
 
 
 def test_a_size_that_only_the_grid_has_is_handed_over(lab: PretendedLab) -> None:
