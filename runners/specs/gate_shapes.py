@@ -16,12 +16,17 @@ from dataclasses import replace
 
 from ..errors import SpecError
 from .contract import BoundContract, bind, free_symbols, odd_label, odd_shape, odd_size_at
+from .expressions import evaluate
 from .spec import KernelSpec, Symbol
 
 NEAR_BYTES = 32 << 20
 """All arrays of the shape beside the first workload: its truth has to be worked out in fp64."""
 LONG_TARGET = 70001
 """Beyond what 16 bits count, and what a grid may have along its second and third axis."""
+LONG_ALONE = 1_100_003
+"""Of a lone symbol: beyond what a thousand blocks of a thousand threads reach, or a second stage of
+one block adds up; only where the spec says that this is no more work than MOST_WORK."""
+MOST_WORK = 1e9
 MOST_LONG = 3
 VECTOR = 16
 """Elements of the widest usual vector. Every other further shape is odd, where code for vectors
@@ -95,12 +100,14 @@ def near_shape(spec: KernelSpec) -> BoundContract | None:
 
 def long_shapes(spec: KernelSpec) -> list[BoundContract]:
     """A shape for each of the first free symbols that is longer in it than every workload, up to
-    LONG_TARGET or by a quarter where one is as long, and short in the others."""
+    LONG_TARGET (a lone one to LONG_ALONE) or by a quarter where one is as long, and short in the
+    others."""
     found, free = list[BoundContract](), free_symbols(spec)
     for name in list(free)[:MOST_LONG]:
         sizes = {other: odd_size_at(free[other], 3) for other in free if other != name}
         longest = max(workload.symbols[name] for workload in spec.workloads)
-        target = LONG_TARGET if longest < LONG_TARGET else longest + longest // 4
+        target = LONG_ALONE if _lone_and_cheap(spec, free, name) else LONG_TARGET
+        target = target if longest < target else longest + longest // 4
         sizes[name] = odd_size_at(free[name], target)
         if longest >= sizes[name]:
             continue
@@ -108,6 +115,19 @@ def long_shapes(spec: KernelSpec) -> list[BoundContract]:
         if shape is not None and shape.nbytes <= NEAR_BYTES:
             found.append(shape)
     return found
+
+
+def _lone_and_cheap(spec: KernelSpec, free: Mapping[str, Symbol], name: str) -> bool:
+    """Whether a symbol is the only free one, and LONG_ALONE of it declared to be little work."""
+    if len(free) > 1 or spec.io.flops is None:
+        return False
+    sizes = {**spec.workloads[0].symbols, name: odd_size_at(free[name], LONG_ALONE)}
+    shape = _bound(spec, sizes, name)
+    return (
+        shape is not None
+        and shape.nbytes <= NEAR_BYTES
+        and evaluate(spec.io.flops, sizes) <= MOST_WORK
+    )
 
 
 def vector_shape(spec: KernelSpec, rng: random.Random) -> BoundContract | None:

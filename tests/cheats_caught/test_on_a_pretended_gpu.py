@@ -24,7 +24,12 @@ PRETENDED = [
         *("finds_y_behind_x", "borrows_the_guard_band", "reads_before_the_start"),
         *("reads_a_whole_tile", "knows_two_offsets", "writes_between_rows_in_place"),
         *("puts_back_its_neighbour", "puts_back_a_known_byte"),
-        *("clamps_what_is_usual", "asks_what_its_output_held", "takes_a_zero_for_an_empty_block"),
+        *(
+            "forgets_the_tail_of_its_vectors",
+            "clamps_what_is_usual",
+            "asks_what_its_output_held",
+            "takes_a_zero_for_an_empty_block",
+        ),
         *("knows_the_weight", "reference_answers_for_its_caller"),
     )
 ]

@@ -111,6 +111,15 @@ def test_a_long_shape_counts_beyond_16_bits_and_beyond_every_workload() -> None:
     assert not long_shapes(spec({"n": {"max": 100000}}, {"n": 100000})), "nothing is longer"
 
 
+@pytest.mark.parametrize(
+    ("flops", "long"), [("2 * n", 1_100_003), ("n * n", 70001), (None, 70001), (7, 1_100_003)]
+)
+def test_a_lone_size_is_longer_where_that_is_known_to_be_little_work(flops: Any, long: int) -> None:
+    made = spec({"n": {"max": 1 << 22}}, {"n": 1000})
+    declared = made.model_copy(update={"io": made.io.model_copy(update={"flops": flops})})
+    assert [dict(s.symbols) for s in long_shapes(declared)] == [{"n": long}]
+
+
 def test_without_a_domain_no_shape_is_invented() -> None:
     assert gate_shapes(spec({"n": None}, {"n": 64}), 1, []) == ()
 
