@@ -82,7 +82,8 @@ def _explain(problem: Any, model: type[BaseModel]) -> tuple[tuple[str, ...], str
         unknown = str(loc[-1])
         known = sorted(node.get("properties", {}))
         in_spec = path[:1] == ("io",) or "workloads" in known
-        meant = (in_spec and _EARLIER.get(unknown)) or _meant(unknown, known)
+        meant = (in_spec and _EARLIER.get(unknown)) or _within(unknown, node, model)
+        meant = meant or _meant(unknown, known)
         return (*path, unknown), f"unknown field; {meant}", False
     shown = f" (given: {json_kind(given)})"
     if choices and kind not in ("value_error", "missing") and loc[-1] != "[key]":
@@ -125,6 +126,16 @@ def _meant(given: object, known: Sequence[str]) -> str:
     close = [meant] if meant and meant in known else []
     close = close or difflib.get_close_matches(str(given), list(filter(None, known)), 1, 0.5)
     return f"did you mean `{close[0]}`? {listed}" if close else listed
+
+
+def _within(unknown: str, node: Node, model: type[BaseModel]) -> str:
+    """Which of the known fields has the unknown one within it, in words; empty: none."""
+    definitions: Node = model.model_json_schema().get("$defs", {})
+    for name, field in node.get("properties", {}).items():
+        for inner in _alternatives(field, definitions):
+            if unknown in inner.get("properties", {}):
+                return f"it goes into `{name}`: {json.dumps({name: {unknown: '...'}})}"
+    return ""
 
 
 def _located(

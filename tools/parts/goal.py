@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,26 @@ def numbers_in(goal: str) -> Numbers:
     return {name: _number(digits) for name, digits in SAID.findall(goal)}
 
 
+def as_named(said: Numbers, wanted: Sequence[str]) -> Numbers:
+    """The same numbers by the names that are wanted too: `n = 4` says what `N` is, where no `n` and
+    one `N` is wanted."""
+    meant = {
+        name: each
+        for name in wanted
+        for each in said
+        if name not in said and each not in wanted and name.lower() == each.lower()
+    }
+    uses = Counter(meant.values())
+    return {**said, **{name: said[each] for name, each in meant.items() if uses[each] == 1}}
+
+
 def load_with_goal(path: Path, roots: Roots, entry: str | None, goal: str) -> LoadedKernel:
     """A kernel from its source and what the goal says of one call.
 
     Raises SpecError with the spec as far as it is known, and what would fill it.
     """
-    found = filled(draft_of_file(path, roots, entry), numbers_in(goal))
+    draft = draft_of_file(path, roots, entry)
+    found = filled(draft, as_named(numbers_in(goal), numbers_wanted(draft)))
     try:
         data = decided(found, beside=path.name)
     except SpecError as error:

@@ -105,6 +105,11 @@ def test_an_unknown_field_like_no_other_lists_the_known_ones() -> None:
     assert "workloads.0.zzz: unknown field; known here: held_out, name, symbols, weight" in text
 
 
+def test_a_field_of_a_part_that_stands_beside_it_is_answered_with_the_part() -> None:
+    said = refusal(changed("flags", ["-O3"]))
+    assert 'flags: unknown field; it goes into `kernel`: {"kernel": {"flags": "..."}}' in said
+
+
 @pytest.mark.parametrize("path", ["tolerance", "io.rtol", "io.arguments.1.rtol"])
 def test_tolerances_of_earlier_tools_are_answered_with_todays_way(path: str) -> None:
     said = refusal(changed(path, 1e-3))

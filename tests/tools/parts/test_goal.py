@@ -8,7 +8,7 @@ import pytest
 
 from kernelwright.runners.errors import SpecError
 from kernelwright.runners.loading.files import Roots
-from kernelwright.tools.parts.goal import load_with_goal, numbers_in
+from kernelwright.tools.parts.goal import as_named, load_with_goal, numbers_in
 
 SCALE = """\
 void scale(const float* x, float* y, float a, int n) {
@@ -27,6 +27,21 @@ def source(tmp_path: Path) -> Path:
 def test_numbers_are_read_however_they_are_written() -> None:
     goal = "make it 2x faster for n = 4,000,000, a is -0.5, m: 4_096 and eps=1e-6, please"
     assert numbers_in(goal) == {"n": 4_000_000, "a": -0.5, "m": 4096, "eps": 1e-6}
+
+
+@pytest.mark.parametrize(
+    ("goal", "wanted", "found"),
+    [
+        ("n = 4", ["N"], {"n": 4, "N": 4}),
+        ("n = 4 and N = 8", ["N"], {"n": 4, "N": 8}),
+        ("n = 4", ["n", "N"], {"n": 4}),
+        ("Rows = 4", ["rows", "ROWS"], {"Rows": 4}),
+    ],
+)
+def test_a_name_in_other_letters_is_taken_where_it_can_be_one_alone(
+    goal: str, wanted: list[str], found: dict[str, int]
+) -> None:
+    assert as_named(numbers_in(goal), wanted) == found
 
 
 def test_a_source_and_a_sentence_make_a_kernel(source: Path) -> None:
