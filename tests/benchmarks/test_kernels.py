@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from device_kernels import GPUS, gpu_of
 from measured_yardsticks import YARDSTICK
-from tiers import cases
+from tiers import cases, further
 
 from kernelwright.runners.limits.limits import work
 from kernelwright.runners.loading.completing import draft_of_source
@@ -201,6 +201,10 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
         yield opened
 
 
+@further(
+    "tests/evaluation/test_without_gpu.py::test_an_example_is_built_with_facts_and_not_timed",
+    why="kernels of the benchmark, which change only when they are rewritten",
+)
 @pytest.mark.skipif(not (find_spec("triton") and find_spec("torch")), reason="no triton or torch")
 @cases(
     "path",
@@ -226,6 +230,10 @@ def gpu_bench(
         yield opened
 
 
+@further(
+    "tests/gpu/test_evaluator.py::test_less_work_is_faster_and_becomes_incumbent",
+    why="kernels of the benchmark, which change only when they are rewritten",
+)
 @cases(
     "path",
     CUDA,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 import page_tiers
@@ -58,9 +59,9 @@ def briefly(brief_timing: None) -> None:
 
 
 @pytest.fixture(scope="module")
-def victims(bench: Workbench) -> dict[str, KernelRecord]:
-    names = dict.fromkeys(cheat.page.victim for cheat in NATIVE)
-    return {name: victim_of(bench, name) for name in names}
+def victim(bench: Workbench) -> Callable[[str], KernelRecord]:
+    """The victim of a name, opened when it is first asked for."""
+    return cache(partial(victim_of, bench))
 
 
 @cases(
@@ -74,12 +75,12 @@ def victims(bench: Workbench) -> dict[str, KernelRecord]:
 def test_a_host_kernel_is_stopped_by_what_its_page_says(
     cheat: Cheat,
     bench: Workbench,
-    victims: dict[str, KernelRecord],
+    victim: Callable[[str], KernelRecord],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not BY_TIMES.isdisjoint(cheat.page.expect):  # they are timed as users' kernels are
         monkeypatch.setitem(TIMING, "native", settling.NATIVE)
-    found = attempt(bench, victims[cheat.page.victim], cheat)
+    found = attempt(bench, victim(cheat.page.victim), cheat)
     assert found.verdict in ("passed" if cheat.honest else "caught", "not run"), found
     busy = found.by == NO_GAIN  # nothing that a disturbed comparison calls no faster is kept
     # Which gate first meets what is wrong while it is timed is a matter of moments.

@@ -20,7 +20,7 @@ from planted_kernels import PAIRS
 from pretend_gpu import pretended_gpu
 from profiles import module, report_file, stand_in_ncu
 from real_reports import needs_reader, real_launch
-from tiers import cases
+from tiers import cases, further
 
 from kernelwright.analysis.profile.names import OPCODES, SECTIONS
 from kernelwright.analysis.ptx import read_ptx
@@ -178,6 +178,10 @@ def test_of_a_kernel_that_runs_straight_through_every_count_is_found_again(
     assert hashlib.sha256(cubin).hexdigest() == kernel["cubin_sha256"]
 
 
+@further(
+    "tests/gpu/test_instruments.py::test_a_candidate_that_was_only_built_is_profiled_and_kept",
+    why="the kernel of one of its reports",
+)
 @needs_reader
 @needs_cuda
 def test_the_kernel_for_tensor_cores_is_the_candidate_with_wgmma(

@@ -12,7 +12,7 @@ import pytest
 from kernels import tiny_kernel, with_known_peaks
 from profiles import keep_profile, launch, run
 from pydantic import ValidationError
-from tiers import cases
+from tiers import cases, further
 
 from kernelwright.analysis.spans import lines_of
 from kernelwright.analysis.spans.profile import IDEAL_SECTORS, SECTORS
@@ -103,6 +103,11 @@ def test_an_instruction_leads_back_to_its_line(bench: Workbench) -> None:
             assert back is not None and back[0] == row and f"scale.cu:{line}" in row
 
 
+@further(
+    "tests/tools/test_ptx_for_source_span.py::"
+    "test_lines_of_a_cuda_kernel_are_counted_by_what_their_instructions_do",
+    why="all lines of kernels in Triton, page by page",
+)
 @needs_triton
 @cases(
     "spec",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiers import further
 
 from kernelwright.runners.errors import ExpressionError, SpecError, ToolchainMissing
 from kernelwright.runners.limits import limits
@@ -65,6 +66,11 @@ def small_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MOST_BYTES", 1 << 22)
 
 
+@further(
+    "tests/runners/limits/test_limits.py::"
+    "test_a_disturbed_peak_is_measured_anew_and_the_least_disturbed_counts",
+    why="whole readings of a machine",
+)
 def test_measured_peaks_are_those_of_a_machine(peaks: Peaks) -> None:
     cores = len(os.sched_getaffinity(0))
     assert 1e8 < peaks.copy_bytes_per_s < 1e13

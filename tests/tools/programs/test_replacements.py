@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
+from tiers import further
 
 from kernelwright.runners.errors import SpecError
 from kernelwright.search.session.workbench import Workbench
@@ -25,6 +26,10 @@ def test_a_variant_is_put_in_with_the_launch_of_its_own_workload(bench: Workbenc
         replacement_of_variant(bench, opened.baseline, "f9c9")
 
 
+@further(
+    "tests/tools/test_ptx_for_source_span.py::test_host_code_has_no_code_of_a_gpu",
+    why="the same refusal by who asks for machine code",
+)
 def test_host_code_takes_no_kernels_place(bench: Workbench) -> None:
     opened = open_kernel(bench, OpenKernelArguments(spec_path="softmax/plain.json"))
     with pytest.raises(SpecError, match="no machine code of a GPU"):
