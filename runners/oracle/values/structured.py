@@ -45,7 +45,7 @@ STRUCTURED: Mapping[StressKind, str] = {
     "sorted": "rows in order, or in order as each of several threads reads them",
     "lone": "a constant, but for one value in each row",
     "few": "few values, so that many of a row are equal",
-    "mixed": "usual values, between which some rows have a spike, a shifted half or few values",
+    "mixed": "nearly usual values, between which some rows have a spike, a shifted half or few",
     "unknown": "other values where the spec fills with constants, or the same in other places",
     "unlike": "one other value in each row of what the spec fills with constants, or two exchanged",
     "uneven": "what the spec makes grow grows in other steps; other values for its constants",
@@ -66,6 +66,8 @@ LEAST_SPIKE = 30.0
 NARROWEST, WIDEST = 0.25, 2.0
 SAME_SIGN = 1 / 16
 """of a constant's size: the least that stands in its place"""
+APART = (0.12, 0.08, 0.05)
+"""spreads by which rows of a mixture lie off the middle"""
 ONE_ROW_IN = 8
 GROUPS, ENDS = 8, 16
 """drawn numbers of threads that read a row in turn; largest and least values that one of them
@@ -276,12 +278,24 @@ def _short(
 def _mixed(law: Law, rows: Array, rng: np.random.Generator) -> Array:
     if len(rows) == 1:
         return _spike(law, _half(law, rows, rng), rng)
+    rows = _apart(law, rows, rng)
     order: Array = rng.permutation(len(rows))
     chosen: Array = order[: max(len(MIXED), len(rows) // ONE_ROW_IN)]
     for number, maker in enumerate(MIXED):
         of_this = chosen[number :: len(MIXED)]
         if of_this.size:
             rows[of_this] = maker(law, rows[of_this], rng)
+    return rows
+
+
+def _apart(law: Law, rows: Array, rng: np.random.Generator) -> Array:
+    """Rows a little higher or lower, as in `_half`, and each still as usual rows are: whoever takes
+    every second row of a column for all of them is off by more than is tolerated."""
+    if law.bounded:  # room for the steps
+        rows = law.center + (rows - law.center) * (1 - sum(APART) / 2)
+    for part, step in zip(_parts(len(rows), rng), APART, strict=True):
+        higher: Any = (part != rng.integers(0, 2))[:, None]
+        rows += np.where(higher, step * law.spread, -step * law.spread).astype(rows.dtype)
     return rows
 
 
