@@ -92,7 +92,7 @@ def test_a_host_kernel_is_stopped_by_what_its_page_says(
 @cases(
     "cheat",
     TRITON,
-    kinds=page_tiers.what_is_asked,
+    kinds=page_tiers.what_is_asked_without_a_gpu,
     always=page_tiers.stays_on_the_host,
     why=page_tiers.WHY,
     ids=lambda cheat: cheat.name,

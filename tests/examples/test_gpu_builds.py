@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tiers import cases
 
 from kernelwright.runners.building.builder import Builder
 from kernelwright.runners.errors import ToolchainMissing
@@ -58,7 +59,13 @@ def test_all_gpu_examples_are_built_here() -> None:
     assert set(specs()) == set(LAUNCHES)
 
 
-@pytest.mark.parametrize("name", LAUNCHES)
+@cases(
+    "name",
+    LAUNCHES,
+    why="further examples of a language, with as many launches",
+    kinds=lambda name: [(name.partition("_")[0], LAUNCHES[name])],
+    always=lambda name: name == "cuda_histogram",
+)
 def test_an_example_builds_for_an_h100(builder: Builder, name: str) -> None:
     path = specs()[name]
     loaded = load_file(path, Roots([path.parent]))

@@ -8,7 +8,7 @@ kernel for each thing that gates look at, and every attack that docs/attacks.md 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -16,12 +16,19 @@ from kernelwright.server.selftest.cheats import Cheat
 
 ATTACKS = Path(__file__).parents[2] / "docs" / "attacks.md"
 BEFORE_IT_RUNS = {"static_screen", "rejected", "build_failed", "machine_code_screen"}
+WITHOUT_A_GPU = BEFORE_IT_RUNS | {"is_right", "captures", "sources", "probes", "GPU code"}
+"""gates and looks that decide of a Triton page where nothing but the interpreter runs it"""
 WHY = "another page of its gate, or honest near the same look, through a whole evaluation"
 
 
 def what_is_asked(cheat: Cheat) -> Iterator[Hashable]:
     """What meets a page first; of an honest one, the looks that could take it for a cheat."""
     yield from cheat.page.near if cheat.honest else cheat.page.expect[:1]
+
+
+def what_is_asked_without_a_gpu(cheat: Cheat) -> Iterable[Hashable]:
+    """Of that, what is asked where the page is only built and interpreted."""
+    return WITHOUT_A_GPU.intersection(what_is_asked(cheat)) or {"built only"}
 
 
 @cache

@@ -16,6 +16,7 @@ import psutil
 import pytest
 from kernels import with_known_peaks
 from pretend_gpu import pretended_gpu
+from tiers import further
 
 from kernelwright.runners.building import plain_compiler
 from kernelwright.runners.model import Ending
@@ -125,6 +126,10 @@ def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interrupte
         yield Interrupted(spec, outdir, ears.told, kept, ears.working)
 
 
+@further(
+    "tests/server/test_kills.py::test_a_search_that_a_signal_meets_in_the_middle_of_a",
+    why="a signal in the middle of a sweep",
+)
 def test_ctrl_c_in_a_sweep_leaves_no_process_behind(interrupted: Interrupted) -> None:
     assert interrupted.working
     # one that was killed while it waits for a disk ends when the disk has answered
