@@ -1,6 +1,7 @@
 """What a call of a deployed winner costs on the host: this loader, and another version's beside it.
 
-    python benchmarks/deployed_calls.py [--device cuda] [--beside OTHER/deploy] [--out FILE]
+    python benchmarks/deployed_calls.py [--device cuda] [--beside OTHER/deploy] [--rounds 5]
+        [--out FILE]
 
 Processes of each version measure in turns, as `deploy/cost.py` does; told are the medians over
 rounds of its figures in microseconds, and the ratios of the other's to this one's in one round.
@@ -20,7 +21,7 @@ from statistics import median
 from typing import Any
 
 HERE = Path(__file__).resolve().parents[1] / "deploy"
-ROUNDS, LIMIT_S = 5, 60
+LIMIT_S = 60
 LOADED = "other_deploy"
 """another version by a name of its own: it measures by this one's way, with its own loader"""
 
@@ -30,6 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--beside", type=Path)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -39,7 +41,7 @@ def main() -> None:
     versions = {"this": HERE} | ({"other": given.beside} if given.beside else {})
     rounds = [
         {name: asked(folder, given.device) for name, folder in versions.items()}
-        for _ in range(ROUNDS)
+        for _ in range(given.rounds)
     ]
     told = {"device": given.device, **summary(rounds), "rounds": rounds}
     print(json.dumps({name: each for name, each in told.items() if name != "rounds"}, indent=1))

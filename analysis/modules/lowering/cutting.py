@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ....runners.modules.common.graphs import GraphNode, ModuleGraph
+from .by_place import is_by_place, why_not_by_place
 from .expansion import expanded, own_names, without_repeats
 from .libraries import CONVOLUTION, left_to_libraries
-from .placed import PLACED
-from .pointwise import DEAR, DTYPES, ELEMENTWISE, FLOAT, OF_TRUTH, TRUTH, UNARY, WHOLE
+from .placed import PLACED, why_not_placed
+from .pointwise import DEAR, DTYPES, ELEMENTWISE, FLOAT, OF_FLOAT, OF_TRUTH, TRUTH, UNARY, WHOLE
 from .sums import PLACES, PRODUCTS, WINDOWS, is_sum, window_of
 from .views import is_view
 
@@ -135,17 +136,35 @@ def _why_not(node: GraphNode, nodes: Mapping[str, GraphNode]) -> str:
         return CONVOLUTION
     if not (node.op in ELEMENTWISE or is_view(node) or is_sum(node) or node.op in PLACED):
         return f"no kernel is written for {node.op}"
+    if why := _why_not_as_given(node, nodes):
+        return why
+    if any("other" in each for each in node.args if isinstance(each, dict)):
+        return f"{node.op} is given something that is no number"
+    return _why_not_in_type(node, nodes)
+
+
+def _why_not_as_given(node: GraphNode, nodes: Mapping[str, GraphNode]) -> str:
+    """The same, by its arguments."""
     if node.op in WINDOWS and window_of(node) is None:
         return f"{node.op} whose windows hang over the edge"
     if node.op in PLACES and (len(node.args) < 2 or node.args[1] is None):
         return f"{node.op} over all dimensions"
-    if any("other" in each for each in node.args if isinstance(each, dict)):
-        return f"{node.op} is given something that is no number"
+    if node.op in PLACED:
+        return why_not_placed(node, nodes)
+    if is_by_place(node):
+        return why_not_by_place(node, lambda name: nodes[name].shape or ())
+    return ""
+
+
+def _why_not_in_type(node: GraphNode, nodes: Mapping[str, GraphNode]) -> str:
+    """The same, by types and sizes."""
     for each in (node, *(nodes[o] for o in operands(node))):
         if each.dtype not in DTYPES or 0 in (each.shape or ()):
             return f"{each.name} is {each.dtype or 'no tensor'} of shape {list(each.shape or ())}"
     if node.op in OF_TRUTH and node.dtype != TRUTH:
         return f"bits of {node.dtype}"
+    if node.op in OF_FLOAT and any(nodes[o].dtype != FLOAT for o in operands(node)):
+        return f"{node.op} of whole numbers"
     if is_sum(node) and node.dtype != FLOAT and node.op not in PLACES:
         return f"a sum of {node.dtype}"
     if node.dtype in WHOLE and node.shape == ():

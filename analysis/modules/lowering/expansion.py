@@ -47,6 +47,12 @@ TAKEN: Mapping[str, tuple[str, ...]] = {
     "aten.min.dim": ("aten.amin.default", "aten.argmin.default"),
 }
 """operators with several results, and the one that each of these is"""
+ALIKE: Mapping[str, Any] = {
+    "aten.full_like.default": None,
+    "aten.zeros_like.default": 0,
+    "aten.ones_like.default": 1,
+}
+"""operators that take of their operand its shape alone, and the value of those that name none"""
 AVERAGES = ("aten.avg_pool2d.default", "aten.avg_pool3d.default")
 
 
@@ -64,6 +70,13 @@ def _of_aten(node: GraphNode, known: Mapping[str, GraphNode]) -> Iterator[GraphN
         yield from _spread(node, given, shape, axes)
     elif node.op == "python.getitem" and (taken := _taken(node, known)) is not None:
         yield taken
+    elif node.op == "python.getitem" and (piece := _piece(node, known)) is not None:
+        yield piece
+    elif node.op in ALIKE or (node.op == "aten.full.default" and "dtype" not in node.kwargs):
+        kwargs = {"dtype": {"dtype": node.dtype}}
+        told = node.args[1] if len(node.args) > 1 else ALIKE[node.op]
+        update = {"op": "aten.full.default", "args": (list(node.shape or ()), told)}
+        yield node.model_copy(update={**update, "kwargs": kwargs})
     elif node.op in AVERAGES and (divisor := _divisor(node)):
         yield from _average(node, divisor)
     elif node.op == "aten.as_strided.default" and _is_row_major(node, known):
@@ -87,6 +100,23 @@ def _taken(node: GraphNode, known: Mapping[str, GraphNode]) -> GraphNode | None:
     if ops[place] in ("aten.amax.default", "aten.amin.default"):
         args = (args[0], [args[1]], *args[2:])
     return node.model_copy(update={"op": ops[place], "args": args, "kwargs": of.kwargs})
+
+
+def _piece(node: GraphNode, known: Mapping[str, GraphNode]) -> GraphNode | None:
+    """One of several pieces of a value as a view of it; None where it is none."""
+    of, place = known[node.args[0]["node"]], int(node.args[1])
+    source, *given = of.args
+    if of.op == "aten.unbind.int":
+        args = (source, given[0] if given else 0, place)
+        return node.model_copy(update={"op": "aten.select.int", "args": args})
+    if of.op not in ("aten.split_with_sizes.default", "aten.split.Tensor"):
+        return None
+    axis = int(given[1]) if len(given) > 1 else 0
+    told: Any = given[0]
+    sizes = [int(told)] * (place + 1) if isinstance(told, int) else list[int](told)
+    begin, size = sum(sizes[:place]), (node.shape or ())[axis]
+    args = (source, axis, begin, begin + size)
+    return node.model_copy(update={"op": "aten.slice.Tensor", "args": args})
 
 
 def _divisor(node: GraphNode) -> int:

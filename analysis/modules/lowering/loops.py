@@ -9,6 +9,7 @@ from math import prod
 from typing import Any, cast
 
 from ....runners.languages import language_of
+from .by_place import is_by_place, looked_at
 from .cutting import Cut, Kernel, operands
 from .placed import PLACED, element_of
 from .pointwise import element, literal
@@ -99,6 +100,8 @@ class _Writer:
             return self.multiplied(name, indices)
         if node.op in WINDOWS:
             return self.of_window(name, indices)
+        if is_by_place(node):
+            return self.by_place(name, indices)
         (source,) = operands(node)
         shape = self.cut.nodes[source].shape or ()
         axes = axes_of(node, len(shape))
@@ -134,6 +137,13 @@ class _Writer:
         step = f"acc = {fold.format(acc='acc', x=self.value(source, tuple(places)))};"
         step = f"if ({' && '.join(inside)}) {step}" if inside else step
         return Sum([f"float acc = {start};"], [*lines, step], loops)
+
+    def by_place(self, name: str, indices: Indices) -> Sum:
+        """The same for what is put where indices say, and for running sums."""
+        found = looked_at(self.cut.nodes[name], indices, self.value, self.cut.shape)
+        start, fold = FOLDS.get(found.fold, ("", "{x}"))
+        step = f"if ({found.where}) acc = {fold.format(acc='acc', x=found.brings)};"
+        return Sum([f"float acc = {found.start or start};"], [step], found.loops)
 
     def multiplied(self, name: str, indices: Indices) -> Sum:
         """The same for a product of matrices."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+FUNCTION = re.compile(r"(\w+)\(")
 FLOAT, WHOLE, TRUTH = "float32", ("int64", "int32"), "bool"
 DTYPES = (FLOAT, *WHOLE, TRUTH)
 
+REMAINDER = "(fmodf({a}, {b}) + (fmodf({a}, {b}) * {b} < 0.0f ? {b} : 0.0f))"
+"""of the divisor's sign, as Python has it"""
 BINARY: Mapping[str, str] = {
     "aten.mul.Tensor": "({a} * {b})", "aten.mul.Scalar": "({a} * {b})",
     "aten.div.Tensor": "({a} / {b})",
@@ -20,6 +24,9 @@ BINARY: Mapping[str, str] = {
     "aten.gt.Scalar": "({a} > {b})", "aten.gt.Tensor": "({a} > {b})",
     "aten.eq.Scalar": "({a} == {b})", "aten.eq.Tensor": "({a} == {b})",
     "aten.ne.Scalar": "({a} != {b})", "aten.ne.Tensor": "({a} != {b})",
+    "aten.pow.Tensor_Tensor": "powf({a}, {b})", "aten.atan2.default": "atan2f({a}, {b})",
+    "aten.remainder.Scalar": REMAINDER, "aten.remainder.Tensor": REMAINDER,
+    "aten.fmod.Tensor": "fmodf({a}, {b})", "aten.fmod.Scalar": "fmodf({a}, {b})",
     "aten.logical_and.default": "({a} && {b})", "aten.logical_or.default": "({a} || {b})",
     "aten.bitwise_and.Tensor": "({a} && {b})", "aten.bitwise_or.Tensor": "({a} || {b})",
 }  # fmt: skip
@@ -31,12 +38,31 @@ UNARY: Mapping[str, str] = {
     "aten.relu.default": "({a} > 0.0f ? {a} : 0.0f)", "aten.reciprocal.default": "(1.0f / {a})",
     "aten.sin.default": "sinf({a})", "aten.cos.default": "cosf({a})",
     "aten.expm1.default": "expm1f({a})", "aten.log1p.default": "log1pf({a})",
+    "aten.tan.default": "tanf({a})", "aten.asin.default": "asinf({a})",
+    "aten.acos.default": "acosf({a})", "aten.atan.default": "atanf({a})",
+    "aten.sinh.default": "sinhf({a})", "aten.cosh.default": "coshf({a})",
+    "aten.asinh.default": "asinhf({a})", "aten.acosh.default": "acoshf({a})",
+    "aten.atanh.default": "atanhf({a})", "aten.erfc.default": "erfcf({a})",
+    "aten.exp2.default": "exp2f({a})", "aten.log2.default": "log2f({a})",
+    "aten.log10.default": "log10f({a})", "aten.floor.default": "floorf({a})",
+    "aten.ceil.default": "ceilf({a})", "aten.trunc.default": "truncf({a})",
+    "aten.round.default": "rintf({a})",
+    "aten.sign.default": "(float)(({a} > 0.0f) - ({a} < 0.0f))",
     "aten.logical_not.default": "(!{a})", "aten.bitwise_not.default": "(!{a})",
     "aten.clone.default": "{a}", "aten.alias.default": "{a}",
     "aten.detach.default": "{a}", "aten.isnan.default": "({a} != {a})",
 }  # fmt: skip
-DEAR = ("expf", "logf", "tanhf", "erff", "sinf", "cosf", "expm1f", "log1pf", "powf", "sqrtf")
+EASY = ("floorf", "ceilf", "truncf", "rintf", "fabsf", "fmaxf", "fminf")
+DEAR = tuple(
+    {f for each in (*UNARY.values(), *BINARY.values()) for f in FUNCTION.findall(each)} - {*EASY}
+)
 """functions that nobody wants computed twice"""
+OF_FLOAT = tuple(
+    f"aten.{name}"
+    for name in ("floor.default", "ceil.default", "trunc.default", "round.default",
+                 "pow.Tensor_Tensor")
+)  # fmt: skip
+"""as these are written, of floats alone"""
 OF_TRUTH = tuple(op for op in (*UNARY, *BINARY) if ".bitwise_" in op)
 """as these are written, of truth values alone"""
 COPIES = ("aten._to_copy.default",)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....runners.modules.common.graphs import GraphNode
+from .by_place import is_by_place
 
 FOLDS: Mapping[str, tuple[str, str]] = {
     "sum": ("0.0f", "{acc} + {x}"),
@@ -66,7 +67,8 @@ class Axes:
 
 def is_sum(node: GraphNode) -> bool:
     """Whether an element of it needs many of what it is made of."""
-    return node.op in REDUCTIONS or node.op in PRODUCTS or node.op in WINDOWS or node.op in PLACES
+    folds = (REDUCTIONS, PRODUCTS, WINDOWS, PLACES)
+    return any(node.op in each for each in folds) or is_by_place(node)
 
 
 def window_of(node: GraphNode) -> Window | None:

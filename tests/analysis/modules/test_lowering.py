@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lowered_cases import chosen, pieces, places, pools
+from lowered_cases import by_indices, chosen, in_pieces, pieces, places, pools, rounded, running
 
 from kernelwright.analysis.modules.lowering import rows
 from kernelwright.analysis.modules.lowering.cutting import Call, Cut, Kernel, cut
@@ -36,7 +36,12 @@ CASES = (
     "places_of_the_most",
     "pieces_and_padding",
     "rows_by_their_number",
+    "places_by_indices",
+    "running_sums",
+    "in_pieces",
+    "rounded",
 )
+ALL_KERNELS = ("places_by_indices", "running_sums", "in_pieces", "rounded")
 
 
 def modules() -> dict[str, tuple[Any, tuple[Any, ...]]]:
@@ -101,6 +106,13 @@ def modules() -> dict[str, tuple[Any, tuple[Any, ...]]]:
         "pools": (of(pools), (r(2, 3, 9, 8),)),
         "places_of_the_most": (of(places), (r(4, 5, 3),)),
         "pieces_and_padding": (of(pieces), (r(4, 3), r(4, 2))),
+        "places_by_indices": (
+            of(by_indices),
+            (r(6, 4), torch.tensor([[0, 5, 2, 2, -1, -6, 1, 4, 3, 5], [*range(10)]]), r(10, 4)),
+        ),
+        "running_sums": (of(running), (r(3, 5, 7),)),
+        "in_pieces": (of(in_pieces), (r(2, 4, 3, 5),)),
+        "rounded": (of(rounded), (r(40), r(40))),
         "rows_by_their_number": (of(chosen), (r(6, 3), torch.tensor([5, 0, 2, 4]), 2.5)),
     }
 
@@ -180,6 +192,31 @@ def test_kernels_in_their_order_give_the_outputs_of_the_module(
     for got, true in zip(found, wanted, strict=True):
         assert got.shape == true.shape
         assert torch.allclose(got, true, atol=2e-5, rtol=2e-5), (got - true).abs().max()
+
+
+@pytest.mark.parametrize("case", ALL_KERNELS)
+def test_nothing_of_them_is_left_to_aten(workshop: Workshop, case: str) -> None:
+    assert not [each for each in workshop.cuts[case].steps if isinstance(each, Call)]
+
+
+def test_many_places_and_places_named_twice_are_left_to_aten_with_the_reason(
+    tmp_path: Path,
+) -> None:
+    import torch
+
+    from kernelwright.runners.modules.cutting.graph import graph_of
+    from kernelwright.runners.modules.forms.subjects import Loaded
+
+    class Puts(torch.nn.Module):
+        def forward(self, x: Any, to: Any, brought: Any) -> Any:
+            return x.cumsum(0), x.index_copy(0, to, brought)
+
+    x = torch.zeros(200, 2)
+    inputs = (x, torch.tensor([1, 1]), torch.ones(2, 2))
+    parts = cut(graph_of(Loaded(Puts(), inputs, "cpu", "test", tmp_path)))
+    told = [step.why for step in parts.steps if isinstance(step, Call)]
+    assert told[0] == "aten.cumsum.default of 200 places: an element would look at each of them"
+    assert "may be named twice" in told[1]
 
 
 def test_what_a_call_leaves_in_the_modules_buffers_is_computed_too(workshop: Workshop) -> None:
