@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import inf, isinf, prod
 
 from ..accesses import value_type
 from ..calls import applied as of_library
@@ -13,6 +13,7 @@ from ..calls import known_function
 from ..expressions import (
     FLOATS,
     TRUE,
+    Call,
     DType,
     Expr,
     Load,
@@ -47,6 +48,8 @@ class Reader:
     """arrays that are written: what is read of them is taken when it is read"""
     handlers: Mapping[str, Callable[[Reader, Operation], Blocks]]
     """operations with regions, which execute others"""
+    positive: frozenset[str] = frozenset()
+    """floats among the arguments that are surely above zero"""
     values: dict[str, Block] = field(default_factory=dict[str, Block])
     descriptors: dict[str, object] = field(default_factory=dict[str, object])
     """`descriptors.Descriptor` by the names that they have"""
@@ -92,7 +95,39 @@ class Reader:
         found = elementwise(each.name, each.text, [block.expr for block in blocks], type_)
         if found is None:
             raise Unreadable(f"the operation {each.name}")
-        return Block(found, shape)
+        return Block(_scaled(found, self.positive), shape)
+
+
+def _scaled(value: Expr, positive: frozenset[str]) -> Expr:
+    """The choice among scaled values, of a choice that is scaled by what is surely above zero:
+    infinity stays what it is."""
+    if not isinstance(value, Call) or value.op != "mul":
+        return value
+    for chosen, factor in (value.args, value.args[::-1]):
+        if not isinstance(chosen, Call) or chosen.op != "select":
+            continue
+        condition, *sides = chosen.args
+        endless = [isinstance(each, Number) and isinf(each.value) for each in sides]
+        if sum(endless) != 1 or not _above_zero(factor, positive):
+            continue
+        one, other = (
+            side if same else Call("mul", (side, factor), value.dtype)
+            for side, same in zip(sides, endless, strict=True)
+        )
+        return call("select", condition, one, other, dtype=value.dtype)
+    return value
+
+
+def _above_zero(factor: Expr, positive: frozenset[str]) -> bool:
+    match factor:
+        case Number(value):
+            return 0 < value < inf
+        case Name(name):
+            return name in positive
+        case Call("mul", args):
+            return all(_above_zero(each, positive) for each in args)
+        case _:
+            return False
 
 
 def _of_addresses(name: str, blocks: Sequence[Block]) -> Expr:

@@ -34,6 +34,7 @@ from .execution import Reader
 from .folds import HANDLERS
 from .jumps import structured
 from .parsing import Region, TritonFunction, functions_in
+from .persistent import a_tile_each, under_the_end
 from .programs import in_axes
 
 
@@ -43,27 +44,43 @@ def lift_ttir(
     arguments: Sequence[Argument],
     at_most: Mapping[str, int] | None = None,
     launches: Sequence[Mapping[str, int]] = (),
+    positive: frozenset[str] = frozenset(),
 ) -> Lifted:
     """A kernel of a module of TTIR as what it computes.
 
     `arguments`: those that are no constants of the compilation, in order, as the contract calls
     them. `at_most`: sizes that surely are not greater, such as a row that fits in a block.
     `launches`: sizes of some launches, the number of programs among them as `nctaid.x`, by which
-    the order of programs is told (`programs.py`).
+    the order of programs is told (`programs.py`). `positive`: floats that surely are above zero.
     """
     given = tuple(arguments)
     try:
         function = functions_in(text).get(entry)
         if function is None or len(function.parameters) != len(given):
             raise Unreadable("no such kernel, or one with other parameters")
-        written = frozenset(_read(function, given, frozenset()).stores)
-        body = tuple(_read(function, given, written).out)
+        written = frozenset(_read(function, given, frozenset(), positive).stores)
+        body = tuple(_read(function, given, written, positive).out)
         places = tuple(Name(each) for each in reversed(THREADS))
         body = changed(body, lambda each: unplaced(each, places))
-        body, tiles = in_axes(body, launches) if launches else (body, {})
+        body, tiles = _in_tiles(body, launches)
         return _with_tiles(_placed(entry, given, body, at_most or {}), tiles)
     except Unreadable as error:
         return Lifted(entry, given, (), (Opaque(str(error)),))
+
+
+def _in_tiles(
+    body: Body, launches: Sequence[Mapping[str, int]]
+) -> tuple[Body, dict[str, Expr | None]]:
+    """Statements over an axis of programs for each coordinate of a tile (`in_axes`), those of
+    programs that take several tiles too."""
+    if not launches:
+        return body, {}
+    found = a_tile_each(body, launches)
+    if found is None:
+        return in_axes(body, launches)
+    inner, end, each = found
+    made, tiles = in_axes(inner, each)
+    return (made, tiles) if tiles else (under_the_end(inner, end), {})
 
 
 def _with_tiles(lifted: Lifted, tiles: Mapping[str, Expr | None]) -> Lifted:
@@ -78,9 +95,12 @@ def _with_tiles(lifted: Lifted, tiles: Mapping[str, Expr | None]) -> Lifted:
 
 
 def _read(
-    function: TritonFunction, arguments: tuple[Argument, ...], written: frozenset[str]
+    function: TritonFunction,
+    arguments: tuple[Argument, ...],
+    written: frozenset[str],
+    positive: frozenset[str],
 ) -> Reader:
-    reader = Reader(arguments, written, HANDLERS | DESCRIPTORS)
+    reader = Reader(arguments, written, HANDLERS | DESCRIPTORS, positive)
     for name, argument in zip(function.parameters, arguments, strict=True):
         pointer = Pointer(argument.name, Number(0))
         scalar = Name(argument.name, value_type(argument.dtype))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from .....analysis.lift.conditions import follows
 from .....analysis.lift.expressions import (
     ONE,
     ZERO,
@@ -14,10 +15,11 @@ from .....analysis.lift.expressions import (
     Load,
     Name,
     Number,
+    call,
     names_in,
     walk,
 )
-from .....analysis.lift.folding import combination
+from .....analysis.lift.folding import combination, neutral
 from .....analysis.lift.rewriting import substitute
 from .....analysis.lift.statements import (
     Body,
@@ -107,8 +109,12 @@ def row_program(plain: Computed) -> RowProgram:
     reductions = {fold: reduction for fold in folds if (reduction := reduction_of(fold))}
     if not reductions:
         raise Unwritable("nothing is folded along rows")
-    counts += [each.columns for each in reductions.values()]
+    counts += [each.columns for each in reductions.values() if names_in(each.columns) <= known]
+    if not counts:
+        raise Unwritable("its rows have lengths of their own")
     columns = counts[0]
+    reductions = {fold: _whole(each, columns, dims) for fold, each in reductions.items()}
+    counts += [each.columns for each in reductions.values()]
     if any(each != columns for each in counts) or not names_in(columns) <= known:
         raise Unwritable("its loops have different lengths")
     return RowProgram(
@@ -120,6 +126,27 @@ def row_program(plain: Computed) -> RowProgram:
     )
 
 
+def _whole(reduction: Reduction, columns: Expr, dims: tuple[Dim, ...]) -> Reduction:
+    """One of the first columns alone, as many as the place says, as one of all of them: the rest
+    counts as nothing. As it is where that is not surely the same."""
+    count, kind = reduction.columns, reduction.kind
+    nothing = neutral(kind, reduction.term.dtype)
+    if count == columns or nothing is None or reduction.start != ZERO:
+        return reduction
+    if not _within(count, columns, dims):
+        return reduction
+    inside = call("lt", Name(COLUMN), count, dtype="bool")
+    term = Call("select", (inside, reduction.term, nothing), reduction.term.dtype)
+    return replace(reduction, columns=columns, term=term)
+
+
+def _within(count: Expr, columns: Expr, dims: tuple[Dim, ...]) -> bool:
+    """Whether a fold surely is not over more than all columns."""
+    fits = call("le", count, columns, dtype="bool")
+    facts = (call("lt", Name(d.name), d.extent, dtype="bool") for d in dims)
+    return count == columns or any(follows(fits, fact) for fact in facts)
+
+
 def _with_loop_of_columns(plain: Computed) -> tuple[tuple[Dim, ...], Body]:
     """Dimensions without the one along which values are folded anew at each place: that is a loop
     of the row."""
@@ -127,7 +154,8 @@ def _with_loop_of_columns(plain: Computed) -> tuple[tuple[Dim, ...], Body]:
     folds = _folds_in(body)
     for dim in reversed(dims):
         across = [f for f in folds if dim.name not in names_in(f)]
-        if across and all(f in across for f in folds) and across[0].count == dim.extent:
+        longest = across and _within(across[0].count, dim.extent, dims)
+        if across and all(f in across for f in folds) and longest:
             left = tuple(d for d in dims if d != dim)
             return left, (Each(dim.name, dim.extent, (), body),)
     return dims, body

@@ -93,11 +93,20 @@ def picked_kernel(x, chosen, y, width, WHOLE: tl.constexpr):
     tl.store(y + at, values, (not given) and inside)
     tl.store(y + at, -1.0, given and inside)
 """
+CAUSAL = """\
+def causal_kernel(x, y, width, WHOLE: tl.constexpr):
+    row, c = tl.program_id(0), tl.arange(0, WHOLE)
+    values = tl.load(x + row * width + c, mask=c <= row, other=float("-inf")) * 0.5
+    powers = tl.exp(values - tl.max(values, axis=0))
+    shares = tl.where(c <= row, powers / tl.sum(powers, axis=0), 0.0)
+    tl.store(y + row * width + c, shares, mask=c < width)
+"""
 SOFTMAX = "np.exp(x - x.max(1)[:, None])"
 TRUTHS = {
     "range": "peak = np.abs(x).max(1) / 127\n    return x / peak[:, None], peak",
     "online": f"return {SOFTMAX} / {SOFTMAX}.sum(1)[:, None]",
     "loss": "return np.log(np.exp(x).sum(1))",
+    "causal": "e = np.tril(np.exp(x / 2))\n    return e / e.sum(1)[:, None]",
     "picked": "return np.where(chosen > 0, -1.0, x)",
     "norm": "both = x + r\n    scale = 1 / np.sqrt((both * both).mean(1) + 0.01)\n"
     "    return both, both * scale[:, None], scale",
@@ -113,19 +122,22 @@ ARRAYS = {
     "first": (SHARED, {"x": "input", "y": "output"}),
     "range": (RANGE, {"x": "input", "y": "output", "peak": "output"}),
     "online": (ONLINE, {"x": "input", "y": "output"}),
+    "causal": (CAUSAL, {"x": "input", "y": "output"}),
     "loss": (LOSS, {"x": "input", "y": "output"}),
     "picked": (PICKED, {"x": "input", "chosen": "input", "y": "output"}),
 }
 CAPPED = ("online", "loss")
 """whose blocks hold a row where it is short"""
-A_ROW = ("scale", "peak")  # fmt: skip
+A_ROW = ("scale", "peak")
 
 
 def _kernel(bench: TritonBench, name: str) -> LoadedKernel:
     source, roles = ARRAYS[name]
+    rows = "width" if name == "causal" else "rows"
+    of_rows = {*A_ROW, "y"} if name == "loss" else {*A_ROW}
     arguments: list[dict[str, Any]] = [
         {"name": n, "role": role, "dtype": "float32",
-         "shape": ["rows"] if n in A_ROW or (name, n) == ("loss", "y") else ["rows", "width"]}
+         "shape": [rows] if n in of_rows else [rows, "width"]}
         for n, role in roles.items()
     ]  # fmt: skip
     given = ", ".join(n for n, role in roles.items() if role != "output")
@@ -137,7 +149,7 @@ def _kernel(bench: TritonBench, name: str) -> LoadedKernel:
             "kernel_type": "triton",
             "source_code": HEAD + source,
             "metadata": {"kernel_name": f"{name}_kernel"},
-            "launch": {"grid": ["rows"], "constexprs": {"WHOLE": block}},
+            "launch": {"grid": [rows], "constexprs": {"WHOLE": block}},
         },
         "io": {"arguments": [*arguments, size]},
         "symbols": {"rows": {"min": 1, "max": 12}, "width": {"min": 90, "max": 3000}},
@@ -152,7 +164,8 @@ def _kernel(bench: TritonBench, name: str) -> LoadedKernel:
 
 @pytest.mark.parametrize(("name", "schedule"), [
     ("norm", "row_blocks"), ("gate", "elementwise_blocks"), ("range", "row_blocks"),
-    ("online", "row_blocks"), ("loss", "row_blocks"), ("picked", "elementwise_blocks"),
+    ("online", "row_blocks"), ("loss", "row_blocks"), ("causal", "row_blocks"),
+    ("picked", "elementwise_blocks"),
 ])  # fmt: skip
 def test_a_row_is_written_as_long_as_it_is(bench: TritonBench, name: str, schedule: str) -> None:
     kernel = _kernel(bench, name)

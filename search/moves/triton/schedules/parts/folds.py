@@ -23,7 +23,7 @@ from ......analysis.lift.expressions import (
     names_in,
     walk,
 )
-from ......analysis.lift.rewriting import substitute
+from ......analysis.lift.rewriting import rebuilt, substitute
 from ......analysis.lift.statements import Body, When, expressions_in
 from ......analysis.lift.sums import coefficient
 from ....shared.lifted.c_expressions import Unwritable, folds_of
@@ -269,8 +269,17 @@ def _surely_folded(body: Body) -> None:
     where that does not hold."""
     for each in body:
         for expr in expressions_in((each,)):
-            if folds_of(expr) and isinstance(each, When):
+            if folds_of(_both_sides(expr)) and isinstance(each, When):
                 raise Unwritable("a loop under a condition")
+
+
+def _both_sides(expr: Expr) -> Expr:
+    """The expression where a choice by the column computes either: a fold along the row is needed
+    for some column."""
+    made = rebuilt(expr, _both_sides)
+    if isinstance(made, Call) and made.op == "select" and COLUMN in names_in(made.args[0]):
+        return Call("either", made.args, made.dtype)
+    return made
 
 
 def _step(kind: str, name: str, value: str) -> str:

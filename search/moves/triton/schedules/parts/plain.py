@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from ......analysis.lift import Argument, Lifted
-from ......analysis.lift.conditions import settled
 from ......analysis.lift.expressions import Expr, Name, Number, call, names_in
 from ......analysis.lift.rewriting import substitute
 from ......analysis.lift.scattered import summed_over
@@ -30,13 +29,20 @@ from ....shared.base import NotApplicable, Proposals, State
 from ....shared.lifted.attempt import written_of
 from ....shared.lifted.memory import Memory
 from ....shared.lifted.names import Names
-from ....shared.lifted.online import with_plain_folds
 from ....shared.lifted.proof import refuted
 from ...parts.kernels import Kernel, Launch, launch_of, launched_kernels
 from .calls_read import launches_of
 from .integer_widths import Widths, widths_of
 from .requests import at_workloads, requests_of
-from .sizes_told import largest_value, over, same_sizes, size_told, without_single_places
+from .sizes_told import (
+    follows_size,
+    largest_value,
+    over,
+    plainly,
+    same_sizes,
+    size_told,
+    without_single_places,
+)
 
 WRITTEN = "# schedule: "
 """what begins the comment over a kernel that a schedule wrote: none is written of it again"""
@@ -199,10 +205,10 @@ class _Reading:
         first = self.launches[0]
         launches = [self._numbers(each) for each in self.launches]
         at_most = self._at_most(sizes)
-        found = lift_ttir(first.ttir, first.kernel, arguments, at_most, launches)
+        found = lift_ttir(first.ttir, first.kernel, arguments, at_most, launches, self._positive())
         if found.opaque:
             return NotApplicable(f"not all of it is understood: {'; '.join(found.opaque[:2])}")
-        found = _plainly(found, at_most)
+        found = plainly(found, at_most)
         if why := self._hangs_on_constants(found, arguments, sizes, launches):
             return NotApplicable(why)
         known = same_sizes(sizes)
@@ -240,6 +246,12 @@ class _Reading:
         sizes = {h.name: int(h.value or 0) for h in launch.handed if h.name in whole}
         return {**sizes, "nctaid.x": launch.grid[0]}
 
+    def _positive(self) -> frozenset[str]:
+        """Floats that are handed over, above zero at every shape."""
+        handed = [{h.name: h.value for h in each.handed} for each in self.launches]
+        floats = (h.name for h in self.handed if h.kind == "float")
+        return frozenset(n for n in floats if all((each[n] or 0) > 0 for each in handed))
+
     def _value(self, shape: int, name: str) -> int:
         return next(int(h.value or 0) for h in self.launches[shape].handed if h.name == name)
 
@@ -259,8 +271,10 @@ class _Reading:
             if launch.ttir == self.launches[0].ttir:
                 continue
             at_most = self._at_most(sizes, at)
-            other = lift_ttir(launch.ttir, launch.kernel, arguments, at_most, launches)
-            if lifted_text(_plainly(other, at_most)) != lifted_text(found):
+            other = lift_ttir(
+                launch.ttir, launch.kernel, arguments, at_most, launches, self._positive()
+            )
+            if lifted_text(plainly(other, at_most)) != lifted_text(found):
                 differ = (
                     h.name
                     for h in self.handed
@@ -278,10 +292,18 @@ class _Reading:
             ours = [self._value(n, constant.name) for n in range(len(self.launches))]
             for name, size in sizes.items():
                 values = [self._value(n, name) for n in range(len(self.launches))]
-                follows = len(set(ours)) > 1 and _follows(ours, values) and values[at] <= ours[at]
+                follows = (
+                    len(set(ours)) > 1 and follows_size(ours, values) and values[at] <= ours[at]
+                )
                 if follows or largest_value(size, self.spec) <= min(ours):
                     found[name] = min(found.get(name, ours[at]), ours[at])
-        return found
+        programs = dict[str, int]()
+        for axis, letter in enumerate(AXES):
+            grid = [each.grid[axis] for each in self.launches]
+            for name, most in found.items():
+                if grid == [self._value(n, name) for n in range(len(self.launches))]:
+                    programs[f"nctaid.{letter}"] = most
+        return found | programs
 
     def _programs(
         self, found: Lifted, sizes: dict[str, Expression], known: dict[str, Expr]
@@ -312,17 +334,6 @@ class _Reading:
                          if n not in taken and n not in made)  # fmt: skip
             made[fresh], sizes[fresh], known[name] = axis, told, Name(fresh)
         return made
-
-
-def _plainly(lifted: Lifted, at_most: Mapping[str, int]) -> Lifted:
-    """With folds of one value each, however the kernel cut them into blocks."""
-    facts = tuple(call("le", Name(n), Number(most), dtype="bool") for n, most in at_most.items())
-    return replace(lifted, body=settled(with_plain_folds(lifted.body), facts))
-
-
-def _follows(blocks: Sequence[int], values: Sequence[int]) -> bool:
-    """Whether a block is a size rounded up to a power of two, or the most that blocks are."""
-    return all(2 * v > b >= v or v > b == max(blocks) for b, v in zip(blocks, values, strict=True))
 
 
 def _blocks_of(told: Expression, sizes: Mapping[str, Expression]) -> Expr | None:

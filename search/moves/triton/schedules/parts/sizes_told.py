@@ -9,13 +9,15 @@ from itertools import combinations_with_replacement
 from math import prod
 
 from ......analysis.lift import Lifted
-from ......analysis.lift.expressions import Expr, Name, Number
+from ......analysis.lift.conditions import settled
+from ......analysis.lift.expressions import Expr, Name, Number, call
 from ......analysis.lift.rewriting import substitute
 from ......analysis.lift.statements import Dim, changed
 from ......runners.errors import ExpressionError
 from ......runners.specs.expressions import evaluate_int
 from ......runners.specs.part import Expression
 from ......runners.specs.spec import KernelSpec
+from ....shared.lifted.online import with_plain_folds
 
 UNKNOWN = 1 << 62
 MOST_FACTORS = 4
@@ -95,3 +97,18 @@ def over(lifted: Lifted, known: Mapping[str, Expr]) -> Lifted:
     """The lift with others in place of names."""
     dims = tuple(Dim(d.name, substitute(d.extent, known)) for d in lifted.dims)
     return replace(lifted, dims=dims, body=changed(lifted.body, lambda e: substitute(e, known)))
+
+
+def plainly(lifted: Lifted, at_most: Mapping[str, int]) -> Lifted:
+    """With folds of one value each, however the kernel cut them into blocks."""
+    facts = [call("le", Name(n), Number(most), dtype="bool") for n, most in at_most.items()]
+    for each in lifted.dims:
+        if isinstance(each.extent, Name) and each.extent.name in at_most:
+            most = Number(at_most[each.extent.name])
+            facts.append(call("lt", Name(each.name), most, dtype="bool"))
+    return replace(lifted, body=settled(with_plain_folds(lifted.body), tuple(facts)))
+
+
+def follows_size(blocks: Sequence[int], values: Sequence[int]) -> bool:
+    """Whether a block is a size rounded up to a power of two, or the most that blocks are."""
+    return all(2 * v > b >= v or v > b == max(blocks) for b, v in zip(blocks, values, strict=True))
