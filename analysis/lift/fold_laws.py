@@ -247,7 +247,7 @@ def _number(expr: Expr) -> float | None:
             return float(expr.op in ("ge", "le", "eq"))
         case "cast":
             return args[0]
-        case "mul" if 0.0 in args:
+        case "mul" | "div" if 0.0 in args[: 1 + (expr.op == "mul")]:
             return 0.0
         case "add" | "sub" if all(each == 0.0 for each in args):
             return 0.0

@@ -55,6 +55,8 @@ class Reader:
     """`descriptors.Descriptor` by the names that they have"""
     out: list[Statement] = field(default_factory=list[Statement])
     stores: set[str] = field(default_factory=set[str])
+    late: set[str] = field(default_factory=set[str])
+    """arrays that are read after something was stored to them"""
     names: int = 0
 
     def fresh(self, stem: str) -> str:
@@ -214,6 +216,8 @@ def _load(reader: Reader, each: Operation) -> Blocks:
     pointer = blocks[0].expr
     if not isinstance(pointer, Pointer):
         raise Unreadable("an address that does not come from a parameter")
+    if pointer.array in reader.stores:
+        reader.late.add(pointer.array)
     dtype: DType = next(value_type(a.dtype) for a in reader.arguments if a.name == pointer.array)
     read: Expr = Load(pointer.array, pointer.offset, dtype)
     mask = blocks[1].expr if len(blocks) > 1 else TRUE

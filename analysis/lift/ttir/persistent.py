@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..expressions import Expr, Name, Number, call, names_in
+from ..expressions import Call, Expr, Name, Number, call, names_in
 from ..fold_laws import end_of_strided
 from ..interpreting import value_of
 from ..rewriting import substitute
@@ -21,12 +21,14 @@ from .programs import PROGRAM, PROGRAMS
 Launch = Mapping[str, int]
 
 
-def a_tile_each(body: Body, launches: Sequence[Launch]) -> tuple[Body, Expr, list[Launch]] | None:
+def a_tile_each(
+    body: Body, launches: Sequence[Launch]
+) -> tuple[Body, Expr, Sequence[Launch]] | None:
     """What is done of one tile, how many tiles there are, and the launches with a program for each;
     None where programs do not go through tiles like that."""
-    if len(body) != 1 or not isinstance(body[0], Each) or body[0].carried:
+    loop = body[0] if len(body) == 1 else None
+    if not isinstance(loop, Each) or loop.carried:
         return None
-    (loop,) = body
     for stride in _strides(loop.count):
         end = end_of_strided(loop.count, Name(PROGRAM), stride)
         if end is None or names_in(end) & {PROGRAM, PROGRAMS}:
@@ -49,7 +51,9 @@ def under_the_end(body: Body, end: Expr) -> Body:
 
 def _strides(count: Expr) -> list[Expr]:
     """What a loop's counter may be stepped by, as its number of turns says."""
-    by = getattr(count, "args", (None, None))[-1]
+    if not isinstance(count, Call) or count.op != "div":
+        return []
+    by = count.args[1]
     return [by] if isinstance(by, Number) or by == Name(PROGRAMS) else []
 
 

@@ -32,6 +32,7 @@ from .blocks import THREADS, Block, unplaced
 from .descriptors import DESCRIPTORS
 from .execution import Reader
 from .folds import HANDLERS
+from .in_place import with_old_values
 from .jumps import structured
 from .parsing import Region, TritonFunction, functions_in
 from .persistent import a_tile_each, under_the_end
@@ -58,12 +59,21 @@ def lift_ttir(
         function = functions_in(text).get(entry)
         if function is None or len(function.parameters) != len(given):
             raise Unreadable("no such kernel, or one with other parameters")
-        written = frozenset(_read(function, given, frozenset(), positive).stores)
-        body = tuple(_read(function, given, written, positive).out)
-        places = tuple(Name(each) for each in reversed(THREADS))
-        body = changed(body, lambda each: unplaced(each, places))
-        body, tiles = _in_tiles(body, launches)
-        return _with_tiles(_placed(entry, given, body, at_most or {}), tiles)
+        plain = _read(function, given, frozenset(), positive)
+        written = frozenset(plain.stores)
+
+        def placed(body: Body) -> Lifted:
+            places = tuple(Name(each) for each in reversed(THREADS))
+            body = changed(body, lambda each: unplaced(each, places))
+            body, tiles = _in_tiles(body, launches)
+            return _with_tiles(_placed(entry, given, body, at_most or {}), tiles)
+
+        try:
+            return placed(tuple(_read(function, given, written, positive).out))
+        except Unreadable:
+            if plain.late or not written:
+                raise
+        return numbered(with_old_values(placed(tuple(plain.out)), written))
     except Unreadable as error:
         return Lifted(entry, given, (), (Opaque(str(error)),))
 

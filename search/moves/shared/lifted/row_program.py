@@ -89,7 +89,7 @@ class RowProgram:
 def row_program(plain: Computed) -> RowProgram:
     """The rows of a lift. Raises Unwritable where it has none."""
     dims, body = _with_loop_of_columns(plain)
-    body = _forwarded(with_plain_folds(body))
+    body = _forwarded(with_plain_folds(_with_first_folds(body)))
     known = plain.sizes.keys()
     elements, ends = list[Body](), list[Statement]()
     _apart(body)
@@ -138,6 +138,16 @@ def _whole(reduction: Reduction, columns: Expr, dims: tuple[Dim, ...]) -> Reduct
     inside = call("lt", Name(COLUMN), count, dtype="bool")
     term = Call("select", (inside, reduction.term, nothing), reduction.term.dtype)
     return replace(reduction, columns=columns, term=term)
+
+
+def _with_first_folds(body: Body) -> Body:
+    """What is folded before anything is stored, in its place: passes over the row come first
+    anyway."""
+    known = dict[str, Expr]()
+    while body and isinstance(first := body[0], Let) and isinstance(first.value, Fold):
+        known[first.name] = substitute(first.value, known)
+        body = body[1:]
+    return changed(body, lambda e: substitute(e, known)) if known else body
 
 
 def _within(count: Expr, columns: Expr, dims: tuple[Dim, ...]) -> bool:

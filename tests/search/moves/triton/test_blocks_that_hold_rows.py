@@ -101,12 +101,32 @@ def causal_kernel(x, y, width, WHOLE: tl.constexpr):
     shares = tl.where(c <= row, powers / tl.sum(powers, axis=0), 0.0)
     tl.store(y + row * width + c, shares, mask=c < width)
 """
+ADDED = """\
+def added_kernel(a, b, width, WHOLE: tl.constexpr):
+    row, c = tl.program_id(0), tl.arange(0, WHOLE)
+    a += row * width
+    b += row * width
+    total = tl.load(a + c, mask=c < width, other=0.0)
+    total += tl.load(b + c, mask=c < width, other=0.0)
+    tl.store(b + c, total, mask=c < width)
+    size = tl.rsqrt(tl.sum(total * total / width, axis=0) + 0.01)
+    tl.store(a + c, total * size, mask=c < width)
+"""
+TURNED = """\
+def turned_kernel(a, width, WHOLE: tl.constexpr):
+    row, c = tl.program_id(0), tl.arange(0, WHOLE)
+    a += row * width
+    values = tl.load(a + width - 1 - c, mask=c < width, other=0.0)
+    tl.store(a + c, values - tl.sum(values, axis=0), mask=c < width)
+"""
 SOFTMAX = "np.exp(x - x.max(1)[:, None])"
 TRUTHS = {
     "range": "peak = np.abs(x).max(1) / 127\n    return x / peak[:, None], peak",
     "online": f"return {SOFTMAX} / {SOFTMAX}.sum(1)[:, None]",
     "loss": "return np.log(np.exp(x).sum(1))",
     "causal": "e = np.tril(np.exp(x / 2))\n    return e / e.sum(1)[:, None]",
+    "added": "s = a + b\n    return s / np.sqrt((s * s).mean(1) + 0.01)[:, None], s",
+    "turned": "return a[:, ::-1] - a.sum(1)[:, None]",
     "picked": "return np.where(chosen > 0, -1.0, x)",
     "norm": "both = x + r\n    scale = 1 / np.sqrt((both * both).mean(1) + 0.01)\n"
     "    return both, both * scale[:, None], scale",
@@ -123,6 +143,8 @@ ARRAYS = {
     "range": (RANGE, {"x": "input", "y": "output", "peak": "output"}),
     "online": (ONLINE, {"x": "input", "y": "output"}),
     "causal": (CAUSAL, {"x": "input", "y": "output"}),
+    "added": (ADDED, {"a": "inout", "b": "inout"}),
+    "turned": (TURNED, {"a": "inout"}),
     "loss": (LOSS, {"x": "input", "y": "output"}),
     "picked": (PICKED, {"x": "input", "chosen": "input", "y": "output"}),
 }
@@ -165,7 +187,7 @@ def _kernel(bench: TritonBench, name: str) -> LoadedKernel:
 @pytest.mark.parametrize(("name", "schedule"), [
     ("norm", "row_blocks"), ("gate", "elementwise_blocks"), ("range", "row_blocks"),
     ("online", "row_blocks"), ("loss", "row_blocks"), ("causal", "row_blocks"),
-    ("picked", "elementwise_blocks"),
+    ("added", "row_blocks"), ("picked", "elementwise_blocks"),
 ])  # fmt: skip
 def test_a_row_is_written_as_long_as_it_is(bench: TritonBench, name: str, schedule: str) -> None:
     kernel = _kernel(bench, name)
@@ -184,3 +206,10 @@ def test_what_is_computed_of_such_a_block_itself_is_not_written(bench: TritonBen
     start = State("triton", kernel.source, {}, BuildOptions(), kernel.spec)
     why = "what it computes hangs on WHOLE, which differs from shape to shape"
     assert {move.propose(start) for move in MOVES} == {NotApplicable(why)}
+
+
+def test_a_row_that_changes_places_within_itself_is_not_written(bench: TritonBench) -> None:
+    kernel = _kernel(bench, "turned")
+    start = State("triton", kernel.source, {}, BuildOptions(), kernel.spec)
+    told = {str(move.propose(start)) for move in MOVES}
+    assert all("is read at another place than it is stored" in each for each in told)
