@@ -52,6 +52,15 @@ void softmax(const float* x, float* y, std::int32_t m, std::int32_t n) {
     }
 }
 """
+COUNTS = """
+extern "C" void sums(const int* x, int* y, int m, int n) {
+    for (int i = 0; i < m; ++i) {
+        int count = 0;
+        for (int j = 0; j < n; ++j) count += x[i * n + j] > 5;
+        y[i] = count;
+    }
+}
+"""
 NAIVE_SOFTMAX = SOFTMAX.replace("- top", "").replace(
     "float top = *std::max_element(x + i * n, x + (i + 1) * n);", ""
 )
@@ -207,6 +216,7 @@ def test_an_honest_kernel_passes_every_gate_and_each_says_what_was_asked(sums: R
         "shape `near`",
         "shape `long_m`",
         "shape `long_n`",
+        "shape `vectors`",
         "shape `other`",
     ]
     assert len(asked["survives_stress"]) == 6
@@ -220,6 +230,30 @@ def test_a_kernel_that_is_wrong_on_the_smallest_shape_is_wrong(sums: RigBench) -
     assert found.gate == "works_on_other_shapes"
     assert ending_of(found) is Ending.wrong
     assert found.message.startswith("shape `smallest` (m=1, n=1): ")
+
+
+def test_a_kernel_that_is_wrong_where_sixteen_divides_its_sizes_is_wrong(sums: RigBench) -> None:
+    forgets = "double sum = n % 16 == 0 && n % 64 != 0 ? 1 : 0;"
+    found = sums.failed(SUMS.replace("double sum = 0;", forgets))
+    assert found.gate == "works_on_other_shapes"
+    assert found.message.startswith("shape `vectors` (")
+
+
+def test_a_count_that_is_full_on_long_rows_of_one_value_is_wrong(rig: Rig, folder: Path) -> None:
+    drawn = {"dtype": "int32", "init": {"kind": "randint", "low": 0, "high": 10}}
+    x, y, *sizes = ARGUMENTS
+    counts = {
+        "io": {"arguments": [{**x, **drawn}, {**y, "dtype": "int32"}, *sizes]},
+        "symbols": {"m": {"max": 4}, "n": {"max": 1 << 20}},
+        "workloads": [{"name": "usual", "symbols": {"m": 2, "n": 4096}}],
+        "reference": {
+            "source_code": "def reference(x, m, n):\n    return (x > 5).sum(axis=1, dtype='i4')\n"
+        },
+    }
+    bench = opened(rig, load(folder, "sums", COUNTS, name="counts", **counts))
+    found = bench.failed(COUNTS.replace("int count", "unsigned short count"))
+    assert found.gate == "works_on_other_shapes"
+    assert "where all numbers are as large as they may be" in found.message
 
 
 def test_a_kernel_that_runs_over_its_buffers_on_another_shape_is_unsafe(sums: RigBench) -> None:
