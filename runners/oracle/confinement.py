@@ -34,6 +34,10 @@ DEVICE_READ = ("/proc", "/sys", "/opt", "/etc/nvidia", "/etc/alternatives", "/ru
 DEVICE_WRITE = ("/dev/shm", "/dev/null", "/dev/zero", "/dev/dxg", "/proc/self")
 """What it writes besides the GPU's own files; /proc/self for the names of its threads."""
 LIBRARY_VARIABLES = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH")
+SOON_ASLEEP = {"GOMP_SPINCOUNT": "3000"}
+"""How teams of threads wait, torch's among them. GCC's own count is milliseconds: where somebody
+else is at work each parallel loop then costs several times its processor time, and a team still
+spins beside what is timed after it."""
 
 
 def environment_of(settings: OracleSettings, uuid: str | None) -> dict[str, str]:
@@ -42,6 +46,7 @@ def environment_of(settings: OracleSettings, uuid: str | None) -> dict[str, str]
     No PATH: there is nothing it could start, and what looks for programs should not find any.
     """
     common = {"PATH": "", "PYTHONDONTWRITEBYTECODE": "1", "CUDA_VISIBLE_DEVICES": uuid or ""}
+    common |= SOON_ASLEEP
     if not settings.gpu:
         return common
     nvcc = shutil.which("nvcc")

@@ -77,6 +77,14 @@ def test_a_torch_reference_gets_tensors_numbers_and_the_contracts_math(oracle: O
         assert not wrong.right
 
 
+def test_teams_of_a_references_threads_fall_asleep_soon(oracle: Oracle) -> None:
+    """As the libraries that it imports are told."""
+    source = "import os\nSPINS = int(os.environ['GOMP_SPINCOUNT'])\n"
+    case = opened(oracle, kernel(f"{source}def reference(x, a):\n    return x + SPINS\n", "int32"))
+    (right,) = case.judge({0: case.inputs[0] + 3000})
+    assert right.right, right.message
+
+
 def test_an_integer_contract_is_judged_exactly(oracle: Oracle) -> None:
     case = opened(oracle, kernel("def reference(x, a):\n    return x + 1\n", "int32"))
     right, wrong = case.judge({0: case.inputs[0] + 1, 1: case.inputs[1]})
