@@ -25,7 +25,7 @@ class CancelJobArguments(Arguments):
 
     job_id: str
     wait_s: float = Field(default=30.0, ge=0, le=MAX_WAIT_S)
-    """seconds to wait until it has ended, 0 to 45; it takes about 1"""
+    """seconds to wait for its end, 0 to 45"""
 
 
 def cancel_job(bench: Workbench, arguments: CancelJobArguments) -> Reply:

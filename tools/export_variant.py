@@ -30,7 +30,7 @@ class ExportVariantArguments(WorkArguments):
 
     variant_id: str
     path: str | None = None
-    """default: the file that the kernel came from"""
+    """default: the file of the kernel"""
     confirm: bool = True
     """confirm it first, unless it was"""
     force: bool = False
