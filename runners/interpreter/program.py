@@ -26,7 +26,7 @@ from ..errors import SpecError
 from ..model import Record
 from ..protocol.shared_arena import Bytes
 from ..specs.contract import BoundArgument, BoundContract, bind
-from . import accesses, left_open, libdevice, logical_words, number_formats, promises
+from . import accesses, libdevice, logical_words, number_formats, program_order, promises
 from .accesses import Buffers
 from .pretended_tensors import pretending
 from .promises import Promises
@@ -99,7 +99,7 @@ def _prepare(request: CaptureRequest, watch: _Watch) -> None:
     libdevice.install()
     logical_words.install()
     accesses.install(watch.buffers)
-    left_open.install(watch.recorder.source)
+    program_order.install(watch.recorder.source)
     promises.install(watch.promises)
     function: Any = load("triton.runtime.interpreter").InterpretedFunction
     run: Callable[..., Any] = function.run

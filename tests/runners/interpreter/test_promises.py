@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from interpreting import ADD, InterpreterBench
 
 AT = "at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)"
-SUM = """\
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def add(x, y, out, n, BLOCK: tl.constexpr):
-    sums = tl.zeros((BLOCK,), dtype=tl.float32)
-    for start in range(0, n, BLOCK):
-        at = start + tl.arange(0, BLOCK)
-        sums += tl.load(x + at, mask=at < n{other})
-    tl.store(out, tl.sum(sums, axis=0))
-"""
 
 
 @pytest.mark.parametrize(
@@ -58,25 +43,6 @@ def test_what_is_not_assumed_rightly_fails(interpreted: InterpreterBench) -> Non
 def test_a_promise_that_holds_passes(interpreted: InterpreterBench, promise: str) -> None:
     found = interpreted.check(ADD.replace(AT, f"{AT}\n    {promise}"))
     assert found.outcome == "passed", found.message
-
-
-def test_what_a_mask_leaves_out_is_no_zero_unless_the_kernel_says_so(
-    interpreted: InterpreterBench,
-) -> None:
-    asked: dict[str, Any] = {
-        "launch": {"grid": [1]},
-        "reference": {"source_code": "def reference(x, y, n):\n    return x.sum(keepdims=True)\n"},
-        "arguments": [
-            {"name": "x", "role": "input", "dtype": "float32", "shape": ["n"], "init": "uniform"},
-            {"name": "y", "role": "input", "dtype": "float32", "shape": ["n"]},
-            {"name": "out", "role": "output", "dtype": "float32", "shape": [1]},
-            {"name": "n", "role": "scalar", "dtype": "int32", "value": "n"},
-        ],
-    }
-    said = interpreted.check(SUM.format(other=", other=0.0"), **asked)
-    assert said.outcome == "passed", said.message
-    left_open = interpreted.check(SUM.format(other=""), **asked)
-    assert left_open.outcome == "failed" and "nan" in left_open.message
 
 
 def test_programs_find_nothing_of_those_before_them(interpreted: InterpreterBench) -> None:
