@@ -71,7 +71,10 @@ def main() -> None:
 
     rows = dict[str, dict[str, Any]]()
     folder = ROOT / "benchmarks" / "strangers" / asked.half
-    with tempfile.TemporaryDirectory() as runs, pretended_gpu(Path(runs)) as gpu:
+    with (
+        tempfile.TemporaryDirectory() as runs,
+        pretended_gpu(Path(runs), twins=Path(runs) / "twins") as gpu,
+    ):
         lab = PretendedLab(gpu, Path(runs) / "runs")
         for file in sorted(f for f in folder.iterdir() if asked.only in f.name):
             look = _patiently(file)
@@ -190,7 +193,7 @@ def _runs(look: Look, lab: Any, folder: Path) -> dict[str, str]:
             why = " ".join(str(error).split())[:300]
             found[name] = f"wrong: {why}" if "Mismatched" in why else f"not run: {why}"
         except Exception as error:
-            found[name] = f"not run: {type(error).__name__}: {str(error)[-300:]}"
+            found[name] = f"not run: {type(error).__name__}: {str(error)[:400]}"
         else:
             found[name] = "right"
     return found

@@ -31,13 +31,15 @@ def lift(
     block: Sequence[int] | None = None,
     *,
     tables: bool = False,
+    alone: Sequence[str] = (),
 ) -> Lifted:
     """A kernel of a module as what it computes.
 
     `arguments`: its parameters in order, as the contract calls them; `block`: threads of a block
     along x, y and z, where they are known. What is not understood is opaque in the result; a kernel
     whose parameters are others is opaque as a whole. `tables`: whether variables of the module hold
-    what they began with, as nothing but the kernel's own code can reach them.
+    what they began with, as nothing but the kernel's own code can reach them. `alone`: axes along
+    which every launch has a single block.
     """
     given = tuple(arguments)
     function = next((each for each in module.entries if each.name == entry), None)
@@ -55,13 +57,13 @@ def lift(
     body = Reader(module, memory, block).kernel(entry)
     threads = Lifted(entry, given, (), body, shared, tuple(memory.read.values()))
     try:
-        alone = seen_through(threads, block)
+        quiet = seen_through(threads, block)
         known = tuple(
             call("lt", Name(f"tid.{axis}"), Number(n), dtype="bool")
             for axis, n in zip("xyz", block or (), strict=False)
         )
-        apart, shape = by_warps(replace(alone, body=settled(alone.body, known)), block)
-        return _settled(in_space(apart, shape))
+        apart, shape = by_warps(replace(quiet, body=settled(quiet.body, known)), block)
+        return _settled(in_space(apart, shape, alone))
     except Unreadable as error:
         return replace(threads, body=(Opaque(str(error)), *threads.body))
 

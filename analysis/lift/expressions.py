@@ -301,7 +301,19 @@ def _divided(op: str, left: Expr, right: Expr) -> Expr:
     if isinstance(left, Number) and isinstance(right, Number) and right.value:
         whole = math.trunc(left.value / right.value)
         return Number(whole if op == "div" else int(left.value - whole * right.value))
+    if isinstance(left, Sum) and isinstance(right, Number) and right.value > 0:
+        by = int(right.value)
+        if all(number % by == 0 for _, number in left.terms):
+            return ZERO if op == "rem" else _one_of(left, by)
     return Call(op, (left, right), "int")
+
+
+def _one_of(whole: Sum, parts: int) -> Expr:
+    """A sum whose every product is a multiple, divided."""
+    terms = tuple((factors, number // parts) for factors, number in whole.terms)
+    (factors, number) = terms[0]
+    alone = len(terms) == 1 and number == 1 and len(factors) == 1
+    return factors[0] if alone else Sum(terms)
 
 
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:

@@ -47,13 +47,17 @@ FREE = ("i", "j", "k")
 """names of dimensions, by axis"""
 
 
-def in_space(lifted: Lifted, block: Sequence[int] | None = None) -> Lifted:
+def in_space(
+    lifted: Lifted, block: Sequence[int] | None = None, alone: Sequence[str] = ()
+) -> Lifted:
     """A kernel over threads as one over places. `block`: threads along each axis, where they are
-    known; a source may hold them as numbers."""
+    known; a source may hold them as numbers. `alone`: axes with a single block."""
     sizes = dict(zip(AXES, [*(block or ()), 1, 1, 1], strict=False)) if block else {}
     body = lifted.body
     known: dict[str, Expr] = {f"ntid.{axis}": Number(n) for axis, n in sizes.items()}
     known |= {f"tid.{axis}": ZERO for axis, n in sizes.items() if n == 1}
+    for axis in alone:
+        known |= {f"nctaid.{axis}": ONE, f"ctaid.{axis}": ZERO}
     body = changed(body, lambda each: substitute(each, known))
     dims, taken = dict[str, list[Dim]](), _taken(lifted, body)
     places = {
@@ -74,6 +78,12 @@ def in_space(lifted: Lifted, block: Sequence[int] | None = None) -> Lifted:
         dims=tuple(each for axis in reversed(AXES) for each in reversed(dims[axis])),
         body=body,
     )
+
+
+def single_blocks(grid: Sequence[int | str]) -> tuple[str, ...]:
+    """The axes along which a grid of these sizes has one block."""
+    sizes = [*map(str, grid), "1", "1", "1"]
+    return tuple(axis for axis, size in zip(AXES, sizes, strict=False) if size == "1")
 
 
 def _taken(lifted: Lifted, body: Body) -> set[str]:

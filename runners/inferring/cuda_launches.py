@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..c_source.functions import PARAMETERS
 from ..c_source.nodes import field, parents, text_of, walk
 from ..c_source.parsing import parse_cpp
 from ..specs.spec import Expression
+from .host_names import expression_of, given_in, takes
+from .inlined_calls import extreme, inlined
 from .signature import symbol_for
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
 _ROUNDS_UP = re.compile(r"(?i)(ceil_?div|div_?(round_?)?up|cdiv|i_?div_?up|div_?ceil)")
 _CASTS = re.compile(r"(?i)(dim3|int|unsigned|size_t|u?int\d+_t|long|float|double)")
-_INTEGER = re.compile(r"(?:(?:std::)?(?:u?int\d*(?:_t)?|s?size_t|unsigned|long|short)\s*)+")
 _OPERATORS = {"+": "+", "-": "-", "*": "*"}
 MAX_STEPS = 32
 """definitions that are followed, one within the other"""
@@ -114,6 +115,7 @@ class Scope:
 
     def __init__(self, call: Node, given: Mapping[str, str]) -> None:
         self._call, self._given, self._steps = call, given, 0
+        *_, self._root = parents(call)
         self.own = list[str]()
         """integers of the host that were met, which the kernel is not handed"""
 
@@ -162,6 +164,8 @@ class Scope:
                 return self._operation(node)
             case "call_expression":
                 return self._call_of(node)
+            case "conditional_expression":
+                return self._chosen(node)
             case _:
                 raise _Unknown
 
@@ -187,7 +191,7 @@ class Scope:
         handed = walk(field(self._call, "arguments"))
         if not any(text_of(n) == name for n in handed if n.type == "identifier"):
             for scope in parents(self._call):
-                if scope.type == "function_definition" and _takes(scope, name):
+                if scope.type == "function_definition" and takes(scope, name):
                     symbol = symbol_for(name)
                     self.own += [symbol] * (symbol not in self.own)
                     return symbol
@@ -260,6 +264,10 @@ class Scope:
                 pair = [self._text(field(inner, side)) for side in ("left", "right")]
                 return f"cdiv({pair[0]}, {pair[1]})"
         name = name.partition("<")[0]
+        own = inlined(self._root, name, [text_of(each) for each in given])
+        if own is not None and (made := expression_of(own)) is not None:
+            with suppress(_Unknown):
+                return self._text(made)
         pair = [self._text(each) for each in given]
         if len(pair) == 2 and _ROUNDS_UP.search(name):
             return f"cdiv({pair[0]}, {pair[1]})"
@@ -267,56 +275,28 @@ class Scope:
             return f"{name}({pair[0]}, {pair[1]})"
         raise _Unknown
 
+    def _chosen(self, node: Node) -> str:
+        """`m > n ? m : n`. Raises _Unknown for another choice."""
+        condition = bare(field(node, "condition"))
+        if condition.type != "binary_expression":
+            raise _Unknown
+        left, right = (self._text(field(condition, side)) for side in ("left", "right"))
+        yes, no = (self._text(field(node, side)) for side in ("consequence", "alternative"))
+        operator = text_of(field(condition, "operator"))
+        found = extreme((left, operator, right), yes, no)
+        if found is None:
+            raise _Unknown
+        return found
+
     def _definition(self, name: str) -> Node | None:
         """What a name is first given, in the functions around the launch, or in the file."""
         for scope in parents(self._call):
             if scope.type in ("function_definition", "translation_unit"):
                 inner = ("function_definition",) if scope.type == "translation_unit" else ()
-                found = _given_in(scope, name, self._call.start_byte, inner)
+                found = given_in(scope, name, self._call.start_byte, inner)
                 if found is not None:
                     return found
         return None
-
-
-def _takes(function: Node, name: str) -> bool:
-    """Whether a function has an integer parameter of that name."""
-    for each in walk(field(function, "declarator")):
-        if each.type in PARAMETERS and text_of(each.child_by_field_name("declarator")) == name:
-            return _INTEGER.fullmatch(text_of(field(each, "type"))) is not None
-    return False
-
-
-def _given_in(scope: Node, name: str, before: int, without: Sequence[str]) -> Node | None:
-    """What a declaration in a scope gives a name; a macro's text as an expression."""
-    found: Node | None = None
-    for node in walk(scope, without):
-        if node.start_byte >= before:
-            break
-        if node.type == "init_declarator" and text_of(field(node, "declarator")) == name:
-            found = field(node, "value")
-        elif node.type == "function_declarator" and _is_made(node, name):
-            found = expression_of(f"dim3{text_of(field(node, 'parameters'))}")
-        elif node.type == "preproc_def" and text_of(field(node, "name")) == name:
-            found = expression_of(text_of(node.child_by_field_name("value")))
-        elif node.type == "assignment_expression" and text_of(field(node, "left")) == name:
-            found = field(node, "right")
-    return found
-
-
-def _is_made(declarator: Node, name: str) -> bool:
-    """Whether `dim3 grid(rows)` makes that name; it reads like a function that takes a `rows`."""
-    around = declarator.parent
-    return (
-        text_of(declarator.child_by_field_name("declarator")) == name
-        and around is not None
-        and text_of(around.child_by_field_name("type")) == "dim3"
-    )
-
-
-def expression_of(text: str) -> Node | None:
-    """A text as an expression; None where it is none."""
-    root = parse_cpp(f"int v = {text};".encode()).root_node
-    return next((field(n, "value") for n in walk(root) if n.type == "init_declarator"), None)
 
 
 def _sum(terms: Sequence[tuple[str, int]]) -> str:

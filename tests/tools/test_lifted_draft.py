@@ -52,6 +52,33 @@ def test_a_gather_has_its_range_its_sizes_and_a_launch() -> None:
     assert beside[0].startswith("io.arguments.token.init.high: ") and "`words`" in beside[0]
 
 
+def test_a_grid_of_one_axis_has_one_block_along_the_others() -> None:
+    source = (
+        "__constant__ float w[4];\n__global__ void far(const float2* p, float* d, int n) {"
+        " int i = blockDim.x * (gridDim.x * blockIdx.y + blockIdx.x) + threadIdx.x;"
+        " if (i < n) d[i] = w[0] * p[i].x - p[i].y; }\n"
+        "void go(const float2* p, float* d, int n) { far<<<(n + 63) / 64, 64>>>(p, d, n); }\n"
+    )
+    found = with_lift(draft_of_source("far.cu", source), source)
+    shapes = {a["name"]: a.get("shape") for a in found.data["io"]["arguments"]}
+    assert shapes["p"] == ["2 * n"] and shapes["d"] == ["n"]
+
+
+def test_a_grid_that_nobody_tells_covers_the_places_by_the_block_that_is_told() -> None:
+    source = (
+        "__global__ void pool(const float* x, float* y, int rows, int cols, int k) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= rows * (cols / k)) return;"
+        " float s = 0; for (int j = 0; j < k; ++j) s += x[i / (cols / k) * cols + i % (cols / k)"
+        " * k + j]; y[i] = s; }\n"
+        "void go(Tensor x, Tensor y, int k) {"
+        " pool<<<blocks_of(y), 64>>>(x.p, y.p, x.size(0), x.size(1), k); }\n"
+    )
+    found = with_lift(draft_of_source("pool.cu", source), source)
+    shapes = {a["name"]: a.get("shape") for a in found.data["io"]["arguments"]}
+    assert shapes["x"] == ["rows", "cols"] and shapes["y"] == ["rows * (cols // k)"]
+    assert found.data["kernel"]["launch"]["grid"] == ["cdiv(rows * (cols // k), 64)"]
+
+
 def test_a_spec_whose_open_places_are_filled_in_is_taken() -> None:
     source = (
         "void f(const float* x, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = 1 / x[i]; }"
@@ -120,7 +147,7 @@ def test_of_a_matrix_of_which_one_row_is_read_there_are_so_many_rows() -> None:
 
 def test_threads_along_x_that_share_two_sizes_have_a_launch() -> None:
     data = with_lift(draft_of_source("center.cu", TOKENS), TOKENS).data
-    assert data["kernel"]["launch"] == {"grid": ["cdiv(B*T, 256)"], "block": [256]}
+    assert data["kernel"]["launch"] == {"grid": ["cdiv(B * T, 256)"], "block": [256]}
 
 
 POOLED = """\

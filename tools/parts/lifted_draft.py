@@ -5,18 +5,20 @@ or the kernel is not understood whole, the draft stays as it is."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from ...analysis.lift import Argument, Lifted, lift
 from ...analysis.lift.contract import Facts, facts_of
+from ...analysis.lift.contract.counting import size_text
 from ...analysis.lift.expressions import Expr, Name, Number, Unreadable, names_in
 from ...analysis.lift.host import lift_host
 from ...analysis.lift.rewriting import with_values
+from ...analysis.lift.space import single_blocks
 from ...analysis.lift.sums import product
-from ...analysis.lift.text import expression_text, lifted_text
+from ...analysis.lift.text import lifted_text
 from ...analysis.ptx import Module, read_ptx
 from ...runners.building.plain_compiler import compiled_plainly
 from ...runners.c_source.own_headers import with_headers
@@ -127,10 +129,11 @@ def _on_gpu(
     """A kernel's lift, with the sizes of its grid as the launch has them; and the threads of a
     block that nobody gave."""
     block, threads = _block(launch), THREADS
-    found = lift(module, entry, arguments, block)
-    if block is None and not _is_whole(found):
-        found, threads = _of_any_block(module, entry, arguments) or (found, threads)
     grid = [str(size) for size in cast("list[object]", launch.get("grid") or [])]
+    alone = () if OPEN in grid or not grid else single_blocks(grid)
+    found = lift(module, entry, arguments, block, alone=alone)
+    if block is None and not _is_whole(found):
+        found, threads = _of_any_block(module, entry, arguments, alone) or (found, threads)
     sizes = {f"nctaid.{axis}": _product(size) for axis, size in zip("xyz", grid, strict=False)}
     known = {name: size for name, size in sizes.items() if size is not None}
     handed = {a.name for a in arguments}
@@ -140,11 +143,11 @@ def _on_gpu(
 
 
 def _of_any_block(
-    module: Module, entry: str, arguments: tuple[Argument, ...]
+    module: Module, entry: str, arguments: tuple[Argument, ...], alone: Sequence[str]
 ) -> tuple[Lifted, int] | None:
     """A lift that does not hang on the size of the block; else that of the only size that makes the
     kernel whole, as a source that counts its threads by a number is for that one alone."""
-    tried = {size: lift(module, entry, arguments, (size,)) for size in READ_AS}
+    tried = {n: lift(module, entry, arguments, (n,), alone=alone) for n in READ_AS}
     first = tried[THREADS]
     if all(lifted_text(each) == lifted_text(first) for each in tried.values()):
         return first, THREADS
@@ -233,23 +236,36 @@ def _factor(size: object) -> str:
 
 
 def _launched(kernel: Json, found: _Read) -> Json:
-    """A launch that is left open, where each thread along x has a place of one index space."""
+    """A grid that is left open, where each thread along x has a place of one index space."""
     launch = cast("Mapping[str, Any]", kernel.get("launch") or {})
-    is_open = [OPEN] == list(launch.get("grid") or ()) and [OPEN] == list(launch.get("block") or ())
+    block = list(cast("list[object]", launch.get("block") or ()))
+    threads = block[0] if len(block) == 1 and isinstance(block[0], int) else found.threads
+    is_open = [OPEN] == list(launch.get("grid") or ()) and block in ([OPEN], [threads])
     extents = [dim.extent for dim in found.lifted.dims]
     arguments = {a.name for a in found.lifted.arguments}
     known = all(names_in(each) <= arguments for each in extents)
     if not is_open or not extents or not known or (len(extents) > 1 and not found.along_x):
         return kernel
-    places = " * ".join(expression_text(each, inside=len(extents) > 1) for each in extents)
+    places = _together(extents)
+    if not places:
+        return kernel
     return {
         **kernel,
         "launch": {
             **launch,
-            "grid": [f"cdiv({places}, {found.threads})"],
-            "block": [found.threads],
+            "grid": [f"cdiv({places}, {threads})"],
+            "block": [threads],
         },
     }
+
+
+def _together(extents: Sequence[Expr]) -> str:
+    """The product of sizes as a spec has it; empty where no expression of a spec tells it."""
+    try:
+        texts = [size_text(each) for each in extents]
+    except Unreadable:
+        return ""
+    return texts[0] if len(texts) == 1 else " * ".join(map(_factor, texts))
 
 
 def _covering(data: Json, found: _Read) -> tuple[Json, frozenset[str]]:
@@ -265,7 +281,9 @@ def _covering(data: Json, found: _Read) -> tuple[Json, frozenset[str]]:
     flat = {*grid[1:], *block[1:]} <= {1} and OPEN not in (grid[0], block[0]) and found.along_x
     if not (gone and flat and extents) or not all(names_in(each) <= own for each in extents):
         return data, frozenset()
-    places = " * ".join(expression_text(each, inside=len(extents) > 1) for each in extents)
+    places = _together(extents)
+    if not places:
+        return data, frozenset()
     kernel = {**data["kernel"], "launch": {**launch, "grid": [f"cdiv({places}, {block[0]})"]}}
     workloads = [
         {**each, "symbols": {n: v for n, v in each["symbols"].items() if n not in gone}}

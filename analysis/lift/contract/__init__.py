@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..statements import Lifted
+from .compound import compounds, valued
 from .constant import constant_roles, constant_shapes
 from .counting import operations
-from .fitting import covering, fitted, written
+from .fitting import covering, fitted, led, steps_of, written
 from .indexing import accessed, divisors, index_arrays, placed_by_data, turning
 from .sampling import Sample, samples
 
@@ -83,12 +84,17 @@ def _shapes(
         name: [(each.sizes, each.reached.get(name, -1) + 1) for each in found]
         for name in (a.name for a in lifted.arguments if a.array and a.name not in left)
     }
-    sizes = {name: size for name, at in reached.items() if (size := fitted(at)) is not None}
+    compound = compounds(lifted)
+    more = [valued(compound, each.sizes) for each in found] if compound else []
+    sizes = {name: size for name, at in reached.items() if (size := fitted(at, more)) is not None}
     for name in reached.keys() - sizes.keys():
         if count := turning(lifted, name):
             sizes[name] = ((count,), 1, 0)
     for name, at in reached.items():
         if name not in sizes and (size := covering(at, list(sizes.values()))) is not None:
+            sizes[name] = size
+    for name, at in reached.items():
+        if name not in sizes and (size := led(at, steps_of(lifted, name))) is not None:
             sizes[name] = size
     shapes = {name: written(size, lifted, name) for name, size in sizes.items()}
     return {name: tuple(_bare(size) for size in shape) for name, shape in shapes.items()}

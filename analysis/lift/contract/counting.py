@@ -24,7 +24,7 @@ def operations(lifted: Lifted) -> str:
         return ""
     if names_in(every) - integers or every == Number(0):
         return ""
-    text = _text(every)
+    text = size_text(every)
     return f"max(0, {text})" if " - " in text or text.startswith("-") else text
 
 
@@ -94,7 +94,8 @@ def _turns(expr: Expr, loops: Mapping[str, Expr]) -> Expr:
     return product(*found.values())
 
 
-def _text(expr: Expr) -> str:
+def size_text(expr: Expr) -> str:
+    """An expression of sizes as a spec has it. Raises Unreadable."""
     match expr:
         case Number(value):
             return str(value)
@@ -102,8 +103,8 @@ def _text(expr: Expr) -> str:
             return name
         case Sum(terms):
             words = list[str]()
-            for factors, number in terms:
-                inner = [_text(f) for f in factors]
+            for factors, number in sorted(terms, key=lambda term: term[1] < 0):
+                inner = [size_text(f) for f in factors]
                 inner = [f"({t})" if " " in t else t for t in inner]
                 joined = " * ".join(
                     ([str(abs(number))] if abs(number) != 1 or not inner else []) + inner
@@ -116,11 +117,11 @@ def _text(expr: Expr) -> str:
         case Call("div", (left, right)):
             return f"{_bracketed(left)} // {_bracketed(right)}"
         case Call("min" | "max" as op, args):
-            return f"{op}({', '.join(_text(each) for each in args)})"
+            return f"{op}({', '.join(size_text(each) for each in args)})"
         case _:
             raise Unreadable("a number of operations that no expression tells")
 
 
 def _bracketed(expr: Expr) -> str:
-    text = _text(expr)
+    text = size_text(expr)
     return f"({text})" if " " in text else text

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
 from math import prod
 
 from ..expressions import names_in
@@ -19,12 +19,33 @@ Reached = Sequence[tuple[Mapping[str, int], int]]
 MOST_FACTORS, MOST, MOST_LEFT = 4, 64, 3
 
 
-def fitted(reached: Reached) -> Polynomial | None:
+def fitted(reached: Reached, more: Sequence[Mapping[str, int]] = ()) -> Polynomial | None:
     """`number * product + offset` that is right everywhere; None where there is no such one, or
-    several that are as simple."""
+    several that are as simple. `more`: values of compound sizes, of each sample."""
     if any(count <= 0 for _, count in reached):
         return None
-    return _fitted(reached) or _fitted([(_with_next(sizes), count) for sizes, count in reached])
+    found = _fitted(reached) or _fitted([(_with_next(sizes), count) for sizes, count in reached])
+    if found is not None or not more:
+        return found
+    common = set(more[0]).intersection(*more)
+    wider = [
+        ({**sizes, **{n: v for n, v in values.items() if n in common}}, count)
+        for (sizes, count), values in zip(reached, more, strict=True)
+    ]
+    return _fitted(wider) if common else None
+
+
+def led(reached: Reached, steps: Iterable[str]) -> Polynomial | None:
+    """Sizes by which an array is stepped and one more before them, where its last row is reached
+    everywhere: windows may leave out its end. None where that is so of none, or of several."""
+    found, names = dict[frozenset[str], Polynomial](), sorted(steps)
+    for count in range(1, MOST_FACTORS):
+        for inner in combinations(names, count):
+            for lead in sorted(reached[0][0].keys() - {*inner}):
+                rows = [(prod(s[n] for n in inner), s[lead], last) for s, last in reached]
+                if all(row * (n - 1) < last <= row * n for row, n, last in rows):
+                    found[frozenset((lead, *inner))] = ((lead, *inner), 1, 0)
+    return next(iter(found.values())) if len(found) == 1 else None
 
 
 def _with_next(sizes: Mapping[str, int]) -> Mapping[str, int]:
@@ -53,6 +74,8 @@ def covering(reached: Reached, known: Sequence[Polynomial]) -> Polynomial | None
     """The size of another array that is as large everywhere, and not twice as large: what a stencil
     writes inside a rim lies in an array of the size of what it reads."""
     for factors, number, offset in known:
+        if not reached[0][0].keys() >= {*factors}:
+            continue  # a compound size
         sizes = [number * prod(s[name] for name in factors) + offset for s, _ in reached]
         if len(factors) > 1 and all(
             c <= p < 2 * c for p, (_, c) in zip(sizes, reached, strict=True)
@@ -90,8 +113,14 @@ def written(size: Polynomial, lifted: Lifted, array: str) -> tuple[str, ...]:
     factors, number, offset = size
     if not factors:
         return (str(offset),)
-    steps = _steps(lifted, array)
+    steps = steps_of(lifted, array)
     ordered = sorted(factors, key=lambda name: (steps.get(name, 0), factors.index(name)))
+    if any(name.startswith("(") and " + 1)" not in name for name in factors):
+        ordered.sort(key=lambda name: name.startswith("("))
+        if len(factors) == 1 and number == 1 and not offset:
+            return (factors[0][1:-1],)
+        compound = " * ".join(([str(number)] if number > 1 else []) + ordered)
+        return (f"{compound} {'+' if offset > 0 else '-'} {abs(offset)}" if offset else compound,)
     if offset:
         product = " * ".join(([str(number)] if number > 1 else []) + ordered)
         return (f"{product} {'+' if offset > 0 else '-'} {abs(offset)}",)
@@ -104,7 +133,7 @@ def written(size: Polynomial, lifted: Lifted, array: str) -> tuple[str, ...]:
     return tuple(ordered)
 
 
-def _steps(lifted: Lifted, array: str) -> dict[str, int]:
+def steps_of(lifted: Lifted, array: str) -> dict[str, int]:
     """In how many products of an index each size stands: the size of the innermost dimension
     stands in most of them."""
     found = dict[str, int]()

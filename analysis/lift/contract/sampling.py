@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,8 @@ from .indexing import Bound
 
 PRIMES = ((5, 7, 3, 11, 4, 6), (7, 4, 9, 5, 6, 3), (9, 11, 5, 7, 10, 8), (6, 5, 8, 4, 9, 7))
 """sizes of each sample, by the place of an integer among the parameters"""
+OTHERS = (13, 11, 9, 7, 10, 8)
+"""sizes beside a small one: of windows and tiles, which fit into what they go over"""
 ELEMENTS = 1 << 14
 DTYPES = {"bool": "int8"}
 
@@ -32,11 +34,26 @@ class Sample:
 
 
 def samples(lifted: Lifted, indices: Mapping[str, Bound]) -> tuple[Sample, ...]:
-    """The lift at several shapes; none where it cannot be run."""
+    """The lift at several shapes, at which it stores something if there are enough of those; none
+    where it cannot be run."""
+    written = {s.array for s in statements_in(lifted.body) if isinstance(s, Store | Scatter)}
     try:
-        return tuple(_sample(lifted, indices, values) for values in PRIMES)
+        first = [_sample(lifted, indices, values) for values in PRIMES]
+        busy = [each for each in first if written <= each.reached.keys()]
+        further = _further(sum(not a.array and "int" in a.dtype for a in lifted.arguments))
+        while len(busy) < len(PRIMES) and (values := next(further, None)) is not None:
+            other = _sample(lifted, indices, values)
+            busy += [other] * (written <= other.reached.keys())
     except (Disagrees, Unreadable, ArithmeticError, KeyError):
         return ()
+    return tuple(busy if len(busy) == len(PRIMES) else first)
+
+
+def _further(integers: int) -> Iterator[tuple[int, ...]]:
+    """Shapes with one small size, each in its turn."""
+    for small in (2, 3):
+        for at in range(integers):
+            yield tuple(small if n == at else OTHERS[n % len(OTHERS)] for n in range(integers))
 
 
 def _sample(lifted: Lifted, indices: Mapping[str, Bound], values: tuple[int, ...]) -> Sample:
@@ -87,4 +104,8 @@ def _arrays(lifted: Lifted, fixed: Mapping[str, int], seed: int) -> dict[str, np
         else:
             values = random.integers(0, 3, ELEMENTS)
         made[each.name] = brain(values) if is_brain else values.astype(dtype)
+    for table in lifted.tables:  # what a program puts there says nothing of sizes
+        if table.initial is None and table.name not in made:
+            values = random.uniform(0.5, 2, table.elements)
+            made[table.name] = values.astype(DTYPES.get(table.dtype, table.dtype))
     return made

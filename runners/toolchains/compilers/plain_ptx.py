@@ -30,9 +30,19 @@ HEADERS = (
     "cmath", "math.h", "cstddef", "stddef.h", "cstdint", "stdint.h", "cstdio", "stdio.h",
     "cstdlib", "stdlib.h", "cstring", "string.h", "functional", "limits", "numeric", "omp.h",
     "type_traits", "utility",
+    "bitset", "chrono", "complex", "cstdarg", "ctime", "exception", "fstream", "initializer_list",
+    "iomanip", "iostream", "iterator", "map", "memory", "new", "optional", "ostream", "random",
+    "set", "sstream", "stdbool.h", "stdexcept", "string", "string_view", "time.h", "tuple",
+    "unordered_map", "unordered_set", "valarray", "vector",
 )  # fmt: skip
-"""that are there, as far as `standard.h` goes"""
+"""that are there, as far as `standard.h` goes: of some, no more than their names"""
 _STANDARD = Path(__file__).with_name("standard.h")
+GROUPS = (
+    "cooperative_groups.h", "cooperative_groups/reduce.h", "cub/cub.cuh",
+    "cub/block/block_reduce.cuh", "cub/warp/warp_reduce.cuh",
+)  # fmt: skip
+"""in whose places `groups.h` is read, as far as it goes"""
+_GROUPS = Path(__file__).with_name("groups.h")
 _OF_THE_HOST = ("thrust/", "cub/cub.cuh", "cub/device/", "cublas", "cusparse", "cufft", "cudnn")
 """headers of the toolkit that only code of the host uses"""
 _WITH_NARROW_FLOATS = ("cublas", "cudnn", "cusparse", "cufft", "cutensor")
@@ -44,10 +54,31 @@ def plain_ptx(
 ) -> tuple[str, str] | Failed:
     """(PTX, name of the entry in it) of a kernel by its C++ name, made within `folder`; for a
     process with one thread. `defines`: macros and their values."""
+    stood_in = included(source) & set(GROUPS)
+    if stood_in:
+        own = folder / "groups"
+        for name in GROUPS:
+            (own / name).parent.mkdir(parents=True, exist_ok=True)
+            (own / name).write_bytes(_GROUPS.read_bytes())
+        made = _read(source, entry, own, stood_in, defines=defines)
+        if isinstance(made, tuple):
+            return made
+    return _read(source, entry, folder, frozenset(), defines=defines)
+
+
+def _read(
+    source: str,
+    entry: str,
+    folder: Path,
+    stood_in: frozenset[str],
+    *,
+    defines: Mapping[str, object],
+) -> tuple[str, str] | Failed:
+    """As `plain_ptx`. `stood_in`: headers of the source that lie in the folder."""
     made = compiled(source, entry, folder, defines=defines)
     if isinstance(made, tuple):
         return made
-    there = _there(source)
+    there = _there(source) | stood_in
     with_standard_headers(folder)
     brought = _brought(source, there)
     toolkit = ("-DKERNELWRIGHT_WITH_TOOLKIT",) * bool({*there, *brought} - {*HEADERS})

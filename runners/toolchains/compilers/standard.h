@@ -59,7 +59,27 @@ inline int omp_get_thread_num() { return 0; }
 inline int omp_get_num_threads() { return 1; }
 inline int omp_get_max_threads() { return 1; }
 
+// values of bytes that are all one, and copies by bytes, as loops over elements
+template <typename T> inline T kernelwright_bytes(int byte) {
+    return (T)((unsigned long long)(byte & 255) * 0x0101010101010101ULL);
+}
+template <> inline float kernelwright_bytes<float>(int byte) {
+    return __int_as_float((byte & 255) * 0x01010101);
+}
+template <> inline double kernelwright_bytes<double>(int byte) {
+    return __longlong_as_double((long long)((byte & 255) * 0x0101010101010101LL));
+}
+template <typename T> inline T* memset(T* to, int byte, size_t bytes) {
+    for (size_t n = 0; n < bytes / sizeof(T); ++n) to[n] = kernelwright_bytes<T>(byte);
+    return to;
+}
+template <typename T> inline T* memcpy(T* to, const T* from, size_t bytes) {
+    for (size_t n = 0; n < bytes / sizeof(T); ++n) to[n] = from[n];
+    return to;
+}
+
 namespace std {
+using ::memcpy, ::memset;
 using ::int16_t, ::int32_t, ::int64_t, ::int8_t, ::intptr_t, ::ptrdiff_t, ::size_t;
 using ::uint16_t, ::uint32_t, ::uint64_t, ::uint8_t, ::uintptr_t;
 using ::abs, ::fabs, ::sqrt, ::cbrt, ::exp, ::exp2, ::expm1, ::log, ::log2, ::log10, ::log1p;

@@ -56,6 +56,9 @@ def test_an_array_is_an_output_where_nothing_that_was_in_it_counts(body: str, ro
          {"x": ("rows", "cols"), "y": ("rows", "cols")}),
         (f"{_I}{_J}y[i * cols + j] = i && j ? x[(i - 1) * cols + j - 1] : 0;",
          {"y": ("rows", "cols")}),
+        ("for (int i = 0; i < rows - cols + 1; ++i) { float s = 0; "
+         f"{_J}s += x[i + j]; y[i] = s; }}",
+         {"x": ("rows",), "y": ("rows + 1 - cols",)}),
     ],
 )  # fmt: skip
 def test_sizes_are_those_that_every_sample_meets(

@@ -58,6 +58,16 @@ def test_a_product_reads_the_same_in_every_spelling(spelling: str, tmp_path: Pat
     assert lifted_text(lifted(GRAMS[spelling], tmp_path)) == GRAM
 
 
+def test_bytes_that_are_set_or_copied_are_elements(tmp_path: Path) -> None:
+    source = (
+        f"#include <cstring>\n#include <vector>\n{HEAD}{{ std::memset(y, 0, sizeof(float) * rows);"
+        " memcpy(y + rows, x, cols * sizeof(float)); }"
+    )
+    found = lifted_text(lifted(source, tmp_path))
+    assert "for all k1 < rows:\n    y[k1] = 0\n" in found
+    assert "for all k2 < cols:\n    y[k2 + rows] = x[k2]\n" in found
+
+
 @pytest.mark.parametrize(
     ("body", "text"),
     [

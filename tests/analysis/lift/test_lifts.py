@@ -84,6 +84,34 @@ def test_threads_that_walk_a_row_of_each_plane_walk_all_of_it(tmp_path: Path) ->
     assert "m[i] = sum(k3 < planes: sum(k4 < rows: x[" in found
 
 
+GROUPS = {
+    "a block of CUB": (
+        "#include <cub/cub.cuh>",
+        "typedef cub::BlockReduce<float, 64> Folds; __shared__ typename Folds::TempStorage kept;",
+        "s = Folds(kept).Sum(s);",
+    ),
+    "tiles of cooperative groups": (
+        "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
+        "namespace cg = cooperative_groups;",
+        "auto all = cg::this_thread_block(); auto warp = cg::tiled_partition<32>(all);"
+        " __shared__ float kept[2];",
+        "s = cg::reduce(warp, s, cg::plus<float>{}); if (warp.thread_rank() == 0)"
+        " kept[warp.meta_group_rank()] = s; all.sync(); s = kept[0] + kept[1];",
+    ),
+}
+
+
+@pytest.mark.parametrize("spelling", GROUPS)
+def test_folds_of_a_library_are_sums_of_rows(spelling: str, tmp_path: Path) -> None:
+    headers, before, fold = GROUPS[spelling]
+    source = (
+        f"{headers}\n{HEAD} {{ {before} float s = 0; int r = blockIdx.x; for (int j = threadIdx.x;"
+        f" j < cols; j += 64) s += x[r * cols + j]; {fold} if (threadIdx.x == 0) y[r] = s; }}"
+    )
+    found = lifted_text(lifted(source, tmp_path, block=64))
+    assert "y[i] = sum(k1 < cols: x[cols*i + k1]; from 0)\n" in found
+
+
 def test_a_helper_may_give_several_values_at_once(tmp_path: Path) -> None:
     helper = (
         "struct Four { float a, b, c, d; };"

@@ -56,6 +56,18 @@ def test_macros_and_constants_of_the_file_are_known() -> None:
     assert found == FoundLaunch(("cdiv(n, 1024)",), (256,))
 
 
+def test_small_helpers_macros_and_choices_of_the_file_are_followed() -> None:
+    above = (
+        "#define imin(a, b) (a < b ? a : b)\n"
+        "inline int GET_BLOCKS(const int count) { return (count + 511) / 512; }\n"
+    )
+    found = launch("k<<<imin(32, GET_BLOCKS(N)), 512>>>(d, N, M);", above)
+    assert found == FoundLaunch(("min(32, cdiv(n, 512))",), (512,))
+    found = launch("int most = N > M ? N : M; k<<<(most + 31) / 32, 32>>>(d, N, M);")
+    assert found == FoundLaunch(("cdiv(max(n, m), 32)",), (32,))
+    assert launch("k<<<N > 4 ? M : 1, 32>>>(d, N, M);") == FoundLaunch(("?",), (32,))
+
+
 def test_templates_and_other_names_for_a_size_are_the_same() -> None:
     found = launch("int count = M; k<float><<<(count + 31) / 32, 32>>>(d, N, count);")
     assert found == FoundLaunch(("cdiv(m, 32)",), (32,))

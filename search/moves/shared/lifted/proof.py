@@ -48,6 +48,8 @@ def refuted(
         longest = max([*symbols.values(), *scalars.values()], default=0)
         if max(counts.values(), default=0) > MOST_ELEMENTS or longest > MOST_SIZE:
             return ""
+        if min(counts.values(), default=0) < 0:
+            return ""  # no sizes of a call: a window is longer than what it goes over
         made = {n: _values(spec, n, each.dtype, counts[n]) for n, each in arrays.items()}
         for each in lifted.tables:
             if each.initial is None:  # set by the plan, to whatever

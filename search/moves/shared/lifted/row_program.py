@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .....analysis.lift.conditions import follows
@@ -106,7 +106,9 @@ def row_program(plain: Computed) -> RowProgram:
         else:
             ends.append(each)
     folds = _folds_in(body)
-    reductions = {fold: reduction for fold in folds if (reduction := reduction_of(fold))}
+    turning = _own(folds)
+    alone = [f for f in folds if not (names_in(f) - _own(_folds_of(f))) & turning]
+    reductions = {fold: reduction for fold in alone if (reduction := reduction_of(fold))}
     if not reductions:
         raise Unwritable("nothing is folded along rows")
     counts += [each.columns for each in reductions.values() if names_in(each.columns) <= known]
@@ -199,6 +201,15 @@ def _folds_in(body: Body) -> list[Fold]:
             if isinstance(each, Fold):
                 found[each] = None
     return list(found)
+
+
+def _folds_of(expr: Expr) -> list[Fold]:
+    return [part for part in walk(expr) if isinstance(part, Fold)]
+
+
+def _own(folds: Sequence[Fold]) -> set[str]:
+    """Names that these folds give: what hangs on one of another fold is done anew in its turns."""
+    return {each.index for each in folds} | {c.name for each in folds for c in each.carried}
 
 
 def reduction_of(fold: Fold) -> Reduction | None:

@@ -11,6 +11,7 @@ from ......analysis.lift import Argument, Lifted, lift
 from ......analysis.lift.expressions import Unreadable
 from ......analysis.lift.normal import normal
 from ......analysis.lift.normal.gathered import gathered
+from ......analysis.lift.space import single_blocks
 from ......analysis.ptx import read_ptx
 from ......runners.building.plain_compiler import compiled_plainly
 from ......runners.c_source.comments import without_comments
@@ -232,6 +233,7 @@ def _lifted(
             made[1],
             given.arguments,
             None if None in block else [b for b in block if b is not None],
+            alone=single_blocks(launch.grid),
         )
         if found.opaque:
             return NotApplicable(f"not all of it is understood: {'; '.join(found.opaque[:2])}")

@@ -10,6 +10,7 @@ from scheduled import A_ROW, FLAT, SIZES, matrix_state, written_beside
 from tiers import cases
 
 from kernelwright.runners.toolchains.compilers import nvrtc
+from kernelwright.search.moves import NotApplicable
 from kernelwright.search.moves.cuda.schedules.row_schedule import MOVE
 
 pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="needs NVRTC")
@@ -92,6 +93,19 @@ def test_targets_are_read_once_a_row(lab: PretendedLab) -> None:
     ]
     state = cuda_state(source, "f", arguments, A_ROW, SIZES)
     written_beside(lab, MOVE, state, SHAPES[:2])
+
+
+def test_a_fold_that_hangs_on_the_turn_of_another_is_no_row_of_its_own(lab: PretendedLab) -> None:
+    inner = "for (int k = 0; k < cols; ++k) s += x[(r * cols + j) * 2 * cols + k]"
+    head = 'extern "C" __global__ void f(const float* x, float* y, int rows, int cols) '
+    arguments = [array("x", "input", "rows", "cols", "2 * cols"), array("y", "output", "rows")]
+    source = f"{head}{{ {_R} float s = v[0]; {_J} {inner}; y[r] = s; }}"
+    sizes = [scalar("rows"), scalar("cols")]
+    state = cuda_state(source, "f", [*arguments, *sizes], A_ROW, SIZES)
+    if isinstance(found := MOVE.propose(state), NotApplicable):
+        assert "no row can be written" in found.reason
+    else:
+        written_beside(lab, MOVE, state, [{"rows": 9, "cols": 4}], most=1)
 
 
 def test_what_has_no_fold_along_rows_is_told() -> None:
