@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from .choices import either
 from .expressions import (
     FALSE,
     TRUE,
@@ -170,6 +171,17 @@ def _of_one_block(count: Expr, facts: Facts) -> Expr | None:
     return size if any(follows(fits, fact) for fact in facts) else None
 
 
+def _loop_of_one_block(loop: Each, facts: Facts) -> Each | None:
+    """The loop through a block, of one over blocks of which facts say that there is one at most."""
+    size = _of_one_block(loop.count, facts)
+    if size is None or loop.carried or not any(isinstance(each, Each) for each in loop.body):
+        return None
+    first = {loop.index: Number(0)}
+    body = settled(changed(loop.body, lambda e: substitute(e, first)), facts)
+    only = body[0] if len(body) == 1 else None
+    return only if isinstance(only, Each) and only.count == size else None
+
+
 def _pinned(condition: Expr) -> dict[str, Expr]:
     """Coordinates that a condition leaves one value."""
     found = dict[str, Expr]()
@@ -216,6 +228,9 @@ def settled(body: Body, facts: Facts = ()) -> Body:
             case When(condition, yes, no):
                 out += _when(decided(simplified(condition, facts), facts), yes, no, facts)
             case Each(index, count, _, inner):
+                if (only := _loop_of_one_block(each, facts)) is not None:
+                    out.append(only)
+                    continue
                 end = simplified(count, facts)
                 within = (*facts, call("lt", Name(index), end, dtype="bool"))
                 carried = tuple(
@@ -243,7 +258,7 @@ def _under_one_condition(body: Sequence[Statement]) -> Body:
             and not any(isinstance(part, Load) for part in walk(each.condition))
         ):
             out[-1] = When(each.condition, (*last.yes, *each.yes), (*last.no, *each.no))
-        elif last is not None and (one := _either(last, each)) is not None:
+        elif last is not None and (one := either(last, each)) is not None:
             out[-1] = one
         else:
             out.append(each)
@@ -251,25 +266,6 @@ def _under_one_condition(body: Sequence[Statement]) -> Body:
         if isinstance(each, When) and not each.no:
             return _with_its_values(out, at, each)
     return tuple(out)
-
-
-def _either(first: Statement, second: Statement) -> When | None:
-    """One element that is stored under a condition, and under its opposite another value, as one
-    that is chosen; None for others."""
-    match first, second:
-        case When(one, (Store(array, index, yes),), ()), When(other, (Store(to, at, no),), ()):
-            if (array, index) != (to, at):
-                return None
-        case _:
-            return None
-    mine, theirs = conjuncts(one), conjuncts(other)
-    shared = tuple(each for each in mine if each in theirs)
-    rest = [[e for e in part if e not in shared] for part in (mine, theirs)]
-    read = {e.array for part in (one, yes, no) for e in walk(part) if isinstance(e, Load)}
-    if len(rest[0]) != 1 or [negation(rest[0][0])] != rest[1] or array in read or not shared:
-        return None
-    chosen = call("select", rest[0][0], yes, no, dtype=yes.dtype)
-    return When(all_of(shared), (Store(array, index, chosen),), ())
 
 
 def _with_its_values(body: Sequence[Statement], at: int, when: When) -> Body:

@@ -112,6 +112,19 @@ def added_kernel(a, b, width, WHOLE: tl.constexpr):
     size = tl.rsqrt(tl.sum(total * total / width, axis=0) + 0.01)
     tl.store(a + c, total * size, mask=c < width)
 """
+KEPT = """\
+def kept_kernel(x, y, peak, width, WHOLE: tl.constexpr):
+    row, sums = tl.program_id(0), tl.zeros((WHOLE,), tl.float32)
+    for at in range(0, width, WHOLE):
+        c = at + tl.arange(0, WHOLE)
+        sums += tl.load(x + row * width + c, mask=c < width, other=0.0)
+    mean = tl.sum(sums, axis=0) / width
+    tl.store(peak + row, mean)
+    for at in range(0, width, WHOLE):
+        c = at + tl.arange(0, WHOLE)
+        values = tl.load(x + row * width + c, mask=c < width, other=0.0)
+        tl.store(y + row * width + c, values - mean, mask=c < width)
+"""
 TURNED = """\
 def turned_kernel(a, width, WHOLE: tl.constexpr):
     row, c = tl.program_id(0), tl.arange(0, WHOLE)
@@ -126,6 +139,7 @@ TRUTHS = {
     "loss": "return np.log(np.exp(x).sum(1))",
     "causal": "e = np.tril(np.exp(x / 2))\n    return e / e.sum(1)[:, None]",
     "added": "s = a + b\n    return s / np.sqrt((s * s).mean(1) + 0.01)[:, None], s",
+    "kept": "mean = x.mean(1)\n    return x - mean[:, None], mean",
     "turned": "return a[:, ::-1] - a.sum(1)[:, None]",
     "picked": "return np.where(chosen > 0, -1.0, x)",
     "norm": "both = x + r\n    scale = 1 / np.sqrt((both * both).mean(1) + 0.01)\n"
@@ -144,11 +158,12 @@ ARRAYS = {
     "online": (ONLINE, {"x": "input", "y": "output"}),
     "causal": (CAUSAL, {"x": "input", "y": "output"}),
     "added": (ADDED, {"a": "inout", "b": "inout"}),
+    "kept": (KEPT, {"x": "input", "y": "output", "peak": "output"}),
     "turned": (TURNED, {"a": "inout"}),
     "loss": (LOSS, {"x": "input", "y": "output"}),
     "picked": (PICKED, {"x": "input", "chosen": "input", "y": "output"}),
 }
-CAPPED = ("online", "loss")
+CAPPED = ("online", "loss", "kept")
 """whose blocks hold a row where it is short"""
 A_ROW = ("scale", "peak")
 
@@ -187,7 +202,7 @@ def _kernel(bench: TritonBench, name: str) -> LoadedKernel:
 @pytest.mark.parametrize(("name", "schedule"), [
     ("norm", "row_blocks"), ("gate", "elementwise_blocks"), ("range", "row_blocks"),
     ("online", "row_blocks"), ("loss", "row_blocks"), ("causal", "row_blocks"),
-    ("added", "row_blocks"), ("picked", "elementwise_blocks"),
+    ("added", "row_blocks"), ("kept", "row_blocks"), ("picked", "elementwise_blocks"),
 ])  # fmt: skip
 def test_a_row_is_written_as_long_as_it_is(bench: TritonBench, name: str, schedule: str) -> None:
     kernel = _kernel(bench, name)
