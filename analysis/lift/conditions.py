@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .choices import either
 from .expressions import (
     FALSE,
     TRUE,
@@ -36,6 +35,7 @@ from .statements import (
     Store,
     When,
     changed,
+    either,
     expressions_in,
 )
 from .sums import difference, negated, product, total
