@@ -11,6 +11,7 @@ import hashlib
 import importlib
 import json
 import os
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ FOLDER, KEEP = "KERNELWRIGHT_WATCH", "KERNELWRIGHT_WATCH_KEEP_BYTES"
 """where to write, and how many bytes of tensors a process may keep there"""
 FIRST_WRITE = 1024
 """calls after which rows are written, and again at each doubling: a process may end by `_exit`"""
+FIRST_OF_A_FORK = 32
+"""the same for a process that was forked, as workers are: most of them end so"""
 
 
 @dataclass(slots=True)
@@ -49,7 +52,7 @@ class Watch:
         self._torch = importlib.import_module("torch")
         self._folder, self._left = folder, keep_bytes
         self._seen = dict[tuple[str, Key], Seen]()
-        self._calls, self._next = 0, FIRST_WRITE
+        self._calls, self._next, self._forked = 0, FIRST_WRITE, False
 
     def mode(self) -> Any:
         """The dispatch mode that watches, not yet entered."""
@@ -89,9 +92,16 @@ class Watch:
         seen.count += 1
         self._calls += 1
         if self._calls >= self._next:
-            self._next *= 2
-            self.write()
+            self._write_again()
         return out
+
+    def _write_again(self) -> None:
+        self._next *= 2
+        self.write()
+        util: Any = sys.modules.get("multiprocessing.util")
+        if self._forked and util is not None:  # its processes run these before their `_exit`
+            util.Finalize(None, self.write, exitpriority=0)
+            self._forked = False
 
     def _first(self, func: Any, name: str, key: Key, tensors: list[Any], out: Any) -> Seen:
         made = key_and_tensors((out,), {}, self._torch.Tensor)[0]
@@ -133,7 +143,7 @@ class Watch:
     def forget(self) -> None:
         """Nothing was seen: a process that was forked begins anew."""
         self._seen.clear()
-        self._calls, self._next = 0, FIRST_WRITE
+        self._calls, self._next, self._forked = 0, FIRST_OF_A_FORK, True
 
     def _own(self) -> Path:
         folder = self._folder / str(os.getpid())

@@ -49,6 +49,7 @@ class OperatorReport(Record):
     """until the calls returned, and"""
     gpu_ms: float | None = None
     """of the GPU, estimated: the slower of the two bounds an eager program. None: not known"""
+    other_processes: int = 0
     winner_us: float | None = None
     """what a winner's call costs on this host, whatever its kernel takes; None: not measured"""
 
@@ -65,6 +66,7 @@ def operator_report(
         calls=sum(each.count for each in found.rows),
         rows=rows,
         advice=_advice(rows),
+        other_processes=found.others,
         host_ms=None if calls is None else calls.host_us / 1e3,
         gpu_ms=None if calls is None else calls.gpu_us / 1e3,
         winner_us=None if calls is None else calls.cost.winner_us,
@@ -149,6 +151,11 @@ def operators_text(report: OperatorReport) -> str:
         )
     if len(report.rows) > MOST_ROWS:
         lines.append(f"and {len(report.rows) - MOST_ROWS} more in report.json")
+    if report.other_processes:
+        n = report.other_processes
+        lines.append(
+            f"{n} other processes called operators: this is the one with most time in them"
+        )
     return "\n".join((*lines, report.advice))
 
 

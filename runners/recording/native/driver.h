@@ -12,7 +12,8 @@ using AnyFunction = CUresult (*)(...);
     X(cuFuncGetAttribute) X(cuKernelGetFunction) X(cuFuncGetModule) X(cuPointerGetAttribute)      \
     X(cuPointerGetAttributes) X(cuStreamIsCapturing) X(cuCtxSynchronize) X(cuMemcpyDtoH_v2)       \
     X(cuMemcpyDtoD_v2) X(cuMemAlloc_v2) X(cuMemFree_v2) X(cuModuleLoadData)                       \
-    X(cuModuleLoadDataEx) X(cuLibraryLoadData) X(cuModuleGetFunction) X(cuModuleGetGlobal_v2)     \
+    X(cuModuleLoadDataEx) X(cuLibraryLoadData) X(cuModuleLoad) X(cuLibraryLoadFromFile)           \
+    X(cuModuleGetFunction) X(cuModuleGetGlobal_v2)                                                \
     X(cuFuncSetAttribute) X(cuLaunchKernel) X(cuLaunchKernelEx) X(cuLaunchKernel_ptsz)            \
     X(cuLaunchKernelEx_ptsz) X(cuLaunchCooperativeKernel) X(cuLaunchCooperativeKernel_ptsz)       \
     X(cuGraphLaunch) X(cuGraphLaunch_ptsz) X(cuDriverGetVersion) X(cuCtxGetCurrent)               \

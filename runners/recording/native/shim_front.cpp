@@ -4,6 +4,8 @@
 //
 // Only what is defined here is ours: the library's one dependency, kernelwright_real_cuda.so, is a
 // link to the real driver, where dlsym finds everything else.
+#include <fstream>
+
 #include "writing.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -144,6 +146,33 @@ EXPORT CUresult CUDAAPI cuLibraryLoadData(CUlibrary* library, const void* image,
     return result;
 }
 
+// Of a file that the driver was named; one that cannot be read is the driver's to tell.
+static void take_image_of(const char* path) {
+    if (!recording || inside || !path) return;
+    std::ifstream file(path, std::ios::binary);
+    std::string data((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    if (data.size() < sizeof(Elf64_Ehdr)) return;
+    add_image(data.data(), std::min(elf_size(data.data()), data.size()));
+}
+
+EXPORT CUresult CUDAAPI cuModuleLoad(CUmodule* module, const char* path) {
+    need_driver();
+    CUresult result = r_cuModuleLoad(module, path);
+    if (!result) take_image_of(path);
+    return result;
+}
+
+EXPORT CUresult CUDAAPI cuLibraryLoadFromFile(CUlibrary* library, const char* path,
+                                              CUjit_option* jit, void** jit_values,
+                                              unsigned n_jit, CUlibraryOption* options,
+                                              void** values, unsigned n) {
+    need_driver();
+    CUresult result =
+        r_cuLibraryLoadFromFile(library, path, jit, jit_values, n_jit, options, values, n);
+    if (!result) take_image_of(path);
+    return result;
+}
+
 static void* ours(const char* name, bool per_thread) {
 #define X(each)                                                                                   \
     if (!strcmp(name, #each)) return per_thread ? (void*)each##_ptsz : (void*)each;
@@ -152,6 +181,7 @@ static void* ours(const char* name, bool per_thread) {
 #define X(each)                                                                                   \
     if (!strcmp(name, #each)) return (void*)each;
     X(cuModuleLoadData) X(cuModuleLoadDataEx) X(cuLibraryLoadData)
+    X(cuModuleLoad) X(cuLibraryLoadFromFile)
 #undef X
     return nullptr;
 }

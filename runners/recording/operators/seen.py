@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -50,6 +50,8 @@ class SeenOperators:
 
     rows: tuple[SeenOperator, ...]
     folder: Path
+    others: int = 0
+    """processes beside it that called operators"""
 
     @property
     def ns(self) -> int:
@@ -71,7 +73,8 @@ class SeenOperators:
 def seen_operators(folder: Path) -> SeenOperators | None:
     """What is in the folder of a recording's processes; None where no process called any."""
     found = [_process(file) for file in sorted(folder.glob(f"*/{ROWS}"))]
-    return max(found, key=lambda each: (each.ns, len(each.rows)), default=None)
+    most = max(found, key=lambda each: (each.ns, len(each.rows)), default=None)
+    return None if most is None else replace(most, others=len(found) - 1)
 
 
 def operators_of(folder: Path) -> SeenOperators:

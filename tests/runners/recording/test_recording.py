@@ -48,6 +48,22 @@ def test_the_machine_code_that_a_program_loads_is_kept(
     assert program.slow.read_bytes().startswith(kept[: len(kept)])
 
 
+def test_machine_code_that_is_loaded_from_a_file_is_the_same_as_from_memory(
+    program: PretendedProgram, tmp_path: Path
+) -> None:
+    images = [
+        {
+            (each.name, each.image)
+            for each in record_program(
+                program_run(program, mode=mode), tmp_path / "rec", Asked(), "shim"
+            ).recording.functions
+        }
+        for mode in ("", "file")
+    ]
+    assert images[0] == images[1]
+    assert all(image for _, image in images[0])
+
+
 def test_recordings_are_for_their_owner_alone(program: PretendedProgram, tmp_path: Path) -> None:
     record_program(program_run(program), tmp_path / "rec", Asked(), "shim")
     modes = {

@@ -149,6 +149,13 @@ CUresult cuModuleLoadData(CUmodule* out, const void* image) {
     return m->library ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
 }
 CUresult cuModuleLoadDataEx(CUmodule* m, const void* image, unsigned n, CUjit_option* o, void** v) { (void)n; (void)o; (void)v; return cuModuleLoadData(m, image); }
+CUresult cuModuleLoad(CUmodule* m, const char* path) {
+    static char image[1 << 20];
+    FILE* f = fopen(path, "rb");
+    size_t n = f ? fread(image, 1, sizeof image, f) : 0;
+    if (f) fclose(f);
+    return n ? cuModuleLoadData(m, image) : CUDA_ERROR_FILE_NOT_FOUND;
+}
 CUresult cuModuleUnload(CUmodule m) { (void)m; return CUDA_SUCCESS; }
 CUresult cuModuleGetFunction(CUfunction* out, CUmodule module, const char* name) {
     struct Module* m = (struct Module*)module;

@@ -1,5 +1,5 @@
 // A program on the driver API that is recorded:
-// program IMAGE ROUNDS [exit|loop|fork|late|noop|fail|sizes|waiting|handles]
+// program IMAGE ROUNDS [exit|loop|fork|file|late|noop|fail|sizes|waiting|handles]
 // It prints a digest of its results and, as its metric, the time of its loop.
 #define _GNU_SOURCE
 #include <cuda.h>
@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
     cuDeviceGet(&device, 0);
     cuDevicePrimaryCtxRetain(&context, device);
     cuCtxSetCurrent(context);
-    cuModuleLoadData(&module, image_of(argv[1]));
+    if (strcmp(mode, "file")) cuModuleLoadData(&module, image_of(argv[1]));
+    else cuModuleLoad(&module, argv[1]);
     cuModuleGetFunction(&scale, module, "slow_scale");
     cuModuleGetFunction(&in_place, module, "in_place");
     cuModuleGetFunction(&counting, module, "counting");
