@@ -88,7 +88,7 @@ def _winner(torch: Any, device: Literal["cpu", "cuda"], folder: Path) -> Winner:
     if device == "cuda":
         major, minor = torch.cuda.get_device_capability()
         target, file, entry, home = f"sm_{major}{minor}", "nothing.ptx", "nothing", folder
-        (folder / file).write_text(PTX.format(cc=75 if major > 7 else 70))
+        (folder / file).write_text(PTX.format(cc=75 if (major, minor) >= (7, 5) else 70))
     step = Step(file, entry, parameters)
     case = Case("nothing", key, (Made("float32", shape, strides),), buffers, (step,))
     return Winner(home, OPERATOR, device, target, (file,), (case,), {})
