@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import KernelwrightError, SpecError
-from ..plans.plan import LaunchPlan, Module
+from ..plans.plan import Fill, LaunchPlan, Module
 from ..specs.contract import BoundContract, bind
 from . import compiled
 from .assembling import assemble
 from .autotune import Tuning
 from .calling import Values, bind_call, entry_of, options_by_expression, result_tensors
 from .device_tensors import DeviceTensors
-from .further_calls import check_further_calls, trace
+from .further_calls import check_further_calls, trace, written
 from .libraries import load, torch
 from .messages import CaptureRequest, CaptureResult, FailureKind
 from .pretend_cuda import install
@@ -107,8 +107,21 @@ def _plan(
         results = result_tensors(call, contract, run())
         plan = assemble(contract, recorder, tuple(driver.kernels.values()), results, tensors)
         first = trace(recorder, tensors, results)
-        check_further_calls(call, run, contract, recorder, tensors, first)
-        return plan
+        return cleared_once(
+            plan, check_further_calls(call, run, contract, recorder, tensors, first)
+        )
+
+
+def cleared_once(plan: LaunchPlan, fills: frozenset[tuple[str, str]]) -> LaunchPlan:
+    """The plan with those fills of its own memory in its setup, before anything is launched."""
+    own = {b.name for b in plan.buffers if b.role == "scratch"} - {o.buffer for o in plan.outputs}
+    moved = [
+        step
+        for step in plan.steps
+        if isinstance(step, Fill) and step.fill in own and (step.fill, written(step)) in fills
+    ]
+    steps = tuple(step for step in plan.steps if step not in moved)
+    return plan.model_copy(update={"setup": (*plan.setup, *moved), "steps": steps})
 
 
 def _draw_from(seed: int) -> None:

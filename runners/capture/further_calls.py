@@ -1,8 +1,9 @@
 """Whether later calls of a wrapper launch what its first one did: a plan holds one call.
 
-What a wrapper keeps between calls is in no plan. Scratch memory may be kept (and have been cleared
-once); what is launched, with which numbers, what is cleared of an output, and that each call
-returns memory of its own may not depend on the call before.
+What a wrapper keeps between calls is in no plan. Scratch memory may be kept; where it was cleared
+once it is part of the plan's setup, which is not repeated, so that runs show whether each call
+leaves it as it was. What is launched, with which numbers, what is cleared of an output, and that
+each call returns memory of its own may not depend on the call before.
 """
 
 from __future__ import annotations
@@ -42,6 +43,12 @@ class Trace:
     """name of the buffer, and what is written where"""
     results: Mapping[str, tuple[str, int]]
     places: Mapping[str, Place]
+    buffers: Mapping[str, str]
+    """the names of this call's buffers, by those that do not depend on it"""
+
+    def kept(self, later: Trace) -> frozenset[tuple[str, str]]:
+        """Buffers that this first call fills and a later one does not, with what is written."""
+        return frozenset((self.buffers[name], what) for name, what in self.fills - later.fills)
 
 
 def trace(recorder: Recorder, tensors: DeviceTensors, results: Mapping[str, Any]) -> Trace:
@@ -52,12 +59,17 @@ def trace(recorder: Recorder, tensors: DeviceTensors, results: Mapping[str, Any]
     places = {name: tensors.place(tensor) for name, tensor in results.items()}
     found = {name: (named(place.buffer.name), place.offset) for name, place in places.items()}
     fills = Counter(
-        (named(step.fill), f"{step.offset} {step.nbytes} {step.pattern}")
+        (named(step.fill), written(step))
         for step in recorder.steps
         if isinstance(step, Fill) and named.knows(step.fill)
     )
     words = tuple(f"`{step.launch}` on {step.grid}" for step in launches)
-    return Trace(told, words, fills, found, places)
+    return Trace(told, words, fills, found, places, named.known)
+
+
+def written(fill: Fill) -> str:
+    """What a fill writes where, in its buffer."""
+    return f"{fill.offset} {fill.nbytes} {fill.pattern}"
 
 
 class _Names:
@@ -65,6 +77,11 @@ class _Names:
 
     def __init__(self, buffers: Mapping[str, PlanBuffer]) -> None:
         self._buffers, self._known = buffers, dict[str, str]()
+
+    @property
+    def known(self) -> dict[str, str]:
+        """The names of the call's own buffers, by these names."""
+        return {told: name for name, told in self._known.items()}
 
     def knows(self, name: str) -> bool:
         """Whether a launch or a result names it: a fill alone needs no buffer."""
@@ -95,8 +112,9 @@ def check_further_calls(
     recorder: Recorder,
     tensors: DeviceTensors,
     first: Trace,
-) -> None:
-    """Call it again, on the same arguments. Raises SpecError where it does something else.
+) -> frozenset[tuple[str, str]]:
+    """Call it again, on the same arguments; the fills (buffer and `written`) that only the first
+    call makes. Raises SpecError where it does something else.
 
     `run` calls it, with numbers drawn as for the first call: what draws them is for two captures to
     tell. The plan has to be assembled before: steps of these calls take the place of the first's.
@@ -116,6 +134,7 @@ def check_further_calls(
                 )
         seen.append(other)
         check_lent(recorder, _where_results_lie(seen))
+    return first.kept(seen[1])
 
 
 def _where_results_lie(calls: Sequence[Trace]) -> frozenset[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,8 @@ class Findings:
     """of the watched inputs, in order"""
     overrun: str
     gaps: tuple[str, ...]
+    prepared: tuple[Digest, ...] = ()
+    """of the buffers that setup fills, by name"""
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,8 @@ class Looking:
     what no run may change beside the rest of the stage; None: not looked at now.
 
     Findings are words (uint64): two for each digest (the outputs of each run, the watched inputs of
-    each run, the bystander's inputs, what is kept), two for each guard (the bands of each run, the
-    bystander, what is blank), one for each output with gaps.
+    each run, the bystander's inputs, what setup fills of each run, what is kept), two for each
+    guard (the bands of each run, the bystander, what is blank), one for each output with gaps.
     """
 
     def __init__(
@@ -78,7 +81,8 @@ class Looking:
         self._guards = [setting.guards[index] for index in sets]
         names = () if bystander is None else setting.inputs.names
         self._beside_at = self._calls * (1 + len(self._watched))
-        self._kept_at = self._beside_at + len(names)
+        self._filled, self._filled_at = sorted(setting.prepared), self._beside_at + len(names)
+        self._kept_at = self._filled_at + self._calls * len(self._filled)
         self._digests = self._kept_at + len(self._kept.digests)
         self._bands = sum(map(len, self._guards))
         self.guards_at = 2 * self._digests
@@ -138,6 +142,9 @@ class Looking:
             addresses = self._setting.addresses[self._bystander]
             for result, name in enumerate(self._setting.inputs.names, self._beside_at):
                 rows.append((addresses[name], sizes[name], 0, result))
+        buffers = {b.name: b.nbytes for b in self._setting.plan.buffers}
+        for result, (index, name) in enumerate(product(self._sets, self._filled), self._filled_at):
+            rows.append((self._setting.addresses[index][name], buffers[name], 0, result))
         kept = digest_rows([span for span, _ in self._kept.digests], self._kept_at)
         return np.concatenate([digested(rows), kept])
 
@@ -191,6 +198,7 @@ class Looking:
     def findings(self, words: Words, digests: Sequence[Digest]) -> list[Findings]:
         """What the words mean, run by run. `digests`: of the same words."""
         watched, inputs = len(self._watched), digests[self._calls :]
+        count, left = len(self._filled), digests[self._filled_at :]
         overrun = bool(words[self.guards_at : self.guards_at + 2 * self._bands].any())
         touched = bool(words[self.gaps_at :].any())
         return [
@@ -199,6 +207,7 @@ class Looking:
                 inputs=tuple(inputs[run * watched : (run + 1) * watched]),
                 overrun=self._overrun(words, run) if overrun else "",
                 gaps=self._touched(words, run) if touched else (),
+                prepared=tuple(left[run * count : (run + 1) * count]),
             )
             for run in range(self._calls)
         ]
@@ -209,7 +218,7 @@ class Looking:
         wanted = [digest for _, digest in self._kept.digests]
         return Around(
             bystander=bool(beside.any()),
-            bystander_inputs=tuple(digests[self._beside_at : self._kept_at]),
+            bystander_inputs=tuple(digests[self._beside_at : self._filled_at]),
             stray=bool(blank.any()) or list(digests[self._kept_at :]) != wanted,
         )
 

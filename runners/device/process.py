@@ -11,7 +11,7 @@ import os
 import random
 import sys
 from collections.abc import Sequence
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from .handover import Handover
 from .memory import DeviceInputs, no_room
 from .presence.conditions import Watch
 from .presence.registry import register
-from .sample import STRAY, Sample
+from .sample import AGAIN, STRAY, Sample, drifted
 from .side import Side
 from .stage import Stage
 
@@ -69,7 +69,9 @@ class DeviceProcess:
 
         Code with variables that outlive a launch runs once more on the first slot: what it
         left in them must not spoil the next call. So does a plan with a setup, none of which is
-        repeated then: who calls it twice does not prepare it twice.
+        repeated then: who calls it twice does not prepare it twice. Where setup fills buffers, it
+        runs AGAIN: what calls leave there has to come back, so that every later call finds what one
+        of these has found.
         """
         inputs = self._pools[message.pool]
         handover = Handover(inputs.pool.contract, message.known)
@@ -79,10 +81,13 @@ class DeviceProcess:
         try:
             side = self._fresh_side(message, inputs)
             if side.code.keeps_state or side.setting.plan.setup:
-                wanted.append((*wanted[0][:2], True))
+                further = AGAIN if side.setting.prepared else 1
+                wanted += [(*wanted[0][:2], True)] * further
             samples = self._samples(side, wanted)
             for sample, following in zip_longest(samples, samples[1:]):
                 results.append(self._run(sample, message.timeout_s, handover, following))
+            if names := drifted(sorted(side.setting.prepared), samples):
+                results[-1] = results[-1].model_copy(update={"drifted": names})
             if self._stage.damaged():
                 results[-1] = results[-1].model_copy(update={"overrun": STRAY})
         except (RunFault, DriverFault) as error:
@@ -174,8 +179,8 @@ class DeviceProcess:
             )
             for slot, poison, again in wanted
         ]
-        if wanted[-1][2]:
-            made[-2].lasting = True
+        for sample, following in pairwise(made):
+            sample.lasting = following.again
         return made
 
     def _run(

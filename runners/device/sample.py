@@ -22,6 +22,11 @@ STRAY = "memory far from its buffers, where nothing of its own lies"
 RUNNER = "memory of the runner"
 
 
+AGAIN = 3
+"""calls on what the one before has left: enough for what is the same behind each of them, and for
+what turns to and fro (a barrier that changes its sense)"""
+
+
 @dataclass
 class Sample:
     """One side's turn: which seeds, on which sets."""
@@ -140,3 +145,13 @@ class Sample:
             whole[offset : offset + elements.nbytes]
             for offset, elements in zip(outputs.offsets, outputs.elements, strict=True)
         ]
+
+
+def drifted(names: Sequence[str], samples: Sequence[Sample]) -> tuple[str, ...]:
+    """Which of the buffers that setup fills (`names`, sorted) the further calls of a check, all on
+    the same values, left otherwise each time: those that count calls, say."""
+    left = [sample.found[0].prepared for sample in samples if sample.again]
+    if len(left) < AGAIN or left[-1] in left[:-1]:
+        return ()
+    last = left[-1]
+    return tuple(n for k, n in enumerate(names) if all(last[k] != each[k] for each in left[:-1]))

@@ -24,6 +24,12 @@ def returns_in_time(runs: Sequence[Run]) -> GateResult:
     return passed("returns_in_time", runs)
 
 
+DRIFTED = (
+    "each call leaves {} otherwise, which is cleared once: what calls count or keep there decides "
+    "later ones. Put it back before the call ends, or clear it in every call"
+)
+
+
 def does_not_crash(runs: Sequence[Run]) -> GateResult:
     """The process that ran it is still there."""
     for run in runs:
@@ -48,8 +54,12 @@ def stays_in_its_buffers(runs: Sequence[Run]) -> GateResult:
 
 
 def leaves_inputs_alone(runs: Sequence[Run]) -> GateResult:
-    """Inputs hold the same bytes after the run as before."""
+    """Inputs hold the same bytes after the run as before, and what a plan prepares once is so again
+    for later calls."""
     for run in runs:
+        if run.result.drifted:
+            names = ", ".join(f"`{name}`" for name in run.result.drifted)
+            return failed("leaves_inputs_alone", run, f"{where(run)} {DRIFTED.format(names)}")
         if run.result.changed_inputs:
             names = ", ".join(run.result.changed_inputs)
             return failed("leaves_inputs_alone", run, f"{where(run)} it changed {names}")

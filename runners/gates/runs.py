@@ -45,7 +45,7 @@ def fails(run: Run) -> bool:
     """Whether a run fails anything of the first set."""
     result = run.result
     found = result.fault_kind or result.overrun or result.touched_gaps or result.changed_inputs
-    found = found or result.late
+    found = found or result.late or result.drifted
     return bool(found) or any(not verdict.right for verdict in run.verdicts)
 
 

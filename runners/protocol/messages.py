@@ -120,6 +120,8 @@ class RunResult(Record):
     """its outputs changed behind the event that told its end"""
     again: bool = False
     """a run on the state that the one before it had left"""
+    drifted: tuple[str, ...] = ()
+    """buffers that setup fills, which further calls on the same values leave otherwise each time"""
     stored: int | None = None
     """place in the outputs file; None: the server knows this output"""
     busy_s: float = 0.0

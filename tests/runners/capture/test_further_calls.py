@@ -6,6 +6,8 @@ import pytest
 from capture_forks import Forks
 from captures import HEADER, KERNEL, MISSING, XYN, plan_of
 
+from kernelwright.runners.plans.plan import Fill
+
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 XYN_MADE = {"x": XYN["x"], "y": XYN["y"]}
 ABOVE = "import itertools\n" + HEADER + KERNEL + "\nCALLS, KEPT = itertools.count(), []\n"
@@ -63,3 +65,17 @@ def test_how_many_calls_are_looked_at_is_drawn(forks: Forks) -> None:
     source = wrapper(grid="8 - (next(CALLS) == 3)")
     tries = (forks.capture(source, XYN_MADE, entry="lift").refusal for _ in range(20))
     assert any("call 4 of `lift`" in refusal for refusal in tries)
+
+
+@pytest.mark.parametrize(("once", "fills"), [(True, (1, 0)), (False, (0, 1))])
+def test_kept_memory_that_is_cleared_once_is_set_up_and_what_each_call_clears_is_a_step(
+    forks: Forks, once: bool, fills: tuple[int, int]
+) -> None:
+    clears = "    KEPT or KEPT.append(torch.zeros_like(x))\n"
+    again = "    KEPT or KEPT.append(torch.empty_like(x))\n    KEPT[0].zero_()\n"
+    uses = "    run[(8,)](x, KEPT[0], 1000, BLOCK=128)\n"
+    source = wrapper((clears if once else again) + uses + OWN)
+    plan = plan_of(forks.capture(source, XYN_MADE, entry="lift"))
+    steps = [step for step in plan.steps if isinstance(step, Fill)]
+    assert (len(plan.setup), len(steps)) == fills
+    assert len(plan.launches) == 2

@@ -77,11 +77,11 @@ def test_setup_sets_symbols_and_is_not_repeated_in_a_second_call(bench: DeviceBe
     assert results[2].digest != results[0].digest
 
 
-def with_lock(bench: DeviceBench, variant: str, left: int) -> None:
-    """Load `twice` with a lock in scratch memory, which setup clears and a second kernel sets."""
+def with_lock(bench: DeviceBench, variant: str, note: str, works: str = "*lock == 0") -> None:
+    """Load `twice` with a lock in scratch memory, which setup clears and another kernel changes."""
     head = HEAD.replace("int n)", "int n, const int* lock)")
-    source = head + INDEX + "    if (i < n && *lock == 0) y[i] = 2 * x[i];\n}\n"
-    note = f'extern "C" __global__ void note(int* lock) {{ *lock = {left}; }}\n'
+    source = head + INDEX + f"    if (i < n && {works}) y[i] = 2 * x[i];\n}}\n"
+    note = f'extern "C" __global__ void note(int* lock) {{ {note}; }}\n'
     params = (pointer("x"), pointer("y"), integer("n", N), pointer("lock"))
     bench.load(
         variant,
@@ -94,14 +94,33 @@ def with_lock(bench: DeviceBench, variant: str, left: int) -> None:
 
 
 def test_what_setup_fills_must_be_so_again_when_the_plan_ends(bench: DeviceBench) -> None:
-    with_lock(bench, "good", 0)
+    with_lock(bench, "good", "*lock = 0")
     results, rows = bench.check("good", (0, 1))
-    assert [r.again for r in results] == [False, False, True]
+    assert [r.again for r in results] == [False, False, True, True, True]
     assert is_twice(bench, results, rows)
-    with_lock(bench, "bad", 1)
+    assert not any(r.drifted for r in results)
+    with_lock(bench, "bad", "*lock = 1")
     results, _ = bench.check("bad", (0, 1))
     assert results[2].slot == results[0].slot
     assert results[2].digest != results[0].digest
+
+
+def test_who_counts_calls_where_setup_cleared_once_is_found_before_it_shows(
+    bench: DeviceBench,
+) -> None:
+    with_lock(bench, "later", "*lock += 1", works="*lock < 100")
+    results, rows = bench.check("later", (0, 1))
+    assert is_twice(bench, results, rows)
+    assert results[-1].drifted == ("lock",)
+
+
+def test_what_turns_to_and_fro_from_call_to_call_has_been_seen_both_ways(
+    bench: DeviceBench,
+) -> None:
+    with_lock(bench, "sense", "*lock ^= 1", works="(*lock == 0 || *lock == 1)")
+    results, rows = bench.check("sense", (0, 1))
+    assert is_twice(bench, results, rows)
+    assert not any(r.drifted for r in results)
 
 
 def test_remembered_results_are_of_no_use_while_timed(bench: DeviceBench) -> None:
