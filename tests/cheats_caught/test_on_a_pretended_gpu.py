@@ -19,6 +19,7 @@ PRETENDED = [
         *("no_op", "half_a_grid", "skips_known_pointers", "keeps_results_far_away"),
         *("one_launch_for_two", "overwrites_its_neighbours", "changes_its_input"),
         *("one_too_many", "wild_write", "traps", "works_once_a_setup", "watches_the_clock"),
+        "counts_calls_in_its_scratch",
         *("clears_outputs_in_setup", "forgets_to_clear", "fills_its_input"),
         *("shared_memory_race", "shared_memory_taken_for_zero"),
         *("finds_y_behind_x", "borrows_the_guard_band", "reads_before_the_start"),
