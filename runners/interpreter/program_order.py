@@ -4,6 +4,7 @@ program before has stored finds it there. Here the order is drawn.
 
 from __future__ import annotations
 
+import operator
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -24,8 +25,10 @@ def install(source: Path) -> None:
     place: Callable[..., None] = builder.set_grid_idx
     orders = list[list[int]]()
 
-    def set_grid_dim(self: Any, *dims: int) -> None:
-        orders[:] = [random.sample(range(size), size) for size in dims]
+    def set_grid_dim(self: Any, *dims: Any) -> None:
+        # A grid that names a kernel's parameters has tensors of the interpreter for sizes.
+        counts = [operator.index(size) for size in dims]
+        orders[:] = [random.sample(range(count), count) for count in counts]
         sizes(self, *dims)
 
     def set_grid_idx(self: Any, *index: int) -> None:
