@@ -72,6 +72,7 @@ def selftest(result: Result) -> str:
     commits = {each["commit"] for each in outcomes if "commit" in each}
     took = result.get("seconds", sum(outcome["seconds"] for outcome in outcomes))
     others = {name: n for name, n in verdicts.items() if name not in ("caught", "passed")}
+    left = ", ".join(f"`{name}`" for name in result.get("left", ()))
     lines = [
         "",
         f"The library of cheats on the {result['tier']} tier (`kernelwright selftest`; {where}): "
@@ -82,8 +83,6 @@ def selftest(result: Result) -> str:
         + ". Caught by "
         + ", ".join(f"`{gate}` ({count})" for gate, count in gates.most_common())
         + "."
-        + "".join(
-            f" `{name}` was not tried since it was mended." for name in result.get("left", ())
-        ),
+        + (f" Not tried here since they were written or mended: {left}." if left else ""),
     ]
     return "\n".join([*lines, ""])
