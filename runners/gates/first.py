@@ -14,6 +14,10 @@ from ..oracle.messages import OutputVerdict
 from .runs import Gate, Run, failed, passed, told, where
 
 LATE = "outputs changed behind the event that told their end: some work is waited for by nothing"
+DRIFTED = (
+    "each call leaves {} otherwise, which is cleared once: what calls count or keep there decides "
+    "later ones. Put it back before the call ends, or clear it in every call"
+)
 
 
 def returns_in_time(runs: Sequence[Run]) -> GateResult:
@@ -22,12 +26,6 @@ def returns_in_time(runs: Sequence[Run]) -> GateResult:
         if run.result.fault_kind == "timed_out":
             return failed("returns_in_time", run, f"{where(run)}: {run.result.fault}")
     return passed("returns_in_time", runs)
-
-
-DRIFTED = (
-    "each call leaves {} otherwise, which is cleared once: what calls count or keep there decides "
-    "later ones. Put it back before the call ends, or clear it in every call"
-)
 
 
 def does_not_crash(runs: Sequence[Run]) -> GateResult:

@@ -9,7 +9,7 @@ none, and at the end, elements go one by one through the same code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ......analysis.lift.expressions import ONE, Expr, Fold, Load, names_in, walk
@@ -238,17 +238,13 @@ def function_of(
     place = [f"        const {index} {e} = {first} + {item} * {step};"]
     for each in made.flat.coordinates:
         place.append(f"        const {index} {each.name} = {writer.text(each.value)};")
-    lines = list[str]()
-    for load, name in loaded.items():
-        kind = vectors.type(TYPES[dtypes[load.array]], lanes)
-        lines.append(f"    {kind} {name}[{times}];")
+    lines = [
+        f"    {vectors.type(TYPES[dtypes[load.array]], lanes)} {name}[{times}];"
+        for load, name in loaded.items()
+    ]
     if loaded:
-        lines += [unrolled, *_used(place, made.loads.values(), made, e)]
-        for load, name in loaded.items():
-            at = f"{load.array} + {writer.text(made.loads[load], inside=True)}"
-            value = vectors.load(TYPES[dtypes[load.array]], lanes, at)
-            lines.append(f"        {name}[{item}] = {value};")
-        lines.append("    }")
+        head = [unrolled, *_used(place, made.loads.values(), made, e)]
+        lines += [*head, *_loads(made, writer, loaded, lanes, item), "    }"]
     writer.load = lambda load: f"{loaded[load]}[{item}].at[{lane}]" if load in loaded else None
     body = BodyWriter(
         writer, names, index, lambda s: f"{stored[s]}.at[{lane}]" if s in stored else None, target
@@ -280,6 +276,18 @@ def function_of(
             "}",
         ]
     )
+
+
+def _loads(
+    made: Places, writer: Writer, loaded: Mapping[Load, str], lanes: str, item: str
+) -> list[str]:
+    """All that one turn loads, as vectors."""
+    lines = list[str]()
+    for load, name in loaded.items():
+        at = f"{load.array} + {writer.text(made.loads[load], inside=True)}"
+        value = made.vectors.load(TYPES[made.plain.dtypes[load.array]], lanes, at)
+        lines.append(f"        {name}[{item}] = {value};")
+    return lines
 
 
 def _used(place: list[str], exprs: object, made: Places, e: str) -> list[str]:
